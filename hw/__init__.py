@@ -1,0 +1,1 @@
+"""Amaranth components: what becomes Verilog, and nothing else."""

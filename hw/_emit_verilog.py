@@ -1,0 +1,132 @@
+"""RTLIL to SystemVerilog: yosys writes it, this makes it pleasant to read.
+
+Ports are declared once, in the module's head, clock and reset first; everything is ``logic``;
+intermediate results are named after the operation that computes them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from amaranth.back import verilog
+
+__all__ = ["LINT_WAIVERS", "to_verilog"]
+
+LINT_WAIVERS: dict[str, str] = {
+    "DECLFILENAME": "one file holds the unit and all modules below it, under any name",
+    "VARHIDDEN": "a port may be named like an instance of its module",
+    "UNUSEDSIGNAL": "bits that a computation drops on purpose: carries, ignored operand bits",
+}
+"""What Verilator's -Wall would report and why it is meant so; all other rules hold."""
+
+_SCRIPT = "proc -nomux -norom\nmemory_collect\nwrite_verilog -sv -norename -noattr"
+
+_DECLARATION = re.compile(
+    r"^  (input|output|wire|reg)( signed)?( \[\d+:\d+\])? (\\\S+ |\w+)((?: \[\d+:\d+\])?);\n", re.M
+)
+_ESCAPED = re.compile(r"\\(\S+) ")
+_REPEATED = re.compile(r"(?<=[{ ])([\w$]+\[\d+\])((?:, \1){2,})(?=[, ])")
+
+
+def _run_yosys(rtlil: str) -> str:
+    # The yosys of the package before one of the machine: the same text everywhere.
+    os.environ.setdefault("AMARANTH_USE_YOSYS", "builtin,system")
+    yosys = verilog.find_yosys(lambda version: version >= (0, 40))
+    script = f"read_rtlil <<rtlil\n{rtlil}\nrtlil\n{_SCRIPT}\n"
+    text: str = yosys.run(["-q", "-"], script, ignore_warnings=True)
+    return text
+
+
+def _operation_names(rtlil: str) -> dict[str, str]:
+    """Readable names for the anonymous wires of a module: what computes them, numbered."""
+    hints: dict[str, str] = {}
+    for cell, body in re.findall(r"^  cell \\\S+ \\(\S+)\n(.*?)^  end$", rtlil, re.M | re.S):
+        for port, wire in re.findall(r"connect \\(\S+) (\$\d+)$", body, re.M):
+            hints[wire] = f"{cell}__{port}"
+    for kind, body in re.findall(r"^  cell \$(\w+) \S+\n(.*?)^  end$", rtlil, re.M | re.S):
+        ports = dict(re.findall(r"connect \\(\w+) ([\\$]\S+)", body))
+        if kind in ("dff", "adff"):
+            hints.setdefault(ports.get("D", ""), ports["Q"].lstrip("\\$") + "_next")
+        else:
+            hints.setdefault(ports.get("Y", ports.get("DATA", "")), kind)
+    names: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for wire in re.findall(r"^  wire width \d+ (\$\d+)$", rtlil, re.M):
+        hint = hints.get(wire, "select")
+        if hint.endswith("_next") or "__" in hint:
+            names[wire] = hint
+        else:
+            counts[hint] = counts.get(hint, 0) + 1
+            names[wire] = f"{hint}_{counts[hint]}"
+    return names
+
+
+def _rename(text: str, names: Mapping[str, str]) -> str:
+    """Replace escaped identifiers by plain ones where one is free."""
+    taken = set(re.findall(r"(?<![\\\w$'])[A-Za-z_]\w*", text))
+    chosen: dict[str, str] = {}
+    for escaped in dict.fromkeys(_ESCAPED.findall(text)):
+        wanted = names.get(escaped, re.sub(r"\W+", "_", escaped).strip("_"))
+        if wanted == escaped:  # a keyword
+            wanted = f"{escaped}_"
+        candidate, count = wanted, 1
+        while candidate in taken:
+            count += 1
+            candidate = f"{wanted}_{count}"
+        taken.add(candidate)
+        chosen[escaped] = candidate
+    text = _ESCAPED.sub(lambda m: chosen.get(m[1], m[0]), text)
+    return text
+
+
+def _repeat(match: re.Match[str]) -> str:
+    count = match[2].count(",") + 1
+    return f"{{{count}{{{match[1]}}}}}"
+
+
+def _declaration_order(declared: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
+    """Signals named by people first, then the intermediate results, each by name and number."""
+    derived = set(names.values())
+
+    def key(name: str) -> tuple[bool, list[tuple[int, str]]]:
+        parts = re.findall(r"\d+|\D+", name)
+        return name in derived, [(int(p), "") if p.isdigit() else (-1, p) for p in parts]
+
+    return sorted(declared, key=key)
+
+
+def _module(text: str, ports: Sequence[str], names: Mapping[str, str]) -> str:
+    head, _, body = text.partition(");\n")
+    module = head.split("(")[0].split()[1]
+    body = _rename(body, names)
+    directions: dict[str, str] = {}
+    declared: dict[str, str] = {}
+    for kind, signed, size, name, memory in _DECLARATION.findall(body):
+        name = name.strip()
+        if kind in ("input", "output"):
+            directions[name] = kind
+        else:
+            declared[name] = f"logic{signed}{size} {name}{memory}"
+    order = [name for name in ports if name in directions]
+    order += sorted(set(directions) - set(order))
+    lines = ",\n".join(f"  {directions[p]:6} {declared.pop(p)}" for p in order)
+    inner = "".join(f"  {declared[name]};\n" for name in _declaration_order(declared, names))
+    body = _DECLARATION.sub("", body)
+    body = _REPEATED.sub(_repeat, body)
+    body = re.sub(r"(?<=\S) +(?=[,;)}\[])", "", re.sub(r"([{~]) (?=\S)", r"\1", body))
+    return f"module {module} (\n{lines}\n);\n{inner}{body}"
+
+
+def to_verilog(modules: Mapping[str, tuple[str, Sequence[str]]]) -> str:
+    """SystemVerilog of the modules, given as name -> (RTLIL, port names in order)."""
+    text = _run_yosys("\n".join(rtlil for rtlil, _ in modules.values()))
+    texts: dict[str, str] = {}
+    for module in re.findall(r"^module .*?^endmodule$", text, re.M | re.S):
+        name = module.split("(")[0].split()[1].lstrip("\\")
+        rtlil, ports = modules.get(name, ("", ()))
+        texts[name] = _module(module, ports, _operation_names(rtlil))
+    order = [name for name in modules if name in texts]
+    order += [name for name in texts if name not in modules]
+    return "\n\n".join(texts[name] for name in order) + "\n"

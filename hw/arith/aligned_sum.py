@@ -1,0 +1,134 @@
+"""Alignment of signed terms to a common window and their carry-save sum."""
+
+from __future__ import annotations
+
+from math import ceil, log2
+
+from amaranth.hdl import C, Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from .align import Align
+from .carry_save import compress
+
+__all__ = ["AlignedSum", "head_bits"]
+
+
+def head_bits(products: int) -> int:
+    """``G`` such that ``products`` terms below 4 and one below 2 sum to less than ``2**G``."""
+    return ceil(log2(4 * products + 2))
+
+
+class AlignedSum(wiring.Component):
+    """Aligns the products and the addend of a dot product, and adds them in carry-save form.
+
+    Combinational. The window's lowest bit weighs ``2**(A - alignment_bits)`` with ``A`` the
+    largest exponent of the terms. Every term is truncated toward zero to the window. The sum is
+    relative to the addend: a product's ``negative`` says that its sign differs from the
+    addend's, so that the addend itself is always added. (That spares its negation, and leaves
+    just as many carry inputs as there are products.)
+
+    Parameters
+    ----------
+    products: number of products
+    product_bits: width of a product, whose binary point stands behind its two top bits
+    addend_bits: width of the addend's significand, binary point behind the top bit
+    alignment_bits: window below ``2**A``, in bits
+    distance_bits: width of a distance
+
+    Members
+    -------
+    significands, distances, negative: the products: value, ``A`` minus its exponent, sign
+    addend, addend_distance: likewise the addend
+    rows, carry: two rows and a bit whose sum modulo ``2**sum_bits`` is the signed total
+    lost_positive, lost_negative: some positive (negative) term was truncated
+    """
+
+    def __init__(
+        self,
+        *,
+        products: int,
+        product_bits: int,
+        addend_bits: int,
+        alignment_bits: int,
+        distance_bits: int,
+    ) -> None:
+        self._products = products
+        self._product_bits = product_bits
+        self._addend_bits = addend_bits
+        self._alignment_bits = alignment_bits
+        self._distance_bits = distance_bits
+        super().__init__(
+            {
+                "significands": In(data.ArrayLayout(product_bits, products)),
+                "distances": In(data.ArrayLayout(distance_bits, products)),
+                "negative": In(products),
+                "addend": In(addend_bits),
+                "addend_distance": In(distance_bits),
+                "rows": Out(data.ArrayLayout(self.sum_bits, 2)),
+                "carry": Out(1),
+                "lost_positive": Out(1),
+                "lost_negative": Out(1),
+            }
+        )
+
+    @property
+    def sum_bits(self) -> int:
+        """Width of the signed total."""
+        return self._alignment_bits + head_bits(self._products) + 1
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        window_bits = self._alignment_bits + 2
+        # The addend's top bit weighs half of a product's, so it starts one place lower.
+        m.submodules.align_addend = addend = Align(
+            self._addend_bits, window_bits - 1, self._distance_bits
+        )
+        m.d.comb += [
+            addend.significand.eq(self.addend),
+            addend.distance.eq(self.addend_distance),
+        ]
+        rows: list[Value] = [addend.window]
+        lost = Signal(self._products)
+        for i in range(self._products):
+            m.submodules[f"align_{i}"] = align = Align(
+                self._product_bits, window_bits, self._distance_bits
+            )
+            m.d.comb += [
+                align.significand.eq(self.significands[i]),
+                align.distance.eq(self.distances[i]),
+                lost[i].eq(align.lost),
+            ]
+            rows.append(self._signed_row(m, i, align.window))
+        first, second, carry = compress(
+            m, rows, list(self.negative), width=self.sum_bits, name="terms"
+        )
+        m.d.comb += [
+            self.rows[0].eq(first),
+            self.rows[1].eq(second),
+            self.carry.eq(carry),
+            self.lost_positive.eq(addend.lost | (lost & ~self.negative).any()),
+            self.lost_negative.eq((lost & self.negative).any()),
+        ]
+        return m
+
+    def _signed_row(self, m: Module, i: int, window: Value) -> Value:
+        """Product ``i`` in ones' complement, its sign extension folded into a constant.
+
+        A sign extension is ``-negative * 2**w``, which is ``~negative * 2**w - 2**w``. An even
+        number of rows is written so; the sum of their constants fits above row 0's bits.
+        """
+        w = len(window)
+        folded = self._products - self._products % 2
+        negative = self.negative[i]
+        row = Signal(self.sum_bits, name=f"row_{i}")
+        ones_complement = window ^ negative.replicate(w)
+        if i >= folded:
+            upper: Value = negative.replicate(self.sum_bits - w)
+        elif i == 0:
+            constant = -folded % (1 << (self.sum_bits - w))
+            upper = Cat(~negative, C(constant >> 1, self.sum_bits - w - 1))
+        else:
+            upper = ~negative
+        m.d.comb += row.eq(Cat(ones_complement, upper))
+        return row

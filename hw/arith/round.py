@@ -1,0 +1,247 @@
+"""From an exact sum to a packed float: normalise, round to nearest even, pack."""
+
+from __future__ import annotations
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec.formats import FloatFormat
+
+__all__ = ["NormaliseSum", "RoundPack", "rounding_layout", "special_layout"]
+
+
+def special_layout() -> data.StructLayout:
+    """What the special values among the terms decide.
+
+    ``nan``: the result is NaN; else ``infinite``: it is the infinity of sign ``negative``;
+    else ``negative_zero``: an exactly zero sum is -0, not +0.
+    """
+    return data.StructLayout({"nan": 1, "infinite": 1, "negative": 1, "negative_zero": 1})
+
+
+def rounding_layout(fmt: FloatFormat) -> data.StructLayout:
+    """A magnitude cut to the format's width, and whether to add one unit in its last place."""
+    return data.StructLayout(
+        {
+            "fraction": fmt.fraction_bits,
+            "exponent": fmt.exponent_bits,
+            "overflow": 1,
+            "increment": 1,
+            "sign": 1,
+        }
+    )
+
+
+class NormaliseSum(wiring.Component):
+    """Normalises a signed total and decides how it rounds.
+
+    Combinational. The leading one is brought to the top, but not further than the format's
+    smallest exponent allows, which makes subnormal results. The two's complement total is
+    negated on the way, without an adder: its complement is kept, and the one that is missing
+    either vanishes below the kept bits or becomes part of the rounding increment.
+
+    Parameters
+    ----------
+    format: format of the result
+    sum_bits: width of the total
+    head_bits: the total's top magnitude bit weighs ``2**(anchor + head_bits - 1)``
+    anchor_bits: width of the anchor
+
+    Members
+    -------
+    total: the signed total
+    anchor: exponent that places the total
+    flip: the total is to be negated
+    lost_positive, lost_negative: the true total is larger (smaller) by less than one unit;
+        with both set it counts as exact
+    negative_zero: sign of an exactly zero total
+    o: see :func:`rounding_layout`
+    """
+
+    def __init__(
+        self, format: FloatFormat, *, sum_bits: int, head_bits: int, anchor_bits: int
+    ) -> None:
+        self._format = format
+        self._sum_bits = sum_bits
+        self._head_bits = head_bits
+        self._anchor_bits = anchor_bits
+        super().__init__(
+            {
+                "total": In(signed(sum_bits)),
+                "anchor": In(signed(anchor_bits)),
+                "flip": In(1),
+                "lost_positive": In(1),
+                "lost_negative": In(1),
+                "negative_zero": In(1),
+                "o": Out(rounding_layout(format)),
+            }
+        )
+
+    @property
+    def format(self) -> FloatFormat:
+        return self._format
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fmt = self._format
+        negative = Signal()
+        m.d.comb += negative.eq(self.total[-1])
+
+        # How far the total may move up: with all of it, its top bit weighs 2**emin. The total
+        # gets as many leading zeros as it takes for a negative limit to mean a zero result.
+        pad = fmt.significand_bits
+        limit_bits = (
+            max(self._anchor_bits, (abs(fmt.emin) + pad + self._head_bits).bit_length()) + 2
+        )
+        limit = Signal(signed(limit_bits))
+        m.d.comb += limit.eq(self.anchor + (self._head_bits - 1 - fmt.emin + pad))
+        magnitude = Cat(self.total[:-1], negative.replicate(pad))
+        shifted, distance = self._shift(m, magnitude, negative, limit)
+
+        low_bits = max(len(shifted) - fmt.significand_bits - 1, 0)
+        if low_bits == 0:
+            shifted = Cat(C(0, fmt.significand_bits + 1 - len(shifted)), shifted)
+        kept = Signal(fmt.significand_bits)
+        half = Signal()
+        low = Signal()
+        m.d.comb += [
+            low.eq(shifted[:low_bits].any() if low_bits else 0),
+            half.eq(shifted[low_bits] ^ negative),
+            kept.eq(shifted[low_bits + 1 :] ^ negative.replicate(fmt.significand_bits)),
+        ]
+        self._round(m, negative, kept, half, low, limit < 0)
+        self._place(m, negative, kept, half, low, limit, distance)
+        return m
+
+    def _shift(self, m: Module, value: Value, negative: Value, limit: Value) -> tuple[Value, Value]:
+        """Move the leading significant bit up by at most ``limit``; both come bit by bit."""
+        width = len(value)
+        stages = (width - 1).bit_length()
+        unlimited = Signal(name="unlimited")
+        m.d.comb += unlimited.eq(~limit[-1] & limit[stages:-1].any())
+        distance: list[Value] = []
+        for stage in reversed(range(stages)):
+            step = 1 << stage
+            top = value[width - step :]
+            insignificant = Signal(name=f"insignificant_{step}")
+            move = Signal(name=f"move_{step}")
+            moved = Signal(width, name=f"moved_{step}")
+            still_unlimited = Signal(name=f"unlimited_{step}")
+            permitted = limit[stage] & ~limit[-1]
+            m.d.comb += [
+                insignificant.eq(Mux(negative, top.all(), ~top.any())),
+                move.eq(insignificant & (unlimited | permitted)),
+                moved.eq(Mux(move, value << step, value)),
+                still_unlimited.eq(unlimited | (permitted & ~insignificant)),
+            ]
+            distance.insert(0, move)
+            value, unlimited = moved, still_unlimited
+        return value, Cat(*distance)
+
+    def _round(
+        self, m: Module, negative: Value, kept: Value, half: Value, low: Value, tiny: Value
+    ) -> None:
+        """Round to nearest even, ties broken by what was lost."""
+        exact = Signal()
+        outward = Signal()
+        break_tie = Signal()
+        m.d.comb += [
+            exact.eq(self.lost_positive == self.lost_negative),
+            outward.eq(~exact & (self.lost_negative == negative)),
+            break_tie.eq(outward | (exact & kept[0])),
+        ]
+        # A negative total's complement is one unit short: with nothing below, that one
+        # arrives at the half bit, making an increment of a set one and a tie of a clear one.
+        at_half = half & (low | break_tie)
+        negated = Mux(low, half, half | break_tie)
+        m.d.comb += self.o.increment.eq(~tiny & Mux(negative, negated, at_half))
+
+    def _place(
+        self,
+        m: Module,
+        negative: Value,
+        kept: Value,
+        half: Value,
+        low: Value,
+        limit: Value,
+        distance: Value,
+    ) -> None:
+        """Exponent field, overflow and sign."""
+        fmt = self._format
+        biased = Signal(len(limit))
+        normal = Signal()
+        zero = Signal()
+        lost = Signal()
+        top = fmt.exponent_mask if fmt.has_infinity else fmt.exponent_mask + 1
+        m.d.comb += [
+            normal.eq(kept[-1] & ~limit[-1]),
+            biased.eq(limit - distance + 1),
+            self.o.fraction.eq(kept[:-1]),
+            self.o.exponent.eq(Mux(normal, biased, 0)),
+            self.o.overflow.eq(normal & (biased >= top)),
+            zero.eq(~(negative | kept.any() | half | low)),
+            lost.eq(self.lost_positive ^ self.lost_negative),
+            self.o.sign.eq(
+                Mux(
+                    zero & ~lost,
+                    self.negative_zero,
+                    (negative | (zero & self.lost_negative)) ^ self.flip,
+                )
+            ),
+        ]
+
+
+class RoundPack(wiring.Component):
+    """Adds the rounding increment and packs the result, special values included.
+
+    Combinational.
+
+    Parameters
+    ----------
+    format: format of the result
+
+    Members
+    -------
+    i: see :func:`rounding_layout`
+    special: see :func:`special_layout`
+    o: the result, ``format.bits`` wide
+    """
+
+    def __init__(self, format: FloatFormat) -> None:
+        self._format = format
+        super().__init__(
+            {
+                "i": In(rounding_layout(format)),
+                "special": In(special_layout()),
+                "o": Out(format.bits),
+            }
+        )
+
+    @property
+    def format(self) -> FloatFormat:
+        return self._format
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fmt = self._format
+        # A carry out of the fraction steps the exponent, and from the largest one to infinity.
+        rounded = Signal(fmt.bits - 1)
+        infinite = Signal()
+        magnitude = Signal(fmt.bits - 1)
+        m.d.comb += [
+            rounded.eq(Cat(self.i.fraction, self.i.exponent) + self.i.increment),
+            infinite.eq(self.special.infinite | self.i.overflow),
+        ]
+        with m.If(self.special.nan):
+            m.d.comb += magnitude.eq(fmt.nan)
+        with m.Elif(infinite):
+            m.d.comb += magnitude.eq(fmt.infinity)
+        with m.Else():
+            m.d.comb += magnitude.eq(rounded)
+        sign = Mux(self.special.infinite, self.special.negative, self.i.sign)
+        m.d.comb += self.o.eq(Cat(magnitude, sign & ~self.special.nan))
+        if not fmt.has_infinity:
+            # An overflow is a NaN there, and a NaN has no sign.
+            m.d.comb += self.o[-1].eq(sign & (magnitude != fmt.nan))
+        return m

@@ -1,0 +1,77 @@
+"""Classification and unpacking of packed floats."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, ValueLike, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec.formats import FloatFormat
+from .shift import normalise
+from .unpacked import format_layout
+
+__all__ = ["Unpack"]
+
+
+class Unpack(wiring.Component):
+    """Takes a packed float apart.
+
+    Combinational. With ``normalise`` the leading significand bit of every non-zero finite
+    value is one, subnormal values having an exponent below ``format.emin``; without it a
+    subnormal value keeps ``format.emin`` and its leading zeros.
+
+    Parameters
+    ----------
+    format: the packed format
+    normalise: whether subnormal values are normalised
+
+    Members
+    -------
+    i: the value, ``format.bits`` wide
+    o: classified and unpacked, see :func:`format_layout`
+    """
+
+    def __init__(self, format: FloatFormat, *, normalise: bool = True) -> None:
+        self._format = format
+        self._normalise = normalise
+        super().__init__({"i": In(format.bits), "o": Out(format_layout(format))})
+
+    @property
+    def format(self) -> FloatFormat:
+        return self._format
+
+    @property
+    def normalise(self) -> bool:
+        return self._normalise
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fmt = self._format
+        fraction = self.i[: fmt.fraction_bits]
+        biased = self.i[fmt.fraction_bits : -1]
+        hidden = Signal()
+        no_fraction = Signal()
+        m.d.comb += [
+            hidden.eq(biased.any()),
+            no_fraction.eq(~fraction.any()),
+            self.o.sign.eq(self.i[-1]),
+            self.o.zero.eq(~hidden & no_fraction),
+        ]
+        if fmt.has_infinity:
+            m.d.comb += [
+                self.o.infinite.eq(biased.all() & no_fraction),
+                self.o.nan.eq(biased.all() & ~no_fraction),
+            ]
+        else:
+            m.d.comb += self.o.nan.eq(biased.all() & fraction.all())
+
+        exponent = Signal(signed(fmt.exponent_bits + 1))
+        m.d.comb += exponent.eq(Mux(hidden, biased, 1) - fmt.bias)
+        significand: ValueLike = Cat(fraction, hidden)
+        if self._normalise:
+            significand, leading_zeros = normalise(m, significand, name="significand")
+            m.d.comb += self.o.exponent.eq(exponent - leading_zeros)
+        else:
+            m.d.comb += self.o.exponent.eq(exponent)
+        m.d.comb += self.o.significand.eq(significand)
+        return m

@@ -1,0 +1,71 @@
+"""The units a user can generate: one table, which the command line, the benches and the
+synthesis flows read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .spec.config import Config
+from .spec.m3xu import BaselineConfig, M3xuConfig, WideConfig
+
+if TYPE_CHECKING:
+    from amaranth.lib.wiring import Component
+
+__all__ = ["UNITS", "Unit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """A unit of the catalogue.
+
+    Parameters
+    ----------
+    name: its name on the command line and of its top module
+    summary: one line
+    source: where the idea comes from
+    config: its configuration class
+    component: ``module:class`` below ``tilewright.hw``, imported when first built
+    """
+
+    name: str
+    summary: str
+    source: str
+    config: type[Config]
+    component: str
+
+    def build(self, config: Any) -> Component:
+        """The component of a configuration of this unit's config class."""
+        module, _, name = self.component.partition(":")
+        built: Component = getattr(import_module(f"tilewright.hw.{module}"), name)(config)
+        return built
+
+
+_M3XU = "M3XU: multi-mode matrix unit, microarchitecture section"
+
+_ROWS = (
+    Unit(
+        name="m3xu",
+        summary="multi-mode matrix unit: fp16, bf16, tf32, fp32 and complex fp32, 12-bit products",
+        source=_M3XU,
+        config=M3xuConfig,
+        component="m3xu.matrix_unit:MatrixUnit",
+    ),
+    Unit(
+        name="m3xu_baseline",
+        summary="the 16-bit unit M3XU extends: fp16, bf16 and tf32 on 11-bit multipliers",
+        source=_M3XU,
+        config=BaselineConfig,
+        component="m3xu.baseline:BaselineUnit",
+    ),
+    Unit(
+        name="m3xu_wide",
+        summary="the brute-force alternative: fp32 at full rate on 24-bit multipliers",
+        source=_M3XU,
+        config=WideConfig,
+        component="m3xu.wide:WideUnit",
+    ),
+)
+
+UNITS: dict[str, Unit] = {row.name: row for row in _ROWS}

@@ -1,0 +1,302 @@
+"""The dot product unit: narrow multipliers, exact accumulation over steps, one rounding."""
+
+from __future__ import annotations
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arith.aligned_sum import AlignedSum, head_bits
+from ..arith.maximum import ExponentMaximum
+from ..arith.round import NormaliseSum, RoundPack
+from ..arith.specials import SpecialCases
+from ..arith.unpacked import format_layout
+from ..spec.formats import FLOAT_FORMATS
+from .multiplier import Multiplier
+
+__all__ = ["CUTS", "DotProductUnit"]
+
+_FP32 = FLOAT_FORMATS["fp32"]
+
+#: Which register stages a pipeline of so many has, in the order of the data.
+CUTS: dict[int, tuple[str, ...]] = {
+    1: ("result",),
+    2: ("products", "result"),
+    3: ("products", "carry_save", "result"),
+    4: ("products", "carry_save", "normalised", "result"),
+    5: ("products", "distances", "carry_save", "normalised", "result"),
+    6: ("products", "distances", "carry_save", "total", "normalised", "result"),
+}
+
+Bundle = dict[str, Value]
+
+
+class DotProductUnit(wiring.Component):
+    """``d = c + sum(a[k] * b[k])`` over one step, or over the two steps of an fp32 product.
+
+    The products of a step are exact. In the second step of an fp32 operation, marked by
+    ``accumulate``, each pair of products joins the pair of the step before: high*high and
+    low*low stand side by side in 48 bits, and the two cross products are added with weight
+    ``2**12``, which completes the exact 48-bit product of two 24-bit significands. Only then is
+    anything aligned, summed and rounded, once an operation. The two halves of a 48-bit product
+    go through the same aligners as two narrow products, the lower one with an exponent that is
+    24 less; as bits do not overlap, truncating them apart is truncating them together.
+
+    Latency ``pipeline`` cycles, one more with ``multi_step``; a step every cycle. Registers move
+    only while ``advance`` is set.
+
+    Parameters
+    ----------
+    entry: layout of an operand entry
+    products: number of multipliers
+    alignment_bits: accumulation window, in bits
+    pipeline: register stages, see :data:`CUTS`
+    multi_step: whether there are operations of two steps
+    complex: whether results have an imaginary part, in the upper 32 bits of ``d``
+
+    Members
+    -------
+    a, b: operand entries
+    c: the unpacked addend; counts in the last step of a sum
+    advance: enables all registers
+    d: the result; after an imaginary part, both parts
+    accumulate: (multi_step) the products at the accumulators belong to a second step
+    imaginary: (complex) the sum at the result register is an imaginary part
+    """
+
+    def __init__(
+        self,
+        *,
+        entry: data.StructLayout,
+        products: int,
+        alignment_bits: int,
+        pipeline: int,
+        multi_step: bool = False,
+        complex: bool = False,
+    ) -> None:
+        self._entry = entry
+        self._products = products
+        self._alignment_bits = alignment_bits
+        self._pipeline = pipeline
+        self._multi_step = multi_step
+        self._complex = complex
+        self._addend = format_layout(_FP32)
+        self._significand_bits = entry["significand"].width
+        self._exponent_bits = max(entry["exponent"].width + 1, self._addend["exponent"].width)
+        members = {
+            "a": In(data.ArrayLayout(entry, products)),
+            "b": In(data.ArrayLayout(entry, products)),
+            "c": In(self._addend),
+            "advance": In(1),
+            "d": Out(64 if complex else 32),
+        }
+        if multi_step:
+            members["accumulate"] = In(1)
+        if complex:
+            members["imaginary"] = In(1)
+        super().__init__(members)
+
+    @property
+    def products(self) -> int:
+        return self._products
+
+    @property
+    def alignment_bits(self) -> int:
+        return self._alignment_bits
+
+    @property
+    def pipeline(self) -> int:
+        return self._pipeline
+
+    @property
+    def multi_step(self) -> bool:
+        return self._multi_step
+
+    @property
+    def complex(self) -> bool:
+        return self._complex
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bundle = self._multiply(m)
+        if not self._multi_step:
+            bundle = self._measure(m, bundle)
+        bundle = self._cut(m, "products", bundle)
+        if self._multi_step:
+            bundle = self._accumulate(m, self._measure(m, bundle))
+        bundle = self._distances(m, bundle)
+        bundle = self._cut(m, "distances", bundle)
+        bundle = self._cut(m, "carry_save", self._align(m, bundle))
+        bundle = self._cut(m, "total", self._add(m, bundle))
+        bundle = self._cut(m, "normalised", self._normalise(m, bundle))
+        self._result(m, bundle)
+        return m
+
+    def _cut(self, m: Module, cut: str, bundle: Bundle) -> Bundle:
+        """Put a register stage here, if the pipeline has it."""
+        if cut not in CUTS[self._pipeline]:
+            return bundle
+        return {name: self._register(m, f"{cut}_{name}", value) for name, value in bundle.items()}
+
+    def _register(self, m: Module, name: str, value: Value) -> Value:
+        register = Signal.like(value, name=name, reset_less=True)
+        with m.If(self.advance):
+            m.d.sync += register.eq(value)
+        return register
+
+    def _named(self, m: Module, name: str, value: Value) -> Value:
+        signal = Signal.like(value, name=name)
+        m.d.comb += signal.eq(value)
+        return signal
+
+    def _multiply(self, m: Module) -> Bundle:
+        """Products, their exponents and signs, and the special cases."""
+        bundle: Bundle = {}
+        m.submodules.specials = specials = SpecialCases(self._products, self._entry, self._addend)
+        m.d.comb += specials.addend.eq(self.c)
+        zero = []
+        for i in range(self._products):
+            a, b = self.a[i], self.b[i]
+            m.submodules[f"multiplier_{i}"] = multiplier = Multiplier(self._significand_bits)
+            exponent = Signal(signed(self._exponent_bits), name=f"exponent_{i}")
+            m.d.comb += [
+                multiplier.a.eq(a.significand),
+                multiplier.b.eq(b.significand),
+                exponent.eq(a.exponent + b.exponent),
+                specials.a[i].eq(a),
+                specials.b[i].eq(b),
+            ]
+            bundle[f"product_{i}"] = multiplier.o
+            bundle[f"exponent_{i}"] = exponent
+            zero.append(a.zero | b.zero)
+        # Signs relative to the addend's, which makes the addend positive.
+        signs = Cat(*(a.sign ^ b.sign ^ self.c.sign for a, b in zip(self.a, self.b, strict=True)))
+        bundle |= {
+            "zero": self._named(m, "zero", Cat(*zero, self.c.zero)),
+            "negative": self._named(m, "negative", signs),
+            "addend": self.c.significand,
+            "addend_exponent": self.c.exponent,
+            "flip": self.c.sign,
+            "special": specials.o.as_value(),
+        }
+        return bundle
+
+    def _measure(self, m: Module, bundle: Bundle) -> Bundle:
+        """The largest exponent, which anchors the window."""
+        m.submodules.maximum = maximum = ExponentMaximum(self._products + 1, self._exponent_bits)
+        for i in range(self._products):
+            m.d.comb += maximum.exponents[i].eq(bundle[f"exponent_{i}"])
+        m.d.comb += [
+            maximum.exponents[self._products].eq(bundle["addend_exponent"]),
+            maximum.ignore.eq(bundle["zero"]),
+        ]
+        rest = {name: value for name, value in bundle.items() if name != "zero"}
+        return rest | {"anchor": maximum.maximum}
+
+    def _accumulate(self, m: Module, bundle: Bundle) -> Bundle:
+        """The register that completes the products of a two-step operation."""
+        p = self._significand_bits
+        registered = {
+            name: self._register(m, f"complete_{name}", value) for name, value in bundle.items()
+        }
+        for k in range(0, self._products - 1, 2):
+            high, low = bundle[f"product_{k}"], bundle[f"product_{k + 1}"]
+            before = Cat(registered[f"product_{k + 1}"], registered[f"product_{k}"])
+            assembled = Signal(4 * p, name=f"assembled_{k}")
+            m.d.comb += assembled.eq(Cat(before[:p], before[p:] + (high + low)))
+            joined = Signal(4 * p, name=f"joined_{k}")
+            m.d.comb += joined.eq(Mux(self.accumulate, assembled, Cat(low, high)))
+            with m.If(self.advance):
+                m.d.sync += [
+                    registered[f"product_{k + 1}"].eq(joined[: 2 * p]),
+                    registered[f"product_{k}"].eq(joined[2 * p :]),
+                ]
+        return registered
+
+    def _distances(self, m: Module, bundle: Bundle) -> Bundle:
+        """How far each term lies below the largest."""
+        result = {name: value for name, value in bundle.items() if "exponent" not in name}
+        width = self._exponent_bits
+        names = [f"{i}" for i in range(self._products)] + ["addend"]
+        for name in names:
+            key = "addend_exponent" if name == "addend" else f"exponent_{name}"
+            distance = Signal(width, name=f"distance_{name}")
+            m.d.comb += distance.eq(bundle["anchor"] - bundle[key])
+            result[f"distance_{name}"] = distance
+        return result
+
+    def _align(self, m: Module, bundle: Bundle) -> Bundle:
+        """Alignment and carry-save addition of all terms."""
+        m.submodules.aligned_sum = aligned = AlignedSum(
+            products=self._products,
+            product_bits=2 * self._significand_bits,
+            addend_bits=_FP32.significand_bits,
+            alignment_bits=self._alignment_bits,
+            distance_bits=self._exponent_bits,
+        )
+        self._sum_bits = aligned.sum_bits
+        for i in range(self._products):
+            m.d.comb += [
+                aligned.significands[i].eq(bundle[f"product_{i}"]),
+                aligned.distances[i].eq(bundle[f"distance_{i}"]),
+            ]
+        m.d.comb += [
+            aligned.negative.eq(bundle["negative"]),
+            aligned.addend.eq(bundle["addend"]),
+            aligned.addend_distance.eq(bundle["distance_addend"]),
+        ]
+        return {
+            "first": aligned.rows[0],
+            "second": aligned.rows[1],
+            "carry": aligned.carry,
+            "lost_positive": aligned.lost_positive,
+            "lost_negative": aligned.lost_negative,
+            **{name: bundle[name] for name in ("anchor", "flip", "special")},
+        }
+
+    def _add(self, m: Module, bundle: Bundle) -> Bundle:
+        """The carry-propagate addition; the carry enters below the lowest bit."""
+        total = Signal(signed(self._sum_bits))
+        first = Cat(bundle["carry"], bundle["first"])
+        second = Cat(bundle["carry"], bundle["second"])
+        m.d.comb += total.eq((first + second)[1:])
+        names = ("lost_positive", "lost_negative", "anchor", "flip", "special")
+        return {"total": total, **{name: bundle[name] for name in names}}
+
+    def _normalise(self, m: Module, bundle: Bundle) -> Bundle:
+        m.submodules.normalise = normalise = NormaliseSum(
+            _FP32,
+            sum_bits=self._sum_bits,
+            head_bits=head_bits(self._products),
+            anchor_bits=self._exponent_bits,
+        )
+        special = bundle["special"]
+        m.d.comb += [
+            normalise.total.eq(bundle["total"]),
+            normalise.anchor.eq(bundle["anchor"]),
+            normalise.flip.eq(bundle["flip"]),
+            normalise.lost_positive.eq(bundle["lost_positive"]),
+            normalise.lost_negative.eq(bundle["lost_negative"]),
+            normalise.negative_zero.eq(special[3]),
+        ]
+        return {"magnitude": normalise.o.as_value(), "special": special}
+
+    def _result(self, m: Module, bundle: Bundle) -> None:
+        """Rounding, and the result register: a real part waits there for its imaginary part."""
+        m.submodules.round = rounder = RoundPack(_FP32)
+        m.d.comb += [
+            rounder.i.eq(bundle["magnitude"]),
+            rounder.special.eq(bundle["special"]),
+        ]
+        low = Signal(32, reset_less=True)
+        if not self._complex:
+            with m.If(self.advance):
+                m.d.sync += low.eq(rounder.o)
+            m.d.comb += self.d.eq(low)
+            return
+        high = Signal(32, reset_less=True)
+        with m.If(self.advance):
+            m.d.sync += high.eq(Mux(self.imaginary, rounder.o, C(0, 32)))
+            with m.If(~self.imaginary):
+                m.d.sync += low.eq(rounder.o)
+        m.d.comb += self.d.eq(Cat(low, high))

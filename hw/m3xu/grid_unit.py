@@ -1,0 +1,124 @@
+"""What the three matrix units have in common: stream interface, control, grid."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.lib import wiring
+
+from ..spec.m3xu import MatrixUnitConfig
+from .addend_buffer import AddendBuffer
+from .grid import Grid
+from .operand_decoder import entry_layout
+from .ports import matrix_unit_signature
+from .step_control import StepControl
+
+__all__ = ["GridUnit"]
+
+
+class GridUnit(wiring.Component):
+    """A matrix unit: operand stages at the edge of a grid of dot product units.
+
+    While a result waits to be taken, the whole pipeline waits.
+
+    Parameters
+    ----------
+    config: the unit's configuration
+    significand_bits: width of the multipliers
+    pipelined: the operand stages have two registers
+
+    Members
+    -------
+    i, o: see :func:`matrix_unit_signature`
+    """
+
+    def __init__(
+        self, config: MatrixUnitConfig, *, significand_bits: int, pipelined: bool = False
+    ) -> None:
+        self._config = config
+        self._significand_bits = significand_bits
+        self._pipelined = pipelined
+        self._complex = config.accumulator_bits == 64
+        super().__init__(matrix_unit_signature(config))
+
+    @property
+    def config(self) -> MatrixUnitConfig:
+        return self._config
+
+    @abstractmethod
+    def operand_stage(self, operand: str) -> wiring.Component:
+        """The stage that feeds a row of a, or a column of b, to the multipliers.
+
+        It has ``lanes``, ``entries`` and whichever of the control's outputs it needs.
+        """
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.step_control = control = StepControl(config, pipelined=self._pipelined)
+        m.submodules.grid = grid = Grid(
+            rows=config.rows,
+            cols=config.cols,
+            unit={
+                "entry": entry_layout(config.modes, self._significand_bits),
+                "products": config.depth,
+                "alignment_bits": config.alignment_bits,
+                "pipeline": config.pipeline,
+                "multi_step": max(config.initiation_interval.values()) > 1,
+                "complex": self._complex,
+            },
+        )
+        operation = self.i.payload
+        m.d.comb += [
+            control.advance.eq(~self.o.valid | self.o.ready),
+            control.op.eq(operation.op),
+            control.valid.eq(self.i.valid),
+            self.i.ready.eq(control.ready),
+            grid.control.eq(control.control),
+            grid.advance.eq(control.advance),
+            self.o.valid.eq(grid.last),
+            self.o.payload.d.eq(grid.d),
+            self.o.payload.error.eq(grid.error),
+        ]
+        for row in range(config.rows):
+            lanes = operation.a[row].as_value()
+            m.d.comb += grid.a[row].eq(self._stage(m, "a", row, lanes, control))
+        for col in range(config.cols):
+            lanes = Cat(operation.b[k][col] for k in range(config.depth))
+            m.d.comb += grid.b[col].eq(self._stage(m, "b", col, lanes, control))
+        self._addends(m, control, grid)
+        return m
+
+    def _stage(
+        self, m: Module, operand: str, index: int, lanes: Value, control: StepControl
+    ) -> Value:
+        m.submodules[f"operand_{operand}_{index}"] = stage = self.operand_stage(operand)
+        m.d.comb += stage.lanes.eq(lanes)
+        self._control(m, stage, control)
+        entries: Value = stage.entries
+        return entries
+
+    def _control(self, m: Module, stage: wiring.Component, control: StepControl) -> None:
+        """Connect what the stage needs of the control."""
+        driven = {"lanes", "entries", "i", "o"}
+        for name in stage.signature.members:
+            if name == "advance":
+                m.d.comb += stage.advance.eq(control.advance)
+            elif name not in driven:
+                m.d.comb += getattr(stage, name).eq(getattr(control, name))
+
+    def _addends(self, m: Module, control: StepControl, grid: Grid) -> None:
+        """The accumulator inputs; an illegal operation gets a zero, as it does for a and b."""
+        legal = control.select.as_value().any()
+        cols = self._config.cols
+        for row in range(self._config.rows):
+            for col in range(cols):
+                m.submodules[f"addend_{row}_{col}"] = addend = AddendBuffer(
+                    complex=self._complex, pipelined=self._pipelined
+                )
+                m.d.comb += [
+                    addend.i.eq(Mux(legal, self.i.payload.c[row][col], 0)),
+                    grid.c[row * cols + col].eq(addend.o),
+                ]
+                self._control(m, addend, control)

@@ -1,0 +1,161 @@
+"""A row of operand lanes, decoded for the multipliers."""
+
+from __future__ import annotations
+
+from amaranth.hdl import C, Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arith.unpacked import exponent_bits, unpacked_layout
+from ..spec.formats import FLOAT_FORMATS
+from ..spec.m3xu import MODES
+from .element_decoder import ElementDecoder
+
+__all__ = ["OperandDecoder", "decode_lanes", "entry_layout", "select_layout"]
+
+
+def select_layout(modes: tuple[str, ...]) -> data.StructLayout:
+    """One bit a mode, at most one set: the mode of the operation at hand."""
+    return data.StructLayout({mode: 1 for mode in modes})
+
+
+def entry_layout(modes: tuple[str, ...], significand_bits: int) -> data.StructLayout:
+    """What a multiplier takes: sign, exponent, significand and the operand's class."""
+    formats = [MODES[mode].element for mode in modes]
+    lowest = min(fmt.emin - fmt.fraction_bits for fmt in formats)
+    if significand_bits < max(fmt.significand_bits for fmt in formats):
+        lowest -= 24  # the low half of an fp32 operand carries the weight of its products
+    highest = max(fmt.emax for fmt in formats)
+    return unpacked_layout(exponent_bits(lowest, highest), significand_bits)
+
+
+def decode_lanes(
+    m: Module,
+    lanes: Value,
+    select: data.View[data.StructLayout],
+    *,
+    modes: tuple[str, ...],
+    lane_bits: int,
+    depth: int,
+    significand_bits: int,
+    operand: str,
+) -> data.View[data.ArrayLayout]:
+    """Decoders for all lanes of a row of a or a column of b; returns their entries."""
+    entries = Signal(data.ArrayLayout(entry_layout(modes, significand_bits), depth), name="decoded")
+    share = 32 // lane_bits
+    for word in range((depth + share - 1) // share):
+        m.submodules[f"decoder_{word}"] = decoder = OperandDecoder(
+            modes, entries=share, significand_bits=significand_bits, operand=operand
+        )
+        m.d.comb += [decoder.lanes.eq(lanes[32 * word :]), decoder.select.eq(select)]
+        for i in range(min(share, depth - share * word)):
+            m.d.comb += entries[share * word + i].eq(decoder.entries[i])
+    return entries
+
+
+class OperandDecoder(wiring.Component):
+    """Decodes 32 bits of operands into the entries of one or two multipliers.
+
+    Combinational. With one entry, any element fills it. With two, a 16-bit element takes one.
+    A tf32 takes the first; the second is a zero of such sign that its products are -0, which is
+    neutral in a sum. An fp32 is split into its upper and lower 12 significand bits, in this
+    order, each with the operand's sign and class.
+
+    Parameters
+    ----------
+    modes: the unit's modes
+    entries: 1 or 2
+    significand_bits: width of an entry's significand
+    operand: "a" or "b". In a the lower half's exponent is lowered by 24, so that the exponent
+        of the product of two low halves comes out right; and the signs of a's zeros make the
+        products neutral.
+
+    Members
+    -------
+    lanes: one lane of 32 bits or two of 16
+    select: the mode
+    entries: see :func:`entry_layout`
+    """
+
+    def __init__(
+        self, modes: tuple[str, ...], *, entries: int, significand_bits: int, operand: str
+    ) -> None:
+        self._modes = modes
+        self._operand = operand
+        self._layout = entry_layout(modes, significand_bits)
+        super().__init__(
+            {
+                "lanes": In(32),
+                "select": In(select_layout(modes)),
+                "entries": Out(data.ArrayLayout(self._layout, entries)),
+            }
+        )
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        return self._modes
+
+    @property
+    def operand(self) -> str:
+        return self._operand
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # fp32c elements are pairs of fp32, decoded alike.
+        selects: dict[str, Value] = {}
+        for mode in self._modes:
+            name = MODES[mode].element.name
+            selects[name] = (
+                selects[name] | self.select[mode] if name in selects else self.select[mode]
+            )
+        formats = {name: FLOAT_FORMATS[name] for name in selects}
+        m.submodules.first = first = ElementDecoder(formats)
+        m.d.comb += [first.word.eq(self.lanes), first.select.eq(Cat(*selects.values()))]
+        self._assign(m, 0, first.o)
+        if self.entries.shape().length == 2:
+            self._second(m, first, selects)
+        return m
+
+    def _second(self, m: Module, first: ElementDecoder, selects: dict[str, Value]) -> None:
+        """The second entry: a 16-bit element, an fp32's lower half, or tf32's neutral zero."""
+        narrow = {n: fmt for n, fmt in first.formats.items() if fmt.container_bits == 16}
+        entry = self.entries[1]
+        if narrow:
+            m.submodules.second = second = ElementDecoder(narrow)
+            m.d.comb += [
+                second.word.eq(self.lanes[16:]),
+                second.select.eq(Cat(*(selects[name] for name in narrow))),
+            ]
+            self._assign(m, 1, second.o)
+        else:
+            m.d.comb += entry.zero.eq(1)
+        if "fp32" in selects:
+            width = self._layout["significand"].width
+            with m.If(selects["fp32"]):
+                m.d.comb += [
+                    entry.eq(self.entries[0]),
+                    entry.significand.eq(first.o.significand[:width]),
+                ]
+                if self._operand == "a":
+                    m.d.comb += entry.exponent.eq(self.entries[0].exponent - 24)
+        if "tf32" in selects and self._operand == "a":
+            with m.If(selects["tf32"]):
+                m.d.comb += entry.sign.eq(1)
+
+    def _assign(self, m: Module, index: int, element: Value) -> None:
+        """Connect an element, its significand cut or padded at the low end."""
+        entry = self.entries[index]
+        width = self._layout["significand"].width
+        have = len(element.significand)
+        if have >= width:
+            significand: Value = element.significand[have - width :]
+        else:
+            significand = Cat(C(0, width - have), element.significand)
+        m.d.comb += [
+            entry.significand.eq(significand),
+            entry.exponent.eq(element.exponent),
+            entry.sign.eq(element.sign),
+            entry.zero.eq(element.zero),
+            entry.infinite.eq(element.infinite),
+            entry.nan.eq(element.nan),
+        ]

@@ -1,0 +1,95 @@
+"""The number formats: one table for hardware, models and tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FLOAT_FORMATS", "FloatFormat"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloatFormat:
+    """A binary floating-point format: sign, exponent, fraction, from the top bit down.
+
+    Parameters
+    ----------
+    name: the format's name, as users type it
+    exponent_bits, fraction_bits: field widths in bits
+    container_bits: width of the word that carries a value; the value sits in its upper
+        ``bits`` bits, whatever lies below is ignored (tf32) and written as zero
+    has_infinity: false for OCP E4M3, whose only non-finite code is all ones (NaN)
+    """
+
+    name: str
+    exponent_bits: int
+    fraction_bits: int
+    container_bits: int
+    has_infinity: bool = True
+
+    @property
+    def bits(self) -> int:
+        """Width of the value itself: 1 + exponent_bits + fraction_bits."""
+        return 1 + self.exponent_bits + self.fraction_bits
+
+    @property
+    def padding_bits(self) -> int:
+        """Ignored low bits of the container."""
+        return self.container_bits - self.bits
+
+    @property
+    def significand_bits(self) -> int:
+        """Fraction bits and the hidden bit."""
+        return self.fraction_bits + 1
+
+    @property
+    def bias(self) -> int:
+        return (1 << (self.exponent_bits - 1)) - 1
+
+    @property
+    def emin(self) -> int:
+        """Unbiased exponent of the smallest normal value and of all subnormal values."""
+        return 1 - self.bias
+
+    @property
+    def emax(self) -> int:
+        """Unbiased exponent of the largest finite value."""
+        return self.bias if self.has_infinity else self.bias + 1
+
+    @property
+    def exponent_mask(self) -> int:
+        return (1 << self.exponent_bits) - 1
+
+    @property
+    def fraction_mask(self) -> int:
+        return (1 << self.fraction_bits) - 1
+
+    @property
+    def nan(self) -> int:
+        """The canonical quiet NaN, as a value of ``bits`` bits."""
+        if not self.has_infinity:
+            return (1 << (self.bits - 1)) - 1
+        return (self.exponent_mask << self.fraction_bits) | (1 << (self.fraction_bits - 1))
+
+    @property
+    def infinity(self) -> int:
+        """What an overflow gives, sign bit clear: infinity, or NaN in a format without one."""
+        return self.exponent_mask << self.fraction_bits if self.has_infinity else self.nan
+
+    @property
+    def largest(self) -> int:
+        """The largest finite value, as a value of ``bits`` bits."""
+        return self.infinity - 1
+
+
+_ROWS = (
+    FloatFormat(name="fp8e4m3", exponent_bits=4, fraction_bits=3, container_bits=8,
+                has_infinity=False),
+    FloatFormat(name="fp8e5m2", exponent_bits=5, fraction_bits=2, container_bits=8),
+    FloatFormat(name="fp16", exponent_bits=5, fraction_bits=10, container_bits=16),
+    FloatFormat(name="bf16", exponent_bits=8, fraction_bits=7, container_bits=16),
+    FloatFormat(name="tf32", exponent_bits=8, fraction_bits=10, container_bits=32),
+    FloatFormat(name="fp32", exponent_bits=8, fraction_bits=23, container_bits=32),
+    FloatFormat(name="fp64", exponent_bits=11, fraction_bits=52, container_bits=64),
+)  # fmt: skip
+
+FLOAT_FORMATS: dict[str, FloatFormat] = {row.name: row for row in _ROWS}

@@ -1,0 +1,203 @@
+"""Configurations of the M3XU matrix unit, of the two units it is compared with, and of its
+warp-level sequencer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .config import Config, IntRange, OneOf, SubsetOf, parameter
+from .formats import FLOAT_FORMATS, FloatFormat
+
+__all__ = [
+    "MODES",
+    "BaselineConfig",
+    "M3xuConfig",
+    "MatrixUnitConfig",
+    "Mode",
+    "WideConfig",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mode:
+    """One operand format of the matrix unit.
+
+    Parameters
+    ----------
+    opcode: the value of ``op`` that selects it
+    element: the float format of an element (of each of its two parts, for fp32c)
+    lanes: 16-bit lanes an element takes
+    steps: passes over the narrow multipliers, which is the initiation interval in cycles
+    results: fp32 words of a result (2: real and imaginary part)
+    """
+
+    name: str
+    opcode: int
+    element: FloatFormat
+    lanes: int
+    steps: int
+    results: int = 1
+
+
+def _mode(name: str, opcode: int, element: str, lanes: int, steps: int, results: int = 1) -> Mode:
+    return Mode(
+        name=name,
+        opcode=opcode,
+        element=FLOAT_FORMATS[element],
+        lanes=lanes,
+        steps=steps,
+        results=results,
+    )
+
+
+MODES: dict[str, Mode] = {
+    "fp16": _mode("fp16", 0, "fp16", lanes=1, steps=1),
+    "bf16": _mode("bf16", 1, "bf16", lanes=1, steps=1),
+    "tf32": _mode("tf32", 2, "tf32", lanes=2, steps=1),
+    "fp32": _mode("fp32", 3, "fp32", lanes=2, steps=2),
+    "fp32c": _mode("fp32c", 4, "fp32", lanes=4, steps=4, results=2),
+}
+
+_SINGLE_STEP = ("fp16", "bf16", "tf32")
+OP_BITS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixUnitConfig(Config):
+    """What all matrix units share: the shape of the grid and of its dot products."""
+
+    rows: int = parameter(8, allowed=IntRange(1, 64), doc="rows of a and of d")
+    cols: int = parameter(4, allowed=IntRange(1, 64), doc="columns of b and of d")
+    depth: int = parameter(
+        8, allowed=IntRange(1, 64), doc="operand lanes of a dot product, in elements of 16 bits"
+    )
+
+    @property
+    def lane_bits(self) -> int:
+        """Width of an operand lane in bits."""
+        return 16
+
+    @property
+    def accumulator_bits(self) -> int:
+        """Width of an element of c and d in bits."""
+        return 32
+
+
+def _check_depth(config: MatrixUnitConfig, modes: tuple[str, ...]) -> None:
+    lanes = max(MODES[mode].lanes for mode in modes)
+    if config.depth % lanes:
+        widest = next(mode for mode in modes if MODES[mode].lanes == lanes)
+        raise ValueError(
+            f"`depth` must be a multiple of {lanes} for mode {widest}, not {config.depth}"
+        )
+
+
+def _check_alignment(alignment_bits: int, modes: tuple[str, ...]) -> None:
+    if alignment_bits < 56 and {"fp32", "fp32c"} & set(modes):
+        raise ValueError(
+            f"`alignment_bits` must be at least 56 with an fp32 mode, not {alignment_bits}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class M3xuConfig(MatrixUnitConfig):
+    """The multi-mode unit: fp32 and complex fp32 in steps over 12-bit multipliers."""
+
+    modes: tuple[str, ...] = parameter(
+        tuple(MODES), allowed=SubsetOf(tuple(MODES)), doc="operand formats the unit is built with"
+    )
+    data_assignment: str = parameter(
+        "combinational",
+        allowed=OneOf(("combinational", "pipelined")),
+        doc="operand multiplexers before the operand registers, or behind a register of their own",
+    )
+    alignment_bits: int = parameter(
+        56, allowed=IntRange(26, 120), doc="accumulation window below the largest term, in bits"
+    )
+    pipeline: int = parameter(4, allowed=IntRange(1, 6), doc="register stages in the dot product")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_depth(self, self.modes)
+        _check_alignment(self.alignment_bits, self.modes)
+
+    @property
+    def accumulator_bits(self) -> int:
+        return 64 if "fp32c" in self.modes else 32
+
+    @property
+    def multi_step(self) -> bool:
+        """Whether some mode takes more than one step."""
+        return any(MODES[mode].steps > 1 for mode in self.modes)
+
+    @property
+    def significand_bits(self) -> int:
+        """Width of a multiplier operand: half of an fp32 significand, or a whole narrow one."""
+        if self.multi_step:
+            return 12
+        return max(MODES[mode].element.significand_bits for mode in self.modes)
+
+    @property
+    def opcodes(self) -> dict[str, int]:
+        return {mode: MODES[mode].opcode for mode in self.modes}
+
+    @property
+    def initiation_interval(self) -> dict[str, int]:
+        """Cycles between operations, by mode."""
+        return {mode: MODES[mode].steps for mode in self.modes}
+
+    @property
+    def latency(self) -> dict[str, int]:
+        """Clock edges from the input transfer to the result's valid, without stalls, by mode."""
+        fixed = 1 + self.pipeline + self.multi_step + (self.data_assignment == "pipelined")
+        return {mode: MODES[mode].steps - 1 + fixed for mode in self.modes}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineConfig(MatrixUnitConfig):
+    """The 16-bit unit that M3XU extends: fp16, bf16 and tf32 on 11-bit multipliers."""
+
+    alignment_bits: int = parameter(
+        28, allowed=IntRange(26, 120), doc="accumulation window below the largest term, in bits"
+    )
+    pipeline: int = parameter(4, allowed=IntRange(1, 6), doc="register stages in the dot product")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_depth(self, _SINGLE_STEP)
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        return _SINGLE_STEP
+
+    @property
+    def opcodes(self) -> dict[str, int]:
+        return {mode: MODES[mode].opcode for mode in self.modes}
+
+    @property
+    def initiation_interval(self) -> dict[str, int]:
+        return {mode: 1 for mode in self.modes}
+
+    @property
+    def latency(self) -> dict[str, int]:
+        return {mode: 1 + self.pipeline for mode in self.modes}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideConfig(BaselineConfig):
+    """The brute-force unit: 24-bit multipliers, 32-bit lanes, fp32 at the fp16 rate."""
+
+    alignment_bits: int = parameter(
+        56, allowed=IntRange(56, 120), doc="accumulation window below the largest term, in bits"
+    )
+
+    def __post_init__(self) -> None:
+        Config.__post_init__(self)  # any depth: an element takes one lane
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        return (*_SINGLE_STEP, "fp32")
+
+    @property
+    def lane_bits(self) -> int:
+        return 32
