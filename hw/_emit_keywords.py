@@ -2,7 +2,7 @@
 
 __all__ = ["KEYWORDS"]
 
-KEYWORDS = frozenset(
+KEYWORDS = frozenset(  # noqa: SIM905
     """
     accept_on alias always always_comb always_ff always_latch and assert assign assume automatic
     before begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle

@@ -22,7 +22,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 
 from ._emit_keywords import KEYWORDS
-from ._emit_rtlil import MODULE, tidy
+from ._emit_passes import MODULE, tidy
 
 __all__ = ["Block", "Hierarchy", "ports_of"]
 

@@ -6,8 +6,10 @@ intermediate results are named after the operation that computes them.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from amaranth.back import verilog
@@ -16,16 +18,27 @@ __all__ = ["LINT_WAIVERS", "to_verilog"]
 
 LINT_WAIVERS: dict[str, str] = {
     "DECLFILENAME": "one file holds the unit and all modules below it, under any name",
+    "SYMRSVDWORD": "a name that C++ reserves is a good name in Verilog",
     "VARHIDDEN": "a port may be named like an instance of its module",
     "UNUSEDSIGNAL": "bits that a computation drops on purpose: carries, ignored operand bits",
 }
 """What Verilator's -Wall would report and why it is meant so; all other rules hold."""
 
-_SCRIPT = "proc -nomux -norom\nmemory_collect\nwrite_verilog -sv -norename -noattr"
+_SCRIPT = "proc -nomux -norom -noopt\nmemory_collect\nwrite_verilog -sv -norename -noattr"
 
 _DECLARATION = re.compile(
     r"^  (input|output|wire|reg)( signed)?( \[\d+:\d+\])? (\\\S+ |\w+)((?: \[\d+:\d+\])?);\n", re.M
 )
+_INSTANCE = re.compile(r"^(  \w+ \S+ \()\n((?:    \.\w+\(.*\),?\n)+)  \);\n", re.M)
+_STEP = re.compile(
+    r"^(  assign (\w+) = ([~!|&]?{0}|{0} [&|^] {0}|{0} \? {0} : {0});)$".format(
+        r"(?:[\w$]+(?:\[[\d:]+\])?|\d+'h[0-9a-f]+)"
+    ),
+    re.M,
+)
+_PLAIN_ALWAYS = re.compile(r"^  always_comb begin\n    (\w+ = .*;)\n  end\n", re.M)
+_UNARY = re.compile(r"(?<=[=?:(] )([~!|&^-]) (?=[\w$])")
+_ZERO = re.compile(r"'(h0)0+\b")
 _ESCAPED = re.compile(r"\\(\S+) ")
 _REPEATED = re.compile(r"(?<=[{ ])([\w$]+\[\d+\])((?:, \1){2,})(?=[, ])")
 
@@ -81,18 +94,66 @@ def _rename(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
+def _wrap(words: Sequence[str], start: str, indent: str) -> str:
+    """The words after ``start``, separated by commas, in lines of at most 100 columns."""
+    lines, line = [], start
+    for number, word in enumerate(words):
+        item = word + ("," if number + 1 < len(words) else "")
+        if line.strip() and len(line) + 1 + len(item) > 100 and line != start:
+            lines.append(line)
+            line = indent + item
+        else:
+            line += (" " if line.strip() and line != indent else "") + item
+    return "\n".join([*lines, line])
+
+
+def _declarations(texts: Sequence[str]) -> str:
+    """Declarations of one width after the other, those of one width together."""
+    lines = []
+    for kind, group in itertools.groupby(texts, key=lambda text: text.rpartition(" ")[0]):
+        names = [text.rpartition(" ")[2] for text in group]
+        lines.append(_wrap(names, f"  {kind}", "    ") + ";\n")
+    return "".join(lines)
+
+
+def _inline(body: str, declared: dict[str, str]) -> str:
+    """Write an operation of one step that only feeds one pin of an instance at that pin."""
+    counts = Counter(re.findall(r"\w+", body))
+    pins = {
+        f"{instance}__{pin}": f".{pin}({instance}__{pin})"
+        for _, instance, text in re.findall(r"^  (\w+) (\w+) \(\n(.*?)^  \);", body, re.M | re.S)
+        for pin in re.findall(r"\.(\w+)\(", text)
+    }
+    written: dict[str, str] = {}
+    gone: set[str] = set()
+    for line, name, expression in _STEP.findall(body):
+        if name in pins and name in declared and counts[name] == 2:
+            written[pins[name]] = f"{pins[name].split('(')[0]}({expression})"
+            gone.add(line)
+            del declared[name]
+    lines = [line for line in body.split("\n") if line not in gone]
+    pattern = re.compile(r"\.\w+\(\w+\)")
+    return pattern.sub(lambda match: written.get(match[0], match[0]), "\n".join(lines))
+
+
+def _pins(match: re.Match[str]) -> str:
+    pins = [line.strip().removesuffix(",") for line in match[2].splitlines()]
+    pins = [re.sub(r"^\.(\w+)\(\1\)$", r".\1", pin) for pin in pins]
+    return f"{match[1]}\n{_wrap(pins, '    ', '    ')});\n"
+
+
 def _repeat(match: re.Match[str]) -> str:
     count = match[2].count(",") + 1
     return f"{{{count}{{{match[1]}}}}}"
 
 
 def _declaration_order(declared: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
-    """Signals named by people first, then the intermediate results, each by name and number."""
+    """Signals named by people first, then intermediate results, by width, name and number."""
     derived = set(names.values())
 
-    def key(name: str) -> tuple[bool, list[tuple[int, str]]]:
-        parts = re.findall(r"\d+|\D+", name)
-        return name in derived, [(int(p), "") if p.isdigit() else (-1, p) for p in parts]
+    def key(name: str) -> tuple[bool, str, list[tuple[int, str]]]:
+        parts = [(int(p), "") if p.isdigit() else (-1, p) for p in re.findall(r"\d+|\D+", name)]
+        return name in derived, declared[name].rpartition(" ")[0], parts
 
     return sorted(declared, key=key)
 
@@ -112,10 +173,12 @@ def _module(text: str, ports: Sequence[str], names: Mapping[str, str]) -> str:
     order = [name for name in ports if name in directions]
     order += sorted(set(directions) - set(order))
     lines = ",\n".join(f"  {directions[p]:6} {declared.pop(p)}" for p in order)
-    inner = "".join(f"  {declared[name]};\n" for name in _declaration_order(declared, names))
     body = _DECLARATION.sub("", body)
-    body = _REPEATED.sub(_repeat, body)
     body = re.sub(r"(?<=\S) +(?=[,;)}\[])", "", re.sub(r"([{~]) (?=\S)", r"\1", body))
+    body = _PLAIN_ALWAYS.sub(r"  assign \1\n", body)
+    body = _UNARY.sub(r"\1", _ZERO.sub(r"'\1", _REPEATED.sub(_repeat, body)))
+    body = _INSTANCE.sub(_pins, _inline(body, declared))
+    inner = _declarations([declared[name] for name in _declaration_order(declared, names)])
     return f"module {module} (\n{lines}\n);\n{inner}{body}"
 
 

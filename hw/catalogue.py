@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .spec.config import Config
-from .spec.m3xu import BaselineConfig, M3xuConfig, WideConfig
+from .spec.m3xu import BaselineConfig, M3xuConfig, SequencerConfig, WideConfig
 
 if TYPE_CHECKING:
     from amaranth.lib.wiring import Component
@@ -65,6 +65,13 @@ _ROWS = (
         source=_M3XU,
         config=WideConfig,
         component="m3xu.wide:WideUnit",
+    ),
+    Unit(
+        name="m3xu_sequencer",
+        summary="warp-level HMMA instructions over the multi-mode matrix unit",
+        source="M3XU: instruction set architecture, table of MMA instructions",
+        config=SequencerConfig,
+        component="m3xu.sequencer:MmaSequencer",
     ),
 )
 

@@ -6,6 +6,7 @@ the same, byte for byte, for the same configuration.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -111,25 +112,35 @@ def emit(unit_name: str, config: Any) -> Emitted:
     return emit_component(unit.build(config), name=unit_name, sidecar_extras=extras)
 
 
-def _replace_file(path: Path, text: str) -> None:
+def _stage(path: Path, text: str) -> str:
+    """Write the text to a new file beside ``path``."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+    os.chmod(temporary, 0o644)
+    return temporary
 
 
 def write(emitted: Emitted, path: str | os.PathLike[str]) -> Path:
     """Write the Verilog to ``path`` and the sidecar beside it, as ``.json``; returns the latter.
 
-    Each file appears whole or not at all. Raises OSError if a file cannot be written.
+    Both files appear whole, or neither. Raises OSError if a file cannot be written, ValueError
+    if ``path`` itself ends in ``.json``.
     """
     verilog = Path(path)
     sidecar = verilog.with_suffix(".json")
-    _replace_file(sidecar, json.dumps(emitted.sidecar, indent=1) + "\n")
-    _replace_file(verilog, emitted.verilog)
+    if sidecar == verilog:
+        raise ValueError(f"the Verilog's name must not end in .json, not {str(path)!r}")
+    texts = {verilog: emitted.verilog, sidecar: json.dumps(emitted.sidecar, indent=1) + "\n"}
+    staged: dict[Path, str] = {}
+    try:
+        for target, text in texts.items():
+            staged[target] = _stage(target, text)
+        for target in texts:
+            os.replace(staged.pop(target), target)
+    finally:
+        for temporary in staged.values():
+            os.unlink(temporary)
     return sidecar

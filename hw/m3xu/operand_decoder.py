@@ -111,40 +111,44 @@ class OperandDecoder(wiring.Component):
         formats = {name: FLOAT_FORMATS[name] for name in selects}
         m.submodules.first = first = ElementDecoder(formats)
         m.d.comb += [first.word.eq(self.lanes), first.select.eq(Cat(*selects.values()))]
-        self._assign(m, 0, first.o)
+        entry = Signal(self._layout, name="first_entry")
+        self._assign(m, entry, first.o)
+        m.d.comb += self.entries[0].eq(entry)
         if self.entries.shape().length == 2:
-            self._second(m, first, selects)
+            m.d.comb += self.entries[1].eq(self._second(m, first, entry, selects))
         return m
 
-    def _second(self, m: Module, first: ElementDecoder, selects: dict[str, Value]) -> None:
+    def _second(
+        self, m: Module, first: ElementDecoder, upper: Value, selects: dict[str, Value]
+    ) -> Value:
         """The second entry: a 16-bit element, an fp32's lower half, or tf32's neutral zero."""
         narrow = {n: fmt for n, fmt in first.formats.items() if fmt.container_bits == 16}
-        entry = self.entries[1]
+        entry = Signal(self._layout, name="second_entry")
         if narrow:
             m.submodules.second = second = ElementDecoder(narrow)
             m.d.comb += [
                 second.word.eq(self.lanes[16:]),
                 second.select.eq(Cat(*(selects[name] for name in narrow))),
             ]
-            self._assign(m, 1, second.o)
+            self._assign(m, entry, second.o)
         else:
             m.d.comb += entry.zero.eq(1)
         if "fp32" in selects:
             width = self._layout["significand"].width
             with m.If(selects["fp32"]):
                 m.d.comb += [
-                    entry.eq(self.entries[0]),
+                    entry.eq(upper),
                     entry.significand.eq(first.o.significand[:width]),
                 ]
                 if self._operand == "a":
-                    m.d.comb += entry.exponent.eq(self.entries[0].exponent - 24)
+                    m.d.comb += entry.exponent.eq(upper.exponent - 24)
         if "tf32" in selects and self._operand == "a":
             with m.If(selects["tf32"]):
                 m.d.comb += entry.sign.eq(1)
+        return entry
 
-    def _assign(self, m: Module, index: int, element: Value) -> None:
+    def _assign(self, m: Module, entry: Value, element: Value) -> None:
         """Connect an element, its significand cut or padded at the low end."""
-        entry = self.entries[index]
         width = self._layout["significand"].width
         have = len(element.significand)
         if have >= width:

@@ -7,24 +7,29 @@ from amaranth.lib.wiring import In, Out, Signature
 
 from ..spec.m3xu import OP_BITS, MatrixUnitConfig
 
-__all__ = ["matrix_unit_signature"]
+__all__ = ["matrix_unit_signature", "operation_layout"]
 
 
-def matrix_unit_signature(config: MatrixUnitConfig) -> Signature:
-    """Stream ``i`` of operations ``d = a * b + c``, stream ``o`` of results, in the same order.
-
-    a is rows x depth lanes, b depth x cols lanes, c and d rows x cols accumulators. ``error``
-    says that the opcode is not one of the unit's; ``d`` is then zero.
-    """
+def operation_layout(config: MatrixUnitConfig) -> data.StructLayout:
+    """An operation ``d = a * b + c``: opcode, a (rows x depth lanes), b (depth x cols lanes),
+    c (rows x cols accumulators)."""
     rows, cols, depth = config.rows, config.cols, config.depth
-    accumulators = data.ArrayLayout(data.ArrayLayout(config.accumulator_bits, cols), rows)
-    operation = data.StructLayout(
+    return data.StructLayout(
         {
             "op": OP_BITS,
             "a": data.ArrayLayout(data.ArrayLayout(config.lane_bits, depth), rows),
             "b": data.ArrayLayout(data.ArrayLayout(config.lane_bits, cols), depth),
-            "c": accumulators,
+            "c": data.ArrayLayout(data.ArrayLayout(config.accumulator_bits, cols), rows),
         }
     )
-    result = data.StructLayout({"d": accumulators, "error": 1})
+
+
+def matrix_unit_signature(config: MatrixUnitConfig) -> Signature:
+    """Stream ``i`` of operations, stream ``o`` of results, in the same order.
+
+    A result is ``d`` (rows x cols accumulators) and ``error``: the opcode is not one of the
+    unit's, and ``d`` is zero.
+    """
+    operation = operation_layout(config)
+    result = data.StructLayout({"d": operation["c"].shape, "error": 1})
     return Signature({"i": In(stream.Signature(operation)), "o": Out(stream.Signature(result))})

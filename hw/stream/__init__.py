@@ -1,0 +1,1 @@
+"""Stream plumbing: the only place where valid/ready logic is written."""

@@ -1,0 +1,58 @@
+"""A first-in first-out queue between two streams."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, ShapeLike, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Queue"]
+
+
+class Queue(wiring.Component):
+    """Holds up to ``depth`` transfers. Neither side's handshake depends on the other's.
+
+    Latency one cycle; one transfer a cycle.
+
+    Parameters
+    ----------
+    payload: shape of a transfer
+    depth: capacity, in transfers
+
+    Members
+    -------
+    i, o: the streams
+    """
+
+    def __init__(self, payload: ShapeLike, depth: int) -> None:
+        self._payload = payload
+        self._depth = depth
+        super().__init__({"i": In(stream.Signature(payload)), "o": Out(stream.Signature(payload))})
+
+    @property
+    def depth(self) -> int:
+        return self._depth
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.storage = storage = Memory(shape=self._payload, depth=self._depth, init=[])
+        write, read = storage.write_port(), storage.read_port(domain="comb")
+        level = Signal(range(self._depth + 1))
+        put, take = Signal(), Signal()
+        m.d.comb += [
+            self.i.ready.eq(level != self._depth),
+            self.o.valid.eq(level != 0),
+            put.eq(self.i.valid & self.i.ready),
+            take.eq(self.o.valid & self.o.ready),
+            write.en.eq(put),
+            write.data.eq(self.i.payload),
+            self.o.payload.eq(read.data),
+        ]
+        m.d.sync += level.eq(level + put - take)
+        for name, port, moved in (("write", write, put), ("read", read, take)):
+            address = Signal.like(port.addr, name=f"{name}_address")
+            m.d.comb += port.addr.eq(address)
+            with m.If(moved):
+                m.d.sync += address.eq(Mux(address == self._depth - 1, 0, address + 1))
+        return m
