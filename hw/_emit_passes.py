@@ -166,7 +166,9 @@ def _attach_outputs(text: ModuleText) -> None:
             text.lines[number] = "\n".join(rest) if rest else "#"
 
 
-_INITIAL = re.compile(r"^  attribute \\init \d+'([01]+)\n(?:  attribute .*\n)*  wire .*?(\S+)$", re.M)
+_INITIAL = re.compile(
+    r"^  attribute \\init \d+'([01]+)\n(?:  attribute .*\n)*  wire .*?(\S+)$", re.M
+)
 
 
 def _drop_initial_values(text: str) -> str:

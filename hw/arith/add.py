@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
 from .align import Align
-from .round import NormaliseSum, RoundPack
+from .round import NormaliseSum, RoundPack, exponent_limit
 from .unpack import Unpack
 
 __all__ = ["FloatAdd"]
@@ -78,13 +78,14 @@ class FloatAdd(wiring.Component):
             differ.eq(a.sign ^ sign_b),
             total.eq(Mux(differ, aligned - align.window, aligned + align.window)),
         ]
+        limit = exponent_limit(fmt, anchor, head_bits=2)
         m.submodules.normalise = normalise = NormaliseSum(
-            fmt, sum_bits=len(total), head_bits=2, anchor_bits=len(anchor)
+            fmt, sum_bits=len(total), limit_bits=len(limit)
         )
         m.submodules.round = rounder = RoundPack(fmt)
         m.d.comb += [
             normalise.total.eq(total),
-            normalise.anchor.eq(anchor),
+            normalise.limit.eq(limit),
             normalise.flip.eq(Mux(swap, sign_b, a.sign)),
             normalise.lost_positive.eq(align.lost & ~differ),
             normalise.lost_negative.eq(align.lost & differ),

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
-from .round import NormaliseSum, RoundPack
+from .round import NormaliseSum, RoundPack, exponent_limit
 from .unpack import Unpack
 
 __all__ = ["FloatConvert"]
@@ -45,17 +45,17 @@ class FloatConvert(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.unpack = unpack = Unpack(self._source)
+        limit = exponent_limit(self._result, unpack.o.exponent, head_bits=1)
         m.submodules.normalise = normalise = NormaliseSum(
             self._result,
             sum_bits=self._source.significand_bits + 1,
-            head_bits=1,
-            anchor_bits=len(unpack.o.exponent),
+            limit_bits=len(limit),
         )
         m.submodules.round = rounder = RoundPack(self._result)
         m.d.comb += [
             unpack.i.eq(self.i),
             normalise.total.eq(Cat(unpack.o.significand, 0)),
-            normalise.anchor.eq(unpack.o.exponent),
+            normalise.limit.eq(limit),
             normalise.flip.eq(unpack.o.sign),
             normalise.negative_zero.eq(unpack.o.sign),
             rounder.i.eq(normalise.o),

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..spec.formats import FloatFormat
 from .aligned_sum import AlignedSum, head_bits
 from .maximum import ExponentMaximum
-from .round import NormaliseSum, RoundPack
+from .round import NormaliseSum, RoundPack, exponent_limit
 from .specials import SpecialCases
 from .unpack import Unpack
 
@@ -113,18 +113,16 @@ class FusedDotProduct(wiring.Component):
             total.addend.eq(c.o.significand),
             total.addend_distance.eq(maximum.maximum - c.o.exponent),
         ]
+        limit = exponent_limit(self._result, maximum.maximum, head_bits(n))
         m.submodules.normalise = normalise = NormaliseSum(
-            self._result,
-            sum_bits=total.sum_bits,
-            head_bits=head_bits(n),
-            anchor_bits=exponent_bits,
+            self._result, sum_bits=total.sum_bits, limit_bits=len(limit)
         )
         m.submodules.round = rounder = RoundPack(self._result)
         m.d.comb += [
             normalise.total.eq(
                 (Cat(total.carry, total.rows[0]) + Cat(total.carry, total.rows[1]))[1:]
             ),
-            normalise.anchor.eq(maximum.maximum),
+            normalise.limit.eq(limit),
             normalise.flip.eq(c.o.sign),
             normalise.lost_positive.eq(total.lost_positive),
             normalise.lost_negative.eq(total.lost_negative),

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
-from .round import NormaliseSum, RoundPack
+from .round import NormaliseSum, RoundPack, exponent_limit
 from .unpack import Unpack
 
 __all__ = ["FloatMultiply"]
@@ -48,12 +48,11 @@ class FloatMultiply(wiring.Component):
         m = Module()
         m.submodules.unpack_a = a = Unpack(self._operand)
         m.submodules.unpack_b = b = Unpack(self._operand)
-        exponent = a.o.exponent + b.o.exponent
+        limit = exponent_limit(self._result, a.o.exponent + b.o.exponent, head_bits=2)
         m.submodules.normalise = normalise = NormaliseSum(
             self._result,
             sum_bits=2 * self._operand.significand_bits + 1,
-            head_bits=2,
-            anchor_bits=len(exponent),
+            limit_bits=len(limit),
         )
         m.submodules.round = rounder = RoundPack(self._result)
         sign = a.o.sign ^ b.o.sign
@@ -61,7 +60,7 @@ class FloatMultiply(wiring.Component):
             a.i.eq(self.a),
             b.i.eq(self.b),
             normalise.total.eq(Cat(a.o.significand * b.o.significand, 0)),
-            normalise.anchor.eq(exponent),
+            normalise.limit.eq(limit),
             normalise.flip.eq(sign),
             normalise.negative_zero.eq(sign),
             rounder.i.eq(normalise.o),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, ValueLike, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
 
-__all__ = ["NormaliseSum", "RoundPack", "rounding_layout", "special_layout"]
+__all__ = ["NormaliseSum", "RoundPack", "exponent_limit", "rounding_layout", "special_layout"]
 
 
 def special_layout() -> data.StructLayout:
@@ -33,6 +33,16 @@ def rounding_layout(fmt: FloatFormat) -> data.StructLayout:
     )
 
 
+def exponent_limit(fmt: FloatFormat, anchor: ValueLike, head_bits: int) -> Value:
+    """How far a total may move up until its quantum is the smallest of ``fmt``.
+
+    The total's top magnitude bit weighs ``2**(anchor + head_bits - 1)``, ``anchor`` being
+    signed. Above it, :class:`NormaliseSum` reads as many leading zeros as a significand has
+    bits, which makes a negative limit mean a result that rounds to zero.
+    """
+    return Value.cast(anchor) + (head_bits - 1 - fmt.emin + fmt.significand_bits)
+
+
 class NormaliseSum(wiring.Component):
     """Normalises a signed total and decides how it rounds.
 
@@ -45,13 +55,12 @@ class NormaliseSum(wiring.Component):
     ----------
     format: format of the result
     sum_bits: width of the total
-    head_bits: the total's top magnitude bit weighs ``2**(anchor + head_bits - 1)``
-    anchor_bits: width of the anchor
+    limit_bits: width of the limit
 
     Members
     -------
     total: the signed total
-    anchor: exponent that places the total
+    limit: where the total stands, see :func:`exponent_limit`
     flip: the total is to be negated
     lost_positive, lost_negative: the true total is larger (smaller) by less than one unit;
         with both set it counts as exact
@@ -59,17 +68,13 @@ class NormaliseSum(wiring.Component):
     o: see :func:`rounding_layout`
     """
 
-    def __init__(
-        self, format: FloatFormat, *, sum_bits: int, head_bits: int, anchor_bits: int
-    ) -> None:
+    def __init__(self, format: FloatFormat, *, sum_bits: int, limit_bits: int) -> None:
         self._format = format
         self._sum_bits = sum_bits
-        self._head_bits = head_bits
-        self._anchor_bits = anchor_bits
         super().__init__(
             {
                 "total": In(signed(sum_bits)),
-                "anchor": In(signed(anchor_bits)),
+                "limit": In(signed(limit_bits)),
                 "flip": In(1),
                 "lost_positive": In(1),
                 "lost_negative": In(1),
@@ -88,16 +93,8 @@ class NormaliseSum(wiring.Component):
         negative = Signal()
         m.d.comb += negative.eq(self.total[-1])
 
-        # How far the total may move up: with all of it, its top bit weighs 2**emin. The total
-        # gets as many leading zeros as it takes for a negative limit to mean a zero result.
-        pad = fmt.significand_bits
-        limit_bits = (
-            max(self._anchor_bits, (abs(fmt.emin) + pad + self._head_bits).bit_length()) + 2
-        )
-        limit = Signal(signed(limit_bits))
-        m.d.comb += limit.eq(self.anchor + (self._head_bits - 1 - fmt.emin + pad))
-        magnitude = Cat(self.total[:-1], negative.replicate(pad))
-        shifted, distance = self._shift(m, magnitude, negative, limit)
+        magnitude = Cat(self.total[:-1], negative.replicate(fmt.significand_bits))
+        shifted, distance = self._shift(m, magnitude, negative, self.limit)
 
         low_bits = max(len(shifted) - fmt.significand_bits - 1, 0)
         if low_bits == 0:
@@ -110,8 +107,8 @@ class NormaliseSum(wiring.Component):
             half.eq(shifted[low_bits] ^ negative),
             kept.eq(shifted[low_bits + 1 :] ^ negative.replicate(fmt.significand_bits)),
         ]
-        self._round(m, negative, kept, half, low, limit < 0)
-        self._place(m, negative, kept, half, low, limit, distance)
+        self._round(m, negative, kept, half, low)
+        self._place(m, negative, kept, half, low, distance)
         return m
 
     def _shift(self, m: Module, value: Value, negative: Value, limit: Value) -> tuple[Value, Value]:
@@ -139,9 +136,7 @@ class NormaliseSum(wiring.Component):
             value, unlimited = moved, still_unlimited
         return value, Cat(*distance)
 
-    def _round(
-        self, m: Module, negative: Value, kept: Value, half: Value, low: Value, tiny: Value
-    ) -> None:
+    def _round(self, m: Module, negative: Value, kept: Value, half: Value, low: Value) -> None:
         """Round to nearest even, ties broken by what was lost."""
         exact = Signal()
         outward = Signal()
@@ -155,7 +150,7 @@ class NormaliseSum(wiring.Component):
         # arrives at the half bit, making an increment of a set one and a tie of a clear one.
         at_half = half & (low | break_tie)
         negated = Mux(low, half, half | break_tie)
-        m.d.comb += self.o.increment.eq(~tiny & Mux(negative, negated, at_half))
+        m.d.comb += self.o.increment.eq(~self.limit[-1] & Mux(negative, negated, at_half))
 
     def _place(
         self,
@@ -164,19 +159,18 @@ class NormaliseSum(wiring.Component):
         kept: Value,
         half: Value,
         low: Value,
-        limit: Value,
         distance: Value,
     ) -> None:
         """Exponent field, overflow and sign."""
         fmt = self._format
-        biased = Signal(len(limit))
+        biased = Signal(len(self.limit))
         normal = Signal()
         zero = Signal()
         lost = Signal()
         top = fmt.exponent_mask if fmt.has_infinity else fmt.exponent_mask + 1
         m.d.comb += [
-            normal.eq(kept[-1] & ~limit[-1]),
-            biased.eq(limit - distance + 1),
+            normal.eq(kept[-1] & ~self.limit[-1]),
+            biased.eq(self.limit - distance + 1),
             self.o.fraction.eq(kept[:-1]),
             self.o.exponent.eq(Mux(normal, biased, 0)),
             self.o.overflow.eq(normal & (biased >= top)),
@@ -226,12 +220,12 @@ class RoundPack(wiring.Component):
         m = Module()
         fmt = self._format
         # A carry out of the fraction steps the exponent, and from the largest one to infinity.
-        rounded = Signal(fmt.bits - 1)
+        rounded = Signal(fmt.bits)
         infinite = Signal()
         magnitude = Signal(fmt.bits - 1)
         m.d.comb += [
             rounded.eq(Cat(self.i.fraction, self.i.exponent) + self.i.increment),
-            infinite.eq(self.special.infinite | self.i.overflow),
+            infinite.eq(self.special.infinite | self.i.overflow | rounded[-1]),
         ]
         with m.If(self.special.nan):
             m.d.comb += magnitude.eq(fmt.nan)

@@ -7,8 +7,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arith.aligned_sum import AlignedSum, head_bits
+from ..arith.carry_save import compress
 from ..arith.maximum import ExponentMaximum
-from ..arith.round import NormaliseSum, RoundPack
+from ..arith.round import NormaliseSum, RoundPack, exponent_limit
 from ..arith.specials import SpecialCases
 from ..arith.unpacked import format_layout
 from ..spec.formats import FLOAT_FORMATS
@@ -23,8 +24,8 @@ CUTS: dict[int, tuple[str, ...]] = {
     1: ("result",),
     2: ("products", "result"),
     3: ("products", "carry_save", "result"),
-    4: ("products", "carry_save", "normalised", "result"),
-    5: ("products", "distances", "carry_save", "normalised", "result"),
+    4: ("products", "carry_save", "total", "result"),
+    5: ("products", "distances", "carry_save", "total", "result"),
     6: ("products", "distances", "carry_save", "total", "normalised", "result"),
 }
 
@@ -42,8 +43,8 @@ class DotProductUnit(wiring.Component):
     go through the same aligners as two narrow products, the lower one with an exponent that is
     24 less; as bits do not overlap, truncating them apart is truncating them together.
 
-    Latency ``pipeline`` cycles, one more with ``multi_step``; a step every cycle. Registers move
-    only while ``advance`` is set.
+    Latency ``pipeline`` cycles; a step every cycle. Registers move only while ``advance`` is
+    set.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class DotProductUnit(wiring.Component):
     c: the unpacked addend; counts in the last step of a sum
     advance: enables all registers
     d: the result; after an imaginary part, both parts
-    accumulate: (multi_step) the products at the accumulators belong to a second step
+    accumulate: (multi_step) the operands are those of a second step
     imaginary: (complex) the sum at the result register is an imaginary part
     """
 
@@ -118,14 +119,11 @@ class DotProductUnit(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        bundle = self._multiply(m)
-        if not self._multi_step:
-            bundle = self._measure(m, bundle)
-        bundle = self._cut(m, "products", bundle)
-        if self._multi_step:
-            bundle = self._accumulate(m, self._measure(m, bundle))
-        bundle = self._distances(m, bundle)
-        bundle = self._cut(m, "distances", bundle)
+        bundle = self._measure(m, self._multiply(m))
+        bundle = (
+            self._accumulate(m, bundle) if self._multi_step else self._cut(m, "products", bundle)
+        )
+        bundle = self._cut(m, "distances", self._distances(m, bundle))
         bundle = self._cut(m, "carry_save", self._align(m, bundle))
         bundle = self._cut(m, "total", self._add(m, bundle))
         bundle = self._cut(m, "normalised", self._normalise(m, bundle))
@@ -194,24 +192,37 @@ class DotProductUnit(wiring.Component):
         return rest | {"anchor": maximum.maximum}
 
     def _accumulate(self, m: Module, bundle: Bundle) -> Bundle:
-        """The register that completes the products of a two-step operation."""
+        """Complete the products of a two-step operation.
+
+        The register of the products is what the second step adds to. (Without a register stage
+        there, it stands aside.)
+        """
         p = self._significand_bits
-        registered = {
-            name: self._register(m, f"complete_{name}", value) for name, value in bundle.items()
+        complete = dict(bundle)
+        before = {
+            f"product_{i}": Signal(2 * p, name=f"products_product_{i}", reset_less=True)
+            for i in range(self._products)
         }
         for k in range(0, self._products - 1, 2):
-            high, low = bundle[f"product_{k}"], bundle[f"product_{k + 1}"]
-            before = Cat(registered[f"product_{k + 1}"], registered[f"product_{k}"])
-            assembled = Signal(4 * p, name=f"assembled_{k}")
-            m.d.comb += assembled.eq(Cat(before[:p], before[p:] + (high + low)))
+            high, low = f"product_{k}", f"product_{k + 1}"
+            pair = Cat(before[low], before[high])
+            middle = 4 * p - p
+            rows = (pair[p:], bundle[high], bundle[low])
+            rows = tuple(Cat(row, C(0, middle - len(row))) for row in rows)
+            first, second, _ = compress(m, rows, (), width=middle, name=f"cross_{k}")
             joined = Signal(4 * p, name=f"joined_{k}")
-            m.d.comb += joined.eq(Mux(self.accumulate, assembled, Cat(low, high)))
-            with m.If(self.advance):
-                m.d.sync += [
-                    registered[f"product_{k + 1}"].eq(joined[: 2 * p]),
-                    registered[f"product_{k}"].eq(joined[2 * p :]),
-                ]
-        return registered
+            narrow = Cat(bundle[low], bundle[high])
+            m.d.comb += joined.eq(
+                Mux(self.accumulate, Cat(pair[:p], (first + second)[:middle]), narrow)
+            )
+            complete[low], complete[high] = joined[: 2 * p], joined[2 * p :]
+        with m.If(self.advance):
+            for name, register in before.items():
+                m.d.sync += register.eq(complete[name])
+        if "products" not in CUTS[self._pipeline]:
+            return complete
+        rest = {name: value for name, value in bundle.items() if name not in before}
+        return self._cut(m, "products", rest) | before
 
     def _distances(self, m: Module, bundle: Bundle) -> Bundle:
         """How far each term lies below the largest."""
@@ -260,20 +271,19 @@ class DotProductUnit(wiring.Component):
         first = Cat(bundle["carry"], bundle["first"])
         second = Cat(bundle["carry"], bundle["second"])
         m.d.comb += total.eq((first + second)[1:])
-        names = ("lost_positive", "lost_negative", "anchor", "flip", "special")
-        return {"total": total, **{name: bundle[name] for name in names}}
+        limit = exponent_limit(_FP32, bundle["anchor"], head_bits(self._products))
+        names = ("lost_positive", "lost_negative", "flip", "special")
+        rest = {name: bundle[name] for name in names}
+        return {"total": total, "limit": self._named(m, "limit", limit), **rest}
 
     def _normalise(self, m: Module, bundle: Bundle) -> Bundle:
         m.submodules.normalise = normalise = NormaliseSum(
-            _FP32,
-            sum_bits=self._sum_bits,
-            head_bits=head_bits(self._products),
-            anchor_bits=self._exponent_bits,
+            _FP32, sum_bits=self._sum_bits, limit_bits=len(bundle["limit"])
         )
         special = bundle["special"]
         m.d.comb += [
             normalise.total.eq(bundle["total"]),
-            normalise.anchor.eq(bundle["anchor"]),
+            normalise.limit.eq(bundle["limit"]),
             normalise.flip.eq(bundle["flip"]),
             normalise.lost_positive.eq(bundle["lost_positive"]),
             normalise.lost_negative.eq(bundle["lost_negative"]),

@@ -65,18 +65,12 @@ class Grid(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        cuts = list(CUTS[self._unit["pipeline"]])
-        if self._unit["multi_step"]:
-            cuts.insert(cuts.index("products") + 1 if "products" in cuts else 0, "complete")
-        # Control of the step behind each register stage; before[cut]: of the step entering it.
-        before = {}
-        control = self.control
-        for cut in cuts:
-            before[cut] = control
-            following = Signal(control_layout(), name=f"{cut}_control")
+        control = entering = self.control
+        for cut in CUTS[self._unit["pipeline"]]:
+            entering = control
+            control = Signal(control_layout(), name=f"{cut}_control")
             with m.If(self.advance):
-                m.d.sync += following.eq(control)
-            control = following
+                m.d.sync += control.eq(entering)
         m.d.comb += [self.last.eq(control.last), self.error.eq(control.error)]
         for row in range(self._rows):
             for col in range(self._cols):
@@ -90,7 +84,7 @@ class Grid(wiring.Component):
                     self.d[index].eq(unit.d),
                 ]
                 if self._unit["complex"]:
-                    m.d.comb += unit.imaginary.eq(before["result"].imaginary)
+                    m.d.comb += unit.imaginary.eq(entering.imaginary)
                 if self._unit["multi_step"]:
-                    m.d.comb += unit.accumulate.eq(before["complete"].accumulate)
+                    m.d.comb += unit.accumulate.eq(self.control.accumulate)
         return m

@@ -153,7 +153,7 @@ class M3xuConfig(MatrixUnitConfig):
     @property
     def latency(self) -> dict[str, int]:
         """Clock edges from the input transfer to the result's valid, without stalls, by mode."""
-        fixed = 1 + self.pipeline + self.multi_step + (self.data_assignment == "pipelined")
+        fixed = 1 + self.pipeline + (self.data_assignment == "pipelined")
         return {mode: MODES[mode].steps - 1 + fixed for mode in self.modes}
 
 
