@@ -120,8 +120,7 @@ def _element(lines: list[str], first: int, last: int) -> Element:
     body = "\n".join(lines[first : last + 1])
     names = set(NAME.findall(body))
     if words[0] == "wire":
-        port = not lines[first].startswith(f"  wire width {words[2]} {words[-1]}")
-        is_port = port and words[3] in ("input", "output", "inout")
+        is_port = words[3] in ("input", "output", "inout")
         return Element(first, last, set(), {words[-1]} if is_port else set(), is_port, words[-1])
     if words[0] == "process":
         drives = set(re.findall(r"assign ([\\$]\S+)", body))

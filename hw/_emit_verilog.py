@@ -63,7 +63,7 @@ def _operation_names(rtlil: str) -> dict[str, str]:
         if kind in ("dff", "adff"):
             hints.setdefault(ports.get("D", ""), ports["Q"].lstrip("\\$") + "_next")
         else:
-            hints.setdefault(ports.get("Y", ports.get("DATA", "")), kind)
+            hints.setdefault(ports.get("Y") or ports.get("DATA", ""), kind)
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
     for wire in re.findall(r"^  wire width \d+ (\$\d+)$", rtlil, re.M):

@@ -22,7 +22,7 @@ from ._emit_sidecar import describe_ports
 from ._emit_verilog import LINT_WAIVERS, to_verilog
 from .catalogue import UNITS
 
-__all__ = ["LINT_WAIVERS", "Emitted", "emit", "emit_component", "write"]
+__all__ = ["LINT_WAIVERS", "Emitted", "describe", "emit", "emit_component", "write"]
 
 WIDEST_PORT = 65536
 """Bits of the widest port: what every Verilog tool must accept."""
@@ -68,6 +68,24 @@ def _header(sidecar: Mapping[str, Any]) -> str:
     return body + "\n\n" + "\n".join(waivers) + "\n`default_nettype none\n\n"
 
 
+def _sidecar(
+    component: wiring.Component, name: str, extras: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    sidecar: dict[str, Any] = {
+        "generator": "tilewright",
+        "version": _version(),
+        "unit": name,
+        "module": name,
+        "config": {},
+        "clock": "clk",
+        "reset": {"name": "rst", "active": "high", "synchronous": True},
+        **describe_ports(component),
+        **(extras or {}),
+    }
+    _check_widths(name, sidecar)
+    return sidecar
+
+
 def emit_component(
     component: wiring.Component, *, name: str, sidecar_extras: Mapping[str, Any] | None = None
 ) -> Emitted:
@@ -82,22 +100,21 @@ def emit_component(
     Raises ValueError if a port is too wide, a register has an initial value but no reset, or a
     signal is used in two components without being a port.
     """
-    sidecar: dict[str, Any] = {
-        "generator": "tilewright",
-        "version": _version(),
-        "unit": name,
-        "module": name,
-        "config": {},
-        "clock": "clk",
-        "reset": {"name": "rst", "active": "high", "synchronous": True},
-        **describe_ports(component),
-        **(sidecar_extras or {}),
-    }
-    _check_widths(name, sidecar)
+    try:
+        sidecar = _sidecar(component, name, sidecar_extras)
+    except ValueError:
+        component._MustUse__silence = True  # its error is the one that counts
+        raise
     blocks = Hierarchy(name, component).blocks
     ordered = {b.module: (b.rtlil, list(b.ports)) for b in reversed(blocks.values())}
     verilog = _header(sidecar) + to_verilog(ordered) + "\n`default_nettype wire\n"
     return Emitted(verilog, sidecar)
+
+
+def _extras(config: Any) -> dict[str, Any]:
+    tables = ("opcodes", "latency", "initiation_interval")
+    found = {name: dict(getattr(config, name)) for name in tables if hasattr(config, name)}
+    return {"config": config.resolved(), **found}
 
 
 def emit(unit_name: str, config: Any) -> Emitted:
@@ -105,11 +122,15 @@ def emit(unit_name: str, config: Any) -> Emitted:
 
     Raises KeyError for a unit that is not in the catalogue, ValueError as ``emit_component``.
     """
-    unit = UNITS[unit_name]
-    tables = ("opcodes", "latency", "initiation_interval")
-    extras = {name: dict(getattr(config, name)) for name in tables if hasattr(config, name)}
-    extras = {"config": config.resolved(), **extras}
-    return emit_component(unit.build(config), name=unit_name, sidecar_extras=extras)
+    component = UNITS[unit_name].build(config)
+    return emit_component(component, name=unit_name, sidecar_extras=_extras(config))
+
+
+def describe(unit_name: str, config: Any) -> dict[str, Any]:
+    """The sidecar alone, without generating the unit. Raises as ``emit``."""
+    component = UNITS[unit_name].build(config)
+    component._MustUse__silence = True
+    return _sidecar(component, unit_name, _extras(config))
 
 
 def _stage(path: Path, text: str) -> str:
@@ -139,7 +160,8 @@ def write(emitted: Emitted, path: str | os.PathLike[str]) -> Path:
         for target, text in texts.items():
             staged[target] = _stage(target, text)
         for target in texts:
-            os.replace(staged.pop(target), target)
+            os.replace(staged[target], target)
+            del staged[target]
     finally:
         for temporary in staged.values():
             os.unlink(temporary)

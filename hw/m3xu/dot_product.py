@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -15,7 +17,7 @@ from ..arith.unpacked import format_layout
 from ..spec.formats import FLOAT_FORMATS
 from .multiplier import Multiplier
 
-__all__ = ["CUTS", "DotProductUnit"]
+__all__ = ["CUTS", "DotProductParameters", "DotProductUnit"]
 
 _FP32 = FLOAT_FORMATS["fp32"]
 
@@ -30,6 +32,17 @@ CUTS: dict[int, tuple[str, ...]] = {
 }
 
 Bundle = dict[str, Value]
+
+
+class DotProductParameters(TypedDict):
+    """What all dot product units of a grid share; see :class:`DotProductUnit`."""
+
+    entry: data.StructLayout
+    products: int
+    alignment_bits: int
+    pipeline: int
+    multi_step: bool
+    complex: bool
 
 
 class DotProductUnit(wiring.Component):

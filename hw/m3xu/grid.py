@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arith.unpacked import format_layout
 from ..spec.formats import FLOAT_FORMATS
-from .dot_product import CUTS, DotProductUnit
+from .dot_product import CUTS, DotProductParameters, DotProductUnit
 from .step_control import control_layout
 
 __all__ = ["Grid"]
@@ -35,10 +35,10 @@ class Grid(wiring.Component):
     last, error: the results complete an operation; its opcode was illegal
     """
 
-    def __init__(self, *, rows: int, cols: int, unit: dict[str, object]) -> None:
+    def __init__(self, *, rows: int, cols: int, unit: DotProductParameters) -> None:
         self._rows = rows
         self._cols = cols
-        self._unit = dict(unit)
+        self._unit = unit
         products, entry = unit["products"], unit["entry"]
         vector = data.ArrayLayout(entry, products)
         addend = format_layout(FLOAT_FORMATS["fp32"])

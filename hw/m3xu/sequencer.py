@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..arith.convert import FloatConvert
-from ..spec.formats import FLOAT_FORMATS
+from ..spec.formats import FLOAT_FORMATS, FloatFormat
 from ..spec.m3xu import OP_BITS, SequencerConfig
 from ..stream.queue import Queue
 from .matrix_unit import MatrixUnit
@@ -165,7 +165,14 @@ class MmaSequencer(wiring.Component):
         converted = self._convert(m, "c", _FP16, _FP32, self.i_c.payload.c)
         return Mux(half, converted, self.i_c.payload.c.as_value())
 
-    def _convert(self, m, name, source, result, tile) -> Value:  # type: ignore[no-untyped-def]
+    def _convert(
+        self,
+        m: Module,
+        name: str,
+        source: FloatFormat,
+        result: FloatFormat,
+        tile: data.View[data.ArrayLayout],
+    ) -> Value:
         """All elements of a tile in another format."""
         width = self._config.accumulator_bits
         elements = []

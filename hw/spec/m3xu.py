@@ -3,6 +3,7 @@ warp-level sequencer."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -76,6 +77,16 @@ class MatrixUnitConfig(Config):
         8, allowed=IntRange(1, 64), doc="operand lanes of a dot product, in elements of 16 bits"
     )
 
+    alignment_bits: int = parameter(
+        56, allowed=IntRange(26, 120), doc="accumulation window below the largest term, in bits"
+    )
+    pipeline: int = parameter(4, allowed=IntRange(1, 6), doc="register stages in the dot product")
+
+    @property
+    @abstractmethod
+    def modes(self) -> tuple[str, ...]:
+        """The operand formats of the unit."""
+
     @property
     def lane_bits(self) -> int:
         """Width of an operand lane in bits."""
@@ -85,6 +96,27 @@ class MatrixUnitConfig(Config):
     def accumulator_bits(self) -> int:
         """Width of an element of c and d in bits."""
         return 32
+
+    @property
+    def opcodes(self) -> dict[str, int]:
+        """The value of ``op`` for each mode."""
+        return {mode: MODES[mode].opcode for mode in self.modes}
+
+    @property
+    def initiation_interval(self) -> dict[str, int]:
+        """Cycles between operations, by mode."""
+        return {mode: 1 for mode in self.modes}
+
+    @property
+    def operand_stages(self) -> int:
+        """Registers between the operand lanes and the multipliers."""
+        return 1
+
+    @property
+    def latency(self) -> dict[str, int]:
+        """Clock edges from the input transfer to the result's valid, without stalls, by mode."""
+        fixed = self.operand_stages + self.pipeline
+        return {mode: fixed + n - 1 for mode, n in self.initiation_interval.items()}
 
 
 def _check_depth(config: MatrixUnitConfig, modes: tuple[str, ...]) -> None:
@@ -115,10 +147,6 @@ class M3xuConfig(MatrixUnitConfig):
         allowed=OneOf(("combinational", "pipelined")),
         doc="operand multiplexers before the operand registers, or behind a register of their own",
     )
-    alignment_bits: int = parameter(
-        56, allowed=IntRange(26, 120), doc="accumulation window below the largest term, in bits"
-    )
-    pipeline: int = parameter(4, allowed=IntRange(1, 6), doc="register stages in the dot product")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,19 +170,12 @@ class M3xuConfig(MatrixUnitConfig):
         return max(MODES[mode].element.significand_bits for mode in self.modes)
 
     @property
-    def opcodes(self) -> dict[str, int]:
-        return {mode: MODES[mode].opcode for mode in self.modes}
-
-    @property
     def initiation_interval(self) -> dict[str, int]:
-        """Cycles between operations, by mode."""
         return {mode: MODES[mode].steps for mode in self.modes}
 
     @property
-    def latency(self) -> dict[str, int]:
-        """Clock edges from the input transfer to the result's valid, without stalls, by mode."""
-        fixed = 1 + self.pipeline + (self.data_assignment == "pipelined")
-        return {mode: MODES[mode].steps - 1 + fixed for mode in self.modes}
+    def operand_stages(self) -> int:
+        return 2 if self.data_assignment == "pipelined" else 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +185,6 @@ class BaselineConfig(MatrixUnitConfig):
     alignment_bits: int = parameter(
         28, allowed=IntRange(26, 120), doc="accumulation window below the largest term, in bits"
     )
-    pipeline: int = parameter(4, allowed=IntRange(1, 6), doc="register stages in the dot product")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -173,18 +193,6 @@ class BaselineConfig(MatrixUnitConfig):
     @property
     def modes(self) -> tuple[str, ...]:
         return _SINGLE_STEP
-
-    @property
-    def opcodes(self) -> dict[str, int]:
-        return {mode: MODES[mode].opcode for mode in self.modes}
-
-    @property
-    def initiation_interval(self) -> dict[str, int]:
-        return {mode: 1 for mode in self.modes}
-
-    @property
-    def latency(self) -> dict[str, int]:
-        return {mode: 1 + self.pipeline for mode in self.modes}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
+from .limits import check_size
 from .matrix_market import check_matrix_market
 
 __all__ = [
-    "LARGEST",
     "check_output",
-    "check_size",
     "numeric",
     "read_array",
     "read_matrix",
@@ -28,8 +27,6 @@ __all__ = [
     "write_whole",
 ]
 
-LARGEST = 1 << 26
-"""Elements of the largest matrix: 512 MiB as float64."""
 _ARRAYS = (".npy", ".mtx")
 
 
@@ -79,7 +76,6 @@ def _read_mtx(path: Path, content: bytes) -> NDArray[Any]:
         header = check_matrix_market(path, content.decode())
     except UnicodeDecodeError:
         raise UserError(f"{path}: not text, so not a Matrix Market file") from None
-    check_size(path, header.rows, header.cols)
     if not header.entries and header.layout == "coordinate":
         return np.zeros((header.rows, header.cols))
     try:
@@ -87,15 +83,6 @@ def _read_mtx(path: Path, content: bytes) -> NDArray[Any]:
     except (ValueError, OverflowError) as error:
         raise UserError(f"{path}: {str(error).splitlines()[0]}") from None
     return np.asarray(matrix if header.layout == "array" else matrix.toarray())
-
-
-def check_size(what: object, *shape: int) -> None:
-    """Refuse a shape that is empty or larger than fits the memory comfortably."""
-    text = " x ".join(map(str, shape))
-    if not shape or 0 in shape:
-        raise UserError(f"{what}: must have at least one element, not {text or 'no dimension'}")
-    if int(np.prod([int(n) for n in shape], dtype=object)) > LARGEST:
-        raise UserError(f"{what}: {text} elements are too many; at most {LARGEST} are allowed")
 
 
 def numeric(array: NDArray[Any], what: object) -> NDArray[Any]:

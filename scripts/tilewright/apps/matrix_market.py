@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UserError
+from .limits import check_size
 
 __all__ = ["Header", "check_matrix_market"]
 
@@ -73,6 +74,7 @@ def check_matrix_market(path: Path, text: str) -> Header:
             declared = _declared_type(source, line, field)
         line = source.next()
     header = _sizes(source, line, layout, field, symmetry, declared)
+    check_size(path, header.rows, header.cols)
     _check_entries(source, header)
     return header
 
@@ -166,9 +168,7 @@ def _check_index(source: _Lines, words: list[str], header: Header) -> None:
             raise source.refuse(f"{name} index {word!r} must be an integer in 1..{size}")
 
 
-def _check_value(
-    source: _Lines, word: str, header: Header, bounds: tuple[int, int] | None
-) -> None:
+def _check_value(source: _Lines, word: str, header: Header, bounds: tuple[int, int] | None) -> None:
     try:
         value = int(word) if header.field == "integer" else float(word)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Real and complex numbers as the unit's operands: rounded once, to nearest even, as bit patterns."""
+"""Real and complex numbers as the unit's operands: bit patterns, rounded once, to nearest even."""
 
 from __future__ import annotations
 

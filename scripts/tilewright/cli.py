@@ -1,0 +1,211 @@
+"""The command line: ``tilewright COMMAND ...``.
+
+Exit status 0 when what was asked for holds, 1 when a check failed, 2 for bad usage.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .errors import UserError, say, user_errors
+from .settings import choose_unit, read_config
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    name="tilewright",
+    help="Generate tensor accelerators, simulate them, measure them.",
+    add_completion=False,
+    no_args_is_help=True,
+)
+run_app = typer.Typer(help="Run a whole computation on a unit, checked against a reference.")
+app.add_typer(run_app, name="run")
+
+_ClickError: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
+
+UnitArgument = Annotated[str, typer.Argument(metavar="UNIT", help="A unit of `tilewright list`.")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("-c", "--config", metavar="FILE.toml", help="Parameters by name.")
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One parameter.")
+]
+TargetOption = Annotated[str, typer.Option("--target", help="cmos, liberty:FILE, ecp5 or ice40.")]
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON, too.")
+]
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
+def _check_output(path: Path, wrong: str = "") -> None:
+    """Raise UserError early for a path that could not be written."""
+    if path.is_dir():
+        raise UserError(f"{path}: is a directory, not a file to write")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: the directory {path.parent} does not exist")
+    if wrong and path.suffix == wrong:
+        raise UserError(f"{path}: the name must not end in {wrong}, which the sidecar's does")
+
+
+def _write_json(path: Path, values: Any) -> None:
+    from .apps.files import write_json
+
+    write_json(path, values)
+
+
+@app.command("list")
+def list_units() -> None:
+    """List the units, one line each."""
+    from .hw.catalogue import UNITS
+
+    width = max(map(len, UNITS))
+    for unit in UNITS.values():
+        print(f"{unit.name:{width}}  {unit.summary}")
+
+
+@app.command()
+def show(unit: UnitArgument, config: ConfigOption = None, set_: SetOption = None) -> None:
+    """Show a unit: parameters with ranges and defaults, ports, latency, source."""
+    from .show import show_unit
+
+    chosen = choose_unit(unit)
+    values = read_config(chosen, config, set_ or ())
+    with user_errors(ValueError, about=unit):
+        show_unit(_console(), chosen, values)
+
+
+@app.command()
+def generate(
+    unit: UnitArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The Verilog file to write.")],
+    config: ConfigOption = None,
+    set_: SetOption = None,
+) -> None:
+    """Write a unit's Verilog, and its sidecar beside it as .json."""
+    values = read_config(choose_unit(unit), config, set_ or ())
+    _check_output(output, ".json")
+    from .hw.emit import emit, write
+
+    with user_errors(ValueError, about=unit):
+        emitted = emit(unit, values)
+    with user_errors(OSError, about=str(output)):
+        sidecar = write(emitted, output)
+    lines, modules = emitted.verilog.count("\n"), emitted.verilog.count("\nendmodule")
+    print(f"{output}: {lines} lines, {modules} modules; {sidecar}: its ports and timing")
+
+
+@app.command()
+def simulate(
+    unit: UnitArgument,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    sim: Annotated[str, typer.Option("--sim", help="verilator or icarus.")] = "verilator",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the stimuli.")] = 1,
+    count: Annotated[int, typer.Option(min=1, help="Operations to run.")] = 1000,
+    waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the waves.")] = None,
+) -> None:
+    """Simulate a unit with random stimuli and check it against its model."""
+    values = read_config(choose_unit(unit), config, set_ or ())
+    if sim not in ("verilator", "icarus"):
+        raise UserError(f"--sim must be verilator or icarus, not {sim!r}")
+    if waves is not None:
+        _check_output(waves)
+    from .verif import toolchain
+
+    with user_errors(toolchain.ToolMissing):
+        if sim == "icarus":
+            toolchain.find_icarus()
+        else:
+            toolchain.find_verilator()
+            toolchain.require_compiler()
+    try:
+        from .verif.simulate import run
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
+        ) from None
+    with user_errors(toolchain.ToolMissing, ValueError):
+        result = run(unit, values, sim, seed, count, waves)
+    print(result)
+    if not result:
+        raise typer.Exit(1)
+
+
+@app.command()
+def synth(
+    unit: UnitArgument,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    target: TargetOption = "cmos",
+    json_file: JsonOption = None,
+) -> None:
+    """Measure a unit's area and speed."""
+    values = read_config(choose_unit(unit), config, set_ or ())
+    if json_file is not None:
+        _check_output(json_file)
+    from .synth.errors import ToolError
+    from .synth.flow import synthesize
+
+    with user_errors(ValueError, OSError, ToolError):
+        report = synthesize(unit, values, target)
+    report.print(_console())
+    if json_file is not None:
+        _write_json(json_file, report.to_json())
+
+
+@app.command()
+def table(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A table, such as m3xu-area.")],
+    target: TargetOption = "cmos",
+    json_file: JsonOption = None,
+) -> None:
+    """Measure a table of the papers: theirs beside ours."""
+    from .synth.errors import ToolError
+    from .synth.tables import TABLES
+
+    if name not in TABLES:
+        raise UserError(f"table must be one of {', '.join(TABLES)}, not {name!r}")
+    if json_file is not None:
+        _check_output(json_file)
+    with user_errors(ValueError, OSError, ToolError):
+        measured = TABLES[name](target)
+    measured.print(_console())
+    if json_file is not None:
+        _write_json(json_file, measured.to_json())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; returns its exit status and writes at most one line to stderr."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["run"] and not run_app.registered_commands:
+        from .apps import register
+
+        register(run_app)
+    try:
+        status = app(words, prog_name="tilewright", standalone_mode=False)
+    except _ClickError as error:
+        message = getattr(error, "format_message", error.__str__)()
+        context = getattr(error, "ctx", None)
+        if message:  # none if the help was shown for want of arguments
+            usage = f" (see `{context.command_path} --help`)" if context else ""
+            say(f"{message.rstrip('.')}{usage}")
+        return 2
+    except UserError as error:
+        say(error)
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        say("interrupted")
+        return 130
+    return status if isinstance(status, int) else 0

@@ -1,0 +1,45 @@
+"""Results on disk, found again by everything that decides them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["cache_directory", "cached"]
+
+
+def cache_directory() -> Path:
+    """``$TILEWRIGHT_CACHE``, else ``$XDG_CACHE_HOME/tilewright``, else ``~/.cache/tilewright``."""
+    if chosen := os.environ.get("TILEWRIGHT_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilewright"
+
+
+def cached(parts: tuple[str, ...], make: Callable[[], str]) -> str:
+    """The text that ``make`` returns for these inputs, made at most once on this machine.
+
+    An entry appears whole or not at all. Without a place to write, everything is made anew.
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    folder = cache_directory() / "synth"
+    path = folder / f"{digest.hexdigest()[:40]}.json"
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        pass
+    text = make()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError:
+        pass
+    return text

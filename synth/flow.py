@@ -1,0 +1,191 @@
+"""Synthesis: from a unit, or any Verilog, to area and timing in one of the targets.
+
+``cmos`` is the project's own cell library, ``liberty:FILE`` any other; both go through the same
+steps for every design. The hierarchy is kept: each different module is mapped once (``mapping``),
+then the mapped modules are put together (``netlist``), nets of high fan-out get buffer trees
+(``fanout``), and static timing analysis runs over the whole of it, across modules (``timing``).
+``ecp5`` and ``ice40`` are placed and routed (``fpga``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from .cells import library_text
+from .fanout import add_buffers
+from .fpga import FAMILIES, place_and_route
+from .hierarchy import Design, split_design
+from .liberty import load_library, read_library
+from .library import INVERTER, NAND2, Library
+from .mapping import map_module
+from .netlist import MappedModule, flatten, read_mapped
+from .opensta import opensta_available, opensta_delay
+from .report import AsicReport, ModuleArea, PathReport, Report
+from .timing import Timing, analyse
+
+__all__ = ["synthesize", "synthesize_verilog", "target_library"]
+
+WORKERS = 2
+
+
+def target_library(target: str) -> Library | None:
+    """The cell library of a target; None for a field-programmable gate array.
+
+    Raises ValueError for an unknown target, and for a file that is not a usable library.
+    """
+    if target == "cmos":
+        return load_library(library_text())
+    kind, _, file = target.partition(":")
+    if kind == "liberty" and file:
+        library = read_library(file)
+        missing = [
+            name
+            for name, found in (
+                ("an inverter", library.smallest(1, INVERTER)),
+                ("a two-input NAND", library.smallest(2, NAND2)),
+                ("a flip-flop", any(c.sequential and c.arcs for c in library.cells.values())),
+            )
+            if not found
+        ]
+        if missing:
+            raise ValueError(f"liberty file {file} is not a usable library: it lacks {missing[0]}")
+        return library
+    if target in FAMILIES:
+        return None
+    allowed = ", ".join(["cmos", "liberty:FILE", *FAMILIES])
+    raise ValueError(f"`target` must be one of {allowed}, not {target!r}")
+
+
+def _map_modules(design: Design, library: Library) -> dict[str, MappedModule]:
+    names = design.order()
+    with ThreadPoolExecutor(WORKERS) as pool:
+        texts = pool.map(lambda name: map_module(design, name, library), names)
+        return {n: read_mapped(t, n, library) for n, t in zip(names, texts, strict=True)}
+
+
+def _module_areas(
+    design: Design, modules: Mapping[str, MappedModule], library: Library
+) -> tuple[ModuleArea, ...]:
+    rows = []
+    whole: dict[str, float] = {}
+    counts = design.counts()
+    for name in design.order():
+        area, flip_flops = [0.0, 0.0], 0
+        for kind, pins in modules[name].cells.items():
+            cell = library.cells[kind]
+            area[cell.sequential] += cell.area * len(pins)
+            flip_flops += cell.sequential * len(pins)
+        inside = (whole[child] for child in design.modules[name].children.values())
+        whole[name] = sum(area) + sum(inside)
+        rows.append(
+            ModuleArea(
+                name=name,
+                instances=counts[name],
+                combinational=area[0],
+                sequential=area[1],
+                flip_flops=flip_flops,
+                total=sum(area) * counts[name],
+                whole=whole[name],
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (-row.total, row.name)))
+
+
+def _path_report(timing: Timing, opensta_ns: float | None) -> PathReport | None:
+    path = timing.path
+    if path is None:
+        return None
+    return PathReport(
+        kind=path.kind,
+        start=path.start,
+        end=path.end,
+        ns=path.total,
+        fo4=path.total / timing.fo4,
+        fmax_mhz=1000 / path.total if path.total > 0 else 0.0,
+        cells=len(path.steps),
+        opensta_ns=opensta_ns,
+    )
+
+
+def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -> AsicReport:
+    design = split_design(verilog, top)
+    modules = _map_modules(design, library)
+    netlist, buffers, buffer = add_buffers(flatten(modules, top, library), library)
+    timing = analyse(netlist, library)
+    checked = opensta_delay(netlist, library) if facts.pop("cross_check") else None
+    rows = _module_areas(design, modules, library)
+    combinational = sum(row.combinational * row.instances for row in rows)
+    sequential = sum(row.sequential * row.instances for row in rows)
+    buffer_area = buffers * buffer.area if buffer else 0.0
+    area = combinational + sequential + buffer_area
+    nand2 = library.smallest(2, NAND2)
+    assert nand2 is not None
+    return AsicReport(
+        unit=top,
+        target=target,
+        library=library.name,
+        area_unit="transistors" if target == "cmos" else "library units",
+        area=area,
+        combinational=combinational,
+        sequential=sequential,
+        buffer_area=buffer_area,
+        buffers=buffers,
+        nand2_equivalents=area / nand2.area,
+        transistors=round(area) if target == "cmos" else None,
+        flip_flops=sum(row.flip_flops * row.instances for row in rows),
+        cells=sum(len(pins) for pins in netlist.cells.values()),
+        modules=rows,
+        path=_path_report(timing, checked),
+        fo4_ns=timing.fo4,
+        timing_by="static timing analysis over the whole netlist, without wires",
+        **facts,
+    )
+
+
+def synthesize_verilog(
+    verilog: str,
+    top: str,
+    target: str = "cmos",
+    *,
+    config: Mapping[str, Any] | None = None,
+    cross_check: bool = False,
+) -> Report:
+    """Synthesize Verilog.
+
+    Parameters
+    ----------
+    verilog: the text of all modules
+    top: name of the top module, which has its clock from a port
+    target: ``cmos``, ``liberty:FILE``, ``ecp5`` or ``ice40``
+    config: for the report only
+    cross_check: let OpenSTA analyse the same netlist too, and report what it finds
+
+    Raises ValueError for an unknown target, a bad library file or bad Verilog, MissingExtra
+    for a tool that is not installed, ToolError for a tool that fails.
+    """
+    library = target_library(target)
+    if cross_check and not opensta_available():
+        raise ValueError("a cross-check needs OpenSTA: the command `sta` is not installed")
+    facts = dict(config or {})
+    if library is None:
+        return place_and_route(verilog, top, target, config=facts)
+    return _asic(verilog, top, target, library, config=facts, cross_check=cross_check)
+
+
+def synthesize(
+    unit_name: str, config: Any, target: str = "cmos", *, cross_check: bool = False
+) -> Report:
+    """Generate a unit of the catalogue and synthesize it, as ``synthesize_verilog``."""
+    from tilewright.hw.emit import emit
+
+    target_library(target)
+    emitted = emit(unit_name, config)
+    return synthesize_verilog(
+        emitted.verilog,
+        emitted.sidecar["module"],
+        target,
+        config=emitted.sidecar["config"],
+        cross_check=cross_check,
+    )

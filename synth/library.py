@@ -1,0 +1,126 @@
+"""A cell library: areas, functions, capacitances and delay tables of its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from .boolean import truth_table
+
+__all__ = ["INVERTER", "NAND2", "Arc", "Cell", "Library", "Pin", "Table"]
+
+Array = npt.NDArray[np.float64]
+INVERTER = (True, False)
+NAND2 = (True, True, True, False)
+"""Truth tables of the cells that areas and delays are counted in."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A two-dimensional table in ns over (slew in ns, load in pF or second slew in ns)."""
+
+    rows: Array
+    columns: Array
+    values: Array
+
+    def at(self, row: float, column: float) -> float:
+        """Linear interpolation between the table's points and extrapolation beyond them."""
+
+        def place(axis: Array, x: float) -> tuple[int, float]:
+            if len(axis) == 1:
+                return 0, 0.0
+            low = int(np.clip(np.searchsorted(axis, x, side="right") - 1, 0, len(axis) - 2))
+            return low, float((x - axis[low]) / (axis[low + 1] - axis[low]))
+
+        (i, u), (j, v) = place(self.rows, row), place(self.columns, column)
+        i1, j1 = min(i + 1, len(self.rows) - 1), min(j + 1, len(self.columns) - 1)
+        t = self.values
+        low = t[i, j] * (1 - v) + t[i, j1] * v
+        return float(low * (1 - u) + (t[i1, j] * (1 - v) + t[i1, j1] * v) * u)
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A timing arc from a pin to an output pin, or from the clock to a constrained pin.
+
+    Members
+    -------
+    kind: "combinational", "clock" (rising clock to output) or "setup"
+    edges: pairs of (input edge, output edge), 0 rising and 1 falling
+    delay, slew: a table for each output edge (for "setup" the constraint, and no slew)
+    """
+
+    source: str
+    target: str
+    kind: str
+    edges: tuple[tuple[int, int], ...]
+    delay: tuple[Table, Table]
+    slew: tuple[Table, Table] | None
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A pin: capacitance in pF by edge (rising, falling); function of an output, or empty."""
+
+    name: str
+    output: bool
+    capacitance: tuple[float, float]
+    function: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: area in the library's unit, pins and arcs in order, and whether it has state."""
+
+    name: str
+    area: float
+    pins: dict[str, Pin]
+    arcs: tuple[Arc, ...]
+    sequential: bool
+    clock: str
+    usable: bool
+
+    @property
+    def inputs(self) -> list[str]:
+        return [pin.name for pin in self.pins.values() if not pin.output]
+
+    @property
+    def outputs(self) -> list[str]:
+        return [pin.name for pin in self.pins.values() if pin.output]
+
+    def truth(self, output: str) -> tuple[bool, ...] | None:
+        """Truth table of an output over the inputs, the first input changing slowest."""
+        function = self.pins[output].function
+        if self.sequential or not function:
+            return None
+        return truth_table(function, self.inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """A cell library.
+
+    Members
+    -------
+    name: the library's own name
+    text: the Liberty text, as the synthesis tool reads it
+    """
+
+    name: str
+    text: str = field(repr=False)
+    cells: dict[str, Cell]
+
+    def smallest(self, inputs: int, *truths: tuple[bool, ...]) -> Cell | None:
+        """The smallest usable cell with these outputs, whatever their order; None if none."""
+        wanted = sorted(truths)
+        fitting = [
+            cell
+            for cell in self.cells.values()
+            if cell.usable
+            and len(cell.inputs) == inputs
+            and len(cell.outputs) == len(truths)
+            and sorted(cell.truth(pin) or () for pin in cell.outputs) == wanted
+        ]
+        return min(fitting, key=lambda cell: (cell.area, cell.name), default=None)

@@ -1,0 +1,201 @@
+"""What a synthesis run found out, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = ["AsicReport", "FpgaReport", "ModuleArea", "PathReport", "Report"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What the reports of all targets share.
+
+    Members
+    -------
+    unit: name of the unit, or of the top module
+    config: its configuration, resolved; empty for plain Verilog
+    target: as it was asked for
+    """
+
+    unit: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    target: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain values, under the names of the members."""
+        return asdict(self)
+
+    def print(self, console: Console) -> None:
+        """Write the report to a Rich console."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleArea:
+    """Area of one module.
+
+    Members
+    -------
+    instances: how many the whole design has
+    combinational, sequential: area of one instance, without the modules inside it
+    flip_flops: in one instance, likewise
+    total: area of all instances, likewise
+    whole: area of one instance with all that is inside it
+    """
+
+    name: str
+    instances: int
+    combinational: float
+    sequential: float
+    flip_flops: int
+    total: float
+    whole: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathReport:
+    """The slowest path.
+
+    Members
+    -------
+    kind: "register to register", "input to register", ...
+    start, end: the registers or ports, by hierarchical name
+    ns, fo4: its length, setup time included, in ns and in FO4 inverter delays
+    fmax_mhz: the clock it allows
+    cells: how many cells it passes
+    opensta_ns: the same by OpenSTA, where that was run
+    """
+
+    kind: str
+    start: str
+    end: str
+    ns: float
+    fo4: float
+    fmax_mhz: float
+    cells: int
+    opensta_ns: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsicReport(Report):
+    """A design in standard cells.
+
+    Members
+    -------
+    library: name of the cell library
+    area_unit: "transistors", or "library units" (which are um2 in most)
+    area: all of it; combinational, sequential and buffer_area are its three parts
+    buffer_area, buffers: the trees on nets of high fan-out that cross modules
+    nand2_equivalents: area in two-input NAND gates of the library
+    transistors: for the target ``cmos``, else None
+    flip_flops, cells: how many
+    modules: largest total first
+    path: None for a design without any path
+    fo4_ns: the library's FO4 inverter delay
+    timing_by: which analysis ``path`` is from
+    """
+
+    library: str
+    area_unit: str
+    area: float
+    combinational: float
+    sequential: float
+    buffer_area: float
+    buffers: int
+    nand2_equivalents: float
+    transistors: int | None
+    flip_flops: int
+    cells: int
+    modules: tuple[ModuleArea, ...]
+    path: PathReport | None
+    fo4_ns: float
+    timing_by: str
+
+    def print(self, console: Console) -> None:
+        from rich.table import Table
+
+        console.print(
+            f"[bold]{self.unit}[/bold] in {self.library} ({self.target})", highlight=False
+        )
+        facts = Table(show_header=False, box=None, pad_edge=False)
+        facts.add_column()
+        facts.add_column(justify="right")
+        facts.add_column(overflow="fold")
+        facts.add_row("area", f"{self.area:,.0f}", self.area_unit)
+        facts.add_row("  combinational", f"{self.combinational:,.0f}", "")
+        facts.add_row("  sequential", f"{self.sequential:,.0f}", f"{self.flip_flops:,} flip-flops")
+        facts.add_row("  fan-out buffers", f"{self.buffer_area:,.0f}", f"{self.buffers:,} buffers")
+        facts.add_row("area", f"{self.nand2_equivalents:,.0f}", "NAND2 equivalents")
+        if self.path:
+            path = self.path
+            facts.add_row("critical path", f"{path.ns:.3f}", f"ns, {path.kind}")
+            facts.add_row("", f"{path.fo4:.1f}", f"FO4 of {self.fo4_ns * 1000:.1f} ps")
+            facts.add_row("clock", f"{path.fmax_mhz:,.1f}", "MHz")
+            facts.add_row("  from", "", path.start)
+            facts.add_row("  to", "", path.end)
+            facts.add_row("  by", "", self.timing_by)
+            if path.opensta_ns is not None:
+                facts.add_row("  by OpenSTA", f"{path.opensta_ns:.3f}", "ns")
+        console.print(facts, self._module_table())
+
+    def _module_table(self) -> RenderableType:
+        from rich.table import Table
+
+        table = Table(title="area by module, without what is inside", title_justify="left")
+        table.add_column("module", overflow="fold", ratio=1)
+        for heading in ("count", "comb.", "seq.", "FFs", "total", "share"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for module in self.modules:
+            table.add_row(
+                module.name,
+                f"{module.instances:,}",
+                f"{module.combinational:,.0f}",
+                f"{module.sequential:,.0f}",
+                f"{module.flip_flops:,}",
+                f"{module.total:,.0f}",
+                f"{100 * module.total / self.area:.1f} %" if self.area else "-",
+            )
+        return table
+
+
+@dataclass(frozen=True, kw_only=True)
+class FpgaReport(Report):
+    """A design in a field-programmable gate array, placed and routed out of context.
+
+    Members
+    -------
+    device: what it was placed in
+    luts, flip_flops, dsps, block_rams: how many it takes
+    fmax_mhz: the clock after routing; None for a design without a clock
+    start, end: cells at the ends of the slowest path
+    """
+
+    device: str
+    luts: int
+    flip_flops: int
+    dsps: int
+    block_rams: int
+    fmax_mhz: float | None
+    start: str
+    end: str
+
+    def print(self, console: Console) -> None:
+        from rich.table import Table
+
+        console.print(f"[bold]{self.unit}[/bold] in {self.device} ({self.target})", highlight=False)
+        facts = Table(show_header=False, box=None, pad_edge=False)
+        facts.add_column()
+        facts.add_column(justify="right")
+        for name in ("luts", "flip_flops", "dsps", "block_rams"):
+            facts.add_row(name.replace("_", " "), f"{getattr(self, name):,}")
+        if self.fmax_mhz is not None:
+            facts.add_row("clock, MHz", f"{self.fmax_mhz:,.1f}")
+            facts.add_row("  from", self.start)
+            facts.add_row("  to", self.end)
+        console.print(facts)

