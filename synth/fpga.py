@@ -109,7 +109,7 @@ def _count(cells: Mapping[str, int], names: tuple[str, ...]) -> int:
 def _synthesise(verilog: str, top: str, family: Family) -> tuple[str, str]:
     """The netlist to place, and yosys' statistics of the unit itself, both as JSON."""
     files = {"design.v": verilog}
-    unit = f"read_verilog -sv design.v\n{family.synthesis} -top {top} -json netlist.json\n"
+    unit = f"read_verilog -sv design.v\n{family.synthesis} -noflatten -top {top} -json netlist.json\n"
     unit += "tee -q -o statistics.json stat -json\n"
     results = run_yosys(unit, files, ["netlist.json", "statistics.json"])
     netlist, statistics = results["netlist.json"], results["statistics.json"]
@@ -117,7 +117,7 @@ def _synthesise(verilog: str, top: str, family: Family) -> tuple[str, str]:
         interface = split_design(verilog, top).modules[top].interface
         files["harness.v"] = _harness(interface, top)
         script = "read_verilog -sv design.v harness.v\n"
-        script += f"{family.synthesis} -top harness -json netlist.json\n"
+        script += f"{family.synthesis} -noflatten -top harness -json netlist.json\n"
         netlist = run_yosys(script, files, ["netlist.json"])["netlist.json"]
     return netlist, statistics
 
@@ -133,8 +133,7 @@ def _place(netlist: str, family: Family) -> str:
         try:
             run_tool(family.package, tool, options, work)
         except ToolError as error:
-            words = re.findall(r"ERROR: (.*)", str(error))
-            raise ToolError(f"{family.device}: {words[0] if words else error}") from None
+            raise ToolError(f"{family.device}: {error}") from None
         return (work / "report.json").read_text(encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
 """From one module to gates of a cell library.
 
-One script for every design. Full adders are found first (``extract_fa`` recovers those that
+One script for every design. Multipliers become Dadda trees. Full adders are found (``extract_fa`` recovers those that
 are written as gates, ``maccmap`` makes those of multi-operand sums) and become the library's
 adder cell, which ABC, mapping to cells of one output, never uses; the rest goes to ABC, which
 keeps the structure of the adders it is given (no rewriting, so that a carry look-ahead stays
@@ -12,6 +12,7 @@ from __future__ import annotations
 from .cache import cached
 from .hierarchy import Design
 from .library import Cell, Library
+from .multipliers import multiplier_map, multiplier_widths
 from .yosys import run_yosys, yosys_version
 
 __all__ = ["ABC_SCRIPT", "map_module", "scripts"]
@@ -88,8 +89,11 @@ def _adder_map(library: Library) -> str:
     return _ADDERS.replace("FULL", text).replace("HALF", half_text)
 
 
-def scripts(top: str, library: Library) -> dict[str, str]:
-    """The files of a mapping run, by name; ``script.ys`` is the script itself."""
+def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
+    """The files of a mapping run, by name; ``script.ys`` is the script itself.
+
+    ``multipliers`` are techmap rules for the multipliers of the design, possibly none.
+    """
     adders = _adder_map(library)
     avoided = " ".join(f"-dont_use {c.name}" for c in library.cells.values() if not c.usable)
     extract = """
@@ -100,6 +104,7 @@ def scripts(top: str, library: Library) -> dict[str, str]:
     techmap -map adders.v
     opt_expr
     """
+    multiply = "techmap -map multipliers.v\n    opt_clean" if multipliers else ""
     script = f"""
     read_liberty -lib -ignore_miss_func library.lib
     read_rtlil design.il
@@ -108,6 +113,7 @@ def scripts(top: str, library: Library) -> dict[str, str]:
     wreduce
     peepopt
     opt_clean
+    {multiply}
     alumacc
     opt -nodffe -nosdff
     memory
@@ -130,6 +136,7 @@ def scripts(top: str, library: Library) -> dict[str, str]:
         "abc.script": ABC_SCRIPT,
         "split.v": _SPLIT,
         "adders.v": adders or "\n",
+        "multipliers.v": multipliers or "\n",
         "library.lib": library.text,
     }
 
@@ -139,7 +146,7 @@ def map_module(design: Design, name: str, library: Library) -> str:
     module = design.modules[name]
     children = sorted(set(module.children.values()))
     text = "\n".join([*(design.modules[child].interface for child in children), module.rtlil])
-    files = scripts(name, library)
+    files = scripts(name, library, multiplier_map(multiplier_widths(module.rtlil)))
     script = files.pop("script.ys")
     files["design.il"] = text
 

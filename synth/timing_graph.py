@@ -168,8 +168,10 @@ class _Builder:
             delay = [self.number(table) for table in arc.delay]
             slew = [self.number(table) for table in arc.slew]
             for before, after in arc.edges:
-                full = [np.full(len(source), n) for n in (delay[after], slew[after], kind)]
-                self.arcs.append((2 * source + before, 2 * target + after, *full))
+                size = len(source)
+                tables = np.full(size, delay[after]), np.full(size, slew[after])
+                ends = 2 * source + before, 2 * target + after
+                self.arcs.append((*ends, *tables, np.full(size, kind)))
 
 
 def _levels(nodes: int, source: Ints, target: Ints) -> Ints:

@@ -52,8 +52,9 @@ def run_tool(module: str, function: str, arguments: Sequence[str], work: Path) -
             cwd=work, capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
     if done.returncode:
-        words = (done.stdout + done.stderr).strip().splitlines()
-        raise ToolError("\n".join([f"{module} failed:", *words[-12:]]))
+        lines = (done.stdout + done.stderr).strip().splitlines() or ["no message"]
+        wrong = [line for line in lines if "ERROR" in line]
+        raise ToolError(f"{module}: {(wrong or lines)[-1].strip()}")
 
 
 def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> dict[str, str]:
@@ -73,6 +74,6 @@ def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> 
         except ToolError as error:
             log = work / "yosys.log"
             lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-            wrong = [line for line in lines if line.startswith("ERROR")] or lines[-5:]
-            raise ToolError("yosys: " + " ".join(wrong or [str(error)])) from None
+            wrong = [line for line in lines if "ERROR" in line] or [str(error)]
+            raise ToolError(f"yosys: {wrong[0]}") from None
         return {file: (work / file).read_text(encoding="utf-8") for file in results}
