@@ -32,7 +32,7 @@ _DECLARATION = re.compile(
 _INSTANCE = re.compile(r"^(  \w+ \S+ \()\n((?:    \.\w+\(.*\),?\n)+)  \);\n", re.M)
 _STEP = re.compile(
     r"^(  assign (\w+) = ([~!|&]?{0}|{0} [&|^] {0}|{0} \? {0} : {0});)$".format(
-        r"(?:[\w$]+(?:\[[\d:]+\])?|\d+'h[0-9a-f]+)"
+        r"(?:[\w$]+(?:\[[\d:]+\])?|\d+'[hd][0-9a-f]+)"
     ),
     re.M,
 )
@@ -136,6 +136,43 @@ def _inline(body: str, declared: dict[str, str]) -> str:
     return pattern.sub(lambda match: written.get(match[0], match[0]), "\n".join(lines))
 
 
+def _complete_cases(body: str) -> str:
+    """Say that a case statement does nothing for the values that it does not list."""
+    lines: list[str] = []
+    open_cases: list[tuple[str, list[str]]] = []  # indentation, labels
+    for line in body.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        if line.startswith(f"{indent}case"):
+            open_cases.append((indent, []))
+        elif open_cases and indent == open_cases[-1][0] + "  " and line.endswith(":"):
+            open_cases[-1][1].extend(line.strip().rstrip(":").split(", "))
+        elif line.strip() == "endcase":
+            _, labels = open_cases.pop()
+            values = sum(1 << label.count("?") for label in labels)
+            if "default" not in labels and values < 1 << int(labels[0].partition("'")[0]):
+                lines.append(f"{indent}  default: ;")
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _name_broadcasts(body: str, declared: dict[str, str], ports: Mapping[str, str]) -> str:
+    """Name a signal that goes to one pin of several instances after that pin."""
+    uses: dict[str, Counter[str]] = {}
+    for pin, name in re.findall(r"\.(\w+)\((\w+)\)", body):
+        if name in declared and "__" in name:
+            uses.setdefault(name, Counter())[pin] += 1
+    instances = re.findall(r"^  \w+ (\w+) \($", body, re.M)
+    taken = {*declared, *ports, *instances}
+    chosen: dict[str, str] = {}
+    for name, pins in uses.items():
+        pin, count = pins.most_common(1)[0]
+        if count > 2 and pin not in taken:
+            taken.add(pin)
+            chosen[name] = pin
+            declared[pin] = re.sub(rf"\b{name}\b", pin, declared.pop(name))
+    return re.sub(r"\b\w+__\w+\b", lambda match: chosen.get(match[0], match[0]), body)
+
+
 def _pins(match: re.Match[str]) -> str:
     pins = [line.strip().removesuffix(",") for line in match[2].splitlines()]
     pins = [re.sub(r"^\.(\w+)\(\1\)$", r".\1", pin) for pin in pins]
@@ -177,7 +214,8 @@ def _module(text: str, ports: Sequence[str], names: Mapping[str, str]) -> str:
     body = re.sub(r"(?<=\S) +(?=[,;)}\[])", "", re.sub(r"([{~]) (?=\S)", r"\1", body))
     body = _PLAIN_ALWAYS.sub(r"  assign \1\n", body)
     body = _UNARY.sub(r"\1", _ZERO.sub(r"'\1", _REPEATED.sub(_repeat, body)))
-    body = _INSTANCE.sub(_pins, _inline(body, declared))
+    body = _name_broadcasts(_inline(body, declared), declared, directions)
+    body = _INSTANCE.sub(_pins, _complete_cases(body))
     inner = _declarations([declared[name] for name in _declaration_order(declared, names)])
     return f"module {module} (\n{lines}\n);\n{inner}{body}"
 

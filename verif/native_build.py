@@ -1,12 +1,13 @@
 """Verilog and its sidecar to a shared library that simulates it: Verilator, then the C++ compiler.
 
 Libraries are cached by everything that decides their content, in ``$TILEWRIGHT_CACHE`` or
-``$XDG_CACHE_HOME/tilewright``. A library appears under its final name in one step, so builds may
-run side by side.
+``$XDG_CACHE_HOME/tilewright``. A library appears under its final name in one step; processes that
+want the same one at the same time wait for the first to build it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import platform
@@ -14,8 +15,9 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -183,20 +185,42 @@ def _include_flags(root: Path, waves: bool) -> tuple[str, ...]:
 
 def _runtime_objects(waves: bool) -> list[Path]:
     """Verilator's own run-time library, compiled once per version and compiler."""
-    program, root, version = _verilator()
+    _program, root, version = _verilator()
     _, compiler = _compiler()
     key = _digest(version, str(root), compiler, str(_COMPILER_FLAGS), str(waves))
     target = cache_directory() / f"runtime-{key}"
     names = _TRACE_RUNTIME if waves else _RUNTIME
-    if not target.is_dir():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-            work = Path(scratch) / "runtime"
+    with _scratch(target) as scratch:
+        if scratch:
+            work = scratch / "runtime"
             work.mkdir()
             flags = (*_include_flags(root, waves), "-O2")
             _compile((root / "include" / f"{n}.cpp", work / f"{n}.o", flags) for n in names)
             _publish(work, target)
     return [target / f"{name}.o" for name in names]
+
+
+@contextmanager
+def _scratch(target: Path) -> Iterator[Path | None]:
+    """A directory to build ``target`` in, or None if it is there, perhaps after a wait."""
+    if target.exists():
+        yield None
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = open(target.parent / f".{target.name}.lock", "w")  # noqa: SIM115
+    except OSError as error:
+        raise BuildError(
+            f"the cache {target.parent} cannot be written: {error.strerror}; "
+            f"TILEWRIGHT_CACHE names another directory"
+        ) from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if target.exists():
+            yield None
+            return
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as directory:
+            yield Path(directory)
 
 
 def _publish(work: Path, target: Path) -> None:
@@ -220,7 +244,7 @@ def build_library(
     ``wave_depth`` is the number of levels of modules to trace, None for a build without waves.
     Raises `ToolMissing` without Verilator or a compiler, `BuildError` if one of them fails.
     """
-    program, root, version = _verilator()
+    _, root, version = _verilator()
     _, compiler = _compiler()
     waves = wave_depth is not None
     glue, optimise = _glue(sidecar), "-O0" if waves else _OPTIMISE
@@ -229,27 +253,26 @@ def build_library(
         str((wave_depth, _VERILATOR_FLAGS, _COMPILER_FLAGS, optimise, sidecar["module"])),
     )  # fmt: skip
     target = cache_directory() / f"{sidecar['module']}-{key}.so"
-    if target.exists():
-        return target
-    runtime = _runtime_objects(waves)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as scratch:
-        work = Path(scratch)
-        (work / "unit.v").write_text(verilog)
-        (work / "native_glue.h").write_text(glue)
-        module = sidecar["module"]
-        options = [*_VERILATOR_FLAGS, "--top-module", module]
-        if wave_depth is not None:
-            below = module + ".*" * wave_depth
-            rules = f'`verilator_config\ntracing_off -scope "{below}" -levels 0\n'
-            (work / "waves.vlt").write_text(rules)
-            options += ["--trace-vcd", str(work / "waves.vlt")]
-        _output(
-            [str(program), *options, "--Mdir", str(work), str(work / "unit.v")],
-            VERILATOR_ROOT=str(root),
-        )
-        flags = ("-I", str(work), *_include_flags(root, waves))
-        _publish(_link(work, flags, optimise, runtime), target)
+    with _scratch(target) as work:
+        if work:
+            _verilate(work, verilog, sidecar["module"], wave_depth)
+            (work / "native_glue.h").write_text(glue)
+            flags = ("-I", str(work), *_include_flags(root, waves))
+            _publish(_link(work, flags, optimise, _runtime_objects(waves)), target)
     return target
+
+
+def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> None:
+    """Verilator's C++ for a module, into the work directory."""
+    program, root, _ = _verilator()
+    (work / "unit.v").write_text(verilog)
+    options = [*_VERILATOR_FLAGS, "--top-module", module, "--Mdir", str(work)]
+    if wave_depth is not None:
+        below = module + ".*" * wave_depth
+        rules = f'`verilator_config\ntracing_off -scope "{below}" -levels 0\n'
+        (work / "waves.vlt").write_text(rules)
+        options += ["--trace-vcd", str(work / "waves.vlt")]
+    _output([str(program), *options, str(work / "unit.v")], VERILATOR_ROOT=str(root))
 
 
 def _link(work: Path, flags: tuple[str, ...], optimise: str, runtime: list[Path]) -> Path:

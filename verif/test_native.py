@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,6 @@ from amaranth import Module, Signal
 from amaranth.hdl import Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-
 from tilewright.hw.emit import Emitted, emit_component
 from tilewright.verif import native_build
 from tilewright.verif.native import (
@@ -70,7 +70,7 @@ class Adder(wiring.Component):
                 stage[0].a.eq(i.a),
                 stage[0].c.eq(Value.cast(i.c)),
             ]
-            for before, after in zip(stage, stage[1:], strict=False):
+            for before, after in itertools.pairwise(stage):
                 m.d.sync += after.eq(before)
         if self.fault == "drop":
             with m.If(~ready):
@@ -148,7 +148,7 @@ def test_state_persists_until_reset(simulation: NativeSimulation) -> None:
     simulation.run(payloads, outputs=8)
     simulation.reset()
     with pytest.raises(
-        SimulationTimeout, match="^no transfer for 50 cycles; transfers: i 0 of 0, o 0 of 2$"
+        SimulationTimeout, match=r"^no transfer for 50 cycles; transfers: i 0 of 0, o 0 of 2$"
     ):
         simulation.run(payloads[:0], outputs=2, time_out=50)
 
@@ -250,7 +250,7 @@ def test_pack_round_trip_on_random_layouts(seed: int) -> None:
 def test_pack_refuses_what_does_not_fit(simulation: NativeSimulation) -> None:
     entry = simulation.stream("i")
     fields: dict[str, Any] = stimuli(4, 9)
-    for change, error, text in [
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"op": np.full(4, 8)}, ValueError, "field `op` must fit 3 bits, not 0x8"),
         ({"c": np.full((4, 6), 4096)}, ValueError, "field `c` must fit 12 bits, not 0x1000"),
         ({"op": np.full(4, -1)}, ValueError, "field `op` must fit 3 bits"),
@@ -258,7 +258,8 @@ def test_pack_refuses_what_does_not_fit(simulation: NativeSimulation) -> None:
         ({"a": np.zeros((3, 5), int)}, ValueError, "fields of stream `i` differ in count"),
         ({"a": np.zeros((4, 5))}, TypeError, "must be integers"),
         ({"z": np.zeros(4, int)}, ValueError, "stream `i` has the fields op, a, wide, c, not"),
-    ]:
+    ]
+    for change, error, text in cases:
         with pytest.raises(error, match=text):
             pack(fields | change, entry)
 
@@ -294,7 +295,7 @@ def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert path.stat().st_mtime_ns == stamp
     other = native_build.build_library(build("change").verilog, built.sidecar)
     assert other != path
-    left = {p.name.split("-")[0] for p in (tmp_path / "cache").iterdir()}
+    left = {p.name.split("-")[0] for p in (tmp_path / "cache").glob("[!.]*")}
     assert left == {"adder", "runtime"}
 
 
@@ -306,7 +307,9 @@ def test_wave_file(tmp_path: Path) -> None:
     check(fields, unpack(result.payloads, simulation.stream("o")))
     simulation.close()
     text = waves.read_text()
-    assert "$enddefinitions" in text and "i__payload" in text and text.count("\n#") >= 16
+    assert "$enddefinitions" in text
+    assert "i__payload" in text
+    assert text.count("\n#") >= 16
 
 
 def test_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

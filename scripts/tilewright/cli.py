@@ -136,10 +136,15 @@ def simulate(
         raise UserError(
             f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
         ) from None
-    with user_errors(toolchain.ToolMissing, ValueError):
-        result = run(unit, values, sim, seed, count, waves)
-    print(result)
-    if not result:
+    from .hw.spec.m3xu import MatrixUnitConfig
+    from .verif.native_build import BuildError
+
+    if not isinstance(values, MatrixUnitConfig):
+        raise UserError(f"{unit} is not a matrix unit, so it has no random simulation")
+    with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
+        report = run(unit, values, simulator=sim, seed=seed, count=count, waves=waves)
+    print("\n".join(report.lines()))
+    if not report.passed:
         raise typer.Exit(1)
 
 

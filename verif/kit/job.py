@@ -6,9 +6,10 @@ import hashlib
 import json
 import logging
 import os
+import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from cocotb_tools import config
 from cocotb_tools.runner import Verilator, get_runner
 
 from tilewright.hw.emit import Emitted
@@ -29,9 +31,13 @@ SIMULATORS = ("verilator", "icarus")
 
 Words = npt.NDArray[np.uint32]
 
-_BUILD_ARGS = {
-    "verilator": ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--x-assign", "fast", "-CFLAGS", "-O1"],
-    "icarus": ["-g2012"],
+_OPTIONS = {
+    "verilator": (
+        *("--cc", "--exe", "--vpi", "--prefix", "Vtop", "--timescale", "1ns/1ps", "-O3"),
+        *("--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style"),
+        *("--output-split", "20000", "--output-split-cfuncs", "5000", "--inline-mult", "200"),
+    ),
+    "icarus": ("-g2012",),
 }
 _VERSION = 2
 """Of what a build directory holds; part of the cache's key."""
@@ -111,7 +117,7 @@ class CocotbBuild:
         else:
             self._program = find_icarus()
         key = hashlib.sha256()
-        for part in (emitted.verilog, simulator, str(waves), str(_BUILD_ARGS), str(_VERSION)):
+        for part in (emitted.verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION)):
             key.update(part.encode() + b"\0")
         key.update(f"{self._program} {sys.executable}".encode())
         self._directory = cache_directory() / f"cocotb-{simulator}-{key.hexdigest()[:24]}"
@@ -129,26 +135,11 @@ class CocotbBuild:
         with tempfile.TemporaryDirectory(dir=self._directory.parent) as scratch:
             work = Path(scratch) / "build"
             work.mkdir()
-            source = work / "unit.v"
-            source.write_text(verilog)
-            log = work / "build.log"
-            options = list(_BUILD_ARGS[self._simulator])
-            if self._waves and self._simulator == "verilator":
-                options += ["--trace"]
-            with self._quiet_tools():
-                try:
-                    get_runner(self._simulator).build(
-                        sources=[source],
-                        hdl_toplevel=self._sidecar["module"],
-                        build_dir=work,
-                        build_args=options,
-                        timescale=("1ns", "1ps"),
-                        waves=self._waves,
-                        log_file=log,
-                    )
-                except (SystemExit, RuntimeError, OSError) as error:
-                    said = log.read_text()[-4000:] if log.exists() else str(error)
-                    raise BuildError(f"{self._simulator} refused the Verilog:\n{said}") from error
+            (work / "unit.v").write_text(verilog)
+            if self._simulator == "verilator":
+                self._verilate(work)
+            else:
+                self._compile_icarus(work)
             (work / "built").touch()
             try:
                 os.rename(work, self._directory)
@@ -156,24 +147,51 @@ class CocotbBuild:
                 if not (self._directory / "built").exists():
                     raise
 
+    def _verilate(self, work: Path) -> None:
+        """Only the top's ports are made visible: cocotb's runner would publish every signal,
+        which takes the compiler minutes."""
+        top = self._sidecar["module"]
+        (work / "ports.vlt").write_text(
+            f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n'
+        )
+        main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
+        library = f"-Wl,-rpath,{config.libs_dir} -L{config.libs_dir} -lcocotbvpi_verilator"
+        _command(
+            [str(self._program), *_OPTIONS["verilator"], *(["--trace"] if self._waves else [])]
+            + ["--top-module", top, "-o", top, "-Mdir", str(work), "-LDFLAGS", library]
+            + [str(main), str(work / "ports.vlt"), str(work / "unit.v")]
+        )
+        # The PyPI package's makefile lacks the option that names a precompiled header.
+        settings = ["OPT_FAST=-O1", "OPT_SLOW=-O0", "CFG_CXXFLAGS_PCH_I=-include"]
+        jobs = f"-j{len(os.sched_getaffinity(0))}"
+        trace = f"VM_TRACE={int(self._waves)}"
+        _command(["make", "-s", jobs, "-C", str(work), "-f", "Vtop.mk", trace, *settings])
+
+    def _compile_icarus(self, work: Path) -> None:
+        with self._quiet_runner():
+            try:
+                get_runner("icarus").build(
+                    sources=[work / "unit.v"],
+                    hdl_toplevel=self._sidecar["module"],
+                    build_dir=work,
+                    build_args=list(_OPTIONS["icarus"]),
+                    timescale=("1ns", "1ps"),
+                    waves=self._waves,
+                    log_file=work / "build.log",
+                )
+            except (SystemExit, RuntimeError) as error:
+                said = (work / "build.log").read_text()[-4000:]
+                raise BuildError(f"icarus refused the Verilog:\n{said}") from error
+
     @contextmanager
-    def _quiet_tools(self) -> Any:
-        """The simulator first on the PATH; cocotb's runner says nothing on the terminal."""
-        before = {name: os.environ.get(name) for name in ("PATH", "MAKEFLAGS")}
+    def _quiet_runner(self) -> Iterator[None]:
+        """cocotb's runner says nothing on the terminal."""
         logger = logging.getLogger("cocotb_tools.runner")
         level = logger.level
-        os.environ["PATH"] = f"{self._program.parent}{os.pathsep}{before['PATH']}"
-        # The PyPI package's makefile lacks the option that names a precompiled header.
-        os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
         logger.setLevel(logging.ERROR)
         try:
             yield
         finally:
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
             logger.setLevel(level)
 
     def run(
@@ -229,7 +247,7 @@ class CocotbBuild:
         recorded = directory / "waves.vcd"
         if waves is not None and isinstance(runner, Verilator):
             arguments = ["--trace", "--trace-file", str(recorded)]
-        with self._quiet_tools():
+        with self._quiet_runner():
             runner.test(
                 test_module="tilewright.verif.kit.bench",
                 hdl_toplevel=self._sidecar["module"],
@@ -251,6 +269,14 @@ class CocotbBuild:
             with os.fdopen(handle, "wb") as file:
                 file.write(found[0].read_bytes())
             os.replace(temporary, waves)
+
+
+def _command(arguments: list[str]) -> None:
+    """Run a build tool. Raises BuildError with the end of what it said if it fails."""
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr + done.stdout).strip()[-4000:]
+        raise BuildError(f"{Path(arguments[0]).name} failed:\n{said}")
 
 
 def _read(result: dict[str, Any]) -> JobResult:

@@ -1,0 +1,67 @@
+"""Runs ``tilewright run`` commands inside a test."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from numpy.typing import NDArray
+from tilewright.apps import register
+from tilewright.errors import UserError
+
+__all__ = ["SMALL", "Run", "data_directory", "draw"]
+
+SMALL = ("--set", "rows=4", "--set", "cols=2", "--set", "depth=4", "--set", "pipeline=2")
+"""A unit that builds in seconds."""
+
+
+class Run:
+    """Runs the commands in a directory of their own; keeps what they print."""
+
+    def __init__(self, directory: Path, capture: pytest.CaptureFixture[str]) -> None:
+        self.directory, self._capture = directory, capture
+        self._app = typer.Typer()
+        register(self._app)
+        self.out = self.err = ""
+
+    def __call__(self, *arguments: object) -> int:
+        """Exit status; UserError is left to the caller."""
+        status = self._app([str(a) for a in arguments], standalone_mode=False)
+        self.out, self.err = self._capture.readouterr()
+        return int(status or 0)
+
+    def refused(self, *arguments: object) -> str:
+        """The one line with which a command refuses its input."""
+        with pytest.raises(UserError) as caught:
+            self(*arguments)
+        line = str(caught.value)
+        assert line
+        assert "\n" not in line
+        return line
+
+    def save(self, name: str, array: Any) -> Path:
+        path = self.directory / name
+        np.save(path, np.asarray(array))
+        return path
+
+    def report(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.directory / "report.json").read_text())
+        return content
+
+
+def data_directory() -> Path:
+    path = os.environ.get("TILEWRIGHT_DATA")
+    if not path:
+        pytest.skip("TILEWRIGHT_DATA is not set")
+    return Path(path)
+
+
+def draw(seed: int, *shape: int, complex_values: bool = False) -> NDArray[Any]:
+    generator = np.random.default_rng(seed)
+    real = generator.standard_normal(shape)
+    return real + 1j * generator.standard_normal(shape) if complex_values else real
