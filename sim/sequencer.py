@@ -54,8 +54,9 @@ def execute(
     lanes_b = tiles_of(b, config.depth, config.cols)
     accumulators = np.asarray(c, np.uint64)
     if instruction.half:
-        accumulators = np.asarray(convert(accumulators & np.uint64(0xFFFF), _FP16, _FP32))
-    sums = tiles_of(accumulators.astype(np.uint64), config.rows, config.cols).copy()
+        half = accumulators & np.uint64(0xFFFF)
+        accumulators = convert(half, _FP16, _FP32).astype(np.uint64)
+    sums = tiles_of(accumulators, config.rows, config.cols).copy()
     down, across = sums.shape[:2]
     row, col = (grid.ravel() for grid in np.indices((down, across)))
     flat = sums.reshape(down * across, config.rows, config.cols)
@@ -64,5 +65,5 @@ def execute(
     tiles = flat.reshape(sums.shape)
     result = tiles.swapaxes(1, 2).reshape(accumulators.shape)
     if instruction.half:
-        result = np.asarray(convert(result, _FP32, _FP16)).astype(np.uint64)
-    return result
+        return convert(result, _FP32, _FP16).astype(np.uint64)
+    return result.astype(np.uint64)

@@ -1,17 +1,18 @@
 """From one module to gates of a cell library.
 
-One script for every design. Multipliers become Dadda trees. Full adders are found (``extract_fa`` recovers those that
-are written as gates, ``maccmap`` makes those of multi-operand sums) and become the library's
-adder cell, which ABC, mapping to cells of one output, never uses; the rest goes to ABC, which
-keeps the structure of the adders it is given (no rewriting, so that a carry look-ahead stays
-one) and maps for area. Registers keep no enable pin: enables and resets become gates.
+One script for every design. Multipliers become Dadda trees. Full adders (``extract_fa`` recovers
+those that are written as gates, ``maccmap`` makes those of multi-operand sums) become the
+library's adder cell, which ABC, mapping to cells of one output, never uses; the rest goes to
+ABC, which keeps the structure of the adders it is given (no rewriting, so that a carry look-ahead
+stays one) and maps for area. Registers keep no enable pin: enables and resets become gates.
 """
 
 from __future__ import annotations
 
+from .adders import SPLIT_RULE, adder_rules, constant_rules
 from .cache import cached
 from .hierarchy import Design
-from .library import Cell, Library
+from .library import Library
 from .multipliers import multiplier_map, multiplier_widths
 from .yosys import run_yosys, yosys_version
 
@@ -22,79 +23,13 @@ ABC_SCRIPT = (
     "buffer -c -N 16; topo; upsize; dnsize; topo"
 )
 
-MAJORITY = tuple(a + b + c >= 2 for a in (0, 1) for b in (0, 1) for c in (0, 1))
-PARITY = tuple((a + b + c) % 2 == 1 for a in (0, 1) for b in (0, 1) for c in (0, 1))
-BOTH = (False, False, False, True)
-EITHER = (False, True, True, False)
-
-_SPLIT = """
-(* techmap_celltype = "$fa" *)
-module split_full_adder(A, B, C, X, Y);
-  parameter WIDTH = 1;
-  input [WIDTH-1:0] A, B, C;
-  output [WIDTH-1:0] X, Y;
-  wire _TECHMAP_FAIL_ = WIDTH == 1;
-  genvar i;
-  generate for (i = 0; i < WIDTH; i = i + 1) begin : bit_
-    \\$fa #(.WIDTH(1)) fa (.A(A[i]), .B(B[i]), .C(C[i]), .X(X[i]), .Y(Y[i]));
-  end endgenerate
-endmodule
-"""
-
-_ADDERS = """
-(* techmap_celltype = "$fa" *)
-module map_full_adder(A, B, C, X, Y);
-  parameter WIDTH = 1;
-  parameter _TECHMAP_CONSTMSK_A_ = 0;
-  parameter _TECHMAP_CONSTVAL_A_ = 0;
-  parameter _TECHMAP_CONSTMSK_B_ = 0;
-  parameter _TECHMAP_CONSTVAL_B_ = 0;
-  parameter _TECHMAP_CONSTMSK_C_ = 0;
-  parameter _TECHMAP_CONSTVAL_C_ = 0;
-  input A, B, C;
-  output X, Y;
-  localparam constants = _TECHMAP_CONSTMSK_A_ + _TECHMAP_CONSTMSK_B_ + _TECHMAP_CONSTMSK_C_;
-  localparam ones = _TECHMAP_CONSTMSK_A_ * _TECHMAP_CONSTVAL_A_
-                  + _TECHMAP_CONSTMSK_B_ * _TECHMAP_CONSTVAL_B_
-                  + _TECHMAP_CONSTMSK_C_ * _TECHMAP_CONSTVAL_C_;
-  wire p = _TECHMAP_CONSTMSK_A_ ? B : A;
-  wire q = _TECHMAP_CONSTMSK_C_ ? B : C;
-  generate if (constants == 0) begin
-    FULL
-  end else if (constants == 1 && ones == 0) begin
-    HALF
-  end else begin
-    assign Y = A ^ B ^ C;
-    assign X = (A & B) | (C & (A | B));
-  end endgenerate
-endmodule
-"""
-
-
-def _instance(cell: Cell, inputs: str, outputs: dict[tuple[bool, ...], str]) -> str:
-    ports = [f".{pin}({net})" for pin, net in zip(cell.inputs, inputs, strict=True)]
-    ports += [f".{pin}({outputs[cell.truth(pin) or ()]})" for pin in cell.outputs]
-    return f"{cell.name} cell_ ({', '.join(ports)});"
-
-
-def _adder_map(library: Library) -> str:
-    """Techmap rules for one-bit ``$fa`` cells; empty if the library has no full adder."""
-    full = library.smallest(3, MAJORITY, PARITY)
-    if full is None:
-        return ""
-    half = library.smallest(2, BOTH, EITHER)
-    text = _instance(full, "ABC", {MAJORITY: "X", PARITY: "Y"})
-    gates = "assign X = p & q; assign Y = p ^ q;"
-    half_text = _instance(half, "pq", {BOTH: "X", EITHER: "Y"}) if half else gates
-    return _ADDERS.replace("FULL", text).replace("HALF", half_text)
-
 
 def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
     """The files of a mapping run, by name; ``script.ys`` is the script itself.
 
     ``multipliers`` are techmap rules for the multipliers of the design, possibly none.
     """
-    adders = _adder_map(library)
+    adders = adder_rules(library)
     avoided = " ".join(f"-dont_use {c.name}" for c in library.cells.values() if not c.usable)
     extract = """
     extract_fa -fa
@@ -104,6 +39,8 @@ def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
     techmap -map adders.v
     opt_expr
     """
+    abc = f"abc -liberty library.lib -script abc.script {avoided}"
+    again = f"techmap -map constants.v\n    techmap\n    opt_expr\n    {abc}\n    opt_clean -purge"
     multiply = "techmap -map multipliers.v\n    opt_clean" if multipliers else ""
     script = f"""
     read_liberty -lib -ignore_miss_func library.lib
@@ -127,15 +64,17 @@ def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
     opt -full -nodffe -nosdff
     dfflibmap -liberty library.lib
     opt -full -nodffe -nosdff
-    abc -liberty library.lib -script abc.script {avoided}
+    {abc}
     opt_clean -purge
+    {again if adders else ""}
     write_json mapped.json
     """
     return {
         "script.ys": script,
         "abc.script": ABC_SCRIPT,
-        "split.v": _SPLIT,
+        "split.v": SPLIT_RULE,
         "adders.v": adders or "\n",
+        "constants.v": constant_rules(library) or "\n",
         "multipliers.v": multipliers or "\n",
         "library.lib": library.text,
     }

@@ -77,10 +77,8 @@ def _module(a: int, b: int) -> str:
     tree.reduce()
     first = next(i for i, column in enumerate(tree.columns) if len(column) > 1)
     low = ", ".join(column[0] for column in reversed(tree.columns[:first]))
-    rows = [
-        ", ".join(column[i] if i < len(column) else "1'b0" for column in tree.columns[:first - 1:-1])
-        for i in range(2)
-    ]  # fmt: skip
+    tall = tree.columns[first:][::-1]
+    rows = [", ".join([*column, "1'b0", "1'b0"][i] for column in tall) for i in range(2)]
     fits = f"A_WIDTH == {a} && B_WIDTH == {b} && Y_WIDTH == {a + b}"
     return "\n".join(
         [

@@ -57,20 +57,22 @@ def opensta_delay(netlist: Netlist, library: Library) -> float:
     _, slew = fo4(library)
     inverter = library.smallest(1, INVERTER)
     assert inverter is not None
-    load = 4 * max(inverter.pins[inverter.inputs[0]].capacitance)
+    rise, fall = inverter.pins[inverter.inputs[0]].capacitance
     inputs = np.concatenate([np.zeros(0, dtype=np.int64), *netlist.inputs.values()])
     clocks = [f"i{k}" for k in np.flatnonzero(np.isin(inputs, netlist.clock_nets))]
     data = [f"i{k}" for k in np.flatnonzero(~np.isin(inputs, netlist.clock_nets))]
     source = f"[get_ports {{{clocks[0]}}}]" if clocks else ""
-    period = 1000.0
+    period = 8.0  # short, since OpenSTA calculates in single precision
     script = [
         "read_liberty library.lib",
+        "set_cmd_units -time ns -capacitance pF",
         "read_verilog flat.v",
         "link_design flat",
         f"create_clock -name clock -period {period} {source}",
         f"set_clock_transition {graph.clock_slew} [get_clocks clock]",
         "set_output_delay 0 -clock clock [all_outputs]",
-        f"set_load {load} [all_outputs]",
+        f"set_load -rise {4 * rise} [all_outputs]",
+        f"set_load -fall {4 * fall} [all_outputs]",
     ]
     if data:
         ports = "[get_ports {" + " ".join(data) + "}]"

@@ -20,7 +20,7 @@ from tilewright.verif.native import pack
 
 __all__ = ["Report", "Timing", "elapsed", "expected_cycles", "matrix_job", "run"]
 
-GAP, STALL = 0.25, 0.3
+GAP, STALL, ILLEGAL = 0.25, 0.45, 0.1
 _TIMED = 16
 
 
@@ -127,7 +127,7 @@ def run(
         raise ValueError(f"unit {unit_name} cannot be simulated on random operations")
     emitted = emit(unit_name, config)
     build = CocotbBuild(emitted, simulator=simulator, waves=waves is not None)
-    sent = operations(config, count, seed)
+    sent = operations(config, count, seed, illegal=ILLEGAL)
     stalled = matrix_job(
         build, emitted, config, sent, seed=seed, gap=GAP, stall=STALL, waves=waves
     )

@@ -69,6 +69,7 @@ def test_settings_go_before_the_file(tmp_path: Path) -> None:
 
 
 UNITS_ARE = "unit must be one of " + ", ".join(UNITS)
+PARAMETERS = ", ".join(item.name for item in M3xuConfig.parameters())
 BAD_WORDS = {
     "unit": (["show", "m4xu"], f"{UNITS_ARE}, not 'm4xu'"),
     "range": (["show", "m3xu", "--set", "rows=65"],
@@ -81,8 +82,8 @@ BAD_WORDS = {
                "m3xu: `modes` must be a non-empty subset of fp16, bf16, tf32, fp32, fp32c, not ''"),
     "together": (["show", "m3xu", "--set", "depth=6"],
                  "m3xu: `depth` must be a multiple of 4 for mode fp32c, not 6"),
-    "parameter": (["show", "m3xu", "--set", "row=8"], "m3xu: unknown parameter `row`; known are "
-                  "rows, cols, depth, modes, data_assignment, alignment_bits, pipeline"),
+    "parameter": (["show", "m3xu", "--set", "row=8"],
+                  f"m3xu: unknown parameter `row`; known are {PARAMETERS}"),
     "no value": (["show", "m3xu", "--set", "rows"], "--set must be NAME=VALUE, not 'rows'"),
     "too wide": (["show", "m3xu", "--set", "rows=64", "--set", "cols=64"],
                  "m3xu: `i` of m3xu would be 278531 bits wide; at most 65536 are allowed, choose "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tilewright.hw.emit import emit
@@ -20,16 +21,20 @@ ONE_TILE_ROW = SequencerConfig(
 )
 ILLEGAL = 7
 
+Words = npt.NDArray[np.uint64]
+
 
 @cache
 def simulation(config: SequencerConfig) -> NativeSimulation:
     return NativeSimulation(emit("m3xu_sequencer", config))
 
 
-def fragments(config: SequencerConfig, instruction: Instruction, rng: np.random.Generator):
+def fragments(
+    config: SequencerConfig, instruction: Instruction, rng: np.random.Generator
+) -> tuple[Words, Words, Words]:
     """Random fragments; half of them with exponents near zero, so that sums are finite."""
 
-    def lanes(*shape: int) -> np.ndarray:
+    def lanes(*shape: int) -> Words:
         return rng.integers(0, 1 << 16, shape, dtype=np.uint64)
 
     a, b = lanes(16, instruction.lanes), lanes(instruction.lanes, 8)
@@ -49,9 +54,9 @@ class Program:
         rng = np.random.default_rng(seed)
         by_opcode = {row.opcode: row for row in config.instructions}
         zero = np.zeros((config.rows, config.cols), np.uint64)
-        self.tiles: dict[str, list[np.ndarray]] = {"i_a": [], "i_b": [], "i_c": []}
+        self.tiles: dict[str, list[Words]] = {"i_a": [], "i_b": [], "i_c": []}
         self.opcodes = np.array(opcodes)
-        self.results: list[np.ndarray] = []
+        self.results: list[Words] = []
         self.errors: list[int] = []
         self.last: list[int] = []
         for opcode in opcodes:
@@ -67,11 +72,11 @@ class Program:
             self.tiles["i_c"] += self._grid(c)
             self._expect(self._grid(d), error=0)
 
-    def _grid(self, fragment: np.ndarray) -> list[np.ndarray]:
+    def _grid(self, fragment: Words) -> list[Words]:
         tiles = tiles_of(fragment, self.config.rows, self.config.cols)
         return list(tiles.reshape(-1, self.config.rows, self.config.cols))
 
-    def _expect(self, tiles: list[np.ndarray], *, error: int) -> None:
+    def _expect(self, tiles: list[Words], *, error: int) -> None:
         self.results += tiles
         self.errors += [error] * len(tiles)
         self.last += [0] * (len(tiles) - 1) + [1]
@@ -95,7 +100,7 @@ class Program:
 @pytest.mark.parametrize("seed", range(4))
 def test_mixed_instructions_with_stalls(config: SequencerConfig, seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
-    opcodes = rng.choice([*config.opcodes.values(), ILLEGAL], 40)
+    opcodes = rng.choice([*config.opcodes.values(), ILLEGAL], 40).tolist()
     pauses = Pauses() if seed == 0 else Pauses(seed=seed, gap=0.4, stall=0.3 * seed)
     Program(config, opcodes, seed).run(pauses)
 

@@ -17,12 +17,17 @@ from tilewright.verif.oracles.dot_product import Report, check_dot_products
 FP32 = FLOAT_FORMATS["fp32"]
 MODES = {"fp16": 8, "bf16": 8, "tf32": 4, "fp32": 4}
 BASELINE = {"fp16": 8, "bf16": 8, "tf32": 4}
-BASELINE_WINDOW = 28
-"""The baseline unit's default window; 25 is the least that meets the clauses."""
+CLAUSE_WINDOW = 28
+"""The baseline unit's default window: every clause holds (from 25 on)."""
 
-WIDE_RANGE = {"accumulator_cancels", "sum_cancels"}
-"""Kinds on which a small window is not expected to beat the chain: the largest error of a sample
-is that of its single worst-conditioned sum. A window of 56 does."""
+ACCURATE_WINDOW = 34
+"""The least window that was no less accurate than the chain in every sample of a sweep over
+24..36, on every distribution but one; 28 fails in some samples where sums cancel, and now and
+then on log-uniform operands."""
+
+BEYOND = {"accumulator_cancels"}
+"""The one: the addend cancels one product and the others lie far below. No window up to 36 passes,
+as the chain is exact where it happens to cancel first; 56 does."""
 
 Patterns = npt.NDArray[np.uint64]
 Triple = tuple[Patterns, Patterns, Patterns]
@@ -49,7 +54,7 @@ def draw(name: str, kind: str, count: int, seed: int, products: int | None = Non
 @pytest.mark.parametrize("kind", stimuli.DOT_PRODUCT_KINDS)
 @pytest.mark.parametrize("name", MODES)
 def test_clauses_hold(name: str, kind: str) -> None:
-    for window in (56, BASELINE_WINDOW) if name in BASELINE else (56,):
+    for window in (56, CLAUSE_WINDOW) if name in BASELINE else (56,):
         operands = draw(name, kind, cases(10_000), 11)
         report = judge(operands, model(operands, name, window), name, window)
         assert report.checked == cases(10_000)
@@ -114,7 +119,7 @@ def test_wide_windows_use_the_general_sum(window: int) -> None:
 
 def accuracy(name: str, kind: str, window: int, seed: int) -> npt.NDArray[np.float64]:
     """(chain, model) x (largest, mean) error in units in the last place."""
-    operands = draw(name, kind, cases(40_000), seed)
+    operands = draw(name, kind, cases(20_000), seed)
     results = [fma_chain(*operands, FLOAT_FORMATS[name]), model(operands, name, window)]
     errors = ulp_errors(*operands, results, FLOAT_FORMATS[name])
     return np.stack([errors.max(axis=1), errors.mean(axis=1)], axis=1)
@@ -127,17 +132,12 @@ def test_no_less_accurate_than_the_chain(name: str, kind: str) -> None:
     assert (ours <= chain).all(), f"largest, mean: {ours}, chain {chain}"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ACCURACY_KINDS if kind not in WIDE_RANGE])
+@pytest.mark.parametrize("seed", (22, 23))
+@pytest.mark.parametrize("kind", [kind for kind in ACCURACY_KINDS if kind not in BEYOND])
 @pytest.mark.parametrize("name", BASELINE)
-def test_baseline_window_is_no_less_accurate_than_the_chain(name: str, kind: str) -> None:
-    chain, ours = accuracy(name, kind, BASELINE_WINDOW, 22)
+def test_small_window_is_no_less_accurate_than_the_chain(name: str, kind: str, seed: int) -> None:
+    chain, ours = accuracy(name, kind, ACCURATE_WINDOW, seed)
     assert (ours <= chain).all(), f"largest, mean: {ours}, chain {chain}"
-
-
-@pytest.mark.parametrize("name", BASELINE)
-def test_baseline_window_beats_the_chains_mean_where_sums_cancel(name: str) -> None:
-    chain, ours = accuracy(name, "sum_cancels", BASELINE_WINDOW, 23)
-    assert ours[1] <= chain[1]
 
 
 def test_exact_zero_below_the_window_is_reported_apart() -> None:

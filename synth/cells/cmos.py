@@ -3,10 +3,10 @@
 Where the figures come from:
 
 * Area is the number of transistors of the usual static CMOS circuit: complementary gates; AND, OR
-  and the buffers with an output inverter; XOR and XNOR as an eight-transistor gate with two input
-  inverters; the inverting multiplexer as two tri-state inverters with a select inverter; the full
-  adder as the mirror adder with output inverters; the half adder as NAND, OR-AND-INVERT and two
-  inverters; the flip-flop as two transmission-gate latches with local clock inverters and an
+  and the buffers with an output inverter; XOR as NOR and AND-OR-INVERT, XNOR as NAND and
+  OR-AND-INVERT; the inverting multiplexer as two tri-state inverters with a select inverter; the
+  full adder as the mirror adder with output inverters; the half adder as NAND, OR-AND-INVERT and
+  two inverters; the flip-flop as two transmission-gate latches with local clock inverters and an
   output inverter. A finger of a stronger inverter counts as transistors of its own.
   (Weste and Harris, CMOS VLSI Design.)
 * Delay is the linear delay model of logical effort (Sutherland, Sproull and Harris): ``tau``
@@ -77,8 +77,8 @@ CELLS = (
     _gate("AOI22X1", 8, "!((A & B) | (C & D))", 4, A=2, B=2, C=2, D=2),
     _gate("OAI21X1", 6, "!((A | B) & C)", 8 / 3, A=2, B=2, C=4 / 3),
     _gate("OAI22X1", 8, "!((A | B) & (C | D))", 4, A=2, B=2, C=2, D=2),
-    _gate("XOR2X1", 12, "A ^ B", 6, A=3, B=3),
-    _gate("XNOR2X1", 12, "!(A ^ B)", 6, A=3, B=3),
+    _gate("XOR2X1", 10, "A ^ B", 6, A=11 / 3, B=11 / 3),
+    _gate("XNOR2X1", 10, "!(A ^ B)", 6, A=10 / 3, B=10 / 3),
     _gate("MUXI2X1", 10, "!((A & !S) | (B & S))", 4, extra={"S": 3}, A=2, B=2, S=3),
     CmosCell(
         "HAX1", 14, {"A": 10 / 3, "B": 10 / 3},

@@ -17,7 +17,7 @@ Patterns = npt.NDArray[np.uint64]
 
 ACCURACY_KINDS = (
     "uniform", "log_uniform", "cancellation", "exact_cancellation", "accumulator_cancels",
-    "subnormal",
+    "sum_cancels", "subnormal",
 )  # fmt: skip
 """Distributions on which the unit must be at least as accurate as the chain."""
 
