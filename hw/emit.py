@@ -61,8 +61,9 @@ def _header(sidecar: Mapping[str, Any]) -> str:
         lines += ["", f"Stream {stream['name']} ({stream['direction']}), {stream['payload']}:"]
         for field in stream["fields"]:
             bits = field.get("width", field.get("element_bits", 0))
+            unit = f"{bits} bit" if bits == 1 else f"{bits} bits"
             dimensions = "".join(f"[{n}]" for n in field.get("shape", ()))
-            lines.append(f"  {field['name']}{dimensions}: {bits} bits, from bit {field['offset']}")
+            lines.append(f"  {field['name']}{dimensions}: {unit}, from bit {field['offset']}")
     body = "\n".join(f"// {line}".rstrip() for line in lines)
     waivers = [f"/* verilator lint_off {rule} */ // {why}" for rule, why in LINT_WAIVERS.items()]
     return body + "\n\n" + "\n".join(waivers) + "\n`default_nettype none\n\n"

@@ -31,7 +31,7 @@ Patterns = npt.NDArray[np.uint64]
 
 
 class Comparison(NamedTuple):
-    """Relations of two values; with a NaN only ``unordered`` holds. Zeros of both signs are equal."""
+    """Relations of two values; with a NaN only ``unordered`` holds. The two zeros are equal."""
 
     less: Bools
     equal: Bools
@@ -124,7 +124,8 @@ def compare(a: npt.ArrayLike, b: npt.ArrayLike, fmt: FloatFormat) -> Comparison:
     left, right = unpack(x.ravel(), fmt), unpack(y.ravel(), fmt)
     unordered = (left.nan | right.nan).reshape(shape)
     order_a, order_b = _order(x, fmt), _order(y, fmt)
-    return Comparison((order_a < order_b) & ~unordered, (order_a == order_b) & ~unordered, unordered)
+    less, equal = order_a < order_b, order_a == order_b
+    return Comparison(less & ~unordered, equal & ~unordered, unordered)
 
 
 def minimum(a: npt.ArrayLike, b: npt.ArrayLike, fmt: FloatFormat) -> Patterns:

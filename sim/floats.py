@@ -134,5 +134,7 @@ def round_and_pack(
     if fmt.bits < 64:
         sign &= (1 << fmt.bits) - 1
     if fmt.has_infinity:
-        return np.where(over, fmt.infinity, packed) | sign
-    return np.where(over, fmt.nan, packed | sign)
+        unsigned: Ints = np.where(over, np.int64(fmt.infinity), packed)
+        return unsigned | sign
+    signed: Ints = packed | sign
+    return np.where(over, np.int64(fmt.nan), signed)

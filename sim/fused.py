@@ -1,17 +1,17 @@
 """The fused dot product ``D = c + sum_k a_k * b_k`` with one rounding, bit for bit.
 
-What the hardware computes, term by term: with ``A`` the largest exponent among the non-zero terms (the
-sum of the operands' exponents for a product), every term is truncated toward zero to a multiple of
-``2**(A - alignment_bits)``, the truncated terms are summed exactly, and the sum is rounded once. If
-all terms that lost something have the same sign, the sum is known to lie an infinitesimal amount on
-that side, which decides ties; if terms of both signs lost something, nothing is known and the sum
-stands as it is.
+What the hardware computes, term by term: with ``A`` the largest exponent among the non-zero terms
+(the sum of the operands' exponents for a product), every term is truncated toward zero to a
+multiple of ``2**(A - alignment_bits)``, the truncated terms are summed exactly, and the sum is
+rounded once. If all terms that lost something have the same sign, the sum is known to lie an
+infinitesimal amount on that side, which decides ties; if terms of both signs lost something,
+nothing is known and the sum stands as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,9 +36,17 @@ class Factor(NamedTuple):
     unpacked: Unpacked
     finite: bool
 
-    def part(self, index: int) -> Unpacked:
-        """Class and sign of the operand of one product."""
-        return Unpacked(*(field[index] for field in self.unpacked))
+    def part(self, index: Any) -> Unpacked:
+        """Class and sign of the operands an index selects; an integer is that of a product."""
+        u = self.unpacked
+        return Unpacked(
+            u.negative[index],
+            u.exponent[index],
+            u.significand[index],
+            u.zero[index],
+            u.infinite[index],
+            u.nan[index],
+        )
 
 
 class _Sum(NamedTuple):
@@ -133,11 +141,10 @@ def fused_products(
     return d
 
 
-def _cut(operand: Factor, cut: tuple[object, slice], length: int) -> Factor:
+def _cut(operand: Factor, cut: Any, length: int) -> Factor:
     if operand.signed.shape[-1] != length:
         return operand
-    fields = Unpacked(*(field[cut] for field in operand.unpacked))  # type: ignore[index]
-    return Factor(operand.signed[cut], operand.exponent[cut], fields, operand.finite)  # type: ignore[index]
+    return Factor(operand.signed[cut], operand.exponent[cut], operand.part(cut), operand.finite)
 
 
 def _term_bits(operand: FloatFormat, result: FloatFormat, alignment_bits: int) -> int:

@@ -41,51 +41,66 @@ def choose_buffer(library: Library) -> Cell | None:
     return min(buffers, key=cost, default=None)
 
 
+def _sinks(netlist: Netlist, library: Library) -> tuple[Nets, Nets, list[tuple[str, int, Nets]]]:
+    """Input pins that a buffer may drive, sorted by net: the net of each, its number among all
+    such pins, and those in groups of (cell, column, rows), numbered in order."""
+    clock = np.zeros(netlist.nets + 1, dtype=bool)
+    clock[netlist.clock_nets] = True
+    groups, nets = [], [np.zeros(0, dtype=np.int64)]
+    for kind, pins in netlist.cells.items():
+        for column, pin in enumerate(library.cells[kind].pins.values()):
+            if not pin.output:
+                rows = np.flatnonzero((pins[:, column] >= 0) & ~clock[pins[:, column]])
+                groups.append((kind, column, rows))
+                nets.append(pins[rows, column])
+    net = np.concatenate(nets)
+    order = np.argsort(net, kind="stable")
+    return net[order], order, groups
+
+
+def _tree(net: int, sinks: int, first: int) -> tuple[Nets, list[tuple[int, int]]]:
+    """A balanced tree on a net: the new net of each sink, and the (input, output) of each buffer.
+
+    New nets are numbered from ``first``.
+    """
+    count = -(-sinks // FANOUT_LIMIT)
+    leaves = first + np.arange(sinks) * count // sinks
+    level, following = list(range(first, first + count)), first + count
+    buffers: list[tuple[int, int]] = []
+    while len(level) > FANOUT_LIMIT:
+        above = -(-len(level) // FANOUT_LIMIT)
+        buffers += [(following + i * above // len(level), n) for i, n in enumerate(level)]
+        level, following = list(range(following, following + above)), following + above
+    return leaves, buffers + [(net, n) for n in level]
+
+
 def add_buffers(netlist: Netlist, library: Library) -> tuple[Netlist, int, Cell | None]:
     """The netlist with its buffer trees, how many buffers they took, and which cell."""
     buffer = choose_buffer(library)
     if buffer is None:
         return netlist, 0, None
-    cells = {kind: pins.copy() for kind, pins in netlist.cells.items()}
-    nets, rows = netlist.nets, []
-    clock = np.zeros(nets + 1, dtype=bool)
-    clock[netlist.clock_nets] = True
-    owners: list[tuple[str, int]] = []
-    parts: list[tuple[Nets, Nets, Nets]] = []
-    for kind, pins in cells.items():
-        for column, pin in enumerate(library.cells[kind].pins.values()):
-            if not pin.output:
-                used = np.flatnonzero((pins[:, column] >= 0) & ~clock[pins[:, column]])
-                parts.append((pins[used, column], np.full(len(used), len(owners)), used))
-                owners.append((kind, column))
-    if not parts:
-        return netlist, 0, buffer
-    net, owner, row = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.argsort(net, kind="stable")
-    net, owner, row = net[order], owner[order], row[order]
+    net, order, groups = _sinks(netlist, library)
     starts = np.flatnonzero(np.diff(net, prepend=-2))
     sizes = np.diff(starts, append=len(net))
     wide = sizes > FANOUT_LIMIT
+    driven = net.copy()
+    rows: list[tuple[int, int]] = []
     for start, size in zip(starts[wide].tolist(), sizes[wide].tolist(), strict=True):
-        groups = -(-size // FANOUT_LIMIT)
-        leaf = nets + np.arange(size) * groups // size
-        for place in range(len(owners)):
-            chosen = np.flatnonzero(owner[start : start + size] == place)
-            if len(chosen):
-                kind, column = owners[place]
-                cells[kind][row[start + chosen], column] = leaf[chosen]
-        level = list(range(nets, nets + groups))
-        nets += groups
-        while len(level) > FANOUT_LIMIT:
-            above = -(-len(level) // FANOUT_LIMIT)
-            rows += [(nets + i * above // len(level), n) for i, n in enumerate(level)]
-            level = list(range(nets, nets + above))
-            nets += above
-        rows += [(int(net[start]), n) for n in level]
-    if rows:
-        pairs = np.array(rows, dtype=np.int64)
-        if buffer.pins[next(iter(buffer.pins))].output:
-            pairs = pairs[:, ::-1]
-        old = cells.get(buffer.name)
-        cells[buffer.name] = pairs if old is None else np.concatenate([old, pairs])
-    return replace(netlist, nets=nets, cells=cells), len(rows), buffer
+        leaves, added = _tree(int(net[start]), size, netlist.nets + len(rows))
+        driven[start : start + size] = leaves
+        rows += added
+    if not rows:
+        return netlist, 0, buffer
+    unsorted = np.empty_like(driven)
+    unsorted[order] = driven
+    cells = {kind: pins.copy() for kind, pins in netlist.cells.items()}
+    place = 0
+    for kind, column, used in groups:
+        cells[kind][used, column] = unsorted[place : place + len(used)]
+        place += len(used)
+    pairs = np.array(rows, dtype=np.int64)
+    if next(iter(buffer.pins.values())).output:
+        pairs = pairs[:, ::-1]
+    old = cells.get(buffer.name)
+    cells[buffer.name] = pairs if old is None else np.concatenate([old, pairs])
+    return replace(netlist, nets=netlist.nets + len(rows), cells=cells), len(rows), buffer

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from tilewright.hw.emit import Emitted, emit
 from tilewright.hw.spec.m3xu import MatrixUnitConfig
 from tilewright.sim.m3xu import mixed_operations
@@ -128,9 +127,7 @@ def run(
     emitted = emit(unit_name, config)
     build = CocotbBuild(emitted, simulator=simulator, waves=waves is not None)
     sent = operations(config, count, seed, illegal=ILLEGAL)
-    stalled = matrix_job(
-        build, emitted, config, sent, seed=seed, gap=GAP, stall=STALL, waves=waves
-    )
+    stalled = matrix_job(build, emitted, config, sent, seed=seed, gap=GAP, stall=STALL, waves=waves)
     complaints = [text for text in [stalled.complaint()] if text]
     legal = operations(config, count, seed + 1, illegal=0)
     free = matrix_job(build, emitted, config, legal, seed=seed)

@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 import pytest
-
 from tilewright.hw.arith.fused_dot_product import FusedDotProduct
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.sim.fused import fused_dot_product
@@ -17,6 +16,8 @@ from tilewright.verif.kit.sampling import cases, operand_pairs
 from tilewright.verif.native import Pauses
 from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.dot_product import check_dot_products
+
+UNPAUSED = Pauses()
 
 Patterns = npt.NDArray[np.uint64]
 Triple = tuple[Patterns, Patterns, Patterns]
@@ -58,7 +59,7 @@ def rtl(shape: Shape) -> RtlFunction:
     return RtlFunction(component, f"fused_{shape}")
 
 
-def run(shape: Shape, operands: Triple, pauses: Pauses = Pauses()) -> Patterns:
+def run(shape: Shape, operands: Triple, pauses: Pauses = UNPAUSED) -> Patterns:
     a, b, c = operands
     return rtl(shape)(a=a, b=b, c=c, pauses=pauses)["o"]
 
@@ -68,9 +69,7 @@ def check(shape: Shape, operands: Triple, got: Patterns) -> None:
     a, b, c = operands
     operand, result = shape.formats
     bits = shape.alignment_bits
-    report = check_dot_products(
-        a, b, c, got, operand=operand, result=result, alignment_bits=bits
-    )
+    report = check_dot_products(a, b, c, got, operand=operand, result=result, alignment_bits=bits)
     assert report.checked == len(c)
     if report.violations:
         index, fault = report.violations[0]
@@ -157,4 +156,3 @@ def test_every_pair_of_fp8_values_with_special_addends(shape: Shape) -> None:
     a, b = left.ravel().astype(np.uint64), right.ravel().astype(np.uint64)
     operands = (*_alone(shape, a, b), c)
     check(shape, operands, run(shape, operands))
-

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.sim import arith
 from tilewright.verif.kit.arithmetic import RtlFunction, ScalarOperations
@@ -154,7 +153,7 @@ def test_relations_against_softfloat(name: str) -> None:
     agree("maximum", got["maximum"], np.where(unordered, fmt.nan, larger), a, b)
 
 
-@pytest.mark.parametrize("name", ("bf16", "fp32"))
+@pytest.mark.parametrize("name", ["bf16", "fp32"])
 def test_results_against_exact_arithmetic(name: str) -> None:
     """Sums and products against integers of any size: the oracle of the oracle."""
     fmt = FLOAT_FORMATS[name]
@@ -165,14 +164,12 @@ def test_results_against_exact_arithmetic(name: str) -> None:
     agree("multiply", got["product"], [exact_product(x, y, fmt) for x, y in rows], a, b)
 
 
-@pytest.mark.parametrize("name", (*SMALL, *LARGE))
+@pytest.mark.parametrize("name", [*SMALL, *LARGE])
 def test_models_agree_with_rtl(name: str) -> None:
     """The NumPy models give what the hardware gives, under stalls as well."""
     fmt = FLOAT_FORMATS[name]
     a, b = operand_pairs(fmt, 20_000, seed=105)
-    got = rtl(name)(
-        a=a, b=b, subtract=np.zeros(a.shape), pauses=Pauses(seed=1, gap=0.3, stall=0.3)
-    )
+    got = rtl(name)(a=a, b=b, subtract=np.zeros(a.shape), pauses=Pauses(seed=1, gap=0.3, stall=0.3))
     agree("add", arith.add(a, b, fmt), got["total"], a, b)
     agree("multiply", arith.multiply(a, b, fmt), got["product"], a, b)
     agree("minimum", arith.minimum(a, b, fmt), got["minimum"], a, b)

@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-
 from tilewright.hw.emit import Emitted, emit
 from tilewright.hw.spec.m3xu import BaselineConfig, M3xuConfig, MatrixUnitConfig, WideConfig
 from tilewright.sim.m3xu import mixed_operations
@@ -111,7 +110,7 @@ def test_simulation_report_holds_what_the_sidecar_promises() -> None:
     assert [t.interval for t in report.timings] == [1, 1, 1, 2, 4]
 
 
-@pytest.mark.parametrize("mix", ("alternating", "single_step", "steps_only"))
+@pytest.mark.parametrize("mix", ["alternating", "single_step", "steps_only"])
 def test_a_thousand_operations_back_to_back_lose_no_cycle(mix: str) -> None:
     """Unfavourable orders of modes: the time is the sum of intervals and one latency."""
     modes = tuple(MAIN.opcodes)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
-
 from tilewright.hw.spec.formats import FLOAT_FORMATS
 from tilewright.sim import arith
 from tilewright.sim.floats import bit_length, from_container, to_container, unpack
@@ -47,7 +48,7 @@ def test_unpacked_values_are_the_decoded_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FLOAT_FORMATS)
-@pytest.mark.parametrize("wide", ("fp32", "fp64"))
+@pytest.mark.parametrize("wide", ["fp32", "fp64"])
 def test_conversion_against_exact_rounding(name: str, wide: str) -> None:
     fmt, source = FLOAT_FORMATS[name], FLOAT_FORMATS[wide]
     rng = np.random.default_rng(33)
@@ -72,7 +73,7 @@ def test_conversion_against_libraries(name: str, dtype: type) -> None:
     fmt, fp32 = FLOAT_FORMATS[name], FLOAT_FORMATS["fp32"]
     a, _ = operand_pairs(fp32, cases(200_000), 34)
     with np.errstate(over="ignore", invalid="ignore"):
-        theirs = a.astype(np.uint32).view(np.float32).astype(dtype)
+        theirs: Any = a.astype(np.uint32).view(np.float32).astype(dtype)
     bits = theirs.view(np.uint16 if fmt.bits == 16 else np.uint8).astype(np.uint64)
     expected = np.where(np.isnan(theirs.astype(np.float32)), np.uint64(fmt.nan), bits)
     assert np.array_equal(arith.convert(a, fp32, fmt), expected)

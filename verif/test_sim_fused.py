@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-
 from tilewright.hw.spec.formats import FLOAT_FORMATS
 from tilewright.sim import fused
 from tilewright.sim.fused import fused_dot_product
@@ -88,7 +87,7 @@ def test_order_does_not_matter(name: str) -> None:
         assert np.array_equal(model((a, b, c), name, 56), model(permuted, name, 56))
 
 
-@pytest.mark.parametrize("name", ("fp16", "fp32"))
+@pytest.mark.parametrize("name", ["fp16", "fp32"])
 def test_one_product_is_softfloats_multiply_add(name: str) -> None:
     fmt = FLOAT_FORMATS[name]
     for kind in stimuli.DOT_PRODUCT_KINDS:
@@ -110,7 +109,7 @@ def test_fast_and_general_sums_agree(
             assert np.array_equal(fast, model(operands, "fp32", window)), kind
 
 
-@pytest.mark.parametrize("window", (61, 100, 120))
+@pytest.mark.parametrize("window", [61, 100, 120])
 def test_wide_windows_use_the_general_sum(window: int) -> None:
     operands = draw("fp32", "accumulator_cancels", 1000, 18)
     report = judge(operands, model(operands, "fp32", window), "fp32", window)
@@ -132,7 +131,7 @@ def test_no_less_accurate_than_the_chain(name: str, kind: str) -> None:
     assert (ours <= chain).all(), f"largest, mean: {ours}, chain {chain}"
 
 
-@pytest.mark.parametrize("seed", (22, 23))
+@pytest.mark.parametrize("seed", [22, 23])
 @pytest.mark.parametrize("kind", [kind for kind in ACCURACY_KINDS if kind not in BEYOND])
 @pytest.mark.parametrize("name", BASELINE)
 def test_small_window_is_no_less_accurate_than_the_chain(name: str, kind: str, seed: int) -> None:

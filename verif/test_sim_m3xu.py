@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-
 from tilewright.hw.spec.formats import FLOAT_FORMATS
 from tilewright.hw.spec.m3xu import BaselineConfig, M3xuConfig, MatrixUnitConfig, WideConfig
 from tilewright.sim import m3xu
@@ -27,7 +28,7 @@ DTYPES = {
 EVERY_MODE = [(config, mode) for config in CONFIGS for mode in config.opcodes]  # type: ignore[attr-defined]
 FP32 = FLOAT_FORMATS["fp32"]
 
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 
 
 def small_integers(rng: np.random.Generator, shape: tuple[int, ...], mode: str) -> Array:

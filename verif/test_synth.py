@@ -1,11 +1,8 @@
-"""Synthesis: areas against hand counts, the mapped gates against arithmetic, timing against hand
-calculation and OpenSTA, bad input."""
+"""Synthesis: areas against hand counts, the mapped gates against arithmetic, bad input."""
 
 from __future__ import annotations
 
 import json
-import os
-import random
 import re
 from importlib.util import find_spec
 from io import StringIO
@@ -17,59 +14,23 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from rich.console import Console
+
 from tilewright.synth import fpga
-from tilewright.synth.boolean import evaluate, truth_table
-from tilewright.synth.cells import library_text
 from tilewright.synth.errors import MissingExtra, ToolError
 from tilewright.synth.fanout import add_buffers
-from tilewright.synth.flow import synthesize_verilog, target_library
+from tilewright.synth.flow import synthesize_verilog
 from tilewright.synth.hierarchy import split_design
-from tilewright.synth.liberty import load_library, read_library
+from tilewright.synth.liberty import read_library
 from tilewright.synth.library import Library
 from tilewright.synth.mapping import map_module
 from tilewright.synth.netlist import Netlist, flatten, read_mapped
-from tilewright.synth.opensta import opensta_available, opensta_delay
 from tilewright.synth.report import AsicReport, FpgaReport
-from tilewright.synth.timing import analyse, fo4
-from tilewright.synth.timing_graph import TableStack
-
-CMOS = load_library(library_text())
-TAU = 0.0045
-"""The library's unit of delay in ns."""
-
-REGISTER = """
-module register(input clk, input [4:0] d, output reg [4:0] q);
-  always @(posedge clk) q <= d;
-endmodule
-"""
-ACCUMULATOR = """
-module leaf(input [7:0] a, input [7:0] b, output [15:0] p, output [7:0] same);
-  assign p = a * b;
-  assign same = a;
-endmodule
-module accumulator(input clk, input rst, input en, input [15:0] x, output reg [19:0] sum,
-                   output [7:0] through);
-  wire [15:0] p, r;
-  wire [7:0] q;
-  leaf one(.a(x[7:0]), .b(x[15:8]), .p(p), .same(through));
-  leaf two(.a(x[15:8]), .b(x[7:0]), .p(r), .same(q));
-  always @(posedge clk)
-    if (rst) sum <= 0;
-    else if (en) sum <= sum + p + r + q;
-endmodule
-"""
+from tilewright.verif.kit.cell_libraries import ACCUMULATOR, CMOS, REGISTER, real_library
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
-
-
-def _real_library() -> Path:
-    folder = os.environ.get("TILEWRIGHT_DATA")
-    if not folder:
-        pytest.skip("TILEWRIGHT_DATA is not set: no real cell library")
-    return Path(folder) / "liberty" / "gscl45nm.lib"
 
 
 def _asic(verilog: str, top: str, target: str = "cmos", **options: Any) -> AsicReport:
@@ -128,8 +89,8 @@ def test_register_area() -> None:
     assert report.nand2_equivalents == 30
 
 
-def test_register_area_in_a_real_library() -> None:
-    report = _asic(REGISTER, "register", f"liberty:{_real_library()}")
+def test_register_area_in_areal_library() -> None:
+    report = _asic(REGISTER, "register", f"liberty:{real_library()}")
     assert report.area == pytest.approx(5 * 7.9781)
     assert report.nand2_equivalents == pytest.approx(5 * 7.9781 / 1.8772)
     assert (report.transistors, report.flip_flops, report.combinational) == (None, 5, 0)
@@ -192,7 +153,7 @@ def test_a_cache_that_cannot_be_written_is_no_matter(
 
 @pytest.mark.parametrize("real", [False, True])
 def test_mapped_gates_compute_what_the_verilog_says(real: bool) -> None:
-    library = read_library(_real_library()) if real else CMOS
+    library = read_library(real_library()) if real else CMOS
     verilog = """
     module product(input [8:0] a, input [6:0] b, output [15:0] p); assign p = a * b; endmodule
     module flip(input a, s, output o); assign o = a ^ s; endmodule
@@ -244,167 +205,7 @@ def test_parameterised_modules_are_told_apart() -> None:
     assert sorted(counts.values()) == [1, 1, 2]
 
 
-# Timing
-
-
-def _chain() -> Netlist:
-    """Register, three inverters (the second drives two), register."""
-    nets = {"clk": 0, "q": 1, "n1": 2, "n2": 3, "n3": 4, "d": 5}
-    flip_flop = list(CMOS.cells["DFFX1"].pins)
-    rows = [{"CK": nets["clk"], "D": nets["d"], "Q": nets["q"]}]
-    rows += [{"CK": nets["clk"], "D": nets["n3"], "Q": -1}]
-    inverters = [[nets["q"], nets["n1"]], [nets["n1"], nets["n2"]], [nets["n2"], nets["n3"]]]
-    return Netlist(
-        nets=6,
-        cells={
-            "DFFX1": np.array([[row[pin] for pin in flip_flop] for row in rows]),
-            "INVX1": np.array([*inverters, [nets["n2"], -1]]),
-        },
-        inputs={"clk": np.array([0]), "d": np.array([5])},
-        outputs={},
-        clock_nets=np.array([0]),
-    )
-
-
-def test_timing_of_a_chain_by_hand() -> None:
-    timing = analyse(_chain(), CMOS)
-    path = timing.path
-    assert path is not None
-    # Clock to output with a load of one; inverters with loads of one, two and one; setup.
-    steps = np.array([10 + 1, 1 + 1, 1 + 2, 1 + 1]) * TAU
-    assert [step.arrival for step in path.steps] == pytest.approx(np.cumsum(steps))
-    assert path.setup == pytest.approx(7.5 * TAU)
-    assert path.total == pytest.approx((18 + 7.5) * TAU)
-    assert path.kind == "register to register"
-    assert [step.cell for step in path.steps] == ["DFFX1", "INVX1", "INVX1", "INVX1"]
-    assert [step.fanout for step in path.steps] == [1, 1, 2, 1]
-    assert timing.fo4 == pytest.approx(5 * TAU)
-
-
-def test_start_and_end_of_the_slowest_path_across_modules() -> None:
-    path = _asic(ACCUMULATOR, "accumulator").path
-    assert path is not None
-    assert path.kind == "input to register"
-    assert re.fullmatch(r"x\[\d+\]", path.start)
-    assert re.fullmatch(r"sum\[\d+\]", path.end)
-    assert path.fo4 == pytest.approx(path.ns / (5 * TAU))
-    assert path.fmax_mhz == pytest.approx(1000 / path.ns)
-
-
-def test_a_combinational_loop_is_an_error() -> None:
-    netlist = _chain()
-    netlist.cells["INVX1"] = np.array([[2, 3], [3, 2]])
-    with pytest.raises(ValueError, match=r"^a combinational loop through net_[23]$"):
-        analyse(netlist, CMOS)
-
-
-def test_table_interpolation() -> None:
-    library = CMOS
-    if os.environ.get("TILEWRIGHT_DATA"):
-        library = read_library(_real_library())
-    tables = [t for c in library.cells.values() for arc in c.arcs for t in arc.delay]
-    stack = TableStack(tables)
-    rng = random.Random(2)
-    numbers = [rng.randrange(len(tables)) for _ in range(400)]
-    points = [(rng.uniform(-0.1, 2), rng.uniform(-0.1, 6)) for _ in numbers]
-    rows, columns = (np.array(axis) for axis in zip(*points, strict=True))
-    found = stack.at(np.array(numbers), rows, columns)
-    wanted = [tables[n].at(*point) for n, point in zip(numbers, points, strict=True)]
-    assert found == pytest.approx(wanted)
-
-
-@pytest.mark.skipif(not opensta_available(), reason="OpenSTA (`sta`) is not installed")
-@pytest.mark.parametrize("real", [False, True])
-@pytest.mark.parametrize(("verilog", "top"), [(ACCUMULATOR, "accumulator"), (REGISTER, "register")])
-def test_timing_agrees_with_opensta(verilog: str, top: str, real: bool) -> None:
-    target = f"liberty:{_real_library()}" if real else "cmos"
-    path = _asic(verilog, top, target, cross_check=True).path
-    assert path is not None
-    assert path.opensta_ns is not None
-    assert path.ns == pytest.approx(path.opensta_ns, rel=1e-3)
-
-
-@pytest.mark.skipif(not opensta_available(), reason="OpenSTA (`sta`) is not installed")
-def test_opensta_agrees_on_the_chain() -> None:
-    assert opensta_delay(_chain(), CMOS) == pytest.approx(25.5 * TAU, abs=1e-6)
-
-
-def test_fo4_of_a_real_library() -> None:
-    delay, slew = fo4(read_library(_real_library()))
-    assert 0.010 < delay < 0.030
-    assert 0.010 < slew < 0.100
-
-
-@pytest.mark.parametrize(("loads", "buffers"), [(16, 0), (17, 2), (100, 7), (300, 19 + 2)])
-def test_buffer_trees(loads: int, buffers: int) -> None:
-    netlist = Netlist(
-        nets=1,
-        cells={"INVX1": np.array([[0, -1]] * loads)},
-        inputs={"a": np.array([0])},
-        outputs={},
-        clock_nets=np.zeros(0, dtype=np.int64),
-    )
-    grown, count, cell = add_buffers(netlist, CMOS)
-    assert count == buffers
-    assert cell is not None
-    rows = [r for kind, pins in grown.cells.items() for r in pins[:, 0].tolist() if kind]
-    assert max(np.bincount(rows)) <= 16
-    assert sum(len(pins) for pins in grown.cells.values()) == loads + buffers
-
-
-# Libraries
-
-
-def test_boolean_expressions() -> None:
-    assert truth_table("(!((S A) + (!S B)))", ["A", "B", "S"]) == truth_table(
-        "!(A & S | B & S')", ["A", "B", "S"]
-    )
-    assert evaluate("(A B)' ^ 1", {"A": True, "B": True})
-    assert not evaluate("A & !A | 0", {"A": True})
-
-
-def test_the_cmos_library() -> None:
-    cells = CMOS.cells
-    assert cells["FAX1"].area == 28
-    assert cells["DFFX1"].sequential
-    assert cells["DFFX1"].clock == "CK"
-    edges = {arc.source: arc.edges for arc in cells["MUXI2X1"].arcs}
-    assert edges["A"] == ((0, 1), (1, 0))
-    assert len(edges["S"]) == 4
-
-
-def test_a_real_library() -> None:
-    library = read_library(_real_library())
-    adder = library.smallest(3, truth_table("A B + B C + C A", "ABC"), truth_table("A^B^C", "ABC"))
-    assert adder is not None
-    assert (adder.name, adder.area) == ("FAX1", 8.9167)
-    assert not library.cells["TBUFX1"].usable
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "line 1: expected 'library', found 'an empty file'"),
-        ("module x; endmodule", "line 1: expected 'library', found 'module'"),
-        ("library (x) {\n cell (y) {\n", "line 3: the end of the file inside group `cell`"),
-        ("library (x) { }", "it has no cells"),
-        (library_text().replace("cell (DFFX1)", "other (DFFX1)"), "it lacks a flip-flop"),
-        (library_text().replace('"!A"', '"A"'), "it lacks an inverter"),
-    ],
-)
-def test_a_bad_library(tmp_path: Path, text: str, reason: str) -> None:
-    path = tmp_path / "bad.lib"
-    path.write_text(text)
-    message = f"liberty file {path} is not a usable library: {reason}"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        synthesize_verilog(REGISTER, "register", f"liberty:{path}")
-
-
-@pytest.mark.parametrize("what", ["missing.lib", "."])
-def test_a_library_that_cannot_be_read(tmp_path: Path, what: str) -> None:
-    start = re.escape(f"liberty file {tmp_path / what} cannot be read: ")
-    with pytest.raises(ValueError, match=f"^{start}.+$"):
-        target_library(f"liberty:{tmp_path / what}")
+# Bad input
 
 
 @pytest.mark.parametrize("target", ["asic", "liberty", "liberty:", "", "CMOS"])

@@ -7,26 +7,49 @@ import os
 import re
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
+
+from tilewright.synth import tables
+from tilewright.synth.report import AsicReport, ModuleArea, PathReport
 from tilewright.synth.tables import TABLES, Table
 
 DESIGNS = 5
+PRODUCTS = "area of a dot product unit for each multiplier"
 TINY = {"rows": 1, "cols": 1, "depth": 4}
 
 
-@pytest.fixture(scope="module")
-def tiny() -> Table:
-    return TABLES["m3xu-area"]("cmos", **TINY)
+AREAS = {"m3xu_baseline": 100.0, "m3xu_wide": 300.0, "m3xu": 120.0}
 
 
-def _row(table: Table, label: str) -> list[float | None]:
-    return next(list(row.ours) for row in table.rows if row.label == label)
+def _report(unit: str, config: Any, target: str) -> AsicReport:
+    """A made-up report: the area grows with the window, the path with its square."""
+    window = config.alignment_bits
+    area = AREAS[unit] * window + 50 * (len(config.modes) == 5)
+    parts = (("dot_product_unit", 4, 0.2), ("multiplier", 24, 0.01), ("multiplier_2", 8, 0.03))
+    modules = [
+        ModuleArea(
+            name=f"{unit}_{name}", instances=n, combinational=1.0, sequential=0.0, flip_flops=0,
+            total=float(n), whole=area * share,
+        )
+        for name, n, share in parts
+    ]  # fmt: skip
+    path = PathReport(
+        kind="register to register", start="a", end="b", ns=window**2 / 1000, fo4=window,
+        fmax_mhz=1.0, cells=1, opensta_ns=None,
+    )  # fmt: skip
+    return AsicReport(
+        unit=unit, target=target, library="made up", area_unit="transistors", area=area,
+        combinational=area, sequential=0.0, buffer_area=0.0, buffers=0, nand2_equivalents=1.0,
+        transistors=None, flip_flops=7, cells=9, modules=tuple(modules), path=path, fo4_ns=1.0,
+        timing_by="hand",
+    )  # fmt: skip
 
 
-def test_json_of_a_table(tiny: Table) -> None:
-    found = json.loads(json.dumps(tiny.to_json()))
+def _check_shape(table: Table) -> None:
+    found = json.loads(json.dumps(table.to_json()))
     assert list(found) == ["table", "target", "columns", "rows"]
     assert (found["table"], found["target"]) == ("m3xu-area", "cmos")
     assert len(found["columns"]) == DESIGNS
@@ -36,24 +59,44 @@ def test_json_of_a_table(tiny: Table) -> None:
         assert len(row["paper"]) == len(row["ours"]) == DESIGNS
         assert all(figure is None or figure > 0 for figure in row["paper"] + row["ours"])
     assert found["rows"][0]["paper"] == [1, 3.55, 1.37, 1.41, 1.47]
+    assert found["rows"][1]["paper"] == [1, 1.00, 1.21, 1.21, 1.00]
 
 
-def test_ratios_follow_from_the_absolute_figures(tiny: Table) -> None:
-    for window in ("all windows 56", "baseline's window 28"):
-        areas = _row(tiny, f"area in transistors, {window}")
-        first = areas[0]
-        assert first
-        assert _row(tiny, f"area, {window}") == [area / first for area in areas if area]
-    _, _, real, all_modes, pipelined = (x or 0 for x in _row(tiny, "area, all windows 56"))
-    assert 1 < real < all_modes < pipelined
+def _row(table: Table, label: str) -> list[float | None]:
+    return next(list(row.ours) for row in table.rows if row.label == label)
 
 
-def test_a_table_prints(tiny: Table) -> None:
+def test_the_figures_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "synthesize", _report)
+    seen: list[str] = []
+    table = TABLES["m3xu-area"]("cmos", progress=seen.append)
+    _check_shape(table)
+    assert len(seen) == DESIGNS + 1
+    m3xu = 120 * 56, 120 * 56 + 50, 120 * 56 + 50
+    areas = [5600, 16800, *m3xu]
+    assert _row(table, "area in transistors, all windows 56") == areas
+    assert _row(table, "area, all windows 56") == [area / 5600 for area in areas]
+    assert _row(table, "area, baseline's window 28") == [1, *(area / 2800 for area in areas[1:])]
+    assert _row(table, "cycle time, all windows 56") == [1] * DESIGNS
+    assert _row(table, "cycle time, baseline's window 28") == [1, 4, 4, 4, 4]
+    multipliers = _row(table, "area of a multiplier, all windows 56")
+    assert multipliers[0] == pytest.approx(5600 * (24 * 0.01 + 8 * 0.03) / 32)
+    products = next(r for r in table.rows if r.label.startswith(PRODUCTS))
+    assert products.ours[0] == pytest.approx(5600 * 0.2 * 4 / 32)
+    assert list(products.paper) == [None] * DESIGNS
     console = Console(file=StringIO(), width=140)
-    tiny.print(console)
+    table.print(console)
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
-    assert all(word in text for word in ("m3xu-area", "cmos", "3.550", "wide fp32"))
+    assert all(word in text for word in ("m3xu-area", "cmos", "3.550", "wide fp32", "16,800"))
+
+
+@pytest.mark.slow
+def test_a_small_table() -> None:
+    table = TABLES["m3xu-area"]("cmos", **TINY)
+    _check_shape(table)
+    _, _, real, all_modes, pipelined = (x or 0 for x in _row(table, "area, all windows 56"))
+    assert 1 < real < all_modes < pipelined
 
 
 @pytest.mark.parametrize(
@@ -84,7 +127,5 @@ def test_the_bars_of_the_area_table(target: str) -> None:
     assert areas[4] <= 1.35
     assert cycles[4] <= 1.02
     if target != "cmos":
-        product = next(
-            row for row in table.rows if row.label.startswith("area of a dot product unit for each")
-        )
+        product = next(row for row in table.rows if row.label.startswith(PRODUCTS))
         assert (product.ours[0] or 1e9) < (product.paper[0] or 0)

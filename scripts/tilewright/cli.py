@@ -136,13 +136,18 @@ def simulate(
         raise UserError(
             f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
         ) from None
-    from .hw.spec.m3xu import MatrixUnitConfig
+    from .hw.spec.m3xu import MatrixUnitConfig, SequencerConfig
+    from .verif import simulate_sequencer
     from .verif.native_build import BuildError
 
-    if not isinstance(values, MatrixUnitConfig):
-        raise UserError(f"{unit} is not a matrix unit, so it has no random simulation")
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
-        report = run(unit, values, simulator=sim, seed=seed, count=count, waves=waves)
+        if isinstance(values, SequencerConfig):
+            if sim != "verilator":
+                raise UserError(f"--sim must be verilator for {unit}, not {sim!r}")
+            report = simulate_sequencer.run(unit, values, seed=seed, count=count, waves=waves)
+        else:
+            assert isinstance(values, MatrixUnitConfig)
+            report = run(unit, values, simulator=sim, seed=seed, count=count, waves=waves)
     print("\n".join(report.lines()))
     if not report.passed:
         raise typer.Exit(1)

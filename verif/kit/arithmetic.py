@@ -9,7 +9,6 @@ import numpy.typing as npt
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-
 from tilewright.hw.arith.add import FloatAdd
 from tilewright.hw.arith.compare import FloatCompare, FloatMinMax
 from tilewright.hw.arith.multiply import FloatMultiply
@@ -18,6 +17,8 @@ from tilewright.hw.spec.formats import FloatFormat
 from tilewright.verif.native import NativeSimulation, Pauses, pack, unpack
 
 from .registered import RegisteredFunction
+
+_UNPAUSED = Pauses()
 
 __all__ = ["RtlFunction", "ScalarOperations"]
 
@@ -100,7 +101,7 @@ class RtlFunction:
         self._output = self._simulation.stream("o")
 
     def __call__(
-        self, *, pauses: Pauses = Pauses(), **operands: npt.NDArray[Any]
+        self, *, pauses: Pauses = _UNPAUSED, **operands: npt.NDArray[Any]
     ) -> dict[str, npt.NDArray[Any]]:
         """Results by output name, a row for each row of the operands, as uint64."""
         fields = {name: np.asarray(values).astype(np.uint64) for name, values in operands.items()}

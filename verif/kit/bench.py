@@ -16,7 +16,6 @@ import cocotb
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import Combine, RisingEdge, with_timeout
-
 from tilewright.verif.kit.scoreboard import Scoreboard
 from tilewright.verif.kit.streams import PERIOD_NS, Pauser, StreamDriver, StreamMonitor, cycle
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
-
 from tilewright.hw.spec.m3xu import MODES, MatrixUnitConfig
 
 from .matrix_stimuli import Operations

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 from cocotb_tools import config
 from cocotb_tools.runner import Verilator, get_runner
-
 from tilewright.hw.emit import Emitted
 from tilewright.verif.native import cache_directory
 from tilewright.verif.native_build import BuildError
@@ -107,7 +106,8 @@ class CocotbBuild:
         self, emitted: Emitted, *, simulator: str = "verilator", waves: bool = False
     ) -> None:
         if simulator not in SIMULATORS:
-            raise ValueError(f"`simulator` must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
+            known = ", ".join(SIMULATORS)
+            raise ValueError(f"`simulator` must be one of {known}, not {simulator!r}")
         self._sidecar = emitted.sidecar
         self._simulator = simulator
         self._waves = waves
@@ -156,11 +156,10 @@ class CocotbBuild:
         )
         main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
         library = f"-Wl,-rpath,{config.libs_dir} -L{config.libs_dir} -lcocotbvpi_verilator"
-        _command(
-            [str(self._program), *_OPTIONS["verilator"], *(["--trace"] if self._waves else [])]
-            + ["--top-module", top, "-o", top, "-Mdir", str(work), "-LDFLAGS", library]
-            + [str(main), str(work / "ports.vlt"), str(work / "unit.v")]
-        )
+        options = [*_OPTIONS["verilator"], *(["--trace"] if self._waves else [])]
+        options += ["--top-module", top, "-o", top, "-Mdir", str(work), "-LDFLAGS", library]
+        sources = [str(main), str(work / "ports.vlt"), str(work / "unit.v")]
+        _command([str(self._program), *options, *sources])
         # The PyPI package's makefile lacks the option that names a precompiled header.
         settings = ["OPT_FAST=-O1", "OPT_SLOW=-O0", "CFG_CXXFLAGS_PCH_I=-include"]
         jobs = f"-j{len(os.sched_getaffinity(0))}"

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
 from tilewright.hw.spec.formats import FLOAT_FORMATS
 from tilewright.hw.spec.m3xu import MODES, OP_BITS, MatrixUnitConfig
 from tilewright.sim.floats import to_container

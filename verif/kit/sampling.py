@@ -6,7 +6,6 @@ import os
 
 import numpy as np
 import numpy.typing as npt
-
 from tilewright.hw.spec.formats import FloatFormat
 from tilewright.verif.oracles import stimuli
 

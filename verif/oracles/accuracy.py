@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 
 from . import softfloat

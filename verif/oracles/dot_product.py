@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-
 from tilewright.hw.spec.formats import FloatFormat
 
 from .values import Value, decode, order_key, round_exact

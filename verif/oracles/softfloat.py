@@ -2,8 +2,8 @@
 
 fp16, fp32 and fp64 are SoftFloat's own. bf16 sums and products are SoftFloat's binary32 ones
 rounded by its conversion to bfloat16: 24 bits are at least 2 * 8 + 2, and every sum or product of
-bf16 values that reaches half of the smallest bf16 subnormal is a multiple of binary32's smallest, so the
-second rounding cannot spoil the first (Figueroa, "When is double rounding innocuous?").
+bf16 values that reaches half of the smallest bf16 subnormal is a multiple of binary32's smallest,
+so the second rounding cannot spoil the first (Figueroa, "When is double rounding innocuous?").
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import softfloatpy
-
 from tilewright.hw.spec.formats import FloatFormat
 
 __all__ = ["FORMATS", "add", "equal", "less", "multiply", "multiply_add"]

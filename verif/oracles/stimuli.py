@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-
 from tilewright.hw.spec.formats import FloatFormat
 
 __all__ = [
@@ -147,9 +146,7 @@ def _plain(kind: str) -> Callable[[Generator, int, int, FloatFormat, FloatFormat
     return generate
 
 
-def _mixed(
-    rng: Generator, count: int, n: int, operand: FloatFormat, result: FloatFormat
-) -> Triple:
+def _mixed(rng: Generator, count: int, n: int, operand: FloatFormat, result: FloatFormat) -> Triple:
     """Mostly ordinary values, here and there a special one."""
     a, b, c = _plain("moderate")(rng, count, n, operand, result)
     chance = 1 / (2 * n + 1)

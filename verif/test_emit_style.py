@@ -1,0 +1,182 @@
+"""The emitted text: that it means what the component means, and how it is written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tilewright.hw._emit_expressions import Node, Scope, Tokens, signed, width
+from tilewright.hw._emit_inline import with_expressions
+from tilewright.hw._emit_modules import Hierarchy
+from tilewright.hw._emit_statements import items, written
+from tilewright.hw.catalogue import UNITS
+from tilewright.hw.emit import emit
+from tilewright.verif.test_emit import run_yosys
+
+SMALL: dict[str, dict[str, Any]] = {
+    "m3xu": {"rows": 2, "cols": 2, "depth": 4},
+    "m3xu_baseline": {"rows": 2, "cols": 2, "depth": 4},
+    "m3xu_wide": {"rows": 2, "cols": 2, "depth": 4},
+    "m3xu_sequencer": {"rows": 2, "cols": 2, "depth": 4},
+}
+
+
+def _plain(match: re.Match[str]) -> str:
+    """The identifier for a signal whose name is not one."""
+    return match[1] + ("_" if match[0].endswith("$") else "")
+
+
+def _name(match: re.Match[str]) -> str:
+    """What an instance of a loop is called in the component."""
+    return "\\" + "_".join(number for number in match.groups() if number)
+
+
+@pytest.mark.parametrize(
+    "unit", [u if u == "m3xu" else pytest.param(u, marks=pytest.mark.slow) for u in UNITS]
+)
+def test_each_module_computes_what_its_component_does(unit: str, tmp_path: Path) -> None:
+    """Every bit of every register and output, for any inputs and any state."""
+    config = UNITS[unit].config(**SMALL.get(unit, {}))
+    blocks = Hierarchy(unit, UNITS[unit].build(config)).blocks
+    gold = "\n".join(block.rtlil for block in blocks.values())
+    (tmp_path / "gold.il").write_text(re.sub(r"(?<=\\)\$([a-z]\w*)\$?", _plain, gold))
+    (tmp_path / "gate.v").write_text(emit(unit, config).verilog)
+    prepare = "proc; memory_map; opt_expr; opt_clean; design -save"
+    run_yosys(f"read_verilog -sv gate.v; hierarchy -top {unit}; write_rtlil gate.il", tmp_path)
+    gate = (tmp_path / "gate.il").read_text()
+    gate = re.sub(r"\\(\w+)\[(\d+)\](?:\.at\[(\d+)\])?\.unit\b", _name, gate)
+    (tmp_path / "gate.il").write_text(gate)
+    script = [f"read_rtlil gold.il; hierarchy -top {unit}; {prepare} gold; design -reset"]
+    script += [f"read_rtlil gate.il; {prepare} gate"]
+    for module in blocks:
+        for side in ("gold", "gate"):
+            script.append(f"design -load {side}; expose -evert -dff -evert-dff {module}")
+            script.append(f"design -stash {side}_{module}")
+        copies = (f"design -copy-from {s}_{module} -as {s} {module}" for s in ("gold", "gate"))
+        script += ["design -reset", *copies, "miter -equiv -flatten gold gate miter"]
+        script += ["hierarchy -top miter; opt -full; sat -verify -prove trigger 0 miter"]
+    run_yosys("; ".join(script), tmp_path)
+
+
+def _text(unit: str, **parameters: Any) -> str:
+    return emit(unit, UNITS[unit].config(**parameters)).verilog
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_registers_are_assigned_once_and_directly(unit: str) -> None:
+    text = _text(unit)
+    assert "_next" not in text
+    processes = re.findall(r"^  always_ff .*?^  end$", text, re.M | re.S)
+    conditions = [process.splitlines()[1] for process in processes]
+    assert processes
+    assert not any(re.search(r" = ", re.sub(r"[<>=!]= ", "", p)) for p in processes)
+    assert all(re.match(r"    (if|case) \(|    \w+ <= ", line) for line in conditions)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_lines_are_short(unit: str) -> None:
+    lines = _text(unit).splitlines()
+    long = [line for line in lines if len(line) > 100 and "lint_off" not in line]
+    assert long == []
+
+
+def test_registers_under_one_condition_share_a_process() -> None:
+    body = _text("m3xu").partition("module m3xu_step_control (")[2].partition("endmodule")[0]
+    assert body.count("always_ff") == 1
+    assert re.search(
+        r"if \(rst\) begin\n      active <= 1'h0;.*end else if \(advance\)", body, re.S
+    )
+
+
+def test_an_array_of_any_size_is_a_loop() -> None:
+    small, large = _text("m3xu", rows=4, cols=4), _text("m3xu", rows=16, cols=16)
+    assert "for (genvar row = 0; row < 16; row++) begin : dot_product" in large
+    assert len(large) <= 1.05 * len(small)
+
+
+def _expression(text: str) -> Node:
+    tokens = Tokens(text)
+    expression = tokens.expression()
+    assert not tokens.next
+    return expression
+
+
+SCOPE: Scope = {
+    "a": (8, False),
+    "b": (8, False),
+    "s": (8, True),
+    "bit": (1, False),
+    "m": (-4, False),
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a + b - a",
+        "(a - b) & ~(|a)",
+        "bit ? a : (bit & a[3]) ? b : s",
+        "{a, {4{bit}}, 2'h1}",
+        "$signed(a) >= $signed(s)",
+        "~(bit | (a == b))",
+        "m[a[1:0]] << 3'h2",
+        "a[2 * bit +: 4]",
+    ],
+)
+def test_an_expression_is_written_as_it_was_read(text: str) -> None:
+    first = _expression(text)
+    assert _expression(str(first)) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "bits", "sign"),
+    [
+        ("a + s", 8, False),
+        ("$signed(a) + s", 8, True),
+        ("{a, s}", 16, False),
+        ("a == s", 1, False),
+        ("bit ? a : bit", 8, False),
+        ("|a", 1, False),
+        ("m[a]", 4, False),
+        ("a[5:2] * 7'h3", 7, False),
+        ("bit << a", 1, False),
+        ("{3{a[1:0]}}", 6, False),
+    ],
+)
+def test_width_and_sign(text: str, bits: int, sign: bool) -> None:
+    expression = _expression(text)
+    assert (width(expression, SCOPE), signed(expression, SCOPE)) == (bits, sign)
+
+
+def _inlined(body: str) -> list[str]:
+    scope = {**SCOPE, "w": (8, False), "x": (16, False), "o": (8, False), "v": (1, False)}
+    return [
+        written(item).strip() for item in with_expressions(list(items(body)), {"w", "v"}, scope)
+    ]
+
+
+def test_what_is_used_once_is_written_there() -> None:
+    assert _inlined("  assign w = a & b;\n  assign o = w | s;\n") == ["assign o = (a & b) | s;"]
+    assert _inlined("  assign w = a + b;\n  assign x = {w, a};\n") == ["assign x = {a + b, a};"]
+    assert _inlined("  assign v = |a[3];\n  assign o = {4{v, v}};\n") == [
+        "assign o = {4{a[3], a[3]}};"
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "  assign w = a + b;\n  assign x = w;",  # the carry would appear
+        "  assign w = a - b;\n  assign x = w * a;",
+        "  assign w = $signed(a) - $signed(s);\n  assign o = w >> a;",  # signed in an operation
+        "  assign w = bit;\n  assign o = ~w;",  # narrower than the signal
+        "  assign w = a & b;\n  assign o = w ^ (w + a);",  # used twice
+        "  assign w = a & b;\n  assign v = w[3];\n  assign bit = v & o[w[1:0]];",  # parts of it
+        "  assign w = a ^ w;\n  assign o = w;",  # a loop
+        "  assign w = a ^ x[15:8];\n  always_comb begin\n    if (bit) x[7:0] = w;\n  end",
+    ],
+)
+def test_what_would_change_the_meaning_stays(body: str) -> None:
+    assert any(re.match(r"assign w = ", line) for line in _inlined(body + "\n"))
