@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-
 from tilewright.hw.emit import emit
 from tilewright.hw.spec.m3xu import Instruction, SequencerConfig
 from tilewright.verif.kit.instructions import ILLEGAL, Program

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tilewright.synth.boolean import evaluate, truth_table
 from tilewright.synth.cells import library_text
 from tilewright.synth.flow import synthesize_verilog, target_library

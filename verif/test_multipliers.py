@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tilewright.synth.multipliers import multiplier_map, multiplier_widths
 from tilewright.synth.yosys import run_yosys
 

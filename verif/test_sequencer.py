@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-
 from tilewright.hw.emit import emit
 from tilewright.hw.spec.m3xu import INSTRUCTIONS, SequencerConfig
 from tilewright.sim.m3xu import matrix_unit

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from rich.console import Console
-
 from tilewright.synth import fpga
 from tilewright.synth.errors import MissingExtra, ToolError
 from tilewright.synth.fanout import add_buffers

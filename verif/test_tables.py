@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-
 from tilewright.synth import tables
 from tilewright.synth.report import AsicReport, ModuleArea, PathReport
 from tilewright.synth.tables import TABLES, Table

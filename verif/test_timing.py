@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from tilewright.synth.fanout import add_buffers
 from tilewright.synth.flow import synthesize_verilog
 from tilewright.synth.liberty import read_library

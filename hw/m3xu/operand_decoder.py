@@ -16,7 +16,7 @@ __all__ = ["OperandDecoder", "decode_lanes", "entry_layout", "select_layout"]
 
 def select_layout(modes: tuple[str, ...]) -> data.StructLayout:
     """One bit a mode, at most one set: the mode of the operation at hand."""
-    return data.StructLayout({mode: 1 for mode in modes})
+    return data.StructLayout(dict.fromkeys(modes, 1))
 
 
 def entry_layout(modes: tuple[str, ...], significand_bits: int) -> data.StructLayout:

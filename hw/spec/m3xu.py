@@ -11,8 +11,8 @@ from .config import Config, IntRange, OneOf, SubsetOf, parameter
 from .formats import FLOAT_FORMATS, FloatFormat
 
 __all__ = [
-    "MODES",
     "INSTRUCTIONS",
+    "MODES",
     "BaselineConfig",
     "Instruction",
     "M3xuConfig",
@@ -105,7 +105,7 @@ class MatrixUnitConfig(Config):
     @property
     def initiation_interval(self) -> dict[str, int]:
         """Cycles between operations, by mode."""
-        return {mode: 1 for mode in self.modes}
+        return dict.fromkeys(self.modes, 1)
 
     @property
     def operand_stages(self) -> int:

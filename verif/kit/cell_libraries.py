@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-
 from tilewright.synth.cells import library_text
 from tilewright.synth.liberty import load_library
 
