@@ -101,9 +101,8 @@ def _concat(node: Node) -> str:
     texts: list[str] = []
     runs: list[tuple[str, int]] = []
     for part in node.parts if node.kind == "concat" else (node,):
-        text, count = str(part), 1
-        if part.kind == "repeat":
-            text, count = str(part.parts[0]), int(part.word)
+        repeated = part.kind == "repeat"
+        text, count = str(part.parts[0] if repeated else part), int(part.word) if repeated else 1
         if runs and runs[-1][0] == text and part.kind != "constant":
             runs[-1] = (text, runs[-1][1] + count)
         else:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ._emit_expressions import Node, Tokens, Unreadable
+from ._emit_expressions import Node, Tokens, Unreadable, width
 
 __all__ = ["Assign", "Branch", "Instance", "Item", "Process", "Raw", "Statement", "Switch", "items",
            "wrapped", "written"]  # fmt: skip
@@ -82,6 +82,22 @@ def _block(tokens: Tokens) -> list[Statement]:
     return body
 
 
+def _split(statement: Assign) -> list[Statement]:
+    """An assignment to several parts of signals as one to each, if the values are as wide."""
+    target, value = statement.target, statement.value
+    whole: list[Statement] = [statement]
+    if target.kind != "concat" or value.kind != "concat" or len(target.parts) != len(value.parts):
+        return whole
+    if target.signals() & value.signals():
+        return whole
+    pairs = list(zip(target.parts, value.parts, strict=True))
+    try:
+        fits = all(width(left, {}) == width(right, {}) for left, right in pairs)
+    except Unreadable:
+        return whole
+    return [Assign(*pair, statement.clocked) for pair in pairs] if fits else whole
+
+
 def _statement(tokens: Tokens) -> list[Statement]:
     if tokens.skip(";"):
         return []
@@ -102,7 +118,7 @@ def _statement(tokens: Tokens) -> list[Statement]:
     clocked = tokens.take("=", "<=") == "<="
     value = tokens.expression()
     tokens.take(";")
-    return [Assign(target, value, clocked)]
+    return _split(Assign(target, value, clocked))
 
 
 def _case(tokens: Tokens) -> Switch:
@@ -204,8 +220,9 @@ def wrapped(words: Sequence[str], start: str, indent: str) -> str:
     """The words after ``start``, separated by commas, in lines that are not too long."""
     lines, line = [], start
     for number, word in enumerate(words):
-        item = word + ("," if number + 1 < len(words) else "")
-        if line.strip() and len(line) + 1 + len(item) > COLUMNS and line != start:
+        item = word + "," if number + 1 < len(words) else word
+        room = COLUMNS if number + 1 < len(words) else COLUMNS - len(");")
+        if line.strip() and len(line) + 1 + len(item) > room and line != start:
             lines.append(line)
             line = indent + item
         else:

@@ -1,1 +1,1 @@
-"""The shared words: formats, configurations, opcodes. Plain Python; imports nothing of ours or HDL."""
+"""The shared words: formats, configurations, opcodes. Plain Python, without Amaranth or NumPy."""

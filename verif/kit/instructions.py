@@ -79,7 +79,8 @@ class Program:
         for name, tiles in self.tiles.items():
             if tiles:
                 payloads[name] = pack({name[-1]: np.array(tiles)}, sim.stream(name))
-        outputs, cycles = sim.run_streams(payloads, {"o": len(self.results)}, pauses=pauses or Pauses())
+        counts = {"o": len(self.results)}
+        outputs, cycles = sim.run_streams(payloads, counts, pauses=pauses or Pauses())
         got = unpack(outputs["o"], sim.stream("o"))
         np.testing.assert_array_equal(got["d"].astype(np.uint64), np.array(self.results))
         np.testing.assert_array_equal(got["error"], self.errors)
