@@ -59,7 +59,7 @@ class NormaliseSum(wiring.Component):
 
     Members
     -------
-    total: the signed total
+    total: the signed total, above the most negative number of its width
     limit: where the total stands, see :func:`exponent_limit`
     flip: the total is to be negated
     lost_positive, lost_negative: the true total is larger (smaller) by less than one unit;

@@ -180,10 +180,14 @@ class M3xuConfig(MatrixUnitConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineConfig(MatrixUnitConfig):
-    """The 16-bit unit that M3XU extends: fp16, bf16 and tf32 on 11-bit multipliers."""
+    """The 16-bit unit that M3XU extends: fp16, bf16 and tf32 on 11-bit multipliers.
+
+    The default window is the smallest with which results are no less accurate than a chain of
+    fp32 fused multiply-adds on every distribution tried, sums that cancel as a whole included.
+    """
 
     alignment_bits: int = parameter(
-        28, allowed=IntRange(26, 120), doc="accumulation window below the largest term, in bits"
+        34, allowed=IntRange(26, 120), doc="accumulation window below the largest term, in bits"
     )
 
     def __post_init__(self) -> None:
