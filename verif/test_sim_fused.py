@@ -21,9 +21,9 @@ CLAUSE_WINDOW = 28
 """A small window with which every clause holds (as from 25 on)."""
 
 ACCURATE_WINDOW = BaselineConfig().alignment_bits
-"""The baseline unit's default window, 34: the least that was no less accurate than the chain in every sample of a sweep over
-24..36, on every distribution but one; 28 fails in some samples where sums cancel, and now and
-then on log-uniform operands."""
+"""The baseline unit's default window, 34: the least that was no less accurate than the chain in
+every sample of a sweep over 24..36, on every distribution but one; 28 fails in some samples where
+sums cancel, and now and then on log-uniform operands."""
 
 BEYOND = {"accumulator_cancels"}
 """The one: the addend cancels one product and the others lie far below. No window up to 36 passes,
