@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from ._emit_expressions import Node
 from ._emit_statements import Assign, Branch, Instance, Item, Process, Raw, Statement, Switch
 
-__all__ = ["assigned", "expressions", "mentions", "with_registers"]
+__all__ = ["assigned", "check_processes", "expressions", "mentions", "with_registers"]
 
 
 def assigned(body: Sequence[Statement]) -> Iterator[Assign]:
@@ -22,17 +22,23 @@ def assigned(body: Sequence[Statement]) -> Iterator[Assign]:
                 yield from assigned(branch.body)
 
 
-def _read(body: Sequence[Statement]) -> Iterator[Node]:
+def _values(body: Sequence[Statement]) -> Iterator[Node]:
+    """What a body reads, apart from indices of what it assigns."""
     for statement in body:
         if isinstance(statement, Assign):
             yield statement.value
-            yield from statement.target.parts
         else:
             if statement.subject is not None:
                 yield statement.subject
             for branch in statement.branches:
                 yield from branch.labels
-                yield from _read(branch.body)
+                yield from _values(branch.body)
+
+
+def _read(body: Sequence[Statement]) -> Iterator[Node]:
+    yield from _values(body)
+    for assignment in assigned(body):
+        yield from assignment.target.parts
 
 
 def expressions(item: Item) -> Iterator[Node]:
@@ -54,6 +60,22 @@ def mentions(items: Sequence[Item]) -> Counter[str]:
         for expression in expressions(item):
             counts.update(node.signal for node in expression.walk() if node.signal)
     return counts
+
+
+def check_processes(items: Sequence[Item]) -> None:
+    """Check that no combinational process reads what it writes.
+
+    In Amaranth it reads the final value, in Verilog what it has written so far. Raises ValueError.
+    """
+    for item in items:
+        if isinstance(item, Process) and not item.clocked:
+            written = {node.signal for a in assigned(item.body) for node in a.target.walk()}
+            read = {node.signal for value in _values(item.body) for node in value.walk()}
+            for signal in sorted((written & read) - {""}):
+                raise ValueError(
+                    f"bits of signal `{signal}` depend on other bits of it under conditions: "
+                    f"make them signals of their own"
+                )
 
 
 def _renamed(body: Sequence[Statement], old: str, new: str) -> list[Statement]:

@@ -16,7 +16,7 @@ from amaranth.back import verilog
 
 from ._emit_inline import with_expressions
 from ._emit_loops import with_loops
-from ._emit_registers import with_registers
+from ._emit_registers import check_processes, with_registers
 from ._emit_statements import Instance, items, wrapped, written
 
 __all__ = ["LINT_WAIVERS", "to_verilog"]
@@ -147,6 +147,7 @@ def _module(text: str, ports: Sequence[str], names: Mapping[str, str]) -> str:
         declared[new] = re.sub(rf"\b{old}\b", new, declared.pop(old))
         scope[new] = scope.pop(old)
     parsed = list(items(body))
+    check_processes(parsed)
     pins = {
         f"{item.head.split()[1]}__{pin}"
         for item in parsed
@@ -164,7 +165,10 @@ def _module(text: str, ports: Sequence[str], names: Mapping[str, str]) -> str:
 
 
 def to_verilog(modules: Mapping[str, tuple[str, Sequence[str]]]) -> str:
-    """SystemVerilog of the modules, given as name -> (RTLIL, port names in order)."""
+    """SystemVerilog of the modules, given as name -> (RTLIL, port names in order).
+
+    Raises ValueError for a signal whose bits depend on others of it in one process.
+    """
     text = _run_yosys("\n".join(rtlil for rtlil, _ in modules.values()))
     texts: dict[str, str] = {}
     for module in re.findall(r"^module .*?^endmodule$", text, re.M | re.S):

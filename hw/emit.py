@@ -98,8 +98,9 @@ def emit_component(
     name: its module's name and the prefix of all other modules' names
     sidecar_extras: more entries for the sidecar, such as "config" or "latency"
 
-    Raises ValueError if a port is too wide, a register has an initial value but no reset, or a
-    signal is used in two components without being a port.
+    Raises ValueError if a port is too wide, a register has an initial value but no reset, a
+    signal is used in two components without being a port, or bits of a signal depend on other
+    bits of the same signal under conditions (which Verilog's processes would compute wrongly).
     """
     try:
         sidecar = _sidecar(component, name, sidecar_extras)

@@ -1,25 +1,26 @@
 """The emitted text: that it means what the component means, and how it is written."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
 from tilewright.hw._emit_expressions import Node, Scope, Tokens, signed, width
 from tilewright.hw._emit_inline import with_expressions
 from tilewright.hw._emit_modules import Hierarchy
 from tilewright.hw._emit_statements import items, written
 from tilewright.hw.catalogue import UNITS
-from tilewright.hw.emit import emit
+from tilewright.hw.emit import emit, emit_component
 from tilewright.verif.test_emit import run_yosys
 
 SMALL: dict[str, dict[str, Any]] = {
     "m3xu": {"rows": 2, "cols": 2, "depth": 4},
     "m3xu_baseline": {"rows": 2, "cols": 2, "depth": 4},
     "m3xu_wide": {"rows": 2, "cols": 2, "depth": 4},
-    "m3xu_sequencer": {"rows": 2, "cols": 2, "depth": 4},
+    "m3xu_sequencer": {"rows": 4, "cols": 1, "depth": 4},
 }
 
 
@@ -186,3 +187,28 @@ def test_what_is_used_once_is_written_there() -> None:
 )
 def test_what_would_change_the_meaning_stays(body: str) -> None:
     assert any(re.match(r"assign w = ", line) for line in _inlined(body + "\n"))
+
+
+class Halves(wiring.Component):
+    """The lower half of a vector is made from the upper one, under conditions."""
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(4), "s": In(2), "o": Out(8)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        both = Signal(data.ArrayLayout(4, 2))
+        for k, source in enumerate((both[1], self.i)):
+            with m.If(self.s == 1):
+                m.d.comb += both[k].eq(source)
+            with m.Elif(self.s == 2):
+                m.d.comb += both[k].eq(~source)
+        m.d.comb += self.o.eq(both)
+        return m
+
+
+def test_a_vector_made_from_itself() -> None:
+    """In Verilog the process would read the upper half before it is written."""
+    message = "^bits of signal `o` depend on other bits of it under conditions: make them signals"
+    with pytest.raises(ValueError, match=message):
+        emit_component(Halves(), name="halves")

@@ -243,9 +243,11 @@ class CocotbBuild:
     def _simulate(self, directory: Path, seed: int, waves: Path | None) -> None:
         runner = get_runner(self._simulator)
         arguments: list[str] = []
-        recorded = directory / "waves.vcd"
+        plusargs: list[str] = []
         if waves is not None and isinstance(runner, Verilator):
-            arguments = ["--trace", "--trace-file", str(recorded)]
+            arguments = ["--trace", "--trace-file", str(directory / "waves.vcd")]
+        elif waves is not None:
+            plusargs = [f"+dumpfile_path={directory / 'waves.fst'}"]
         with self._quiet_runner():
             runner.test(
                 test_module="tilewright.verif.kit.bench",
@@ -255,13 +257,14 @@ class CocotbBuild:
                 test_dir=directory,
                 seed=seed,
                 test_args=arguments,
-                waves=waves is not None and not arguments,
+                plusargs=plusargs,
+                waves=bool(plusargs),
                 extra_env={"TILEWRIGHT_JOB": str(directory), "COCOTB_LOG_LEVEL": "WARNING"},
                 results_xml=str(directory / "results.xml"),
                 log_file=directory / "run.log",
             )
         if waves is not None:
-            found = [*directory.glob("*.vcd"), *self._directory.glob("*.fst")]
+            found = [*directory.glob("waves.*")]
             if not found:
                 raise BuildError("the simulator recorded no waves")
             handle, temporary = tempfile.mkstemp(dir=waves.parent, prefix=f".{waves.name}.")
