@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from rich.console import Console
+from rich.table import Table
 from tilewright.hw.emit import Emitted, emit
 from tilewright.hw.spec.m3xu import MatrixUnitConfig
 from tilewright.sim.m3xu import mixed_operations
@@ -79,11 +81,22 @@ class Report:
             f"interval {t.interval:g} (sidecar {t.interval_promised})"
             for t in self.timings
         ]
-        modes = dict.fromkeys(mode for mode, _ in self.coverage)
-        for mode in modes:
-            points = [f"{what} {n}" for (m, what), n in self.coverage.items() if m == mode and n]
-            said.append(f"coverage {mode}: " + ", ".join(points))
         return said + [f"error: {complaint}" for complaint in self.complaints]
+
+    def print(self, console: Console) -> None:
+        """Write the report to a Rich console, with how often each thing was met, by mode."""
+        for line in self.lines():
+            console.print(line, markup=False)
+        modes = sorted({mode for mode, _ in self.coverage})
+        table = Table(title="met so often", title_justify="left")
+        table.add_column("")
+        for mode in modes:
+            table.add_column(mode, justify="right")
+        for what in sorted({what for _, what in self.coverage}):
+            counts = [self.coverage[mode, what] for mode in modes]
+            table.add_row(what, *(str(count) if count else "" for count in counts))
+        if modes:
+            console.print(table)
 
     def as_json(self) -> dict[str, Any]:
         """The report for machines."""

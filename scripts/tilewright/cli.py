@@ -148,7 +148,7 @@ def simulate(
         else:
             assert isinstance(values, MatrixUnitConfig)
             report = run(unit, values, simulator=sim, seed=seed, count=count, waves=waves)
-    print("\n".join(report.lines()))
+    report.print(_console())
     if not report.passed:
         raise typer.Exit(1)
 
