@@ -112,9 +112,12 @@ class NormaliseSum(wiring.Component):
         return m
 
     def _shift(self, m: Module, value: Value, negative: Value, limit: Value) -> tuple[Value, Value]:
-        """Move the leading significant bit up by at most ``limit``; both come bit by bit."""
+        """Move the leading significant bit up by at most ``limit``; both come bit by bit.
+
+        The complement of -1 has no significant bit at all: it moves by the whole width.
+        """
         width = len(value)
-        stages = (width - 1).bit_length()
+        stages = width.bit_length()
         unlimited = Signal(name="unlimited")
         m.d.comb += unlimited.eq(~limit[-1] & limit[stages:-1].any())
         distance: list[Value] = []
