@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -31,9 +32,9 @@ class Report:
         """Everything as plain values, under the names of the members."""
         return asdict(self)
 
+    @abstractmethod
     def print(self, console: Console) -> None:
         """Write the report to a Rich console."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

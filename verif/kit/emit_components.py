@@ -1,0 +1,123 @@
+"""Small components for the emitter's tests: plain ports, a state machine with memory, a grid."""
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Arithmetic", "Cell", "Grid", "Machine"]
+
+
+class Arithmetic(wiring.Component):
+    """Signed and unsigned operations of unequal widths, dropped carries, a register."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "a": In(4),
+                "b": In(3),
+                "s": In(signed(4)),
+                "o": Out(9),
+                "t": Out(signed(7)),
+                "f": Out(4),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        total = Signal(6)
+        m.d.sync += total.eq(total + self.a * self.b + 3)
+        m.d.comb += [
+            self.o.eq((self.a << self.b[:2]) - (total >> self.b[1:]) + self.s),
+            self.t.eq(-self.s + Mux(self.a[0], self.s, self.b)),
+            self.f.eq(Cat(self.s < self.a, self.s >= self.t, self.b == 0, (self.a + self.b)[4])),
+        ]
+        return m
+
+
+class Machine(wiring.Component):
+    """A state machine, a memory, an array, and words of Verilog as names."""
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(4), "o": Out(8), "busy": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=8, depth=4, init=[1, 2, 3, 5])
+        port = memory.read_port(domain="comb")
+        write = memory.write_port()
+        small, table = Signal(3, init=5), Signal(2)
+        with m.FSM(name="control") as fsm:
+            with m.State("IDLE"), m.If(self.i[0]):
+                m.d.sync += small.eq(self.i)
+                m.next = "RUN"
+            with m.State("RUN"):
+                m.d.sync += table.eq(table + 1)
+                with m.Switch(small):
+                    with m.Case(1, 3):
+                        m.d.sync += small.eq(0)
+                    with m.Default():
+                        m.next = "IDLE"
+        m.d.comb += [
+            port.addr.eq(Array([table, small[:2]])[self.i[1]]),
+            write.addr.eq(table),
+            write.data.eq(self.o ^ self.i),
+            write.en.eq(self.i[3]),
+            self.o.eq(port.data + small),
+            self.busy.eq(fsm.ongoing("RUN")),
+        ]
+        return m
+
+
+class Cell(wiring.Component):
+    """One element of the test grid; its output ``unused`` is left open."""
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        vector = data.ArrayLayout(4, depth)
+        super().__init__(
+            {"en": In(1), "a": In(vector), "b": In(vector), "d": Out(9), "unused": Out(3)}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        total = Signal(9)
+        for k in range(self._depth):
+            m.submodules[f"arithmetic_{k}"] = part = Arithmetic()
+            m.d.comb += [part.a.eq(self.a[k]), part.b.eq(self.b[k]), part.s.eq(self.a[k])]
+            following = Signal(9, name=f"total_{k}")
+            m.d.comb += following.eq(total + part.o)
+            total = following
+        with m.If(self.en):
+            m.d.sync += self.d.eq(total)
+        m.d.comb += self.unused.eq(total)
+        return m
+
+
+class Grid(wiring.Component):
+    """A square of cells between two streams."""
+
+    def __init__(self, size: int, depth: int = 2) -> None:
+        self._size, self._depth = size, depth
+        operand = data.ArrayLayout(data.ArrayLayout(4, depth), size)
+        result = data.ArrayLayout(data.ArrayLayout(9, size), size)
+        i = stream.Signature(data.StructLayout({"op": 2, "a": operand, "b": operand}))
+        o = stream.Signature(data.StructLayout({"d": result, "error": 1}))
+        super().__init__({"i": In(i), "o": Out(o)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        for r in range(self._size):
+            for c in range(self._size):
+                m.submodules[f"cell_{r}_{c}"] = cell = Cell(self._depth)
+                m.d.comb += [
+                    cell.en.eq(self.i.valid & self.i.ready),
+                    cell.a.eq(self.i.p.a[r]),
+                    cell.b.eq(self.i.p.b[c]),
+                    self.o.p.d[r][c].eq(cell.d),
+                ]
+        m.d.comb += self.o.p.error.eq(self.i.p.op == 3)
+        return m
