@@ -19,7 +19,7 @@ from tilewright.hw.arith.round import NormaliseSum, RoundPack
 from tilewright.hw.arith.unpack import Unpack
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.verif.kit.arithmetic import RtlFunction
-from tilewright.verif.kit.sampling import cases, operand_pairs
+from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.oracles.values import decode, round_exact
 
 Patterns = npt.NDArray[np.uint64]
@@ -51,8 +51,8 @@ def signed_field(values: Patterns, bits: int) -> npt.NDArray[np.int64]:
     return (values.astype(np.int64) ^ (1 << (bits - 1))) - (1 << (bits - 1))
 
 
-@pytest.mark.parametrize("normalise", [True, False])
-@pytest.mark.parametrize("name", NUMPY_TYPES)
+@pytest.mark.parametrize("normalise", slow_but([True], [True, False]))
+@pytest.mark.parametrize("name", slow_but(["fp8e4m3", "fp32"], NUMPY_TYPES))
 def test_unpack(name: str, normalise: bool) -> None:
     fmt = FLOAT_FORMATS[name]
     component = Unpack(fmt, normalise=normalise)
@@ -81,7 +81,10 @@ def test_unpack(name: str, normalise: bool) -> None:
         np.testing.assert_array_equal(leading == 0, np.abs(want[nonzero]) < 2.0**fmt.emin)
 
 
-@pytest.mark.parametrize(("width", "window", "distance"), [(5, 7, 4), (5, 4, 3), (24, 58, 10)])
+@pytest.mark.parametrize(
+    ("width", "window", "distance"),
+    [(5, 7, 4), pytest.param(5, 4, 3, marks=pytest.mark.slow), (24, 58, 10)],
+)
 def test_align(width: int, window: int, distance: int) -> None:
     if width + distance < 12:
         grid = np.meshgrid(np.arange(1 << width), np.arange(1 << distance))
@@ -119,7 +122,7 @@ def test_exponent_maximum(count: int, bits: int) -> None:
     np.testing.assert_array_equal(signed_field(got, bits), counted.max(axis=1))
 
 
-@pytest.mark.parametrize("products", [1, 3, 4, 8])
+@pytest.mark.parametrize("products", slow_but([3], [1, 3, 4, 8]))
 def test_aligned_sum(products: int) -> None:
     """Rows and carry add up to the exact sum of the truncated terms, in Python integers."""
     component = AlignedSum(
@@ -184,14 +187,16 @@ class RoundedTotal(wiring.Component):
         return m
 
 
-@pytest.mark.parametrize(
-    ("name", "sum_bits"), [("fp8e4m3", 8), ("fp8e5m2", 8), ("fp8e4m3", 5), ("fp8e5m2", 6)]
-)
-def test_every_small_total_rounds_right(name: str, sum_bits: int) -> None:
+SMALL_TOTALS = [("fp8e4m3", 8), ("fp8e5m2", 8), ("fp8e4m3", 5), ("fp8e5m2", 6)]
+
+
+@pytest.mark.parametrize("case", slow_but(SMALL_TOTALS[-1:], SMALL_TOTALS), ids=str)
+def test_every_small_total_rounds_right(case: tuple[str, int]) -> None:
     """All totals at all places of the exponent range, with all that was lost.
 
     (With 5 and 6 bits the normaliser is 8 bits wide, a power of two, and -1 moves by all 8.)
     """
+    name, sum_bits = case
     fmt, limit_bits = FLOAT_FORMATS[name], 7
     rows = np.array(
         [
@@ -227,13 +232,20 @@ def test_every_small_total_rounds_right(name: str, sum_bits: int) -> None:
         assert int(got[i]) == want, (value, place, tiny, sign)
 
 
-@pytest.mark.parametrize(
-    ("source", "result"),
-    [("fp16", "fp32"), ("bf16", "fp16"), ("fp8e4m3", "fp16"), ("fp8e5m2", "fp8e4m3"),
-     ("fp32", "fp16"), ("fp32", "bf16")],
-)  # fmt: skip
-def test_convert_against_numpy(source: str, result: str) -> None:
+CONVERSIONS = [
+    ("fp16", "fp32"),
+    ("bf16", "fp16"),
+    ("fp8e4m3", "fp16"),
+    ("fp8e5m2", "fp8e4m3"),
+    ("fp32", "fp16"),
+    ("fp32", "bf16"),
+]
+
+
+@pytest.mark.parametrize("formats", slow_but([("fp32", "fp16")], CONVERSIONS), ids="_to_".join)
+def test_convert_against_numpy(formats: tuple[str, str]) -> None:
     """All patterns of a narrow source, a million of fp32, by NumPy's and ml_dtypes' conversion."""
+    source, result = formats
     from_format, to_format = FLOAT_FORMATS[source], FLOAT_FORMATS[result]
     bits = patterns(from_format)
     got = RtlFunction(FloatConvert(from_format, to_format), f"{source}_to_{result}")(i=bits)["o"]

@@ -16,12 +16,14 @@ from tilewright.hw.m3xu.data_assignment import DataAssignment
 from tilewright.hw.m3xu.operand_decoder import entry_layout
 from tilewright.hw.spec.formats import FLOAT_FORMATS
 from tilewright.hw.spec.m3xu import MODES, M3xuConfig
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.native import NativeSimulation, Pauses, pack, unpack
 from tilewright.verif.oracles.values import decode
 
 DEPTH = 4
 COMBINATIONAL = M3xuConfig(depth=DEPTH)
 PIPELINED = M3xuConfig(depth=DEPTH, data_assignment="pipelined")
+CONFIGS = [COMBINATIONAL, PIPELINED]
 
 Fields = dict[str, npt.NDArray[np.uint64]]
 
@@ -163,7 +165,7 @@ def element(mode: str, lanes: npt.NDArray[np.uint64], k: int) -> Fraction:
     return magnitude if value.integer < 0 or not value.negative else -abs(magnitude)
 
 
-@pytest.mark.parametrize("config", [COMBINATIONAL, PIPELINED], ids=["direct", "pipelined"])
+@pytest.mark.parametrize("config", slow_but([COMBINATIONAL], CONFIGS), ids=["direct", "pipelined"])
 @pytest.mark.parametrize("mode", ["fp16", "bf16", "tf32"])
 def test_narrow_elements_fill_an_entry(config: M3xuConfig, mode: str) -> None:
     lanes = operands(mode, seed=1)
@@ -178,7 +180,7 @@ def test_narrow_elements_fill_an_entry(config: M3xuConfig, mode: str) -> None:
             assert (fields["sign"][:, 0, 1::2] == (operand == "a")).all()
 
 
-@pytest.mark.parametrize("config", [COMBINATIONAL, PIPELINED], ids=["direct", "pipelined"])
+@pytest.mark.parametrize("config", slow_but([COMBINATIONAL], CONFIGS), ids=["direct", "pipelined"])
 @pytest.mark.parametrize("mode", ["fp32", "fp32c"])
 def test_steps_make_up_exact_products(config: M3xuConfig, mode: str) -> None:
     """Over its steps, each multiplier pair's products, weighted, sum to the elements' product."""

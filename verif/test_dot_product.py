@@ -10,7 +10,7 @@ from tilewright.hw.emit import emit
 from tilewright.hw.spec.m3xu import BaselineConfig, M3xuConfig, MatrixUnitConfig, WideConfig
 from tilewright.sim.m3xu import mixed_operations
 from tilewright.verif.kit.matrix_stimuli import operations
-from tilewright.verif.kit.sampling import cases
+from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.native import NativeSimulation, Pauses, pack, unpack
 
 ONE: dict[str, Any] = {"rows": 1, "cols": 1}
@@ -35,7 +35,7 @@ CONFIGS: dict[str, tuple[str, MatrixUnitConfig]] = {
 }
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", slow_but(["m3xu_4", "power_of_two"], CONFIGS))
 def test_every_configuration_gives_the_models_bits(name: str) -> None:
     unit, config = CONFIGS[name]
     emitted = emit(unit, config)

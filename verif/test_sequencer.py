@@ -11,12 +11,14 @@ from tilewright.hw.spec.m3xu import INSTRUCTIONS, SequencerConfig
 from tilewright.sim.m3xu import matrix_unit
 from tilewright.sim.sequencer import execute
 from tilewright.verif.kit.instructions import ILLEGAL, Program, fragments
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.native import NativeSimulation, Pauses
 
 SMALL = SequencerConfig(rows=4, cols=2, depth=4)
 ONE_TILE_ROW = SequencerConfig(
     rows=16, cols=1, depth=2, modes=("bf16", "fp32"), data_assignment="pipelined", pipeline=2
 )
+CONFIGS = [SMALL, ONE_TILE_ROW]
 
 
 @cache
@@ -24,7 +26,7 @@ def simulation(config: SequencerConfig) -> NativeSimulation:
     return NativeSimulation(emit("m3xu_sequencer", config))
 
 
-@pytest.mark.parametrize("config", [SMALL, ONE_TILE_ROW], ids=["small", "pipelined"])
+@pytest.mark.parametrize("config", slow_but([SMALL], CONFIGS), ids=["small", "pipelined"])
 @pytest.mark.parametrize("seed", range(4))
 def test_mixed_instructions_with_stalls(config: SequencerConfig, seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
@@ -33,6 +35,7 @@ def test_mixed_instructions_with_stalls(config: SequencerConfig, seed: int) -> N
     Program(config, opcodes, seed).run(simulation(config), pauses)
 
 
+@pytest.mark.slow
 def test_an_illegal_opcode_is_harmless() -> None:
     """Alone, repeated, and as the opcode of a mode the unit lacks."""
     assert Program(SMALL, [ILLEGAL], 1).run(simulation(SMALL)) > 0
@@ -42,7 +45,7 @@ def test_an_illegal_opcode_is_harmless() -> None:
     assert Program(ONE_TILE_ROW, program, 2).run(simulation(ONE_TILE_ROW)) > 0
 
 
-@pytest.mark.parametrize("config", [SMALL, ONE_TILE_ROW], ids=["small", "pipelined"])
+@pytest.mark.parametrize("config", slow_but([SMALL], CONFIGS), ids=["small", "pipelined"])
 def test_cycles_are_those_of_the_sidecar(config: SequencerConfig) -> None:
     for name, opcode in config.opcodes.items():
         sim = simulation(config)

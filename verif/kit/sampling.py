@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from tilewright.hw.spec.formats import FloatFormat
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["QUICK", "cases", "operand_pairs"]
+__all__ = ["QUICK", "cases", "operand_pairs", "slow_but"]
 
 QUICK = os.environ.get("TILEWRIGHT_QUICK") == "1"
 """Whether the quick test is asked for: a tenth of the random cases."""
@@ -20,6 +23,12 @@ Patterns = npt.NDArray[np.uint64]
 def cases(full: int) -> int:
     """The number of cases to run of ``full``."""
     return full // 10 if QUICK else full
+
+
+def slow_but(keep: Iterable[Any], among: Iterable[Any]) -> list[Any]:
+    """Parameters of a test, all but ``keep`` marked slow: those the quick test leaves out."""
+    kept = list(keep)
+    return [x if x in kept else pytest.param(x, marks=pytest.mark.slow) for x in among]
 
 
 def operand_pairs(fmt: FloatFormat, count: int, seed: int) -> tuple[Patterns, Patterns]:
