@@ -110,6 +110,7 @@ def test_clauses_and_model_on_a_million(shape: Shape, kind: str) -> None:
     check(shape, operands, run(shape, operands))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES[len(UNIT_SHAPES) :], ids=str)
 def test_clauses_and_model_on_other_formats(shape: Shape) -> None:
     for seed, kind in enumerate(stimuli.DOT_PRODUCT_KINDS):

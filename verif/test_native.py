@@ -299,6 +299,7 @@ def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert left == {"adder", "runtime"}
 
 
+@pytest.mark.slow
 def test_wave_file(tmp_path: Path) -> None:
     waves = tmp_path / "waves.vcd"
     simulation = NativeSimulation(build(), waves=waves)

@@ -121,6 +121,7 @@ def test_a_mismatch_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "DIFFERENT" in run.out
 
 
+@pytest.mark.slow
 def test_waves(run: Run) -> None:
     a, b = run.save("a.npy", draw(1, 5, 5)), run.save("b.npy", draw(2, 5, 5))
     waves = run.directory / "w.vcd"

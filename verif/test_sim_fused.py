@@ -119,7 +119,8 @@ def test_wide_windows_use_the_general_sum(window: int) -> None:
 
 def accuracy(name: str, kind: str, window: int, seed: int) -> npt.NDArray[np.float64]:
     """(chain, model) x (largest, mean) error in units in the last place."""
-    operands = draw(name, kind, cases(20_000), seed)
+    # Never fewer cases: where sums cancel, the largest error of a small sample is chance.
+    operands = draw(name, kind, 20_000, seed)
     results = [fma_chain(*operands, FLOAT_FORMATS[name]), model(operands, name, window)]
     errors = ulp_errors(*operands, results, FLOAT_FORMATS[name])
     return np.stack([errors.max(axis=1), errors.mean(axis=1)], axis=1)
