@@ -219,7 +219,7 @@ class DotProductUnit(wiring.Component):
         for k in range(0, self._products - 1, 2):
             high, low = f"product_{k}", f"product_{k + 1}"
             pair = Cat(before[low], before[high])
-            middle = 4 * p - p
+            middle = 3 * p
             rows = (pair[p:], bundle[high], bundle[low])
             rows = tuple(Cat(row, C(0, middle - len(row))) for row in rows)
             first, second, _ = compress(m, rows, (), width=middle, name=f"cross_{k}")
