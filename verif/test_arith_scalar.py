@@ -11,7 +11,7 @@ import pytest
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.sim import arith
 from tilewright.verif.kit.arithmetic import RtlFunction, ScalarOperations
-from tilewright.verif.kit.sampling import cases, operand_pairs
+from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.native import Pauses
 from tilewright.verif.oracles import softfloat
 from tilewright.verif.oracles.values import decode, order_key, round_exact
@@ -77,7 +77,7 @@ def exact_maximum(a: int, b: int, fmt: FloatFormat) -> int:
     return max(a, b, key=lambda pattern: order_key(pattern, fmt))
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", slow_but(["fp8e4m3"], SMALL))
 def test_every_pair_of_fp8_values(name: str) -> None:
     """65,536 pairs, sums and differences, against exact arithmetic."""
     fmt = FLOAT_FORMATS[name]
@@ -116,7 +116,7 @@ def _check_relations(
     agree("exactly one relation", one, np.ones_like(one), *operands)
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", slow_but(["fp16"], LARGE))
 def test_add_and_subtract_against_softfloat(name: str) -> None:
     fmt = FLOAT_FORMATS[name]
     a, b = operand_pairs(fmt, cases(1_000_000), seed=101)
@@ -126,7 +126,7 @@ def test_add_and_subtract_against_softfloat(name: str) -> None:
     agree("add", got, softfloat.add(a, effective, fmt), a, effective)
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", slow_but(["fp16"], LARGE))
 def test_multiply_against_softfloat(name: str) -> None:
     fmt = FLOAT_FORMATS[name]
     a, b = operand_pairs(fmt, cases(1_000_000), seed=102)
@@ -134,7 +134,7 @@ def test_multiply_against_softfloat(name: str) -> None:
     agree("multiply", got, softfloat.multiply(a, b, fmt), a, b)
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", slow_but(["fp16"], LARGE))
 def test_relations_against_softfloat(name: str) -> None:
     """Comparisons; minimum and maximum follow from them but for NaN and the order of zeros."""
     fmt = FLOAT_FORMATS[name]
@@ -153,7 +153,7 @@ def test_relations_against_softfloat(name: str) -> None:
     agree("maximum", got["maximum"], np.where(unordered, fmt.nan, larger), a, b)
 
 
-@pytest.mark.parametrize("name", ["bf16", "fp32"])
+@pytest.mark.parametrize("name", slow_but(["fp32"], ["bf16", "fp32"]))
 def test_results_against_exact_arithmetic(name: str) -> None:
     """Sums and products against integers of any size: the oracle of the oracle."""
     fmt = FLOAT_FORMATS[name]
@@ -164,7 +164,7 @@ def test_results_against_exact_arithmetic(name: str) -> None:
     agree("multiply", got["product"], [exact_product(x, y, fmt) for x, y in rows], a, b)
 
 
-@pytest.mark.parametrize("name", [*SMALL, *LARGE])
+@pytest.mark.parametrize("name", slow_but(["fp16", "fp8e4m3"], [*SMALL, *LARGE]))
 def test_models_agree_with_rtl(name: str) -> None:
     """The NumPy models give what the hardware gives, under stalls as well."""
     fmt = FLOAT_FORMATS[name]

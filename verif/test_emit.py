@@ -16,9 +16,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw import emit as emitter
-from tilewright.hw.catalogue import UNITS
 from tilewright.hw.spec.m3xu import M3xuConfig
 from tilewright.verif.kit.emit_components import Arithmetic, Cell, Grid, Machine
+from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 from tilewright.verif.toolchain import find_verilator
 
 COMPONENTS = {"arithmetic": Arithmetic, "machine": Machine, "grid": lambda: Grid(2, depth=1)}
@@ -32,7 +32,7 @@ def emitted(name: str) -> emitter.Emitted:
 
 
 def unit_text(name: str, **parameters: Any) -> str:
-    return emitter.emit(name, UNITS[name].config(**parameters)).verilog
+    return emitted_unit(name, **parameters).verilog
 
 
 def modules(verilog: str) -> list[str]:
@@ -117,7 +117,7 @@ def test_text_grows_with_different_modules_only(unit: str) -> None:
     assert len(large) <= 2.5 * len(small)
 
 
-@pytest.mark.parametrize("name", [*COMPONENTS, *UNITS])
+@pytest.mark.parametrize("name", [*COMPONENTS, *EVERY_UNIT])
 def test_verilator_finds_nothing(name: str, tmp_path: Path) -> None:
     text = emitted(name).verilog if name in COMPONENTS else unit_text(name)
     done = lint(text, name, tmp_path)
@@ -138,7 +138,7 @@ def test_waivers_are_the_listed_ones() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("iverilog"), reason="Icarus Verilog is not installed")
-@pytest.mark.parametrize("name", [*COMPONENTS, *UNITS])
+@pytest.mark.parametrize("name", [*COMPONENTS, *EVERY_UNIT])
 def test_icarus_accepts(name: str, tmp_path: Path) -> None:
     text = emitted(name).verilog if name in COMPONENTS else unit_text(name)
     (tmp_path / "unit.v").write_text(text)
@@ -147,7 +147,7 @@ def test_icarus_accepts(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[:2000]
 
 
-@pytest.mark.parametrize("name", [*COMPONENTS, *UNITS])
+@pytest.mark.parametrize("name", [*COMPONENTS, *EVERY_UNIT])
 def test_yosys_accepts(name: str, tmp_path: Path) -> None:
     text = emitted(name).verilog if name in COMPONENTS else unit_text(name)
     (tmp_path / "unit.v").write_text(text)
@@ -161,9 +161,9 @@ def test_no_dummy_registers_and_no_initial_blocks() -> None:
     assert not re.search(r"\binitial\b|always @|\\\S|\(\*", text)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", EVERY_UNIT)
 def test_sidecar_describes_the_real_ports(unit: str) -> None:
-    made = emitter.emit(unit, UNITS[unit].config())
+    made = emitted_unit(unit)
     head = re.search(rf"^module {unit} \(\n(.*?)\n\);", made.verilog, re.M | re.S)
     assert head
     real = {

@@ -14,6 +14,7 @@ from tilewright.hw._emit_modules import Hierarchy
 from tilewright.hw._emit_statements import items, written
 from tilewright.hw.catalogue import UNITS
 from tilewright.hw.emit import emit, emit_component
+from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 from tilewright.verif.test_emit import run_yosys
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -34,9 +35,7 @@ def _name(match: re.Match[str]) -> str:
     return "\\" + "_".join(number for number in match.groups() if number)
 
 
-@pytest.mark.parametrize(
-    "unit", [u if u == "m3xu" else pytest.param(u, marks=pytest.mark.slow) for u in UNITS]
-)
+@pytest.mark.parametrize("unit", EVERY_UNIT)
 def test_each_module_computes_what_its_component_does(unit: str, tmp_path: Path) -> None:
     """Every bit of every register and output, for any inputs and any state."""
     config = UNITS[unit].config(**SMALL.get(unit, {}))
@@ -62,10 +61,10 @@ def test_each_module_computes_what_its_component_does(unit: str, tmp_path: Path)
 
 
 def _text(unit: str, **parameters: Any) -> str:
-    return emit(unit, UNITS[unit].config(**parameters)).verilog
+    return emitted_unit(unit, **parameters).verilog
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", EVERY_UNIT)
 def test_registers_are_assigned_once_and_directly(unit: str) -> None:
     text = _text(unit)
     assert "_next" not in text
@@ -74,7 +73,7 @@ def test_registers_are_assigned_once_and_directly(unit: str) -> None:
     assert not any(re.search(r"[\w\]}] = ", process) for process in processes)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", EVERY_UNIT)
 def test_lines_are_short(unit: str) -> None:
     lines = _text(unit).splitlines()
     long = [line for line in lines if len(line) > 100 and "lint_off" not in line]

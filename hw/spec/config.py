@@ -6,11 +6,11 @@ A parameter is declared once, with its default, its range and one line of text; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Protocol
 
-__all__ = ["Allowed", "Config", "IntRange", "OneOf", "SubsetOf", "parameter"]
+__all__ = ["Allowed", "Config", "Flag", "IntRange", "OneOf", "SubsetOf", "parameter"]
 
 
 class Allowed(Protocol):
@@ -78,10 +78,25 @@ class OneOf:
 
 
 @dataclass(frozen=True)
-class SubsetOf:
-    """A non-empty tuple of different words of a list; kept in the list's order."""
+class Flag:
+    """True or false."""
 
-    words: tuple[str, ...]
+    def describe(self) -> str:
+        return "true or false"
+
+    def check(self, name: str, value: Any) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"`{name}` must be {self.describe()}, not {value!r}")
+
+    def parse(self, text: str) -> Any:
+        return {"true": True, "false": False}.get(text.lower(), text)
+
+
+@dataclass(frozen=True)
+class SubsetOf:
+    """A non-empty tuple of different words of a list (or table); kept in the list's order."""
+
+    words: Collection[str]
 
     def describe(self) -> str:
         return "a non-empty subset of " + ", ".join(self.words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FLOAT_FORMATS", "FloatFormat"]
+__all__ = ["FLOAT_FORMATS", "FORMATS", "INT_FORMATS", "FloatFormat", "Format", "IntFormat"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +80,67 @@ class FloatFormat:
         """The largest finite value, as a value of ``bits`` bits."""
         return self.infinity - 1
 
+    @property
+    def one(self) -> int:
+        """The value 1."""
+        return self.bias << self.fraction_bits
+
+    def contains(self, other: Format) -> bool:
+        """Whether every value of the other format is one of this."""
+        return (
+            isinstance(other, FloatFormat)
+            and self.exponent_bits >= other.exponent_bits
+            and self.fraction_bits >= other.fraction_bits
+            and self.has_infinity >= other.has_infinity
+        )
+
+    def constant(self, word: str) -> int | None:
+        """The pattern of "0", "-0", "1", "+inf" or "-inf"; None if the format has none such."""
+        if word.endswith("inf") and not self.has_infinity:
+            return None
+        sign = (word[0] == "-") << (self.bits - 1)
+        return sign | {"0": 0, "1": self.one, "inf": self.infinity}[word.lstrip("+-")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntFormat:
+    """Integers in two's complement.
+
+    Parameters
+    ----------
+    name: the format's name, as users type it
+    container_bits: width of a value and of the word that carries it
+    """
+
+    name: str
+    container_bits: int
+
+    @property
+    def bits(self) -> int:
+        return self.container_bits
+
+    @property
+    def lowest(self) -> int:
+        """The smallest number."""
+        return -(1 << (self.bits - 1))
+
+    @property
+    def highest(self) -> int:
+        """The largest number."""
+        return (1 << (self.bits - 1)) - 1
+
+    def contains(self, other: Format) -> bool:
+        """Whether every value of the other format is one of this."""
+        return isinstance(other, IntFormat) and self.bits >= other.bits
+
+    def constant(self, word: str) -> int:
+        """The pattern of "0", "-0" (which is 0), "1", "+inf" or "-inf": the ends of the range."""
+        number = {"0": 0, "-0": 0, "1": 1, "+inf": self.highest, "-inf": self.lowest}[word]
+        return number & ((1 << self.bits) - 1)
+
+
+Format = FloatFormat | IntFormat
+
 
 _ROWS = (
     FloatFormat(name="fp8e4m3", exponent_bits=4, fraction_bits=3, container_bits=8,
@@ -93,3 +154,9 @@ _ROWS = (
 )  # fmt: skip
 
 FLOAT_FORMATS: dict[str, FloatFormat] = {row.name: row for row in _ROWS}
+
+INT_FORMATS: dict[str, IntFormat] = {
+    f"int{bits}": IntFormat(name=f"int{bits}", container_bits=bits) for bits in (8, 16, 32, 64)
+}
+
+FORMATS: dict[str, Format] = {**FLOAT_FORMATS, **INT_FORMATS}

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from .config import Config, IntRange, OneOf, SubsetOf, parameter
 from .formats import FLOAT_FORMATS, FloatFormat
+from .matrix_unit import Operation
 
 __all__ = [
     "INSTRUCTIONS",
@@ -67,6 +68,23 @@ _SINGLE_STEP = ("fp16", "bf16", "tf32")
 OP_BITS = 3
 
 
+def _operation(mode: Mode, lane_bits: int) -> Operation:
+    """Padding is a zero whose products are -0, the neutral element of a sum: -0 in a, +0 in b.
+
+    No pair of zeros makes all four real products of an fp32c pair neutral: with these the real
+    part's are, and one of the imaginary part's is +0.
+    """
+    parts = mode.results
+    return Operation(
+        name=mode.name,
+        opcode=mode.opcode,
+        operand_bits=max(mode.element.container_bits * parts, lane_bits),
+        result_bits=32 * parts,
+        padding=(1 << (mode.element.container_bits - 1), 0),
+        addend=1 << 31 if parts == 1 else 1 << 63 | 1 << 31,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class MatrixUnitConfig(Config):
     """What all matrix units share: the shape of the grid and of its dot products."""
@@ -96,6 +114,14 @@ class MatrixUnitConfig(Config):
     def accumulator_bits(self) -> int:
         """Width of an element of c and d in bits."""
         return 32
+
+    @property
+    def op_bits(self) -> int:
+        return OP_BITS
+
+    @property
+    def operations(self) -> dict[str, Operation]:
+        return {mode: _operation(MODES[mode], self.lane_bits) for mode in self.modes}
 
     @property
     def opcodes(self) -> dict[str, int]:

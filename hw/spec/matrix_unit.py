@@ -1,0 +1,60 @@
+"""What any matrix unit tells about itself, so that one engine and one bench can drive it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["MatrixUnit", "Operation"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """An operation ``d = c (+) a (x) b`` of a matrix unit.
+
+    Parameters
+    ----------
+    name, opcode: as users type it, and the value of ``op`` that selects it
+    operand_bits: width of an element of a and b in memory; a multiple of the unit's lanes
+    result_bits: width of an element of c and d in memory
+    padding: patterns of ``operand_bits`` that fill up a and b at the edges of a matrix without
+        changing results; None if the format has no such values
+    addend: pattern of ``result_bits`` that changes nothing as c
+    """
+
+    name: str
+    opcode: int
+    operand_bits: int
+    result_bits: int
+    padding: tuple[int, int] | None
+    addend: int | None
+
+
+class MatrixUnit(Protocol):
+    """The configuration of a matrix unit: a tile of ``rows x depth`` times ``depth x cols``.
+
+    ``depth`` counts operand lanes; an element of ``operand_bits`` takes ``operand_bits //
+    lane_bits`` neighbouring ones.
+    """
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def cols(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def lane_bits(self) -> int: ...
+    @property
+    def accumulator_bits(self) -> int: ...
+    @property
+    def op_bits(self) -> int: ...
+    @property
+    def operations(self) -> Mapping[str, Operation]: ...
+    @property
+    def opcodes(self) -> dict[str, int]: ...
+    @property
+    def initiation_interval(self) -> dict[str, int]: ...
+    @property
+    def latency(self) -> dict[str, int]: ...

@@ -1,0 +1,72 @@
+"""The semirings: one table from which hardware, models, padding and the sparse units are built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .formats import Format
+
+__all__ = ["SEMIRINGS", "Semiring"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Semiring:
+    """A pair of operators, ``d = c (+) (+)_k (a_k (x) b_k)``.
+
+    Parameters
+    ----------
+    name: as users type it
+    opcode: the value of ``op`` that selects it
+    plus: the operator (+): "add", "min", "max" or "or"
+    times: the operator (x): "mul", "add", "min", "max", "and" or "square_difference"
+    identity: what (+) leaves alone: "0", "+inf" or "-inf"
+    padding: what a and b are padded with, so that their product is the identity
+
+    Infinities stand for the ends of the range in integer formats. There a product of two padding
+    values is defined to be the identity of the accumulator's format.
+    """
+
+    name: str
+    opcode: int
+    plus: str
+    times: str
+    identity: str
+    padding: tuple[str, str]
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether (x) needs a multiplier."""
+        return self.times in ("mul", "square_difference")
+
+    def identity_in(self, fmt: Format) -> int | None:
+        """The identity's pattern in a format; None in one without infinities, if it is one."""
+        return fmt.constant(self.identity)
+
+    def padding_in(self, fmt: Format) -> tuple[int, int] | None:
+        """Patterns that pad a and b; None in a float format that cannot hold them."""
+        a, b = (fmt.constant(word) for word in self.padding)
+        return None if a is None or b is None else (a, b)
+
+
+def _row(
+    opcode: int, name: str, plus: str, times: str, identity: str, padding: tuple[str, str]
+) -> Semiring:
+    return Semiring(
+        name=name, opcode=opcode, plus=plus, times=times, identity=identity, padding=padding
+    )
+
+
+_ROWS = (
+    _row(0, "mma", "add", "mul", "0", ("0", "0")),
+    _row(1, "minplus", "min", "add", "+inf", ("+inf", "+inf")),
+    _row(2, "maxplus", "max", "add", "-inf", ("-inf", "-inf")),
+    _row(3, "minmul", "min", "mul", "+inf", ("+inf", "+inf")),
+    _row(4, "maxmul", "max", "mul", "-inf", ("-inf", "+inf")),
+    _row(5, "minmax", "min", "max", "+inf", ("+inf", "+inf")),
+    _row(6, "maxmin", "max", "min", "-inf", ("-inf", "-inf")),
+    _row(7, "orand", "or", "and", "0", ("0", "0")),
+    _row(8, "addnorm", "add", "square_difference", "0", ("0", "0")),
+)
+
+SEMIRINGS: dict[str, Semiring] = {row.name: row for row in _ROWS}
+"""By name. A row more is an operation more, if (+) and (x) are operators that there are."""

@@ -1,0 +1,25 @@
+"""The catalogue's units with default parameters, emitted once a process."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from tilewright.hw.catalogue import UNITS
+from tilewright.hw.emit import Emitted, emit
+from tilewright.verif.kit.sampling import slow_but
+
+__all__ = ["EVERY_UNIT", "emitted_unit"]
+
+EVERY_UNIT: list[Any] = slow_but(["m3xu", "simd2"], UNITS)
+"""Parameters of a test over the catalogue; the quick test takes the main units only."""
+
+
+@cache
+def _emitted(name: str, parameters: tuple[tuple[str, Any], ...]) -> Emitted:
+    return emit(name, UNITS[name].config(**dict(parameters)))
+
+
+def emitted_unit(name: str, **parameters: Any) -> Emitted:
+    """A unit of the catalogue, emitted; the same object for the same parameters."""
+    return _emitted(name, tuple(sorted(parameters.items())))
