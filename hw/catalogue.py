@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .spec.config import Config
 from .spec.m3xu import BaselineConfig, M3xuConfig, SequencerConfig, WideConfig
+from .spec.simd2 import Simd2Config
 
 if TYPE_CHECKING:
     from amaranth.lib.wiring import Component
@@ -72,6 +73,13 @@ _ROWS = (
         source="M3XU: instruction set architecture, table of MMA instructions",
         config=SequencerConfig,
         component="m3xu.sequencer:MmaSequencer",
+    ),
+    Unit(
+        name="simd2",
+        summary="semiring matrix unit: mma, min-plus, max-min, or-and and five more, any format",
+        source="SIMD2: hardware architecture",
+        config=Simd2Config,
+        component="simd2.matrix_unit:MatrixUnit",
     ),
 )
 

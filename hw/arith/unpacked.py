@@ -34,6 +34,9 @@ def unpacked_layout(exponent_bits: int, significand_bits: int) -> data.StructLay
 
 
 def format_layout(fmt: FloatFormat) -> data.StructLayout:
-    """The unpacked layout of a format, subnormal values normalised."""
+    """The unpacked layout of a format, subnormal values normalised.
+
+    An infinity's exponent is one above that of the largest finite value.
+    """
     lowest = fmt.emin - fmt.fraction_bits
-    return unpacked_layout(exponent_bits(lowest, fmt.emax), fmt.significand_bits)
+    return unpacked_layout(exponent_bits(lowest, fmt.emax + 1), fmt.significand_bits)

@@ -11,27 +11,16 @@ from amaranth.lib.wiring import In, Out
 from ..arith.aligned_sum import AlignedSum, head_bits
 from ..arith.carry_save import compress
 from ..arith.maximum import ExponentMaximum
+from ..arith.multiplier import Multiplier
+from ..arith.pipeline import Bundle, Pipeline
 from ..arith.round import NormaliseSum, RoundPack, exponent_limit
 from ..arith.specials import SpecialCases
 from ..arith.unpacked import format_layout
 from ..spec.formats import FLOAT_FORMATS
-from .multiplier import Multiplier
 
-__all__ = ["CUTS", "DotProductParameters", "DotProductUnit"]
+__all__ = ["DotProductParameters", "DotProductUnit"]
 
 _FP32 = FLOAT_FORMATS["fp32"]
-
-#: Which register stages a pipeline of so many has, in the order of the data.
-CUTS: dict[int, tuple[str, ...]] = {
-    1: ("result",),
-    2: ("products", "result"),
-    3: ("products", "carry_save", "result"),
-    4: ("products", "carry_save", "total", "result"),
-    5: ("products", "distances", "carry_save", "total", "result"),
-    6: ("products", "distances", "carry_save", "total", "normalised", "result"),
-}
-
-Bundle = dict[str, Value]
 
 
 class DotProductParameters(TypedDict):
@@ -64,7 +53,7 @@ class DotProductUnit(wiring.Component):
     entry: layout of an operand entry
     products: number of multipliers
     alignment_bits: accumulation window, in bits
-    pipeline: register stages, see :data:`CUTS`
+    pipeline: register stages, see :data:`~tilewright.hw.arith.pipeline.CUTS`
     multi_step: whether there are operations of two steps
     complex: whether results have an imaginary part, in the upper 32 bits of ``d``
 
@@ -132,28 +121,18 @@ class DotProductUnit(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        pipeline = Pipeline(m, self._pipeline, self.advance)
         bundle = self._measure(m, self._multiply(m))
-        bundle = (
-            self._accumulate(m, bundle) if self._multi_step else self._cut(m, "products", bundle)
-        )
-        bundle = self._cut(m, "distances", self._distances(m, bundle))
-        bundle = self._cut(m, "carry_save", self._align(m, bundle))
-        bundle = self._cut(m, "total", self._add(m, bundle))
-        bundle = self._cut(m, "normalised", self._normalise(m, bundle))
+        if self._multi_step:
+            bundle = self._accumulate(m, bundle, pipeline)
+        else:
+            bundle = pipeline.cut("products", bundle)
+        bundle = pipeline.cut("distances", self._distances(m, bundle))
+        bundle = pipeline.cut("carry_save", self._align(m, bundle))
+        bundle = pipeline.cut("total", self._add(m, bundle))
+        bundle = pipeline.cut("normalised", self._normalise(m, bundle))
         self._result(m, bundle)
         return m
-
-    def _cut(self, m: Module, cut: str, bundle: Bundle) -> Bundle:
-        """Put a register stage here, if the pipeline has it."""
-        if cut not in CUTS[self._pipeline]:
-            return bundle
-        return {name: self._register(m, f"{cut}_{name}", value) for name, value in bundle.items()}
-
-    def _register(self, m: Module, name: str, value: Value) -> Value:
-        register = Signal.like(value, name=name, reset_less=True)
-        with m.If(self.advance):
-            m.d.sync += register.eq(value)
-        return register
 
     def _named(self, m: Module, name: str, value: Value) -> Value:
         signal = Signal.like(value, name=name)
@@ -162,7 +141,7 @@ class DotProductUnit(wiring.Component):
 
     def _multiply(self, m: Module) -> Bundle:
         """Products, their exponents and signs, and the special cases."""
-        bundle: Bundle = {}
+        bundle: dict[str, Value] = {}
         m.submodules.specials = specials = SpecialCases(self._products, self._entry, self._addend)
         m.d.comb += specials.addend.eq(self.c)
         zero = []
@@ -202,9 +181,9 @@ class DotProductUnit(wiring.Component):
             maximum.ignore.eq(bundle["zero"]),
         ]
         rest = {name: value for name, value in bundle.items() if name != "zero"}
-        return rest | {"anchor": maximum.maximum}
+        return {**rest, "anchor": maximum.maximum}
 
-    def _accumulate(self, m: Module, bundle: Bundle) -> Bundle:
+    def _accumulate(self, m: Module, bundle: Bundle, pipeline: Pipeline) -> Bundle:
         """Complete the products of a two-step operation.
 
         The register of the products is what the second step adds to. (Without a register stage
@@ -232,10 +211,10 @@ class DotProductUnit(wiring.Component):
         with m.If(self.advance):
             for name, register in before.items():
                 m.d.sync += register.eq(complete[name])
-        if "products" not in CUTS[self._pipeline]:
+        if not pipeline.has("products"):
             return complete
         rest = {name: value for name, value in bundle.items() if name not in before}
-        return self._cut(m, "products", rest) | before
+        return pipeline.cut("products", rest) | before
 
     def _distances(self, m: Module, bundle: Bundle) -> Bundle:
         """How far each term lies below the largest."""

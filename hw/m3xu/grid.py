@@ -6,9 +6,10 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arith.pipeline import CUTS
 from ..arith.unpacked import format_layout
 from ..spec.formats import FLOAT_FORMATS
-from .dot_product import CUTS, DotProductParameters, DotProductUnit
+from .dot_product import DotProductParameters, DotProductUnit
 from .step_control import control_layout
 
 __all__ = ["Grid"]

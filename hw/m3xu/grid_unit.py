@@ -8,10 +8,10 @@ from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import wiring
 
 from ..spec.m3xu import MatrixUnitConfig
+from ..stream.matrix_unit import matrix_unit_signature
 from .addend_buffer import AddendBuffer
 from .grid import Grid
 from .operand_decoder import entry_layout
-from .ports import matrix_unit_signature
 from .step_control import StepControl
 
 __all__ = ["GridUnit"]

@@ -10,9 +10,9 @@ from amaranth.lib.wiring import In, Out
 from ..arith.convert import FloatConvert
 from ..spec.formats import FLOAT_FORMATS, FloatFormat
 from ..spec.m3xu import OP_BITS, SequencerConfig
+from ..stream.matrix_unit import operation_layout
 from ..stream.queue import Queue
 from .matrix_unit import MatrixUnit
-from .ports import operation_layout
 
 __all__ = ["MmaSequencer"]
 

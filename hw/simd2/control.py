@@ -1,0 +1,149 @@
+"""Opcode decoder, handshake and the control bits that travel beside the data."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arith.pipeline import CUTS
+from ..spec.simd2 import OP_BITS, Simd2Config
+from .layouts import operator_layout
+
+__all__ = ["OperationControl"]
+
+
+def control_layout(config: Simd2Config) -> data.StructLayout:
+    """What travels with a step: it is the operation's last one, the opcode was illegal, its
+    products join those of the step before, and whose result it is, of separate datapaths."""
+    members = {"last": 1, "error": 1}
+    if config.multi_step:
+        members["accumulate"] = 1
+    if not config.shared:
+        members["finished"] = len(config.semirings)
+    return data.StructLayout(members)
+
+
+class OperationControl(wiring.Component):
+    """Takes operations from the input stream and says when they leave.
+
+    An operation stays in the operand registers for its initiation interval. While a result waits
+    to be taken, the whole pipeline waits.
+
+    Parameters
+    ----------
+    config: the unit's configuration
+
+    Members
+    -------
+    op, valid, ready: opcode and handshake of the input stream
+    o_valid, o_ready: handshake of the output stream
+    error: of the result: its opcode was not one of the unit's
+    advance: the pipeline moves
+    load: an operation enters the operand registers; ``legal``: it is one of the unit's
+    operator: decoded opcode of the operation in the operand registers
+    late_operator: (a register stage before the multipliers) of the operation behind it
+    accumulate: (two-step products) the operation at the multipliers is in its second step
+    finished: (separate datapaths) one bit for each semiring: the result is one of its
+    """
+
+    def __init__(self, config: Simd2Config) -> None:
+        self._config = config
+        operator = operator_layout(config.semirings)
+        members = {
+            "op": In(OP_BITS),
+            "valid": In(1),
+            "ready": Out(1),
+            "o_valid": Out(1),
+            "o_ready": In(1),
+            "error": Out(1),
+            "advance": Out(1),
+            "load": Out(1),
+            "legal": Out(1),
+            "operator": Out(operator),
+        }
+        if config.difference_stage:
+            members["late_operator"] = Out(operator)
+        if config.multi_step:
+            members["accumulate"] = Out(1)
+        if not config.shared:
+            members["finished"] = Out(len(config.semirings))
+        super().__init__(members)
+
+    @property
+    def config(self) -> Simd2Config:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, rows = self._config, self._config.semirings
+        select = Signal(len(rows))
+        m.d.comb += [
+            select.eq(Cat(self.op == row.opcode for row in rows)),
+            self.legal.eq(select.any()),
+            self.advance.eq(~self.o_valid | self.o_ready),
+        ]
+        # The operation in the operand registers.
+        operator = Signal(operator_layout(rows))
+        entering = Signal(control_layout(config))
+        loading = self._steps(m, select, entering)
+        m.d.comb += [
+            self.ready.eq(self.advance & loading),
+            self.load.eq(self.ready & self.valid),
+            self.operator.eq(operator),
+        ]
+        with m.If(self.ready):
+            for name in operator.shape().members:
+                kind, _, word = name.partition("_")
+                uses = [select[i] for i, row in enumerate(rows) if getattr(row, kind) == word]
+                m.d.sync += operator[name].eq(Cat(*uses).any())
+        control = entering
+        if config.difference_stage:
+            m.d.comb += self.late_operator.eq(self._register(m, "operator_register", operator))
+            control = self._register(m, "prepared_control", entering)
+        if config.multi_step:
+            m.d.comb += self.accumulate.eq(control.accumulate)
+        for cut in CUTS[config.pipeline]:
+            control = self._register(m, f"{cut}_control", control)
+        m.d.comb += [self.o_valid.eq(control.last), self.error.eq(control.error)]
+        if not config.shared:
+            m.d.comb += self.finished.eq(control.finished)
+        return m
+
+    def _register(self, m: Module, name: str, value: data.View) -> data.View:
+        register = Signal(value.shape(), name=name)
+        with m.If(self.advance):
+            m.d.sync += register.eq(value)
+        return register
+
+    def _steps(self, m: Module, select: Value, entering: data.View) -> Value:
+        """The control bits of the operation in the operand registers; whether it leaves them."""
+        config, rows = self._config, self._config.semirings
+        active, illegal, second_step, last_step = Signal(), Signal(), Signal(), Signal()
+        loading = Signal()
+        m.d.comb += [
+            loading.eq(~active | last_step),
+            entering.last.eq(active & last_step),
+            entering.error.eq(illegal),
+        ]
+        with m.If(self.ready):
+            m.d.sync += [active.eq(self.valid), illegal.eq(~self.legal)]
+        if config.multi_step:
+            two_steps = Signal()
+            twice = Cat(select[i] for i, row in enumerate(rows) if row.multiplies).any()
+            m.d.comb += [
+                last_step.eq(second_step | ~two_steps),
+                entering.accumulate.eq(second_step),
+            ]
+            with m.If(self.ready):
+                m.d.sync += [two_steps.eq(twice), second_step.eq(0)]
+            with m.Elif(self.advance):
+                m.d.sync += second_step.eq(1)
+        else:
+            m.d.comb += last_step.eq(1)
+        if not config.shared:
+            chosen = Signal(len(rows))
+            with m.If(self.ready):
+                m.d.sync += chosen.eq(select)
+            m.d.comb += entering.finished.eq(chosen)
+        return loading

@@ -1,0 +1,55 @@
+"""What travels between the parts of a semiring unit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from amaranth.hdl import signed
+from amaranth.lib import data
+
+from ..arith.unpacked import exponent_bits, format_layout
+from ..spec.formats import FloatFormat
+from ..spec.semirings import Semiring
+
+__all__ = ["operator_layout", "term_layout"]
+
+
+def operator_layout(semirings: Collection[Semiring]) -> data.StructLayout:
+    """The decoded opcode: a bit for each operator that some semiring uses, (x) and (+) apart.
+
+    For an operation that is not one of these, all bits are clear.
+    """
+    times = sorted({f"times_{row.times}" for row in semirings})
+    plus = sorted({f"plus_{row.plus}" for row in semirings})
+    return data.StructLayout(dict.fromkeys([*times, *plus], 1))
+
+
+def term_layout(
+    element: FloatFormat, result: FloatFormat, times: Collection[str]
+) -> data.StructLayout:
+    """What (x) makes of a pair: ``(-1)**sign * significand * 2**(exponent - bits + 2)``.
+
+    A product for (+) = add need not be normalised: its value is in [1, 4) before the scaling by
+    ``2**exponent``. All other terms have a leading one at the top: they are in [2, 4). The
+    lowest bit of a rounded sum is sticky. ``infinite`` and ``nan`` exclude each other; the
+    significand of a zero is zero.
+    """
+    operand = format_layout(element)
+    lowest, highest = element.emin - element.fraction_bits, element.emax + 1
+    width, bits = element.significand_bits, exponent_bits(lowest - 1, highest)
+    if "add" in times:
+        width = max(width, result.significand_bits + 2)  # a guard bit and a sticky bit
+    if {"mul", "square_difference"} & set(times):
+        width = max(width, 2 * element.significand_bits)
+        bits = exponent_bits(2 * lowest - 1, 2 * highest)
+    bits = max(bits, operand["exponent"].width + 1)
+    return data.StructLayout(
+        {
+            "significand": width,
+            "exponent": signed(bits),
+            "sign": 1,
+            "zero": 1,
+            "infinite": 1,
+            "nan": 1,
+        }
+    )

@@ -1,0 +1,145 @@
+"""The semiring matrix unit."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+
+from ..spec.simd2 import Simd2Config
+from ..stream.matrix_unit import matrix_unit_signature
+from .control import OperationControl
+from .operands import AddendRegister, OperandRegister
+from .semiring_unit import SemiringUnit
+
+__all__ = ["MatrixUnit"]
+
+
+class MatrixUnit(wiring.Component):
+    """``d = c (+) (a (x) b)`` on square tiles, in any of the semirings it is built with.
+
+    Initiation interval 1 (2 for products on half-width multipliers) and one latency, as the
+    configuration says, whatever the mix of operations. While a result waits to be taken, the
+    whole pipeline waits.
+
+    Source: SIMD2, hardware architecture of its matrix unit.
+
+    Parameters
+    ----------
+    config: see :class:`Simd2Config`
+
+    Members
+    -------
+    i, o: see :func:`matrix_unit_signature`
+    """
+
+    def __init__(self, config: Simd2Config) -> None:
+        self._config = config
+        super().__init__(matrix_unit_signature(config))
+
+    @property
+    def config(self) -> Simd2Config:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, operation = self._config, self.i.payload
+        m.submodules.control = control = OperationControl(config)
+        m.d.comb += [
+            control.op.eq(operation.op),
+            control.valid.eq(self.i.valid),
+            self.i.ready.eq(control.ready),
+            self.o.valid.eq(control.o_valid),
+            control.o_ready.eq(self.o.ready),
+            self.o.payload.error.eq(control.error),
+        ]
+        a, b = {}, {}
+        for row in range(config.rows):
+            a[row] = self._operands(m, f"operands_a_{row}", operation.a[row].as_value(), control)
+        for col in range(config.cols):
+            column = Cat(operation.b[k][col] for k in range(config.b_depth))
+            b[col] = self._operands(m, f"operands_b_{col}", column, control)
+        metadata = self._metadata(m, control)
+        for row in range(config.rows):
+            for col in range(config.cols):
+                where = f"{row}_{col}"
+                c = self._addend(m, where, operation.c[row][col], control)
+                d = self._element(m, where, (a[row], b[col], c), metadata.get(row), control)
+                m.d.comb += self.o.payload.d[row][col].eq(d)
+        return m
+
+    def _operands(self, m: Module, name: str, words: Value, control: OperationControl) -> data.View:
+        count = len(words) // self._config.lane_bits
+        m.submodules[name] = register = OperandRegister(self._config.element, count)
+        m.d.comb += [
+            register.i.eq(words),
+            register.legal.eq(control.legal),
+            register.load.eq(control.load),
+        ]
+        return register.o
+
+    def _addend(self, m: Module, where: str, word: Value, control: OperationControl) -> Value:
+        config = self._config
+        m.submodules[f"addend_{where}"] = addend = AddendRegister(
+            config.result, delayed=config.difference_stage
+        )
+        m.d.comb += [
+            addend.i.eq(word),
+            addend.legal.eq(control.legal),
+            addend.load.eq(control.load),
+        ]
+        if config.difference_stage:
+            m.d.comb += addend.advance.eq(control.advance)
+        return addend.o
+
+    def _metadata(self, m: Module, control: OperationControl) -> dict[int, Value]:
+        """Where the elements of a sparse a stand, row by row."""
+        config = self._config
+        if config.b_depth == config.depth:
+            return {}
+        held = {}
+        for row in range(config.rows):
+            positions = self.i.payload.metadata[row]
+            held[row] = Signal(positions.shape(), name=f"metadata_{row}", reset_less=True)
+            with m.If(control.load):
+                m.d.sync += held[row].eq(positions)
+        return held
+
+    def _element(
+        self,
+        m: Module,
+        where: str,
+        operands: tuple[Value, Value, Value],
+        metadata: Value | None,
+        control: OperationControl,
+    ) -> Value:
+        """An element of d: of the one shared datapath, or of the right one of several."""
+        config = self._config
+        if config.shared:
+            groups = {f"element_{where}": config.semirings}
+        else:
+            groups = {f"element_{where}_{row.name}": (row,) for row in config.semirings}
+        results = []
+        for index, (name, semirings) in enumerate(groups.items()):
+            m.submodules[name] = unit = SemiringUnit(config, semirings)
+            for port, operand in zip((unit.a, unit.b, unit.c), operands, strict=True):
+                m.d.comb += port.eq(operand)
+            m.d.comb += unit.advance.eq(control.advance)
+            self._decoded(m, unit.operator, control.operator)
+            if config.difference_stage:
+                self._decoded(m, unit.o_operator, control.late_operator)
+            if config.multi_step:
+                m.d.comb += unit.accumulate.eq(control.accumulate)
+            if metadata is not None:
+                m.d.comb += unit.positions.eq(metadata)
+            chosen = unit.o
+            if not config.shared:
+                chosen = unit.o & control.finished[index].replicate(len(unit.o))
+            results.append(chosen)
+        return reduce(or_, results)
+
+    def _decoded(self, m: Module, operator: data.View, whole: data.View) -> None:
+        """What a datapath needs to know of the decoded opcode."""
+        m.d.comb += [operator[name].eq(whole[name]) for name in operator.shape().members]

@@ -1,0 +1,356 @@
+"""The (+) ALU of a semiring unit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arith.aligned_sum import AlignedSum, head_bits
+from ..arith.maximum import ExponentMaximum
+from ..arith.pipeline import Bundle, Pipeline
+from ..arith.round import NormaliseSum, RoundPack, exponent_limit, special_layout
+from ..arith.unpacked import format_layout
+from ..spec.formats import FloatFormat
+from ..spec.semirings import Semiring
+from .layouts import operator_layout, term_layout
+from .select import Select, candidate_layout
+
+__all__ = ["Oplus"]
+
+
+class Oplus(wiring.Component):
+    """``o = c (+) t_0 (+) ... (+) t_n-1``, rounded once: sum, minimum, maximum or disjunction.
+
+    A sum is the fused sum of the terms' upper ``2 * significand_bits`` bits, which hold products
+    exactly. Minima and maxima are chosen among unrounded terms, which is as good as among rounded
+    ones, and join the sums before the normaliser, so that one rounder serves all. What no
+    semiring needs is not there.
+
+    Latency ``pipeline`` cycles; an operation a cycle. Registers move only while ``advance`` is
+    set.
+
+    Source: SIMD2, the (+) ALU of its matrix unit.
+
+    Parameters
+    ----------
+    element: format of the operands that the terms were made of
+    result: format of c and of the result
+    semirings: what is to be computed
+    terms: number of terms
+    alignment_bits: accumulation window of a sum, in bits
+    pipeline: register stages, see :data:`~tilewright.hw.arith.pipeline.CUTS`
+    two_steps: products take two steps
+
+    Members
+    -------
+    terms: see :func:`term_layout`
+    c: the unpacked addend
+    operator: the decoded opcode of the terms, see :func:`operator_layout`
+    advance: enables all registers
+    o: the result
+    partial: (two_steps) the products of the cycle before
+    """
+
+    def __init__(
+        self,
+        element: FloatFormat,
+        result: FloatFormat,
+        semirings: Collection[Semiring],
+        *,
+        terms: int,
+        alignment_bits: int,
+        pipeline: int,
+        two_steps: bool = False,
+    ) -> None:
+        self._element = element
+        self._result = result
+        self._terms = terms
+        self._alignment_bits = alignment_bits
+        self._pipeline = pipeline
+        self._plus = {row.plus for row in semirings}
+        self._sums = "add" in self._plus
+        self._selects = bool(self._plus & {"min", "max"})
+        self._term = term_layout(element, result, {row.times for row in semirings})
+        self._addend = format_layout(result)
+        self._product_bits = 2 * element.significand_bits
+        self._two_steps = two_steps
+        # In a choice the addend's exponent is one less.
+        self._exponent_bits = max(
+            self._term["exponent"].width, self._addend["exponent"].width + self._selects
+        )
+        self._choice = candidate_layout(
+            max(self._term["significand"].width, result.significand_bits), self._exponent_bits
+        )
+        members = {
+            "terms": In(data.ArrayLayout(self._term, terms)),
+            "c": In(self._addend),
+            "operator": In(operator_layout(semirings)),
+            "advance": In(1),
+            "o": Out(result.bits),
+        }
+        if two_steps:
+            members["partial"] = Out(data.ArrayLayout(self._product_bits, terms))
+        super().__init__(members)
+
+    @property
+    def plus(self) -> set[str]:
+        return self._plus
+
+    @property
+    def pipeline(self) -> int:
+        return self._pipeline
+
+    @property
+    def window_bits(self) -> int:
+        """Bits of a total at and below the place of a term's top bit."""
+        if self._sums:
+            return self._alignment_bits + 2
+        return self._choice["significand"].width if self._selects else 1
+
+    @property
+    def total_bits(self) -> int:
+        """Width of the signed total."""
+        return self.window_bits + 1 + (head_bits(self._terms) - 2 if self._sums else 0)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        pipeline = Pipeline(m, self._pipeline, self.advance)
+        gathered = self._gather(m)
+        bundle: Bundle = pipeline.cut("products", gathered)
+        if self._two_steps:
+            held = bundle if pipeline.has("products") else self._partials(pipeline, gathered)
+            for i in range(self._terms):
+                m.d.comb += self.partial[i].eq(self._upper(held[f"significand_{i}"]))
+        bundle = pipeline.cut("distances", self._distances(m, bundle))
+        bundle = pipeline.cut("carry_save", self._combine(m, bundle))
+        bundle = pipeline.cut("total", self._total(m, bundle))
+        bundle = pipeline.cut("normalised", self._normalise(m, bundle))
+        m.submodules.round = rounder = RoundPack(self._result)
+        m.d.comb += [
+            rounder.i.eq(bundle["magnitude"]),
+            rounder.special.eq(bundle["special"]),
+            self.o.eq(pipeline.cut("result", {"o": rounder.o})["o"]),
+        ]
+        return m
+
+    def _partials(self, pipeline: Pipeline, bundle: Bundle) -> Bundle:
+        """Registers of the products' own, in a pipeline that has none there."""
+        names = [f"significand_{i}" for i in range(self._terms)]
+        return {name: pipeline.register(f"partial_{name}", bundle[name]) for name in names}
+
+    def _upper(self, significand: Value) -> Value:
+        """The bits that hold a product, zeros below a narrower term."""
+        return Cat(C(0, self._product_bits), significand)[-self._product_bits :]
+
+    def _is(self, plus: str) -> Value:
+        """Whether the terms' operation is this one; constant where there is no other."""
+        if plus not in self._plus:
+            return C(0, 1)
+        return C(1, 1) if self._plus == {plus} else self.operator[f"plus_{plus}"]
+
+    def _named(self, m: Module, name: str, value: Value) -> Value:
+        signal = Signal.like(value, name=name)
+        m.d.comb += signal.eq(value)
+        return signal
+
+    def _gather(self, m: Module) -> Bundle:
+        """The terms, what their classes decide, and the anchor of a sum."""
+        n, c = self._terms, self.c
+        flags = {
+            name: self._named(m, name, Cat(self.terms[i][name] for i in range(n)))
+            for name in ("sign", "zero", "infinite", "nan")
+        }
+        bundle: dict[str, Value] = {"special": self._specials(m, flags)}
+        if "or" in self._plus:
+            truth = (~flags["zero"]).any() | ~c.zero
+            bundle["truth"] = self._named(m, "truth", truth & self._is("or"))
+        if self._sums or self._selects:
+            bundle |= {"sign": flags["sign"], "addend": c.significand}
+            bundle |= {"addend_exponent": c.exponent, "flip": c.sign}
+            for i in range(n):
+                bundle[f"significand_{i}"] = self.terms[i].significand
+                bundle[f"exponent_{i}"] = self.terms[i].exponent
+        if self._sums:
+            m.submodules.maximum = maximum = ExponentMaximum(n + 1, self._exponent_bits)
+            for i in range(n):
+                m.d.comb += maximum.exponents[i].eq(self.terms[i].exponent)
+            m.d.comb += [
+                maximum.exponents[n].eq(c.exponent),
+                maximum.ignore.eq(Cat(flags["zero"], c.zero)),
+            ]
+            bundle["anchor"] = maximum.maximum
+        if self._selects:
+            bundle |= {"infinite": flags["infinite"], "addend_infinite": c.infinite}
+            bundle["greatest"] = self._named(m, "greatest", self._is("max"))
+        if len(self._plus) > 1:
+            # Whether the total is a sum, or a choice; otherwise it is a truth value.
+            if self._sums:
+                bundle["adds"] = self._named(m, "adds", self._is("add"))
+            if self._selects:
+                selects = self._is("min") | self._is("max")
+                bundle["selects"] = self._named(m, "selects", selects)
+        return bundle
+
+    def _specials(self, m: Module, flags: dict[str, Value]) -> Value:
+        """NaN among the operands of a sum, minimum or maximum; infinities and zeros of a sum."""
+        special = Signal(special_layout(), name="special_cases")
+        c = self.c
+        nan = flags["nan"].any() | c.nan
+        positive, negative = Signal(), Signal()
+        if self._sums:
+            adds = self._is("add")
+            m.d.comb += [
+                positive.eq((flags["infinite"] & ~flags["sign"]).any() | (c.infinite & ~c.sign)),
+                negative.eq((flags["infinite"] & flags["sign"]).any() | (c.infinite & c.sign)),
+                special.nan.eq((nan & ~self._is("or")) | (positive & negative & adds)),
+                special.infinite.eq((positive | negative) & adds),
+                special.negative.eq(negative),
+                special.negative_zero.eq(
+                    (flags["zero"] & flags["sign"]).all() & c.zero & c.sign & adds
+                ),
+            ]
+        else:
+            m.d.comb += special.nan.eq(nan & ~self._is("or"))
+        return special.as_value()
+
+    def _distances(self, m: Module, bundle: Bundle) -> Bundle:
+        """How far each term of a sum lies below the largest."""
+        result = {
+            name: value for name, value in bundle.items() if self._selects or "exponent" not in name
+        }
+        if not self._sums:
+            return result
+        width = self._exponent_bits
+        for name in [*map(str, range(self._terms)), "addend"]:
+            key = "addend_exponent" if name == "addend" else f"exponent_{name}"
+            distance = Signal(width, name=f"distance_{name}")
+            m.d.comb += distance.eq(bundle["anchor"] - bundle[key])
+            result[f"distance_{name}"] = distance
+        return result
+
+    def _combine(self, m: Module, bundle: Bundle) -> Bundle:
+        """The carry-save sum, and the choice that takes its place in the total."""
+        kept = ("special", "truth", "adds", "selects")
+        result = {name: bundle[name] for name in kept if name in bundle}
+        if self._sums:
+            result |= self._sum(m, bundle)
+        if self._selects:
+            choice = self._choose(m, bundle)
+            special = Signal(special_layout(), name="choice_special")
+            before = data.View(special_layout(), bundle["special"])
+            selects = bundle.get("selects", C(1, 1))
+            m.d.comb += [
+                special.nan.eq(before.nan),
+                special.infinite.eq(before.infinite | (choice.infinite & selects)),
+                special.negative.eq(Mux(selects, choice.sign, before.negative)),
+                special.negative_zero.eq(Mux(selects, choice.sign, before.negative_zero)),
+            ]
+            result |= {"special": special.as_value(), "choice": choice.significand}
+            flip, anchor = choice.sign & selects, choice.exponent
+            if self._sums:
+                flip = flip | (result["flip"] & ~selects)
+                anchor = Mux(selects, choice.exponent, result["anchor"])
+            result["flip"] = self._named(m, "total_flip", flip)
+            result["anchor"] = self._named(m, "total_anchor", anchor)
+        return result
+
+    def _sum(self, m: Module, bundle: Bundle) -> Bundle:
+        """Alignment and carry-save addition of all terms."""
+        m.submodules.aligned_sum = aligned = AlignedSum(
+            products=self._terms,
+            product_bits=self._product_bits,
+            addend_bits=self._result.significand_bits,
+            alignment_bits=self._alignment_bits,
+            distance_bits=self._exponent_bits,
+        )
+        for i in range(self._terms):
+            m.d.comb += [
+                aligned.significands[i].eq(self._upper(bundle[f"significand_{i}"])),
+                aligned.distances[i].eq(bundle[f"distance_{i}"]),
+                aligned.negative[i].eq(bundle["sign"][i] ^ bundle["flip"]),
+            ]
+        m.d.comb += [
+            aligned.addend.eq(bundle["addend"]),
+            aligned.addend_distance.eq(bundle["distance_addend"]),
+        ]
+        return {
+            "first": aligned.rows[0],
+            "second": aligned.rows[1],
+            "carry": aligned.carry,
+            "lost_positive": aligned.lost_positive,
+            "lost_negative": aligned.lost_negative,
+            "flip": bundle["flip"],
+            "anchor": bundle["anchor"],
+        }
+
+    def _choose(self, m: Module, bundle: Bundle) -> data.View:
+        """The least or greatest of the terms and c."""
+        widths = self._term["significand"].width, self._term["exponent"].width
+        m.submodules.select = select = Select(self._terms, candidate_layout(*widths), self._choice)
+        for i in range(self._terms):
+            term = select.terms[i]
+            m.d.comb += [
+                term.significand.eq(bundle[f"significand_{i}"]),
+                term.exponent.eq(bundle[f"exponent_{i}"]),
+                term.infinite.eq(bundle["infinite"][i]),
+                term.sign.eq(bundle["sign"][i]),
+            ]
+        more = self._choice["significand"].width - self._result.significand_bits
+        m.d.comb += [
+            select.last.significand.eq(Cat(C(0, more), bundle["addend"])),
+            # A term's top bit weighs twice as much as the addend's.
+            select.last.exponent.eq(bundle["addend_exponent"] - 1),
+            select.last.infinite.eq(bundle["addend_infinite"]),
+            select.last.sign.eq(bundle["flip"]),
+            select.maximum.eq(bundle["greatest"]),
+        ]
+        return select.o
+
+    def _total(self, m: Module, bundle: Bundle) -> Bundle:
+        """The signed total: a sum, by carry-propagate addition, a choice, or a truth value."""
+        result: dict[str, Value] = {"special": bundle["special"]}
+        bits, values = self.total_bits, []
+        adds = bundle.get("adds", C(1, 1))
+        flip, anchor = bundle.get("flip", C(0, 1)), bundle.get("anchor", C(-1, signed(2)))
+        if self._sums:
+            # The carry enters below the lowest bit.
+            first, second = (Cat(bundle["carry"], bundle[row]) for row in ("first", "second"))
+            sums = Signal(bits, name="sum")
+            m.d.comb += sums.eq((first + second)[1:])
+            values.append(sums & adds.replicate(bits))
+            for name in ("lost_positive", "lost_negative"):
+                result[name] = self._named(m, f"sum_{name}", bundle[name] & adds)
+        if self._selects:
+            selects = bundle.get("selects", C(1, 1)).replicate(len(bundle["choice"]))
+            below = self.window_bits - len(bundle["choice"])
+            values.append(Cat(C(0, below), bundle["choice"] & selects, C(0, bits)))
+        if "or" in self._plus:
+            # True is 1: the top bit, with an exponent of -1.
+            values.append(Cat(C(0, self.window_bits - 1), bundle["truth"]))
+            anchor = Mux(bundle["truth"], C(-1, signed(2)), anchor)
+            flip = flip & (adds | bundle.get("selects", C(0, 1)))
+        total = Signal(signed(bits))
+        m.d.comb += total.eq(reduce(or_, values))
+        limit = exponent_limit(self._result, anchor, head_bits(self._terms) if self._sums else 2)
+        result |= {"total": total, "flip": self._named(m, "sign_flip", flip)}
+        return result | {"limit": self._named(m, "limit", limit)}
+
+    def _normalise(self, m: Module, bundle: Bundle) -> Bundle:
+        m.submodules.normalise = normalise = NormaliseSum(
+            self._result, sum_bits=self.total_bits, limit_bits=len(bundle["limit"])
+        )
+        special = bundle["special"]
+        m.d.comb += [
+            normalise.total.eq(bundle["total"]),
+            normalise.limit.eq(bundle["limit"]),
+            normalise.flip.eq(bundle["flip"]),
+            normalise.lost_positive.eq(bundle.get("lost_positive", C(0, 1))),
+            normalise.lost_negative.eq(bundle.get("lost_negative", C(0, 1))),
+            normalise.negative_zero.eq(special[3]),
+        ]
+        return {"magnitude": normalise.o.as_value(), "special": special}

@@ -1,0 +1,143 @@
+"""One element of a result: n (x) ALUs and the (+) ALU that joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from amaranth.hdl import Array, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec.formats import FloatFormat, IntFormat
+from ..spec.semirings import Semiring
+from ..spec.simd2 import Simd2Config
+from .integer import IntegerOplus, IntegerOtimes
+from .layouts import operator_layout
+from .operands import addend_layout, operand_layout
+from .oplus import Oplus
+from .otimes import Otimes
+
+__all__ = ["SemiringUnit"]
+
+
+class SemiringUnit(wiring.Component):
+    """``o = c (+) (+)_k (a[k] (x) b[k])`` in one of several semirings.
+
+    Latency ``config.pipeline`` cycles, one more if squared differences are among the unit's
+    operations; an operation a cycle. Registers move only while ``advance`` is set.
+
+    Parameters
+    ----------
+    config: the unit's configuration
+    semirings: what this element computes
+
+    Members
+    -------
+    a, b: unpacked operands; a sparse unit has twice as many of b
+    positions: (sparse) for each k, which of the four b of its group belongs to it
+    operator: the decoded opcode of a and b, see :func:`operator_layout`
+    c: the unpacked addend; with a register stage before the multipliers, one cycle later
+    o_operator: (such a stage) the decoded opcode, one cycle later
+    accumulate: (two-step products) the multipliers are in the second step
+    advance: enables all registers
+    o: the result
+    """
+
+    def __init__(self, config: Simd2Config, semirings: Collection[Semiring]) -> None:
+        self._config = config
+        self._semirings = tuple(semirings)
+        operand = operand_layout(config.element)
+        operator = operator_layout(semirings)
+        members = {
+            "a": In(data.ArrayLayout(operand, config.depth)),
+            "b": In(data.ArrayLayout(operand, config.b_depth)),
+            "c": In(addend_layout(config.result)),
+            "operator": In(operator),
+            "advance": In(1),
+            "o": Out(config.result.bits),
+        }
+        if config.b_depth != config.depth:
+            members["positions"] = In(data.ArrayLayout(2, config.depth))
+        if config.difference_stage:
+            members["o_operator"] = In(operator)
+        if config.multi_step:
+            members["accumulate"] = In(1)
+        super().__init__(members)
+
+    @property
+    def config(self) -> Simd2Config:
+        return self._config
+
+    @property
+    def semirings(self) -> tuple[Semiring, ...]:
+        return self._semirings
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, register = self._config, self._config.difference_stage
+        m.submodules.oplus = oplus = self._oplus()
+        m.d.comb += [
+            oplus.c.eq(self.c),
+            oplus.operator.eq(self.o_operator if register else self.operator),
+            oplus.advance.eq(self.advance),
+            self.o.eq(oplus.o),
+        ]
+        for k in range(config.depth):
+            m.submodules[f"otimes_{k}"] = otimes = self._otimes()
+            m.d.comb += [
+                otimes.a.eq(self.a[k]),
+                otimes.b.eq(self._partner(m, k)),
+                otimes.operator.eq(self.operator),
+                oplus.terms[k].eq(otimes.o),
+            ]
+            if register:
+                m.d.comb += [
+                    otimes.o_operator.eq(self.o_operator),
+                    otimes.advance.eq(self.advance),
+                ]
+            if config.multi_step:
+                m.d.comb += [
+                    otimes.accumulate.eq(self.accumulate),
+                    otimes.partial.eq(oplus.partial[k]),
+                ]
+        return m
+
+    def _otimes(self) -> Otimes | IntegerOtimes:
+        config = self._config
+        if isinstance(config.element, IntFormat) and isinstance(config.result, IntFormat):
+            return IntegerOtimes(config.element, config.result, self._semirings)
+        assert isinstance(config.element, FloatFormat)
+        assert isinstance(config.result, FloatFormat)
+        return Otimes(
+            config.element,
+            config.result,
+            self._semirings,
+            register=config.difference_stage,
+            multiplier_bits=config.multiplier_bits,
+        )
+
+    def _oplus(self) -> Oplus | IntegerOplus:
+        config = self._config
+        terms, pipeline = config.depth, config.pipeline
+        if isinstance(config.result, IntFormat):
+            return IntegerOplus(config.result, self._semirings, terms=terms, pipeline=pipeline)
+        assert isinstance(config.element, FloatFormat)
+        return Oplus(
+            config.element,
+            config.result,
+            self._semirings,
+            terms=terms,
+            alignment_bits=config.window_bits,
+            pipeline=pipeline,
+            two_steps=config.multi_step,
+        )
+
+    def _partner(self, m: Module, k: int) -> data.View:
+        """The operand of b that meets a[k]."""
+        if self._config.b_depth == self._config.depth:
+            return self.b[k]
+        group = 4 * (k // 2)
+        partner = Signal(self.b[0].shape(), name=f"partner_{k}")
+        choices = Array(self.b[group + i].as_value() for i in range(4))
+        m.d.comb += partner.eq(choices[self.positions[k]])
+        return partner
