@@ -1,16 +1,18 @@
 """From one module to gates of a cell library.
 
-One script for every design. Multipliers become Dadda trees. Full adders (``extract_fa`` recovers
-those that are written as gates, ``maccmap`` makes those of multi-operand sums) become the
-library's adder cell, which ABC, mapping to cells of one output, never uses; the rest goes to
-ABC, which keeps the structure of the adders it is given (no rewriting, so that a carry look-ahead
-stays one) and maps for area. Registers keep no enable pin: enables and resets become gates.
+One script for every design. Multipliers become Dadda trees, comparisons prefix trees. Full adders
+(``extract_fa`` recovers those that are written as gates, ``maccmap`` makes those of multi-operand
+sums) become the library's adder cell, which ABC, mapping to cells of one output, never uses; the
+rest goes to ABC, which keeps the structure of the adders it is given (no rewriting, so that a
+carry look-ahead stays one) and maps for area. Registers keep no enable pin: enables and resets
+become gates.
 """
 
 from __future__ import annotations
 
 from .adders import SPLIT_RULE, adder_rules, constant_rules
 from .cache import cached
+from .comparators import COMPARATOR_RULES
 from .hierarchy import Design
 from .library import Library
 from .multipliers import multiplier_map, multiplier_widths
@@ -51,6 +53,8 @@ def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
     peepopt
     opt_clean
     {multiply}
+    techmap -map comparators.v
+    opt_clean
     alumacc
     opt -nodffe -nosdff
     memory
@@ -76,6 +80,7 @@ def scripts(top: str, library: Library, multipliers: str) -> dict[str, str]:
         "adders.v": adders or "\n",
         "constants.v": constant_rules(library) or "\n",
         "multipliers.v": multipliers or "\n",
+        "comparators.v": COMPARATOR_RULES,
         "library.lib": library.text,
     }
 

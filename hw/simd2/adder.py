@@ -1,4 +1,4 @@
-"""One comparator and one adder for sums, differences, minima and maxima of two operands."""
+"""One adder for sums, differences, minima and maxima of two operands, once they are compared."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ __all__ = ["SelectingAdder"]
 
 
 class SelectingAdder(wiring.Component):
-    """``a + b``, ``a - b``, ``min(a, b)`` or ``max(a, b)``, normalised but not rounded.
+    """``a + b``, ``a - b`` or one of a and b, normalised but not rounded.
 
-    Combinational. The comparison that orders the magnitudes, so that the smaller operand is
-    aligned and no difference is negative, also decides minimum and maximum: the chosen operand
-    then passes through the adder, with nothing to add.
+    Combinational. Which operand comes first is decided beforehand: the larger magnitude of a sum,
+    so that the smaller one is aligned and no difference is negative; of a minimum or maximum the
+    result, which passes through the adder with nothing to add. Two factors pass through it side
+    by side, the second one aligned to stand behind the first.
 
     A left shift by more than two places is only needed after operands of almost equal exponents
     were subtracted; such a difference is short, so the long shifts move its upper bits only.
@@ -28,41 +29,38 @@ class SelectingAdder(wiring.Component):
     format: format of the operands
     precision: bits of a result that can be rounded from ``significand``, at least as many as an
         operand has
-    adds, selects: which kinds of operations there are
+    adds: whether there are sums and differences, or only choices
 
     Members
     -------
     a, b: the operands, see :func:`format_layout`
-    subtract: negate b (adds)
-    select, maximum: choose an operand, the larger one (selects)
+    a_first: the order of the operands
+    subtract: negate b
+    select: the result is the first operand
+    pair: both significands side by side, in any order; needs ``precision`` enough
     significand: ``precision`` bits from a leading one on; of a sum, a guard bit and a sticky bit
     exponent: weight of the leading one, less one; arbitrary for a zero
-    sign, zero, infinite, nan: class of the result
+    sign, infinite, nan: class of the result
     """
 
-    def __init__(
-        self, format: FloatFormat, *, precision: int, adds: bool = True, selects: bool = True
-    ) -> None:
+    def __init__(self, format: FloatFormat, *, precision: int, adds: bool = True) -> None:
         self._format = format
         self._precision = precision
         self._adds = adds
-        self._selects = selects
         operand = format_layout(format)
-        super().__init__(
-            {
-                "a": In(operand),
-                "b": In(operand),
-                "subtract": In(1),
-                "select": In(1),
-                "maximum": In(1),
-                "significand": Out(precision + (2 if adds else 0)),
-                "exponent": Out(signed(operand["exponent"].width + 1)),
-                "sign": Out(1),
-                "zero": Out(1),
-                "infinite": Out(1),
-                "nan": Out(1),
-            }
-        )
+        members = {
+            "a": In(operand),
+            "b": In(operand),
+            "a_first": In(1),
+            "significand": Out(precision + (2 if adds else 0)),
+            "exponent": Out(signed(operand["exponent"].width + 1)),
+            "sign": Out(1),
+            "infinite": Out(1),
+            "nan": Out(1),
+        }
+        if adds:
+            members |= {"subtract": In(1), "select": In(1), "pair": In(1)}
+        super().__init__(members)
 
     @property
     def format(self) -> FloatFormat:
@@ -72,56 +70,46 @@ class SelectingAdder(wiring.Component):
     def precision(self) -> int:
         return self._precision
 
+    @property
+    def adds(self) -> bool:
+        return self._adds
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        a, b = self.a, self.b
-        a_is_larger, a_first, differ = Signal(), Signal(), Signal()
-        negate_b = Signal()
-        select = self._select()
-        m.d.comb += [
-            a_is_larger.eq(self._magnitude(a) > self._magnitude(b)),
-            negate_b.eq(b.sign ^ self.subtract if self._adds else b.sign),
-            differ.eq(a.sign ^ negate_b),
-        ]
-        # Of two operands the larger magnitude is the larger number, unless it is negative.
-        a_is_maximum = Mux(differ, ~a.sign, a_is_larger ^ a.sign)
-        m.d.comb += a_first.eq(Mux(select, a_is_maximum ^ ~self.maximum, a_is_larger))
-
+        a, b, a_first = self.a, self.b, self.a_first
         bits, width = len(a.significand), len(a.exponent)
-        first, second = Signal(bits), Signal(bits)
+        first = Signal(bits)
         exponent = Signal(signed(width))
-        opposed = Signal()
         m.d.comb += [
             first.eq(Mux(a_first, a.significand, b.significand)),
-            second.eq(Mux(a_first, b.significand, a.significand) & ~select.replicate(bits)),
             exponent.eq(Mux(a_first, a.exponent, b.exponent)),
-            opposed.eq(differ & ~select),
             self.infinite.eq(Mux(a_first, a.infinite, b.infinite)),
-            self.nan.eq(a.nan | b.nan | (a.infinite & b.infinite & opposed)),
         ]
-        if self._adds:
-            distance = Signal(width)
-            m.d.comb += distance.eq(exponent - Mux(a_first, b.exponent, a.exponent))
-            self._add(m, first, second, distance, exponent, opposed)
-        else:
+        if not self._adds:
             m.d.comb += [
                 self.significand.eq(Cat(C(0, self._precision - bits), first)),
                 self.exponent.eq(exponent - 1),
-                self.zero.eq(~first[-1]),
+                self.nan.eq(a.nan | b.nan),
+                self.sign.eq(Mux(a_first, a.sign, b.sign)),
             ]
+            return m
+        second, distance = Signal(bits), Signal(width)
+        negate_b, opposed = Signal(), Signal()
+        behind = exponent - Mux(a_first, b.exponent, a.exponent)
+        m.d.comb += [
+            second.eq(
+                (b.significand & (a_first & ~self.select).replicate(bits))
+                | (a.significand & ~(a_first | self.select).replicate(bits))
+            ),
+            distance.eq(Mux(self.pair, bits, behind)),
+            negate_b.eq(b.sign ^ self.subtract),
+            opposed.eq((a.sign ^ negate_b) & ~(self.select | self.pair)),
+            self.nan.eq(a.nan | b.nan | (a.infinite & b.infinite & opposed)),
+        ]
+        zero = self._add(m, first, second, distance, exponent, opposed)
         # Operands of opposite signs that cancel give +0.
-        m.d.comb += self.sign.eq(Mux(a_first, a.sign, negate_b) & ~(self.zero & opposed))
+        m.d.comb += self.sign.eq(Mux(a_first, a.sign, negate_b) & ~(zero & opposed))
         return m
-
-    def _select(self) -> Value:
-        if self._adds and self._selects:
-            return self.select
-        return C(int(self._selects), 1)
-
-    def _magnitude(self, operand: Value) -> Value:
-        """A number that orders like the operand's magnitude."""
-        exponent = operand.exponent
-        return Cat(operand.significand, exponent[:-1], ~exponent[-1])
 
     def _add(
         self,
@@ -131,32 +119,41 @@ class SelectingAdder(wiring.Component):
         distance: Value,
         exponent: Value,
         opposed: Value,
-    ) -> None:
-        """Align, add or subtract, normalise."""
+    ) -> Value:
+        """Align, add or subtract, normalise; returns whether the result is zero.
+
+        Of a difference the upper bits have their borrow from whether anything lies below them,
+        so that they need not wait for the lower bits.
+        """
         bits, window = len(first), self._precision + 2
         m.submodules.align = align = Align(bits, window, len(distance))
-        borrow_free = Signal()
-        augend, addend = Signal(window + 1), Signal(window + 1)
-        total = Signal(window + 1)
+        lower = window - bits
+        below, borrow_free, carry = Signal(), Signal(), Signal()
+        signed_window = Signal(window)
+        low, high = Signal(lower), Signal(bits + 1)
         m.d.comb += [
             align.significand.eq(second),
             align.distance.eq(distance),
+            signed_window.eq(align.window ^ opposed.replicate(window)),
             # What falls out of the window makes a difference one less, and sticky.
             borrow_free.eq(opposed & ~align.lost),
-            augend.eq(Cat(borrow_free, C(0, window - bits), first)),
-            addend.eq(Cat(borrow_free, align.window ^ opposed.replicate(window))),
+            low.eq(signed_window[:lower] + borrow_free),
+            below.eq(align.window[:lower].any() | align.lost),
+            carry.eq(opposed & ~below),
         ]
-        full = Signal(window + 2)
+        sums = Signal(bits + 2)
+        total = Signal(window + 1)
         m.d.comb += [
-            full.eq(augend + addend),
-            total.eq(Cat(full[1:-1], full[-1] & ~opposed)),
+            sums.eq(Cat(carry, first) + Cat(carry, signed_window[lower:])),
+            high.eq(Cat(sums[1:-1], sums[-1] & ~opposed)),
+            total.eq(Cat(low, high)),
         ]
         shifted, zeros = self._normalise(m, total, bits + 2)
         m.d.comb += [
             self.significand.eq(Cat(shifted[:2].any() | align.lost, shifted[2:])),
             self.exponent.eq(exponent - zeros),
-            self.zero.eq(~shifted[-1]),
         ]
+        return ~shifted[-1]
 
     def _normalise(self, m: Module, total: Value, upper: int) -> tuple[Value, Value]:
         """The total with its leading one at the top, and how many zeros stood above it."""

@@ -41,7 +41,8 @@ class OperationControl(wiring.Component):
     error: of the result: its opcode was not one of the unit's
     advance: the pipeline moves
     load: an operation enters the operand registers; ``legal``: it is one of the unit's
-    operator: decoded opcode of the operation in the operand registers
+    next_operator: decoded opcode of the operation on the input stream
+    operator: of the operation in the operand registers
     late_operator: (a register stage before the multipliers) of the operation behind it
     accumulate: (two-step products) the operation at the multipliers is in its second step
     finished: (separate datapaths) one bit for each semiring: the result is one of its
@@ -60,6 +61,7 @@ class OperationControl(wiring.Component):
             "advance": Out(1),
             "load": Out(1),
             "legal": Out(1),
+            "next_operator": Out(operator),
             "operator": Out(operator),
         }
         if config.difference_stage:
@@ -92,11 +94,12 @@ class OperationControl(wiring.Component):
             self.load.eq(self.ready & self.valid),
             self.operator.eq(operator),
         ]
+        for name in operator.shape().members:
+            kind, _, word = name.partition("_")
+            uses = [select[i] for i, row in enumerate(rows) if getattr(row, kind) == word]
+            m.d.comb += self.next_operator[name].eq(Cat(*uses).any())
         with m.If(self.ready):
-            for name in operator.shape().members:
-                kind, _, word = name.partition("_")
-                uses = [select[i] for i, row in enumerate(rows) if getattr(row, kind) == word]
-                m.d.sync += operator[name].eq(Cat(*uses).any())
+            m.d.sync += operator.eq(self.next_operator)
         control = entering
         if config.difference_stage:
             m.d.comb += self.late_operator.eq(self._register(m, "operator_register", operator))

@@ -27,12 +27,13 @@ def operator_layout(semirings: Collection[Semiring]) -> data.StructLayout:
 def term_layout(
     element: FloatFormat, result: FloatFormat, times: Collection[str]
 ) -> data.StructLayout:
-    """What (x) makes of a pair: ``(-1)**sign * significand * 2**(exponent - bits + 2)``.
+    """What (x) makes of a pair, for (+) to join.
 
-    A product for (+) = add need not be normalised: its value is in [1, 4) before the scaling by
-    ``2**exponent``. All other terms have a leading one at the top: they are in [2, 4). The
-    lowest bit of a rounded sum is sticky. ``infinite`` and ``nan`` exclude each other; the
-    significand of a zero is zero.
+    Terms of a sum have the binary point behind the two top bits of the significand: products
+    are in [1, 4) before the scaling by ``2**exponent``. Terms of a choice have a leading one at
+    the top and the binary point behind it, and their exponent is one more if ``raised`` is set;
+    the lowest bit of a rounded sum is sticky.
+    ``infinite`` and ``nan`` exclude each other; the significand of a zero is zero.
     """
     operand = format_layout(element)
     lowest, highest = element.emin - element.fraction_bits, element.emax + 1
@@ -47,6 +48,7 @@ def term_layout(
         {
             "significand": width,
             "exponent": signed(bits),
+            "raised": 1,
             "sign": 1,
             "zero": 1,
             "infinite": 1,

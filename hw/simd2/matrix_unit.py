@@ -12,7 +12,7 @@ from ..spec.simd2 import Simd2Config
 from ..stream.matrix_unit import matrix_unit_signature
 from .control import OperationControl
 from .operands import AddendRegister, OperandRegister
-from .semiring_unit import SemiringUnit
+from .semiring_unit import SemiringUnit, compares
 
 __all__ = ["MatrixUnit"]
 
@@ -66,19 +66,25 @@ class MatrixUnit(wiring.Component):
             for col in range(config.cols):
                 where = f"{row}_{col}"
                 c = self._addend(m, where, operation.c[row][col], control)
-                d = self._element(m, where, (a[row], b[col], c), metadata.get(row), control)
+                d = self._element(m, (row, col), (a[row], b[col], c), metadata.get(row), control)
                 m.d.comb += self.o.payload.d[row][col].eq(d)
         return m
 
-    def _operands(self, m: Module, name: str, words: Value, control: OperationControl) -> data.View:
-        count = len(words) // self._config.lane_bits
-        m.submodules[name] = register = OperandRegister(self._config.element, count)
+    def _operands(
+        self, m: Module, name: str, words: Value, control: OperationControl
+    ) -> OperandRegister:
+        config = self._config
+        m.submodules[name] = register = OperandRegister(
+            config.element,
+            len(words) // config.lane_bits,
+            compared=compares(config, config.semirings),
+        )
         m.d.comb += [
             register.i.eq(words),
             register.legal.eq(control.legal),
             register.load.eq(control.load),
         ]
-        return register.o
+        return register
 
     def _addend(self, m: Module, where: str, word: Value, control: OperationControl) -> Value:
         config = self._config
@@ -110,23 +116,37 @@ class MatrixUnit(wiring.Component):
     def _element(
         self,
         m: Module,
-        where: str,
-        operands: tuple[Value, Value, Value],
+        place: tuple[int, int],
+        operands: tuple[OperandRegister, OperandRegister, Value],
         metadata: Value | None,
         control: OperationControl,
     ) -> Value:
         """An element of d: of the one shared datapath, or of the right one of several."""
-        config = self._config
+        config, row = self._config, place[0]
+        where = f"{row}_{place[1]}"
         if config.shared:
             groups = {f"element_{where}": config.semirings}
         else:
-            groups = {f"element_{where}_{row.name}": (row,) for row in config.semirings}
+            groups = {f"element_{where}_{s.name}": (s,) for s in config.semirings}
+        a, b, c = operands
         results = []
         for index, (name, semirings) in enumerate(groups.items()):
             m.submodules[name] = unit = SemiringUnit(config, semirings)
-            for port, operand in zip((unit.a, unit.b, unit.c), operands, strict=True):
-                m.d.comb += port.eq(operand)
-            m.d.comb += unit.advance.eq(control.advance)
+            m.d.comb += [
+                unit.a.eq(a.o),
+                unit.b.eq(b.o),
+                unit.c.eq(c),
+                unit.advance.eq(control.advance),
+            ]
+            if compares(config, semirings):
+                m.d.comb += [
+                    unit.next_a.eq(a.next),
+                    unit.next_b.eq(b.next),
+                    unit.load.eq(control.load),
+                ]
+                self._decoded(m, unit.next_operator, control.next_operator)
+                if metadata is not None:
+                    m.d.comb += unit.next_positions.eq(self.i.payload.metadata[row])
             self._decoded(m, unit.operator, control.operator)
             if config.difference_stage:
                 self._decoded(m, unit.o_operator, control.late_operator)

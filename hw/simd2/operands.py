@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, ShapeLike, Signal, signed
+from amaranth.hdl import Module, ShapeLike, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arith.unpack import Unpack
 from ..arith.unpacked import format_layout
-from ..spec.formats import FloatFormat, Format, IntFormat
+from ..spec.formats import Format, IntFormat
 from .integer import UnpackInteger, integer_layout
 
 __all__ = ["AddendRegister", "OperandRegister", "addend_layout", "operand_layout"]
@@ -33,6 +33,7 @@ class OperandRegister(wiring.Component):
     ----------
     format: format of an operand
     count: number of operands
+    compared: whether packed operands are given out, too (floats)
 
     Members
     -------
@@ -40,19 +41,22 @@ class OperandRegister(wiring.Component):
     legal: without it all operands are taken as positive zeros
     load: enables the registers
     o: see :func:`operand_layout`
+    next: (compared) the packed operands at ``i``, which are taken up with ``load``
     """
 
-    def __init__(self, format: Format, count: int) -> None:
+    def __init__(self, format: Format, count: int, *, compared: bool = False) -> None:
         self._format = format
         self._count = count
-        super().__init__(
-            {
-                "i": In(data.ArrayLayout(format.container_bits, count)),
-                "legal": In(1),
-                "load": In(1),
-                "o": Out(data.ArrayLayout(operand_layout(format), count)),
-            }
-        )
+        self._compared = compared
+        members = {
+            "i": In(data.ArrayLayout(format.container_bits, count)),
+            "legal": In(1),
+            "load": In(1),
+            "o": Out(data.ArrayLayout(operand_layout(format), count)),
+        }
+        if compared:
+            members["next"] = Out(data.ArrayLayout(format.bits, count))
+        super().__init__(members)
 
     @property
     def format(self) -> Format:
@@ -74,6 +78,8 @@ class OperandRegister(wiring.Component):
             m.d.comb += unpack.i.eq(word & self.legal.replicate(fmt.bits))
             with m.If(self.load):
                 m.d.sync += held[k].eq(unpack.o)
+            if self._compared:
+                m.d.comb += self.next[k].eq(unpack.i)
         return m
 
 
@@ -81,12 +87,12 @@ class AddendRegister(wiring.Component):
     """Unpacks an element of c and holds it until its products are there.
 
     Latency: one register, which takes a new addend while ``load`` is set; with ``delayed``
-    another, which moves while ``advance`` is set.
+    another, which moves while ``advance`` is set; both then hold the packed word.
 
     Parameters
     ----------
     format: format of the addend
-    delayed: whether there are two registers; the first then holds the packed word
+    delayed: whether there are two registers
 
     Members
     -------
@@ -120,19 +126,25 @@ class AddendRegister(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         word = self.i & self.legal.replicate(self._format.bits)
-        enable = self.load
         if self._delayed:
+            # Unpacked behind the second register: a packed word takes fewer bits.
             packed = Signal(self._format.bits, reset_less=True)
+            delayed = Signal(self._format.bits, reset_less=True)
             with m.If(self.load):
                 m.d.sync += packed.eq(word)
-            word, enable = packed, self.advance
+            with m.If(self.advance):
+                m.d.sync += delayed.eq(packed)
+            m.d.comb += self.o.eq(self._unpacked(m, delayed))
+            return m
         held = Signal(self.o.shape(), reset_less=True)
-        value = word
-        if isinstance(self._format, FloatFormat):
-            m.submodules.unpack = unpack = Unpack(self._format)
-            m.d.comb += unpack.i.eq(word)
-            value = unpack.o
-        with m.If(enable):
-            m.d.sync += held.eq(value)
+        with m.If(self.load):
+            m.d.sync += held.eq(self._unpacked(m, word))
         m.d.comb += self.o.eq(held)
         return m
+
+    def _unpacked(self, m: Module, word: Value) -> Value:
+        if isinstance(self._format, IntFormat):
+            return word
+        m.submodules.unpack = unpack = Unpack(self._format)
+        m.d.comb += unpack.i.eq(word)
+        return unpack.o

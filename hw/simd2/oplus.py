@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -79,10 +79,7 @@ class Oplus(wiring.Component):
         self._addend = format_layout(result)
         self._product_bits = 2 * element.significand_bits
         self._two_steps = two_steps
-        # In a choice the addend's exponent is one less.
-        self._exponent_bits = max(
-            self._term["exponent"].width, self._addend["exponent"].width + self._selects
-        )
+        self._exponent_bits = max(self._term["exponent"].width, self._addend["exponent"].width)
         self._choice = candidate_layout(
             max(self._term["significand"].width, result.significand_bits), self._exponent_bits
         )
@@ -107,15 +104,20 @@ class Oplus(wiring.Component):
 
     @property
     def window_bits(self) -> int:
-        """Bits of a total at and below the place of a term's top bit."""
+        """Bits of a total at and below the place of a choice's top bit."""
         if self._sums:
-            return self._alignment_bits + 2
+            return self._alignment_bits + 1
         return self._choice["significand"].width if self._selects else 1
 
     @property
     def total_bits(self) -> int:
         """Width of the signed total."""
-        return self.window_bits + 1 + (head_bits(self._terms) - 2 if self._sums else 0)
+        return self.window_bits + self._head_bits
+
+    @property
+    def _head_bits(self) -> int:
+        """Bits of a total above the binary point of a choice, its sign bit included."""
+        return head_bits(self._terms) if self._sums else 1
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -174,7 +176,7 @@ class Oplus(wiring.Component):
             bundle |= {"addend_exponent": c.exponent, "flip": c.sign}
             for i in range(n):
                 bundle[f"significand_{i}"] = self.terms[i].significand
-                bundle[f"exponent_{i}"] = self.terms[i].exponent
+                bundle[f"exponent_{i}"] = self._exponent(m, i)
         if self._sums:
             m.submodules.maximum = maximum = ExponentMaximum(n + 1, self._exponent_bits)
             for i in range(n):
@@ -195,6 +197,14 @@ class Oplus(wiring.Component):
                 selects = self._is("min") | self._is("max")
                 bundle["selects"] = self._named(m, "selects", selects)
         return bundle
+
+    def _exponent(self, m: Module, i: int) -> Value:
+        term = self.terms[i]
+        if not self._selects:
+            return term.exponent
+        exponent = Signal(term.exponent.shape(), name=f"exponent_{i}")
+        m.d.comb += exponent.eq(term.exponent + term.raised)
+        return exponent
 
     def _specials(self, m: Module, flags: dict[str, Value]) -> Value:
         """NaN among the operands of a sum, minimum or maximum; infinities and zeros of a sum."""
@@ -234,30 +244,52 @@ class Oplus(wiring.Component):
         return result
 
     def _combine(self, m: Module, bundle: Bundle) -> Bundle:
-        """The carry-save sum, and the choice that takes its place in the total."""
-        kept = ("special", "truth", "adds", "selects")
-        result = {name: bundle[name] for name in kept if name in bundle}
+        """The two rows of a carry-save sum; a choice or a truth value takes the second one's
+        place, so that they share its register and need no multiplexer behind the adder."""
+        adds, selects = (bundle.get(name, C(1, 1)) for name in ("adds", "selects"))
+        second: list[Value] = []
+        flips: list[Value] = []
+        anchors: list[Value] = []
+        result: dict[str, Value] = {"special": bundle["special"]}
         if self._sums:
-            result |= self._sum(m, bundle)
+            total = self._sum(m, bundle)
+            second.append(self._if(adds, total["second"]))
+            flips.append(self._if(adds, bundle["flip"]))
+            anchors.append(self._if(adds, bundle["anchor"]))
+            for name in ("first", "carry", "lost_positive", "lost_negative"):
+                result[name] = self._named(m, f"sum_{name}", self._if(adds, total[name]))
         if self._selects:
             choice = self._choose(m, bundle)
-            special = Signal(special_layout(), name="choice_special")
-            before = data.View(special_layout(), bundle["special"])
-            selects = bundle.get("selects", C(1, 1))
-            m.d.comb += [
-                special.nan.eq(before.nan),
-                special.infinite.eq(before.infinite | (choice.infinite & selects)),
-                special.negative.eq(Mux(selects, choice.sign, before.negative)),
-                special.negative_zero.eq(Mux(selects, choice.sign, before.negative_zero)),
-            ]
-            result |= {"special": special.as_value(), "choice": choice.significand}
-            flip, anchor = choice.sign & selects, choice.exponent
-            if self._sums:
-                flip = flip | (result["flip"] & ~selects)
-                anchor = Mux(selects, choice.exponent, result["anchor"])
-            result["flip"] = self._named(m, "total_flip", flip)
-            result["anchor"] = self._named(m, "total_anchor", anchor)
-        return result
+            below = self.window_bits - len(choice.significand)
+            second.append(Cat(C(0, below), self._if(selects, choice.significand)))
+            flips.append(self._if(selects, choice.sign))
+            anchors.append(self._if(selects, choice.exponent))
+            result["special"] = self._choice_special(m, bundle["special"], choice, selects)
+        if "or" in self._plus:
+            # True is 1: the top bit, with an exponent of 0.
+            second.append(Cat(C(0, self.window_bits - 1), bundle["truth"]))
+        row, anchor = Signal(self.total_bits, name="row"), Signal(signed(self._exponent_bits))
+        m.d.comb += [row.eq(reduce(or_, second)), anchor.eq(reduce(or_, anchors, C(0, 1)))]
+        flip = self._named(m, "flip", reduce(or_, flips, C(0, 1)))
+        return result | {"second": row, "anchor": anchor, "flip": flip}
+
+    def _if(self, condition: Value, value: Value) -> Value:
+        """The value, or zero; as it is if the condition is constant."""
+        return value if isinstance(condition, Const) else value & condition.replicate(len(value))
+
+    def _choice_special(
+        self, m: Module, special: Value, choice: data.View, selects: Value
+    ) -> Value:
+        """The special cases, with an infinity or a zero that was chosen."""
+        before = data.View(special_layout(), special)
+        after = Signal(special_layout(), name="choice_special")
+        m.d.comb += [
+            after.nan.eq(before.nan),
+            after.infinite.eq(before.infinite | (choice.infinite & selects)),
+            after.negative.eq(Mux(selects, choice.sign, before.negative)),
+            after.negative_zero.eq(Mux(selects, choice.sign, before.negative_zero)),
+        ]
+        return after.as_value()
 
     def _sum(self, m: Module, bundle: Bundle) -> Bundle:
         """Alignment and carry-save addition of all terms."""
@@ -284,8 +316,6 @@ class Oplus(wiring.Component):
             "carry": aligned.carry,
             "lost_positive": aligned.lost_positive,
             "lost_negative": aligned.lost_negative,
-            "flip": bundle["flip"],
-            "anchor": bundle["anchor"],
         }
 
     def _choose(self, m: Module, bundle: Bundle) -> data.View:
@@ -303,8 +333,7 @@ class Oplus(wiring.Component):
         more = self._choice["significand"].width - self._result.significand_bits
         m.d.comb += [
             select.last.significand.eq(Cat(C(0, more), bundle["addend"])),
-            # A term's top bit weighs twice as much as the addend's.
-            select.last.exponent.eq(bundle["addend_exponent"] - 1),
+            select.last.exponent.eq(bundle["addend_exponent"]),
             select.last.infinite.eq(bundle["addend_infinite"]),
             select.last.sign.eq(bundle["flip"]),
             select.maximum.eq(bundle["greatest"]),
@@ -312,33 +341,18 @@ class Oplus(wiring.Component):
         return select.o
 
     def _total(self, m: Module, bundle: Bundle) -> Bundle:
-        """The signed total: a sum, by carry-propagate addition, a choice, or a truth value."""
-        result: dict[str, Value] = {"special": bundle["special"]}
-        bits, values = self.total_bits, []
-        adds = bundle.get("adds", C(1, 1))
-        flip, anchor = bundle.get("flip", C(0, 1)), bundle.get("anchor", C(-1, signed(2)))
+        """The signed total; of a sum by carry-propagate addition."""
+        total = Signal(signed(self.total_bits))
+        value = bundle["second"]
         if self._sums:
             # The carry enters below the lowest bit.
             first, second = (Cat(bundle["carry"], bundle[row]) for row in ("first", "second"))
-            sums = Signal(bits, name="sum")
-            m.d.comb += sums.eq((first + second)[1:])
-            values.append(sums & adds.replicate(bits))
-            for name in ("lost_positive", "lost_negative"):
-                result[name] = self._named(m, f"sum_{name}", bundle[name] & adds)
-        if self._selects:
-            selects = bundle.get("selects", C(1, 1)).replicate(len(bundle["choice"]))
-            below = self.window_bits - len(bundle["choice"])
-            values.append(Cat(C(0, below), bundle["choice"] & selects, C(0, bits)))
-        if "or" in self._plus:
-            # True is 1: the top bit, with an exponent of -1.
-            values.append(Cat(C(0, self.window_bits - 1), bundle["truth"]))
-            anchor = Mux(bundle["truth"], C(-1, signed(2)), anchor)
-            flip = flip & (adds | bundle.get("selects", C(0, 1)))
-        total = Signal(signed(bits))
-        m.d.comb += total.eq(reduce(or_, values))
-        limit = exponent_limit(self._result, anchor, head_bits(self._terms) if self._sums else 2)
-        result |= {"total": total, "flip": self._named(m, "sign_flip", flip)}
-        return result | {"limit": self._named(m, "limit", limit)}
+            value = (first + second)[1:]
+        m.d.comb += total.eq(value)
+        limit = exponent_limit(self._result, bundle["anchor"], self._head_bits)
+        kept = ("special", "flip", "lost_positive", "lost_negative")
+        result = {name: bundle[name] for name in kept if name in bundle}
+        return result | {"total": total, "limit": self._named(m, "limit", limit)}
 
     def _normalise(self, m: Module, bundle: Bundle) -> Bundle:
         m.submodules.normalise = normalise = NormaliseSum(

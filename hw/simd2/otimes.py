@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import reduce
+from operator import or_
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
@@ -18,6 +20,7 @@ from .layouts import operator_layout, term_layout
 __all__ = ["Otimes"]
 
 Fields = dict[str, Value]
+_SUMS = ("add", "min", "max", "square_difference")
 
 
 class Otimes(wiring.Component):
@@ -26,6 +29,9 @@ class Otimes(wiring.Component):
     One multiplier serves products and squares, one adder sums and differences, and the adder's
     comparator minima and maxima; what no semiring needs is not there. A difference is rounded to
     the operands' precision before it is squared; its exponent has room enough never to overflow.
+
+    The comparison is made one cycle before the operands come, while they are being loaded: which
+    of them comes first, in a sum or a choice, is all the adder needs to know.
 
     With ``register``, a stage of registers stands between the adder and the multiplier (an
     operation a cycle, latency one); without, the component is combinational and cannot square
@@ -48,6 +54,9 @@ class Otimes(wiring.Component):
     -------
     a, b: the operands, see :func:`format_layout`
     operator: the decoded opcode of the operands, see :func:`operator_layout`
+    next_a, next_b, next_operator: (sums, minima, maxima) the packed operands that are being
+        loaded, and their decoded opcode
+    load: (likewise) they come next
     o_operator: (register) that of the term
     advance: (register) enables the registers
     accumulate, partial: (half) see above; of the term
@@ -68,7 +77,6 @@ class Otimes(wiring.Component):
         self._semirings = tuple(semirings)
         self._register = register
         self._times = {row.times for row in semirings}
-        self._sum_bits = 0
         self._halves = 0 < multiplier_bits < element.significand_bits
         if "square_difference" in self._times and not register:
             raise ValueError("`register` must be true for squared differences, not False")
@@ -80,6 +88,9 @@ class Otimes(wiring.Component):
             "operator": In(operator),
             "o": Out(term),
         }
+        if self.compares:
+            members |= {"next_a": In(element.bits), "next_b": In(element.bits)}
+            members |= {"next_operator": In(operator), "load": In(1)}
         if register:
             members |= {"o_operator": In(operator), "advance": In(1)}
         if self._halves:
@@ -93,6 +104,11 @@ class Otimes(wiring.Component):
     @property
     def semirings(self) -> tuple[Semiring, ...]:
         return self._semirings
+
+    @property
+    def compares(self) -> bool:
+        """Whether operands are compared, and there is an adder."""
+        return bool(self._times & set(_SUMS))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -120,145 +136,182 @@ class Otimes(wiring.Component):
     def _prepare(self, m: Module) -> Fields:
         """What there is before the multiplier: operands of a product, or a finished sum."""
         a, b, operator = self.a, self.b, self.operator
-        exponent_bits = self.o.shape()["exponent"].width
         choices: list[tuple[Value, Fields]] = []
+        if self._times & {"mul", "and"}:
+            pair: Fields = {"held": Cat(b.significand, a.significand)}
+            choices.append((self._any(operator, "mul", "and"), pair))
         if "mul" in self._times:
-            exponent = Signal(signed(exponent_bits), name="product_exponent")
+            exponent = Signal.like(self.o.exponent, name="product_exponent")
             m.d.comb += exponent.eq(a.exponent + b.exponent)
             invalid = (a.infinite & b.zero) | (a.zero & b.infinite)
-            product = {
-                "factors": Cat(a.significand, b.significand),
+            pair |= {
                 "exponent": exponent,
                 "sign": a.sign ^ b.sign,
-                "zero": a.zero | b.zero,
                 "infinite": a.infinite | b.infinite,
-                "nan": a.nan | b.nan | invalid,
+                # To a conjunction a NaN is true.
+                "nan": (a.nan | b.nan | invalid) & self._any(operator, "mul"),
             }
-            choices.append((self._any(operator, "mul"), product))
-        if self._times & {"add", "min", "max", "square_difference"}:
-            choices += self._sums(m, exponent_bits)
-        if "and" in self._times:
-            conjunction = {"zero": a.zero | b.zero}
-            choices.append((self._any(operator, "and"), conjunction))
+        if self.compares:
+            total = self._sum(m)
+            choices.append((self._any(operator, *_SUMS), total))
+            if len(total["held"]) >= 2 * len(a.significand) and self._adds:
+                choices[0][1].pop("held", None)
         return self._choose(m, choices)
 
-    def _sums(self, m: Module, exponent_bits: int) -> list[tuple[Value, Fields]]:
-        """What the adder and its comparator give."""
+    @property
+    def _adds(self) -> bool:
+        return bool(self._times & {"add", "square_difference"})
+
+    def _sum(self, m: Module) -> Fields:
+        """What the adder gives; factors pass through it if it is wide enough."""
         element, operator = self._element, self.operator
-        rounded_later = "add" in self._times
-        precision = (self._result if rounded_later else element).significand_bits
-        squares = "square_difference" in self._times
+        precise = self._result if "add" in self._times else element
         m.submodules.adder = adder = SelectingAdder(
-            element,
-            precision=precision,
-            adds=rounded_later or squares,
-            selects=bool(self._times & {"min", "max"}),
+            element, precision=precise.significand_bits, adds=self._adds
         )
-        self._sum_bits = len(adder.significand)
         m.d.comb += [
             adder.a.eq(self.a),
             adder.b.eq(self.b),
-            adder.subtract.eq(self._any(operator, "square_difference")),
-            adder.select.eq(self._any(operator, "min", "max")),
-            adder.maximum.eq(self._any(operator, "max")),
+            adder.a_first.eq(self._order(m)),
         ]
-        classes = {"zero": adder.zero, "infinite": adder.infinite, "nan": adder.nan}
-        choices: list[tuple[Value, Fields]] = []
-        if self._times & {"add", "min", "max"}:
-            total = {"sum": adder.significand, "exponent": adder.exponent, "sign": adder.sign}
-            choices.append((self._any(operator, "add", "min", "max"), total | classes))
-        if squares:
-            factor, exponent = self._round_difference(m, adder, exponent_bits)
-            square = {"factors": Cat(factor, factor), "exponent": exponent, "sign": C(0, 1)}
-            choices.append((self._any(operator, "square_difference"), square | classes))
-        return choices
+        squares = self._any(operator, "square_difference")
+        if self._adds:
+            m.d.comb += [
+                adder.subtract.eq(squares),
+                adder.select.eq(self._any(operator, "min", "max")),
+                adder.pair.eq(self._any(operator, "mul", "and")),
+            ]
+        return {
+            "held": adder.significand,
+            "exponent": adder.exponent,
+            # A square has no sign.
+            "sign": adder.sign & ~squares,
+            "infinite": adder.infinite,
+            "nan": adder.nan,
+        }
 
-    def _round_difference(
-        self, m: Module, adder: SelectingAdder, exponent_bits: int
-    ) -> tuple[Value, Value]:
-        """The difference, rounded to nearest even, and the exponent of its square."""
-        bits = self._element.significand_bits
-        value = adder.significand
-        kept, half, low = value[-bits:], value[-bits - 1], value[: -bits - 1].any()
-        increment = Signal(name="difference_increment")
-        rounded = Signal(bits + 1, name="difference")
-        exponent = Signal(signed(exponent_bits), name="square_exponent")
+    def _order(self, m: Module) -> Value:
+        """Whether a comes first, from the comparison one cycle before."""
+        a, b, operator = self.next_a, self.next_b, self.next_operator
+        larger, a_is_maximum = Signal(), Signal()
+        a_first = Signal(reset_less=True)
         m.d.comb += [
-            increment.eq(half & (low | kept[0])),
-            rounded.eq(kept + increment),
-            # The adder's exponent is that of the leading one, less one.
-            exponent.eq(Cat(C(0, 1), adder.exponent + 1 + rounded[-1])),
+            # Packed floats order like the values they stand for.
+            larger.eq(a[:-1] > b[:-1]),
+            # The larger magnitude is the larger number, unless it is negative.
+            a_is_maximum.eq(Mux(a[-1] ^ b[-1], ~a[-1], larger ^ a[-1])),
         ]
-        # All ones round up to the next power of two, whose lower bits are zero already.
-        return Cat(rounded[: bits - 1], rounded[bits - 1] | rounded[-1]), exponent
+        smallest = ~self._any(operator, "max")
+        select = self._any(operator, "min", "max")
+        with m.If(self.load):
+            m.d.sync += a_first.eq(Mux(select, a_is_maximum ^ smallest, larger))
+        return a_first
 
     def _choose(self, m: Module, choices: list[tuple[Value, Fields]]) -> Fields:
-        """Each field from the choice that is selected; factors and sums share their bits."""
+        """Each field from the choice that is selected; what is held is aligned at the top."""
         merged: Fields = {}
-        for _, fields in choices:
-            for old in {"factors", "sum"} & set(fields):
-                fields["held"] = fields.pop(old)
         for name in dict.fromkeys(name for _, fields in choices for name in fields):
             having = [(selected, fields[name]) for selected, fields in choices if name in fields]
             width = max(len(value) for _, value in having)
             shape = signed(width) if name == "exponent" else width
             field = Signal(shape, name=name)
-            if len(having) == 1:
-                m.d.comb += field.eq(having[0][1])
-            else:
-                terms: list[Value] = []
-                for selected, value in having:
-                    whole = Signal(shape, name=f"{name}_choice_{len(terms)}")
-                    m.d.comb += whole.eq(value)
-                    terms.append(whole & selected.replicate(width))
-                combined = terms[0]
-                for term in terms[1:]:
-                    combined = combined | term
-                m.d.comb += field.eq(combined)
+            parts: list[Value] = []
+            for selected, value in having:
+                part = Signal(shape, name=f"{name}_choice_{len(parts)}")
+                below = width - len(value) if name == "held" else 0
+                m.d.comb += part.eq(Cat(C(0, below), value) if below else value)
+                parts.append(part & selected.replicate(width) if len(having) > 1 else part)
+            m.d.comb += field.eq(reduce(or_, parts))
             merged[name] = field
         return merged
 
     def _finish(self, m: Module, fields: Fields, operator: Value) -> None:
         """The multiplier, and the term in its common layout."""
         o, width = self.o, len(self.o.significand)
-        for name in ("sign", "zero", "infinite", "nan"):
+        for name in ("sign", "infinite", "nan"):
             m.d.comb += o[name].eq(fields.get(name, C(0, 1)))
-        exponent = fields.get("exponent", C(0, 1))
-        held = fields.get("held", C(0, width))
-        # A sum may be wider than a term if it was only made to be squared.
-        total = Cat(C(0, width), held[: self._sum_bits])[-width:]
-        if not self._times & {"mul", "square_difference"}:
-            m.d.comb += [o.significand.eq(total), o.exponent.eq(exponent)]
-            return
-        product = self._product(m, held)
-        normalise = Signal()
-        shifted = Signal(len(product), name="normalised_product")
-        multiplies = self._any(operator, "mul", "square_difference")
-        complete = self.accumulate if self._halves else C(1, 1)
-        significand: Value = Cat(C(0, width - len(product)), shifted)
-        if self._times & {"add", "min", "max"}:
-            significand = Mux(multiplies, significand, total)
+        held, exponent = fields["held"], fields.get("exponent", C(0, 1))
+        pairs = self._any(operator, "mul", "and")
+        squares = self._any(operator, "square_difference")
+        chooses = self._chooses(operator)
+        m.d.comb += o.zero.eq(~held[-1] | (pairs & ~self._lower(held)[-1]))
+        # What is held may be wider than a term if it was only made to be squared.
+        significand = Cat(C(0, width), held)[-width:]
+        raised = chooses
+        if self._times & {"mul", "square_difference"}:
+            product, carry = self._product(m, held, operator)
+            exponent = self._doubled(m, exponent, squares, carry)
+            complete = self.accumulate if self._halves else C(1, 1)
+            normalise = Signal()
+            normalised = Signal(len(product), name="normalised_product")
+            m.d.comb += [
+                normalise.eq(~product[-1] & chooses & complete),
+                normalised.eq(Mux(normalise, product << 1, product)),
+            ]
+            multiplied = Cat(C(0, width - len(product)), normalised)
+            sums = self._any(operator, "add", "min", "max")
+            # With a sum at hand the product is zero.
+            significand = (significand & sums.replicate(width)) | multiplied
+            raised = chooses & (product[-1] | sums)
         m.d.comb += [
-            normalise.eq(~product[-1] & multiplies & self._normalises(operator) & complete),
-            shifted.eq(Mux(normalise, product << 1, product)),
             o.significand.eq(significand),
-            o.exponent.eq(exponent - normalise),
+            o.exponent.eq(exponent),
+            o.raised.eq(raised),
         ]
 
-    def _normalises(self, operator: Value) -> Value:
-        """Products that are compared must be normalised; those that are added need not be."""
-        plus = {row.plus for row in self._semirings if row.multiplies}
-        if "add" not in plus:
-            return C(1, 1)
-        return ~operator["plus_add"] if plus - {"add"} else C(0, 1)
+    def _product(self, m: Module, held: Value, operator: Value) -> tuple[Value, Value]:
+        """Product or square, zero for other operators; and whether the root of a square was
+        rounded up to the next power of two."""
+        squares = self._any(operator, "square_difference")
+        factor, carry = self._round_difference(m, held, squares)
+        other = Signal(len(factor), name="other_factor")
+        lower = self._lower(held) & self._any(operator, "mul").replicate(len(factor))
+        m.d.comb += other.eq(lower | (factor & squares.replicate(len(factor))))
+        if self._halves:
+            return self._two_steps(m, factor, other), carry
+        m.submodules.multiplier = multiplier = Multiplier(self._element.significand_bits)
+        m.d.comb += [multiplier.a.eq(factor), multiplier.b.eq(other)]
+        return multiplier.o, carry
 
-    def _product(self, m: Module, held: Value) -> Value:
+    def _doubled(self, m: Module, exponent: Value, squares: Value, carry: Value) -> Value:
+        """The exponent of a square from that of the adder, one less than the leading one's."""
+        if "square_difference" not in self._times:
+            return exponent
+        root = Signal.like(exponent, name="root_exponent")
+        # One adder: the carry enters below the lowest bit.
+        m.d.comb += root.eq((Cat(carry, exponent) + Cat(carry, C(1, len(exponent))))[1:])
+        return Mux(squares, root << 1, exponent)
+
+    def _lower(self, held: Value) -> Value:
+        """The second factor of a product, below the first."""
         bits = self._element.significand_bits
-        if not self._halves:
-            m.submodules.multiplier = multiplier = Multiplier(bits)
-            m.d.comb += [multiplier.a.eq(held[:bits]), multiplier.b.eq(held[bits : 2 * bits])]
-            return multiplier.o
-        return self._two_steps(m, held[:bits], held[bits : 2 * bits])
+        return held[len(held) - 2 * bits : len(held) - bits]
+
+    def _round_difference(self, m: Module, held: Value, squares: Value) -> tuple[Value, Value]:
+        """The first factor: held at the top, a difference still to be rounded to nearest even.
+
+        The second value is set if the rounding carried to the next power of two.
+        """
+        bits = self._element.significand_bits
+        kept = held[-bits:]
+        if "square_difference" not in self._times:
+            return kept, C(0, 1)
+        half, low = held[-bits - 1], held[: -bits - 1].any()
+        increment = Signal(name="difference_increment")
+        rounded = Signal(bits + 1, name="difference")
+        m.d.comb += [
+            increment.eq(half & (low | kept[0]) & squares),
+            rounded.eq(kept + increment),
+        ]
+        # All ones round up to the next power of two, whose lower bits are zero already.
+        return Cat(rounded[: bits - 1], rounded[bits - 1] | rounded[-1]), rounded[-1]
+
+    def _chooses(self, operator: Value) -> Value:
+        """Whether (+) chooses a term, which must then be normalised."""
+        plus = {row.plus for row in self._semirings}
+        if plus <= {"min", "max"}:
+            return C(1, 1)
+        return Cat(operator[f"plus_{name}"] for name in plus & {"min", "max"}).any()
 
     def _two_steps(self, m: Module, a: Value, b: Value) -> Value:
         """High and low halves with each other first, then across."""

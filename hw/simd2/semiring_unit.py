@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -17,7 +17,12 @@ from .operands import addend_layout, operand_layout
 from .oplus import Oplus
 from .otimes import Otimes
 
-__all__ = ["SemiringUnit"]
+__all__ = ["SemiringUnit", "compares"]
+
+
+def compares(config: Simd2Config, semirings: Collection[Semiring]) -> bool:
+    """Whether operands are compared while they are being loaded."""
+    return config.is_float and any(row.times not in ("mul", "and") for row in semirings)
 
 
 class SemiringUnit(wiring.Component):
@@ -36,6 +41,8 @@ class SemiringUnit(wiring.Component):
     a, b: unpacked operands; a sparse unit has twice as many of b
     positions: (sparse) for each k, which of the four b of its group belongs to it
     operator: the decoded opcode of a and b, see :func:`operator_layout`
+    next_a, next_b, next_operator, next_positions, load: (operands are compared) likewise, of the
+        packed operands that come next, if ``load`` is set
     c: the unpacked addend; with a register stage before the multipliers, one cycle later
     o_operator: (such a stage) the decoded opcode, one cycle later
     accumulate: (two-step products) the multipliers are in the second step
@@ -58,6 +65,12 @@ class SemiringUnit(wiring.Component):
         }
         if config.b_depth != config.depth:
             members["positions"] = In(data.ArrayLayout(2, config.depth))
+        if compares(config, semirings):
+            members["next_a"] = In(data.ArrayLayout(config.element.bits, config.depth))
+            members["next_b"] = In(data.ArrayLayout(config.element.bits, config.b_depth))
+            members |= {"next_operator": In(operator), "load": In(1)}
+            if config.b_depth != config.depth:
+                members["next_positions"] = In(data.ArrayLayout(2, config.depth))
         if config.difference_stage:
             members["o_operator"] = In(operator)
         if config.multi_step:
@@ -86,10 +99,17 @@ class SemiringUnit(wiring.Component):
             m.submodules[f"otimes_{k}"] = otimes = self._otimes()
             m.d.comb += [
                 otimes.a.eq(self.a[k]),
-                otimes.b.eq(self._partner(m, k)),
+                otimes.b.eq(self._partner(m, k, self.b, "positions")),
                 otimes.operator.eq(self.operator),
                 oplus.terms[k].eq(otimes.o),
             ]
+            if compares(config, self._semirings):
+                m.d.comb += [
+                    otimes.next_a.eq(self.next_a[k]),
+                    otimes.next_b.eq(self._partner(m, k, self.next_b, "next_positions")),
+                    otimes.next_operator.eq(self.next_operator),
+                    otimes.load.eq(self.load),
+                ]
             if register:
                 m.d.comb += [
                     otimes.o_operator.eq(self.o_operator),
@@ -132,12 +152,12 @@ class SemiringUnit(wiring.Component):
             two_steps=config.multi_step,
         )
 
-    def _partner(self, m: Module, k: int) -> data.View:
+    def _partner(self, m: Module, k: int, operands: data.View, positions: str) -> Value:
         """The operand of b that meets a[k]."""
         if self._config.b_depth == self._config.depth:
-            return self.b[k]
+            return Value.cast(operands[k])
         group = 4 * (k // 2)
-        partner = Signal(self.b[0].shape(), name=f"partner_{k}")
-        choices = Array(self.b[group + i].as_value() for i in range(4))
-        m.d.comb += partner.eq(choices[self.positions[k]])
+        choices = [Value.cast(operands[group + i]) for i in range(4)]
+        partner = Signal(len(choices[0]), name=f"partner_{k}_by_{positions}")
+        m.d.comb += partner.eq(Array(choices)[getattr(self, positions)[k]])
         return partner

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from .formats import Format
 
-__all__ = ["SEMIRINGS", "Semiring"]
+__all__ = ["PLUS", "SEMIRINGS", "TIMES", "Semiring"]
+
+PLUS = ("add", "min", "max", "or")
+TIMES = ("mul", "add", "min", "max", "and", "square_difference")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,8 +20,9 @@ class Semiring:
     ----------
     name: as users type it
     opcode: the value of ``op`` that selects it
-    plus: the operator (+): "add", "min", "max" or "or"
-    times: the operator (x): "mul", "add", "min", "max", "and" or "square_difference"
+    plus: the operator (+), one of ``PLUS``
+    times: the operator (x), one of ``TIMES``; "and" goes with "or" only, "square_difference"
+        with "add" only
     identity: what (+) leaves alone: "0", "+inf" or "-inf"
     padding: what a and b are padded with, so that their product is the identity
 
@@ -32,6 +36,17 @@ class Semiring:
     times: str
     identity: str
     padding: tuple[str, str]
+
+    def __post_init__(self) -> None:
+        for role, operator, known in (("plus", self.plus, PLUS), ("times", self.times, TIMES)):
+            if operator not in known:
+                raise ValueError(f"`{role}` must be one of {', '.join(known)}, not {operator!r}")
+        # A truth value is no number, and a square is only ever added.
+        for plus, times in (("or", "and"), ("add", "square_difference")):
+            if self.times == times and self.plus != plus:
+                raise ValueError(f"`plus` must be {plus} with times {times}, not {self.plus!r}")
+        if self.plus == "or" and self.times != "and":
+            raise ValueError(f"`times` must be and with plus or, not {self.times!r}")
 
     @property
     def multiplies(self) -> bool:
