@@ -54,7 +54,8 @@ class FloatAdd(wiring.Component):
         a, b = unpack_a.o, unpack_b.o
         sign_b = b.sign ^ self.subtract
         swap = Signal()
-        large, small = Signal(fmt.significand_bits), Signal(fmt.significand_bits)
+        large = Signal(fmt.significand_bits)
+        small = Signal(fmt.significand_bits)
         anchor = Signal(signed(len(a.exponent)))
         distance = Signal(fmt.exponent_bits + 1)
         m.d.comb += [

@@ -49,7 +49,8 @@ class FloatCompare(wiring.Component):
         m = Module()
         m.submodules.unpack_a = a = Unpack(self._format, normalise=False)
         m.submodules.unpack_b = b = Unpack(self._format, normalise=False)
-        smaller, same = Signal(), Signal()
+        smaller = Signal()
+        same = Signal()
         sign_a, sign_b = self.a[-1], self.b[-1]
         m.d.comb += [
             a.i.eq(self.a),

@@ -60,7 +60,8 @@ class SpecialCases(wiring.Component):
                 sign[i].eq(a.sign ^ b.sign),
                 zero[i].eq(a.zero | b.zero),
             ]
-        positive, negative = Signal(), Signal()
+        positive = Signal()
+        negative = Signal()
         c = self.addend
         m.d.comb += [
             positive.eq((infinite & ~sign).any() | (c.infinite & ~c.sign)),

@@ -119,7 +119,8 @@ class MmaSequencer(wiring.Component):
 
     def _decode(self, m: Module) -> tuple[Signal, Signal, Signal, Signal]:
         """Legality, the unit's opcode, fp16 accumulation and the number of the last k step."""
-        legal, half = Signal(), Signal()
+        legal = Signal()
+        half = Signal()
         mode_opcode = Signal(OP_BITS)
         steps = [self._config.depth_tiles(row) for row in self._config.instructions]
         last_k = Signal(range(max(max(steps), 2)))
@@ -138,7 +139,8 @@ class MmaSequencer(wiring.Component):
         """The counters: k step, then row of tiles, then tile of a row."""
         rows, cols = self._config.row_tiles, self._config.col_tiles
         k = Signal(len(last_k))
-        row, col = Signal(range(max(rows, 2))), Signal(range(max(cols, 2)))
+        row = Signal(range(max(rows, 2)))
+        col = Signal(range(max(cols, 2)))
         with m.If(issue):
             m.d.sync += col.eq(col + 1)
             with m.If(col == cols - 1):

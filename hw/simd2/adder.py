@@ -93,8 +93,10 @@ class SelectingAdder(wiring.Component):
                 self.sign.eq(Mux(a_first, a.sign, b.sign)),
             ]
             return m
-        second, distance = Signal(bits), Signal(width)
-        negate_b, opposed = Signal(), Signal()
+        second = Signal(bits)
+        distance = Signal(width)
+        negate_b = Signal()
+        opposed = Signal()
         behind = exponent - Mux(a_first, b.exponent, a.exponent)
         m.d.comb += [
             second.eq(
@@ -128,9 +130,12 @@ class SelectingAdder(wiring.Component):
         bits, window = len(first), self._precision + 2
         m.submodules.align = align = Align(bits, window, len(distance))
         lower = window - bits
-        below, borrow_free, carry = Signal(), Signal(), Signal()
+        below = Signal()
+        borrow_free = Signal()
+        carry = Signal()
         signed_window = Signal(window)
-        low, high = Signal(lower), Signal(bits + 1)
+        low = Signal(lower)
+        high = Signal(bits + 1)
         m.d.comb += [
             align.significand.eq(second),
             align.distance.eq(distance),

@@ -88,9 +88,8 @@ class OperationControl(wiring.Component):
         # The operation in the operand registers.
         operator = Signal(operator_layout(rows))
         entering = Signal(control_layout(config))
-        loading = self._steps(m, select, entering)
         m.d.comb += [
-            self.ready.eq(self.advance & loading),
+            self.ready.eq(self._steps(m, select, entering)),
             self.load.eq(self.ready & self.valid),
             self.operator.eq(operator),
         ]
@@ -120,33 +119,32 @@ class OperationControl(wiring.Component):
         return register
 
     def _steps(self, m: Module, select: Value, entering: data.View) -> Value:
-        """The control bits of the operation in the operand registers; whether it leaves them."""
+        """The control bits of the operation in the operand registers; whether it may leave them."""
         config, rows = self._config, self._config.semirings
-        active, illegal, second_step, last_step = Signal(), Signal(), Signal(), Signal()
-        loading = Signal()
-        m.d.comb += [
-            loading.eq(~active | last_step),
-            entering.last.eq(active & last_step),
-            entering.error.eq(illegal),
-        ]
-        with m.If(self.ready):
-            m.d.sync += [active.eq(self.valid), illegal.eq(~self.legal)]
+        active = Signal()
+        illegal = Signal()
+        m.d.comb += [entering.error.eq(illegal), entering.last.eq(active)]
+        leaves: Value = self.advance
         if config.multi_step:
             two_steps = Signal()
+            second_step = Signal()
+            last_step = Signal()
             twice = Cat(select[i] for i, row in enumerate(rows) if row.multiplies).any()
             m.d.comb += [
                 last_step.eq(second_step | ~two_steps),
                 entering.accumulate.eq(second_step),
+                entering.last.eq(active & last_step),
             ]
+            leaves = self.advance & (~active | last_step)
             with m.If(self.ready):
                 m.d.sync += [two_steps.eq(twice), second_step.eq(0)]
             with m.Elif(self.advance):
                 m.d.sync += second_step.eq(1)
-        else:
-            m.d.comb += last_step.eq(1)
+        with m.If(self.ready):
+            m.d.sync += [active.eq(self.valid), illegal.eq(~self.legal)]
         if not config.shared:
             chosen = Signal(len(rows))
             with m.If(self.ready):
                 m.d.sync += chosen.eq(select)
             m.d.comb += entering.finished.eq(chosen)
-        return loading
+        return leaves

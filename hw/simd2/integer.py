@@ -136,7 +136,8 @@ class IntegerOtimes(wiring.Component):
             if "mul" in self._times:
                 squares = self.operator["times_square_difference"]
                 x, y = Mux(squares, difference, a), Mux(squares, difference, b)
-        factor_a, factor_b = Signal(signed(len(x))), Signal(signed(len(y)))
+        factor_a = Signal(signed(len(x)))
+        factor_b = Signal(signed(len(y)))
         product = Signal(signed(self._result.bits))
         m.d.comb += [factor_a.eq(x), factor_b.eq(y), product.eq(factor_a * factor_b)]
         return {"mul": product, "square_difference": product}

@@ -23,6 +23,11 @@ from .select import Select, candidate_layout
 __all__ = ["Oplus"]
 
 
+def _any(values: Collection[Value]) -> Value:
+    """Values of which at most one is not zero, joined; zero if there are none."""
+    return reduce(or_, values) if values else C(0, 1)
+
+
 class Oplus(wiring.Component):
     """``o = c (+) t_0 (+) ... (+) t_n-1``, rounded once: sum, minimum, maximum or disjunction.
 
@@ -211,7 +216,8 @@ class Oplus(wiring.Component):
         special = Signal(special_layout(), name="special_cases")
         c = self.c
         nan = flags["nan"].any() | c.nan
-        positive, negative = Signal(), Signal()
+        positive = Signal()
+        negative = Signal()
         if self._sums:
             adds = self._is("add")
             m.d.comb += [
@@ -268,9 +274,10 @@ class Oplus(wiring.Component):
         if "or" in self._plus:
             # True is 1: the top bit, with an exponent of 0.
             second.append(Cat(C(0, self.window_bits - 1), bundle["truth"]))
-        row, anchor = Signal(self.total_bits, name="row"), Signal(signed(self._exponent_bits))
-        m.d.comb += [row.eq(reduce(or_, second)), anchor.eq(reduce(or_, anchors, C(0, 1)))]
-        flip = self._named(m, "flip", reduce(or_, flips, C(0, 1)))
+        row = Signal(self.total_bits, name="row")
+        anchor = Signal(signed(self._exponent_bits))
+        m.d.comb += [row.eq(_any(second)), anchor.eq(_any(anchors))]
+        flip = self._named(m, "flip", _any(flips))
         return result | {"second": row, "anchor": anchor, "flip": flip}
 
     def _if(self, condition: Value, value: Value) -> Value:

@@ -193,7 +193,8 @@ class Otimes(wiring.Component):
     def _order(self, m: Module) -> Value:
         """Whether a comes first, from the comparison one cycle before."""
         a, b, operator = self.next_a, self.next_b, self.next_operator
-        larger, a_is_maximum = Signal(), Signal()
+        larger = Signal()
+        a_is_maximum = Signal()
         a_first = Signal(reset_less=True)
         m.d.comb += [
             # Packed floats order like the values they stand for.
@@ -241,11 +242,11 @@ class Otimes(wiring.Component):
         if self._times & {"mul", "square_difference"}:
             product, carry = self._product(m, held, operator)
             exponent = self._doubled(m, exponent, squares, carry)
-            complete = self.accumulate if self._halves else C(1, 1)
+            finishes = chooses & self.accumulate if self._halves else chooses
             normalise = Signal()
             normalised = Signal(len(product), name="normalised_product")
             m.d.comb += [
-                normalise.eq(~product[-1] & chooses & complete),
+                normalise.eq(~product[-1] & finishes),
                 normalised.eq(Mux(normalise, product << 1, product)),
             ]
             multiplied = Cat(C(0, width - len(product)), normalised)
