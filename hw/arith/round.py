@@ -118,6 +118,8 @@ class NormaliseSum(wiring.Component):
         """
         width = len(value)
         stages = width.bit_length()
+        if len(limit) < stages + 2:
+            limit = Cat(limit, limit[-1].replicate(stages + 2 - len(limit)))
         unlimited = Signal(name="unlimited")
         m.d.comb += unlimited.eq(~limit[-1] & limit[stages:-1].any())
         distance: list[Value] = []

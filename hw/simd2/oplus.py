@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arith.aligned_sum import AlignedSum, head_bits
 from ..arith.maximum import ExponentMaximum
-from ..arith.pipeline import Bundle, Pipeline
+from ..arith.pipeline import CUTS, Bundle, Pipeline
 from ..arith.round import NormaliseSum, RoundPack, exponent_limit, special_layout
 from ..arith.unpacked import format_layout
 from ..spec.formats import FloatFormat
@@ -127,6 +127,8 @@ class Oplus(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pipeline = Pipeline(m, self._pipeline, self.advance)
+        if self._plus == {"or"}:
+            return self._disjunction(m, pipeline)
         gathered = self._gather(m)
         bundle: Bundle = pipeline.cut("products", gathered)
         if self._two_steps:
@@ -143,6 +145,14 @@ class Oplus(wiring.Component):
             rounder.special.eq(bundle["special"]),
             self.o.eq(pipeline.cut("result", {"o": rounder.o})["o"]),
         ]
+        return m
+
+    def _disjunction(self, m: Module, pipeline: Pipeline) -> Module:
+        """Where there is nothing else to compute, no rounding is needed."""
+        truth: Value = Cat(~self.c.zero, *(~term.zero for term in self.terms)).any()
+        for cut in CUTS[self._pipeline]:
+            truth = pipeline.cut(cut, {"truth": truth})["truth"]
+        m.d.comb += self.o.eq(Mux(truth, self._result.one, 0))
         return m
 
     def _partials(self, pipeline: Pipeline, bundle: Bundle) -> Bundle:

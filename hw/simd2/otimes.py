@@ -137,26 +137,33 @@ class Otimes(wiring.Component):
         """What there is before the multiplier: operands of a product, or a finished sum."""
         a, b, operator = self.a, self.b, self.operator
         choices: list[tuple[Value, Fields]] = []
-        if self._times & {"mul", "and"}:
-            pair: Fields = {"held": Cat(b.significand, a.significand)}
-            choices.append((self._any(operator, "mul", "and"), pair))
-        if "mul" in self._times:
-            exponent = Signal.like(self.o.exponent, name="product_exponent")
-            m.d.comb += exponent.eq(a.exponent + b.exponent)
-            invalid = (a.infinite & b.zero) | (a.zero & b.infinite)
-            pair |= {
-                "exponent": exponent,
-                "sign": a.sign ^ b.sign,
-                "infinite": a.infinite | b.infinite,
-                # To a conjunction a NaN is true.
-                "nan": (a.nan | b.nan | invalid) & self._any(operator, "mul"),
-            }
+        bits, adder_bits = len(a.significand), 0
         if self.compares:
             total = self._sum(m)
+            adder_bits = len(total["held"]) if self._adds else 0
             choices.append((self._any(operator, *_SUMS), total))
-            if len(total["held"]) >= 2 * len(a.significand) and self._adds:
-                choices[0][1].pop("held", None)
+        if self._times & {"mul", "and"}:
+            pair: Fields = {}
+            if adder_bits < 2 * bits:  # else the factors pass through the adder
+                pair["held"] = Cat(b.significand, a.significand)
+            if "mul" in self._times:
+                pair |= self._product_class(m)
+            choices.append((self._any(operator, "mul", "and"), pair))
         return self._choose(m, choices)
+
+    def _product_class(self, m: Module) -> Fields:
+        """Exponent, sign and special values of a product."""
+        a, b = self.a, self.b
+        exponent = Signal.like(self.o.exponent, name="product_exponent")
+        m.d.comb += exponent.eq(a.exponent + b.exponent)
+        invalid = (a.infinite & b.zero) | (a.zero & b.infinite)
+        return {
+            "exponent": exponent,
+            "sign": a.sign ^ b.sign,
+            "infinite": a.infinite | b.infinite,
+            # To a conjunction a NaN is true.
+            "nan": (a.nan | b.nan | invalid) & self._any(self.operator, "mul"),
+        }
 
     @property
     def _adds(self) -> bool:
@@ -235,7 +242,9 @@ class Otimes(wiring.Component):
         pairs = self._any(operator, "mul", "and")
         squares = self._any(operator, "square_difference")
         chooses = self._chooses(operator)
-        m.d.comb += o.zero.eq(~held[-1] | (pairs & ~self._lower(held)[-1]))
+        m.d.comb += o.zero.eq(~held[-1])
+        if self._times & {"mul", "and"}:
+            m.d.comb += o.zero.eq(~held[-1] | (pairs & ~self._lower(held)[-1]))
         # What is held may be wider than a term if it was only made to be squared.
         significand = Cat(C(0, width), held)[-width:]
         raised = chooses
@@ -266,8 +275,13 @@ class Otimes(wiring.Component):
         squares = self._any(operator, "square_difference")
         factor, carry = self._round_difference(m, held, squares)
         other = Signal(len(factor), name="other_factor")
-        lower = self._lower(held) & self._any(operator, "mul").replicate(len(factor))
-        m.d.comb += other.eq(lower | (factor & squares.replicate(len(factor))))
+        others: list[Value] = []
+        if "mul" in self._times:
+            multiplies = self._any(operator, "mul")
+            others.append(self._lower(held) & multiplies.replicate(len(factor)))
+        if "square_difference" in self._times:
+            others.append(factor & squares.replicate(len(factor)))
+        m.d.comb += other.eq(reduce(or_, others))
         if self._halves:
             return self._two_steps(m, factor, other), carry
         m.submodules.multiplier = multiplier = Multiplier(self._element.significand_bits)
