@@ -77,18 +77,25 @@ def _stream_entry(name: str, direction: str, signature: stream.Signature) -> dic
 
 
 def describe_ports(component: wiring.Component) -> dict[str, Any]:
-    """``streams``, and ``ports`` if there are ports that belong to no stream.
+    """``streams``; and, where there are any, ``axi``, ``registers`` and ``ports``.
 
     A stream has name, direction, the names of its three signals (None for one that is
-    constant), its payload's width and the payload's fields.
+    constant), its payload's width and the payload's fields. ``axi`` is what the component says
+    in its attribute ``axi_ports`` (see ``ManagerPort.describe``), ``registers`` the description of
+    its ``register_map``. ``ports`` are those that belong neither to a stream nor to AXI.
     """
     entries = [_stream_entry(*found) for found in _streams(component.signature)]
     covered = {entry[key] for entry in entries for key in ("valid", "ready", "payload")}
+    axi = list(getattr(component, "axi_ports", ()))
+    prefixes = tuple(f"{entry['prefix']}_" for entry in axi)
     plain = []
     for path, member, _value in component.signature.flatten(component):
         name = "__".join(map(str, path))
-        if name not in covered:
+        if name not in covered and not name.startswith(prefixes):
             direction = "in" if member.flow == wiring.In else "out"
             width = Shape.cast(member.shape).width
             plain.append({"name": name, "direction": direction, "width": width})
-    return {"streams": entries, **({"ports": plain} if plain else {})}
+    register_map = getattr(component, "register_map", None)
+    registers = register_map.describe() if register_map is not None else []
+    found = {"axi": axi, "registers": registers, "ports": plain}
+    return {"streams": entries} | {key: value for key, value in found.items() if value}

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Shape, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw import emit as emitter
+from tilewright.hw.axi.ports import LitePort, ManagerPort
 from tilewright.hw.spec.m3xu import M3xuConfig
 from tilewright.verif.kit.emit_components import Arithmetic, Cell, Grid, Machine
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
@@ -161,6 +162,17 @@ def test_no_dummy_registers_and_no_initial_blocks() -> None:
     assert not re.search(r"\binitial\b|always @|\\\S|\(\*", text)
 
 
+def axi_signals(entry: dict[str, Any]) -> set[tuple[str, str, int]]:
+    """The ports that an AXI entry of the sidecar stands for."""
+    manager = entry["role"] == "manager"
+    names = ("prefix", "addr_bits", "data_bits", "id_bits") if manager else ("prefix", "addr_bits")
+    port = (ManagerPort if manager else LitePort)(**{name: entry[name] for name in names})
+    return {
+        ("input" if member.flow == In else "output", name, Shape.cast(member.shape).width)
+        for name, member in port.members().items()
+    }
+
+
 @pytest.mark.parametrize("unit", EVERY_UNIT)
 def test_sidecar_describes_the_real_ports(unit: str) -> None:
     made = emitted_unit(unit)
@@ -185,6 +197,10 @@ def test_sidecar_describes_the_real_ports(unit: str) -> None:
                 count *= length
             position += count * field.get("element_bits", field.get("width"))
         assert position == entry["width"]
+    for entry in made.sidecar.get("axi", ()):
+        said |= axi_signals(entry)
+    for entry in made.sidecar.get("ports", ()):
+        said |= {(f"{entry['direction']}put", entry["name"], entry["width"])}
     assert said == real
 
 

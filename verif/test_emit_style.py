@@ -22,6 +22,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "m3xu_baseline": {"rows": 2, "cols": 2, "depth": 4},
     "m3xu_wide": {"rows": 2, "cols": 2, "depth": 4},
     "m3xu_sequencer": {"rows": 4, "cols": 1, "depth": 4},
+    "simd2": {"tile": 2},
 }
 
 
@@ -43,7 +44,7 @@ def test_each_module_computes_what_its_component_does(unit: str, tmp_path: Path)
     gold = "\n".join(block.rtlil for block in blocks.values())
     (tmp_path / "gold.il").write_text(re.sub(r"(?<=\\)\$([a-z]\w*)\$?", _plain, gold))
     (tmp_path / "gate.v").write_text(emit(unit, config).verilog)
-    prepare = "proc; memory_map; opt_expr; opt_clean; design -save"
+    prepare = "proc; memory_map; opt_expr; opt_clean -purge; design -save"
     run_yosys(f"read_verilog -sv gate.v; hierarchy -top {unit}; write_rtlil gate.il", tmp_path)
     gate = (tmp_path / "gate.il").read_text()
     gate = re.sub(r"\\(\w+)\[(\d+)\](?:\.at\[(\d+)\])?\.unit\b", _name, gate)

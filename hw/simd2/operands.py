@@ -128,12 +128,12 @@ class AddendRegister(wiring.Component):
         word = self.i & self.legal.replicate(self._format.bits)
         if self._delayed:
             # Unpacked behind the second register: a packed word takes fewer bits.
-            packed = Signal(self._format.bits, reset_less=True)
+            loaded = Signal(self._format.bits, reset_less=True)
             delayed = Signal(self._format.bits, reset_less=True)
             with m.If(self.load):
-                m.d.sync += packed.eq(word)
+                m.d.sync += loaded.eq(word)
             with m.If(self.advance):
-                m.d.sync += delayed.eq(packed)
+                m.d.sync += delayed.eq(loaded)
             m.d.comb += self.o.eq(self._unpacked(m, delayed))
             return m
         held = Signal(self.o.shape(), reset_less=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, ShapeLike, Signal
+from amaranth.hdl import Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+
+from .ring import ring_address
 
 __all__ = ["Queue"]
 
@@ -37,9 +39,11 @@ class Queue(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.storage = storage = Memory(shape=self._payload, depth=self._depth, init=[])
-        write, read = storage.write_port(), storage.read_port(domain="comb")
+        write = storage.write_port()
+        read = storage.read_port(domain="comb")
         level = Signal(range(self._depth + 1))
-        put, take = Signal(), Signal()
+        put = Signal()
+        take = Signal()
         m.d.comb += [
             self.i.ready.eq(level != self._depth),
             self.o.valid.eq(level != 0),
@@ -48,11 +52,8 @@ class Queue(wiring.Component):
             write.en.eq(put),
             write.data.eq(self.i.payload),
             self.o.payload.eq(read.data),
+            write.addr.eq(ring_address(m, "write_address", self._depth, advance=put)),
+            read.addr.eq(ring_address(m, "read_address", self._depth, advance=take)),
         ]
         m.d.sync += level.eq(level + put - take)
-        for name, port, moved in (("write", write, put), ("read", read, take)):
-            address = Signal.like(port.addr, name=f"{name}_address")
-            m.d.comb += port.addr.eq(address)
-            with m.If(moved):
-                m.d.sync += address.eq(Mux(address == self._depth - 1, 0, address + 1))
         return m

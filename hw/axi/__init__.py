@@ -1,0 +1,1 @@
+"""AXI4: managers that move bursts between streams and memory, and AXI4-Lite registers."""

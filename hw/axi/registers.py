@@ -1,0 +1,238 @@
+"""A register map on AXI4-Lite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec.registers import WORD_BITS, Field, Register, RegisterMap
+
+__all__ = ["AxiLiteRegisters", "field_members"]
+
+_OKAY, _SLVERR = 0, 2
+_STROBES = WORD_BITS // 8
+
+
+def field_members(register_map: RegisterMap) -> Iterator[tuple[str, wiring.Member]]:
+    """The members of all fields, seen from :class:`AxiLiteRegisters`."""
+    for register in register_map:
+        for field in register.fields:
+            name, access = register.member(field), register.access_of(field)
+            if access == "ro":
+                if not field.constant:
+                    yield name, In(field.width)
+                continue
+            yield name, Out(field.width, init=field.reset if access != "wo" else 0)
+            if access == "w1c":
+                yield f"{name}_set", In(field.width)
+
+
+class AxiLiteRegisters(wiring.Component):
+    """The registers of a map, for software to read and write one word at a time.
+
+    Of each direction one transaction is under way at a time; AW and W may come in any order. An
+    address without a register, and a write to a word without a writable field, answer SLVERR.
+    Byte strobes hold for fields of every kind. A write takes effect two cycles after the later one
+    of AW and W; a read answers after one cycle.
+
+    Parameters
+    ----------
+    register_map: the registers
+    address_bits: width of an address, at least what the map needs; an address's lowest two bits
+        are ignored
+
+    Members
+    -------
+    aw, w, b, ar, r: the bus (see ``LitePort.connect``)
+
+    and for each field, under the name that ``Register.member`` gives it,
+
+    rw: out; the value
+    ro: in; the value (a constant field has no member)
+    w1c: out; the value. ``<member>_set``: in; bits to set, which wins over clearing
+    wo: out; the value written, for one cycle, zero in all others. It comes in the cycle in which
+        rw fields show what the same write put there
+    """
+
+    def __init__(self, register_map: RegisterMap, address_bits: int) -> None:
+        if address_bits < register_map.address_bits:
+            least = register_map.address_bits
+            raise ValueError(f"`address_bits` must be at least {least}, not {address_bits}")
+        self._map = register_map
+        address = data.StructLayout({"address": address_bits})
+        written = data.StructLayout({"data": WORD_BITS, "strobe": _STROBES})
+        read = data.StructLayout({"data": WORD_BITS, "response": 2})
+        members: dict[str, wiring.Member] = {
+            "aw": In(stream.Signature(address)),
+            "w": In(stream.Signature(written)),
+            "b": Out(stream.Signature(data.StructLayout({"response": 2}))),
+            "ar": In(stream.Signature(address)),
+            "r": Out(stream.Signature(read)),
+        }
+        for name, member in field_members(register_map):
+            if name in members:
+                raise ValueError(f"a field must not be called `{name}`")
+            members[name] = member
+        super().__init__(members)
+
+    @property
+    def register_map(self) -> RegisterMap:
+        return self._map
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        write, place, word, mask = self._accept(m)
+        written, writable = self._decode(m, write, place)
+        for register in self._map:
+            for field in register.fields:
+                self._field(m, register, field, written, word, mask)
+        with m.If(write):
+            m.d.sync += [
+                self.b.valid.eq(1),
+                self.b.payload.response.eq(Mux(writable, _OKAY, _SLVERR)),
+            ]
+        with m.Elif(self.b.ready):
+            m.d.sync += self.b.valid.eq(0)
+        self._read(m)
+        return m
+
+    def _accept(self, m: Module) -> tuple[Value, Value, Value, Value]:
+        """Wait for AW and W; the moment of the write, its word's number, data and bit mask."""
+        have_place = Signal()
+        have_word = Signal()
+        write = Signal()
+        place = Signal(len(self.aw.payload.address) - 2, reset_less=True)
+        word = Signal(WORD_BITS, reset_less=True)
+        mask = Signal(WORD_BITS, reset_less=True)
+        m.d.comb += [
+            self.aw.ready.eq(~have_place),
+            self.w.ready.eq(~have_word),
+            write.eq(have_place & have_word & (self.b.ready | ~self.b.valid)),
+        ]
+        with m.If(self.aw.valid & ~have_place):
+            m.d.sync += [have_place.eq(1), place.eq(self.aw.payload.address[2:])]
+        with m.If(self.w.valid & ~have_word):
+            bits = Cat(strobe.replicate(8) for strobe in self.w.payload.strobe)
+            m.d.sync += [have_word.eq(1), word.eq(self.w.payload.data), mask.eq(bits)]
+        with m.If(write):
+            m.d.sync += [have_place.eq(0), have_word.eq(0)]
+        return write, place, word, mask
+
+    def _decode(
+        self, m: Module, write: Value, place: Value
+    ) -> tuple[dict[tuple[str, int], Signal], Value]:
+        """For each writable word of each register, whether it is written; whether any is."""
+        written: dict[tuple[str, int], Signal] = {}
+        for register in self._map:
+            for index in range(register.words):
+                fields = [f for f in register.fields if any(p.word == index for p in _parts(f))]
+                if any(register.access_of(field) != "ro" for field in fields):
+                    name = f"write_{register.name.lower()}_{index}"
+                    written[register.name, index] = Signal(name=name)
+        hit = Signal()
+        with m.Switch(place):
+            for (name, index), selected in written.items():
+                with m.Case(_place(self._map[name], index)):
+                    m.d.comb += [selected.eq(write), hit.eq(1)]
+        return written, hit
+
+    def _field(
+        self,
+        m: Module,
+        register: Register,
+        field: Field,
+        written: dict[tuple[str, int], Signal],
+        word: Value,
+        mask: Value,
+    ) -> None:
+        """What a write, or the hardware, does to a field."""
+        access = register.access_of(field)
+        if access == "ro":
+            return
+        value: Any = getattr(self, register.member(field))
+        if access == "wo":
+            m.d.sync += value.eq(0)
+        if access == "w1c":
+            m.d.sync += value.eq(value | getattr(self, register.member(field) + "_set"))
+        for part in _parts(field):
+            bits, own = slice(part.low, part.low + part.width), value[part.start : part.end]
+            with m.If(written[register.name, part.word]):
+                if access == "rw":
+                    m.d.sync += own.eq((own & ~mask[bits]) | (word[bits] & mask[bits]))
+                elif access == "wo":
+                    m.d.sync += own.eq(word[bits] & mask[bits])
+                else:
+                    set_bits = getattr(self, register.member(field) + "_set")[part.start : part.end]
+                    m.d.sync += own.eq((own & ~(word[bits] & mask[bits])) | set_bits)
+
+    def _read(self, m: Module) -> None:
+        """Answer reads."""
+        m.d.comb += self.ar.ready.eq(self.r.ready | ~self.r.valid)
+        with m.If(self.ar.ready):
+            m.d.sync += [
+                self.r.valid.eq(self.ar.valid),
+                self.r.payload.data.eq(0),
+                self.r.payload.response.eq(_SLVERR),
+            ]
+            with m.Switch(self.ar.payload.address[2:]):
+                for register in self._map:
+                    value = self._value(register)
+                    for index in range(register.words):
+                        with m.Case(_place(register, index)):
+                            m.d.sync += [
+                                self.r.payload.data.eq(value.word_select(index, WORD_BITS)),
+                                self.r.payload.response.eq(_OKAY),
+                            ]
+
+    def _value(self, register: Register) -> Value:
+        """All bits of a register as software reads them."""
+        pieces: list[Value] = []
+        for field in register.fields:
+            pieces.append(Const(0, field.low - len(Cat(pieces))))
+            if field.constant:
+                pieces.append(Const(field.reset, field.width))
+            elif register.access_of(field) == "wo":
+                pieces.append(Const(0, field.width))
+            else:
+                pieces.append(getattr(self, register.member(field)))
+        return Cat(pieces, Const(0, register.bits - len(Cat(pieces))))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The bits of a field that lie in one word of its register.
+
+    Parameters
+    ----------
+    word: number of the word
+    low: lowest bit in the word
+    start, end: bits of the field, ``end`` excluded
+    """
+
+    word: int
+    low: int
+    start: int
+    end: int
+
+    @property
+    def width(self) -> int:
+        return self.end - self.start
+
+
+def _parts(field: Field) -> Iterator[_Part]:
+    position, end = field.low, field.low + field.width
+    while position < end:
+        word, low = divmod(position, WORD_BITS)
+        following = min(end, (word + 1) * WORD_BITS)
+        yield _Part(word, low, position - field.low, following - field.low)
+        position = following
+
+
+def _place(register: Register, index: int) -> int:
+    """The number of a register's word, counted from offset 0."""
+    return register.offset // _STROBES + index

@@ -1,0 +1,222 @@
+"""Register maps: what software sees of an accelerator, as data.
+
+The hardware (``hw/axi/registers.py``), the sidecar, the drivers and the documentation all read
+the same table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ACCESSES", "WORD_BITS", "Field", "Register", "RegisterMap"]
+
+WORD_BITS = 32
+"""Bits of a word on the register bus."""
+
+ACCESSES: dict[str, str] = {
+    "rw": "read and write",
+    "ro": "read only",
+    "w1c": "set by the hardware, cleared by writing ones",
+    "wo": "write only: acts once for each write, reads as zero",
+}
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
+
+
+def _check(name: str, value: Any, good: bool, allowed: str) -> None:
+    if not good:
+        raise ValueError(f"{name} must be {allowed}, not {value!r}")
+
+
+def _check_name(kind: str, name: str) -> None:
+    _check(f"the name of a {kind}", name, bool(_NAME.fullmatch(name)), "words joined by _")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """Neighbouring bits of a register with one meaning.
+
+    Parameters
+    ----------
+    name: unique in its register, in lower case
+    low, width: lowest bit and number of bits
+    access: a key of ``ACCESSES``; empty: that of the register
+    reset: value after reset
+    constant: reads as ``reset`` for ever (only with access "ro")
+    doc: one line
+    """
+
+    name: str
+    low: int = 0
+    width: int = 1
+    access: str = ""
+    reset: int = 0
+    constant: bool = False
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        _check_name("field", self.name)
+        _check(f"`low` of {self.name}", self.low, self.low >= 0, "at least 0")
+        _check(f"`width` of {self.name}", self.width, self.width >= 1, "at least 1")
+        allowed = f"one of {', '.join(ACCESSES)}"
+        _check(f"`access` of {self.name}", self.access, self.access in ("", *ACCESSES), allowed)
+        fits = 0 <= self.reset < 1 << self.width
+        _check(f"`reset` of {self.name}", self.reset, fits, f"in 0..{(1 << self.width) - 1}")
+
+    @property
+    def mask(self) -> int:
+        """Ones at the field's bits of the register."""
+        return ((1 << self.width) - 1) << self.low
+
+
+@dataclass(frozen=True, kw_only=True)
+class Register:
+    """A register of one or two words.
+
+    Parameters
+    ----------
+    name: unique in its map, in upper case
+    offset: byte address, a multiple of the register's size
+    access: of the fields that do not say otherwise
+    fields: from low to high
+    bits: 32, or 64: two words, the low one first; a field may have bits in both
+    doc: one line
+    """
+
+    name: str
+    offset: int
+    access: str = "rw"
+    fields: tuple[Field, ...]
+    bits: int = WORD_BITS
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        _check_name("register", self.name)
+        allowed = f"one of {', '.join(ACCESSES)}"
+        _check(f"`access` of {self.name}", self.access, self.access in ACCESSES, allowed)
+        sizes = (WORD_BITS, 2 * WORD_BITS)
+        _check(f"`bits` of {self.name}", self.bits, self.bits in sizes, "32 or 64")
+        aligned = self.offset >= 0 and self.offset % (self.bits // 8) == 0
+        allowed = f"a multiple of {self.bits // 8}"
+        _check(f"`offset` of {self.name}", self.offset, aligned, allowed)
+        end = 0
+        for field in self.fields:
+            where = f"{self.name}.{field.name}"
+            _check(f"`low` of {where}", field.low, field.low >= end, f"at least {end}")
+            end = field.low + field.width
+            _check(f"the end of {where}", end, end <= self.bits, f"at most {self.bits}")
+            if field.constant and self.access_of(field) != "ro":
+                raise ValueError(f"{where} is constant, so its access must be ro")
+        names = [field.name for field in self.fields]
+        _check(f"the fields of {self.name}", names, len(set(names)) == len(names) > 0, "different")
+
+    @property
+    def words(self) -> int:
+        return self.bits // WORD_BITS
+
+    def access_of(self, field: Field) -> str:
+        return field.access or self.access
+
+    def field(self, name: str) -> Field:
+        """A field by name; KeyError if there is none."""
+        for field in self.fields:
+            if field.name == name:
+                return field
+        raise KeyError(name)
+
+    def member(self, field: Field) -> str:
+        """What the hardware calls the field."""
+        parts = (self.name,) if field.name == "value" else (self.name, field.name)
+        return "_".join(parts).lower()
+
+    def get(self, value: int, name: str) -> int:
+        """A field's value out of the register's."""
+        field = self.field(name)
+        return (value & field.mask) >> field.low
+
+    def put(self, **values: int) -> int:
+        """The register's value with some fields set and zeros elsewhere.
+
+        Raises KeyError for an unknown field, ValueError for a value that does not fit.
+        """
+        word = 0
+        for name, value in values.items():
+            field = self.field(name)
+            fits = 0 <= value < 1 << field.width
+            allowed = f"in 0..{(1 << field.width) - 1}"
+            _check(f"{self.name}.{name}", value, fits, allowed)
+            word |= value << field.low
+        return word
+
+    def describe(self) -> dict[str, Any]:
+        """The register's entry in the sidecar."""
+        fields = [
+            {
+                "name": field.name,
+                "low": field.low,
+                "width": field.width,
+                "access": self.access_of(field),
+                "reset": field.reset,
+                "constant": field.constant,
+                "doc": field.doc,
+            }
+            for field in self.fields
+        ]
+        entry = {"name": self.name, "offset": self.offset, "bits": self.bits}
+        return entry | {"access": self.access, "fields": fields, "doc": self.doc}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterMap:
+    """Registers at different addresses, in the order of the addresses.
+
+    ``registers["NAME"]`` and iteration give :class:`Register` objects.
+    """
+
+    registers: tuple[Register, ...]
+
+    def __post_init__(self) -> None:
+        end, before = 0, ""
+        for register in self.registers:
+            if register.offset < end:
+                raise ValueError(
+                    f"{register.name} at offset {register.offset:#x} must lie behind {before}, "
+                    f"which ends at {end:#x}"
+                )
+            end, before = register.offset + register.bits // 8, register.name
+        members: set[str] = set()
+        for register in self.registers:
+            for field in register.fields:
+                member = register.member(field)
+                extra = [f"{member}_set"] if register.access_of(field) == "w1c" else []
+                for name in (member, *extra):
+                    if name in members:
+                        raise ValueError(f"two members would be called `{name}`")
+                    members.add(name)
+
+    def __iter__(self) -> Iterator[Register]:
+        return iter(self.registers)
+
+    def __getitem__(self, name: str) -> Register:
+        """A register by name; KeyError if there is none."""
+        for register in self.registers:
+            if register.name == name:
+                return register
+        raise KeyError(name)
+
+    @property
+    def size(self) -> int:
+        """Bytes from offset 0 to the end of the last register."""
+        return max((r.offset + r.bits // 8 for r in self.registers), default=0)
+
+    @property
+    def address_bits(self) -> int:
+        """Bits of the smallest address that reaches every register."""
+        return max(2, (self.size - 1).bit_length())
+
+    def describe(self) -> list[dict[str, Any]]:
+        """The sidecar's ``registers``."""
+        return [register.describe() for register in self.registers]

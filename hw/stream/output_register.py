@@ -1,0 +1,42 @@
+"""A register at the end of a stream's path."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, ShapeLike, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["OutputRegister"]
+
+
+class OutputRegister(wiring.Component):
+    """Passes a stream on, with ``o.valid`` and ``o.payload`` straight from registers.
+
+    ``i.ready`` follows ``o.ready`` in the same cycle; ``SkidBuffer`` cuts that path too. Latency
+    one cycle; one transfer a cycle; holds one transfer.
+
+    Parameters
+    ----------
+    payload: shape of a transfer
+
+    Members
+    -------
+    i, o: the streams
+    """
+
+    def __init__(self, payload: ShapeLike) -> None:
+        self._payload = payload
+        super().__init__({"i": In(stream.Signature(payload)), "o": Out(stream.Signature(payload))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        valid = Signal()
+        payload = Signal(self._payload, reset_less=True)
+        m.d.comb += [
+            self.i.ready.eq(self.o.ready | ~valid),
+            self.o.valid.eq(valid),
+            self.o.payload.eq(payload),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += [valid.eq(self.i.valid), payload.eq(self.i.payload)]
+        return m

@@ -1,0 +1,26 @@
+"""Addresses that walk round a memory."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal, ValueLike
+
+__all__ = ["ring_address"]
+
+
+def ring_address(
+    m: Module, name: str, depth: int, *, advance: ValueLike, clear: ValueLike | None = None
+) -> Signal:
+    """A register that counts 0, 1, ... ``depth - 1``, 0, a step in each cycle with ``advance``.
+
+    ``clear`` takes it back to 0. Its width is that of a memory port's address.
+    """
+    address = Signal(range(depth), name=name)
+    with m.If(advance):
+        m.d.sync += address.eq(address + 1)
+        if depth & (depth - 1):
+            with m.If(address == depth - 1):
+                m.d.sync += address.eq(0)
+    if clear is not None:
+        with m.If(clear):
+            m.d.sync += address.eq(0)
+    return address
