@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .spec.config import Config
+from .spec.engine import M3xuEngineConfig, Simd2EngineConfig
 from .spec.m3xu import BaselineConfig, M3xuConfig, SequencerConfig, WideConfig
 from .spec.simd2 import Simd2Config
 
@@ -80,6 +81,20 @@ _ROWS = (
         source="SIMD2: hardware architecture",
         config=Simd2Config,
         component="simd2.matrix_unit:MatrixUnit",
+    ),
+    Unit(
+        name="engine_simd2",
+        summary="tile engine around simd2: semiring products of any size from memory, over AXI4",
+        source="SIMD2: programming model, tiled algorithm",
+        config=Simd2EngineConfig,
+        component="engine.engine:Engine",
+    ),
+    Unit(
+        name="engine_m3xu",
+        summary="tile engine around m3xu: matrix products of any size from memory, over AXI4",
+        source="SIMD2: programming model, tiled algorithm, around M3XU's unit",
+        config=M3xuEngineConfig,
+        component="engine.engine:Engine",
     ),
 )
 

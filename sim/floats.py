@@ -129,7 +129,8 @@ def round_and_pack(
     field = np.minimum(exponent + shift - quantum, fmt.exponent_mask - fmt.has_infinity)
     packed = (field << fmt.fraction_bits) + rounded
     packed = np.where(rounded == 0, 0, packed)
-    over = packed > fmt.largest
+    # Unsigned: of fp64 a sum far beyond the largest value reaches the 64th bit.
+    over = packed.view(np.uint64) > fmt.largest
     sign = np.where(negative, np.int64(-1) << (fmt.bits - 1), 0)
     if fmt.bits < 64:
         sign &= (1 << fmt.bits) - 1

@@ -42,7 +42,8 @@ _VERILATOR_FLAGS = (
     ),
     *("-Wno-fatal", "--prefix", "Vunit"),
 )
-_COMPILER_FLAGS = ("-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-w", "-pthread")
+# Verilator multiplies signed operands as signed C++ integers, whose overflow must wrap.
+_COMPILER_FLAGS = ("-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-w", "-pthread", "-fwrapv")
 _OPTIMISE = "-O2"
 _RUNTIME = ("verilated", "verilated_threads")
 _TRACE_RUNTIME = (*_RUNTIME, "verilated_vcd_c")

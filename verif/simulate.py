@@ -12,8 +12,8 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 from tilewright.hw.emit import Emitted, emit
-from tilewright.hw.spec.m3xu import MatrixUnitConfig
-from tilewright.sim.m3xu import mixed_operations
+from tilewright.hw.spec.config import Config
+from tilewright.sim.matrix_unit import AnyMatrixUnit, mixed_operations
 from tilewright.verif.kit.coverage import matrix_coverage
 from tilewright.verif.kit.job import CocotbBuild, JobResult
 from tilewright.verif.kit.matrix_stimuli import Operations, operations
@@ -116,7 +116,7 @@ class Report:
 
 def run(
     unit_name: str,
-    config: MatrixUnitConfig,
+    config: Config,
     *,
     simulator: str = "verilator",
     seed: int = 0,
@@ -133,10 +133,11 @@ def run(
     count: operations of mixed modes, once with gaps and stalls and once back to back
     waves: file for the waves of the run with stalls
 
-    Raises ToolMissing if the simulator or compiler is not installed, BuildError if it fails.
+    Raises ToolMissing if the simulator or compiler is not installed, BuildError if it fails,
+    ValueError for a unit that is no matrix unit.
     """
-    if not isinstance(config, MatrixUnitConfig):
-        raise ValueError(f"unit {unit_name} cannot be simulated on random operations")
+    if not isinstance(config, AnyMatrixUnit):
+        raise ValueError("only matrix units are simulated on random operations")
     emitted = emit(unit_name, config)
     build = CocotbBuild(emitted, simulator=simulator, waves=waves is not None)
     sent = operations(config, count, seed, illegal=ILLEGAL)
@@ -153,7 +154,7 @@ def run(
         complaints.append(f"back to back: {cycles} cycles, not {promised}")
     coverage: Counter[tuple[str, str]] = Counter()
     if not stalled.timed_out:
-        d, _ = mixed_operations(config, sent.op, sent.a, sent.b, sent.c)
+        d, _ = mixed_operations(config, **sent.fields)
         waited = stalled.streams["i"].waited, stalled.streams["o"].waited
         coverage = matrix_coverage(config, sent, d, *waited)
     return Report(
@@ -172,7 +173,7 @@ def run(
 def matrix_job(
     build: CocotbBuild,
     emitted: Emitted,
-    config: MatrixUnitConfig,
+    config: AnyMatrixUnit,
     sent: Operations,
     *,
     seed: int = 0,
@@ -182,9 +183,8 @@ def matrix_job(
 ) -> JobResult:
     """Send operations through a built matrix unit and compare with the golden model."""
     streams = {stream["name"]: stream for stream in emitted.sidecar["streams"]}
-    d, error = mixed_operations(config, sent.op, sent.a, sent.b, sent.c)
-    given = {"op": sent.op, "a": sent.a, "b": sent.b, "c": sent.c}
-    inputs = {"i": pack(given, streams["i"])}
+    d, error = mixed_operations(config, **sent.fields)
+    inputs = {"i": pack(sent.fields, streams["i"])}
     expected = {"o": pack({"d": d, "error": error.astype(np.uint8)}, streams["o"])}
     return build.run(inputs, expected, seed=seed, gap=gap, stall=stall, waves=waves)
 
@@ -204,7 +204,7 @@ def expected_cycles(sidecar: dict[str, Any], op: npt.NDArray[np.uint64]) -> int:
 
 
 def _timings(
-    build: CocotbBuild, emitted: Emitted, config: MatrixUnitConfig, seed: int
+    build: CocotbBuild, emitted: Emitted, config: AnyMatrixUnit, seed: int
 ) -> list[Timing]:
     """A few operations of each mode on their own."""
     timings = []

@@ -12,9 +12,14 @@ from tilewright.apps import tiled_product
 from tilewright.apps.conv2d import FILTERS
 from tilewright.apps.dft import radices
 from tilewright.apps.files import read_matrix
-from tilewright.apps.operands import operands
-from tilewright.hw.spec.m3xu import MODES
+from tilewright.apps.operands import numbers_of
+from tilewright.hw.spec.m3xu import MODES, M3xuConfig
 from tilewright.verif.kit.commands import SMALL, Run, data_directory, draw
+
+
+def rounded(values: Any, mode: str) -> NDArray[Any]:
+    """Values as operands of a mode."""
+    return numbers_of(M3xuConfig(), mode).operands(np.asarray(values)).values
 
 
 @pytest.fixture
@@ -34,7 +39,7 @@ def test_gemm_odd_shapes(run: Run, mode: str, shape: tuple[int, int, int]) -> No
     assert run("gemm", *files, "--mode", mode, *SMALL, "-o", out, "--json", report) == 0
     content, d = run.report(), np.load(out)
     assert d.dtype == (np.complex64 if pair else np.float32)
-    left, right = operands(a, mode).values, operands(b, mode).values
+    left, right = rounded(a, mode), rounded(b, mode)
     np.testing.assert_allclose(d, left @ right + c, rtol=1e-5, atol=1e-5)
     per = MODES[mode].lanes
     tiles = -(-rows // 4) * -(-cols // 2) * -(-depth // (4 // per))
@@ -78,6 +83,48 @@ def test_gemm_matrix_market(run: Run) -> None:
     np.testing.assert_allclose(read_matrix(out), values @ values, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("fmt", ["fp8e4m3", "fp16", "bf16", "fp32", "fp64", "int8", "int32"])
+def test_gemm_on_the_semiring_unit(run: Run, fmt: str) -> None:
+    """Any format, sizes that fill no tile, an addend; integers are exact."""
+    generator = np.random.default_rng(1)
+    a, b, c = (generator.integers(-9, 10, shape) for shape in ((5, 7), (7, 3), (5, 3)))
+    files = run.save("a.npy", a), run.save("b.npy", b), "--c", run.save("c.npy", c)
+    out, report = run.directory / "d.npy", run.directory / "report.json"
+    options = ("--unit", "simd2", "--set", f"format={fmt}", "--backend", "model")
+    assert run("gemm", *files, *options, "-o", out, "--json", report) == 0
+    d = np.load(out)
+    assert d.dtype == {"fp32": float, "fp64": float, "int8": int, "int32": int}.get(fmt, np.float32)
+    np.testing.assert_array_equal(d, a @ b + c)
+    assert run.report()["mode"] == "mma"
+    assert run.report()["operations"] == 2 * 1 * 2
+    assert f"simd2 4 x 4 x 4, mma, {fmt} to " in run.out
+
+
+def test_semiring_unit_on_rtl(run: Run) -> None:
+    a, b = run.save("a.npy", draw(1, 5, 7)), run.save("b.npy", draw(2, 7, 3))
+    out, report = run.directory / "d.npy", run.directory / "report.json"
+    options = ("--unit", "simd2", "--set", "tile=2", "--set", "pipeline=2", "-o", out)
+    assert run("gemm", a, b, *options, "--json", report) == 0
+    assert (run.report()["mismatches"], run.report()["checked"]) == (0, 3 * 2 * 4 * 4)
+    rtl = np.load(out)
+    assert run("gemm", a, b, *options, "--backend", "model") == 0
+    np.testing.assert_array_equal(rtl, np.load(out))
+    pixels = run.save("p.npy", np.arange(12.0).reshape(3, 4))
+    words = ("--filter", "sharpen", "--filter", "laplacian", "--json", report)
+    assert run("conv2d", pixels, *words, *options) == 0
+    assert run.report()["mismatches"] == 0
+    assert np.load(out).shape == (2, 3, 4)
+
+
+def test_rounding_to_integers_is_told(run: Run) -> None:
+    a = run.save("a.npy", [[0.5, 1.25, 2.0]])
+    b = run.save("b.npy", [[1], [1], [1]])
+    options = ("--unit", "simd2", "--set", "format=int16", "--backend", "model")
+    assert run("gemm", a, b, *options) == 0
+    line = f"warning: {a}: 2 of 3 values are not integers and were rounded\n"
+    assert run.err == line
+
+
 def test_padding_keeps_negative_zero(run: Run) -> None:
     a, b = run.save("a.npy", [[-0.0, -1e-30]]), run.save("b.npy", [[5.0], [1e-30]])
     out = run.directory / "d.npy"
@@ -107,14 +154,14 @@ def test_rounding_losses_are_told(run: Run) -> None:
 
 
 def test_a_mismatch_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = tiled_product.matrix_unit
+    honest = tiled_product.mixed_operations
 
-    def wrong(*arguments: Any) -> NDArray[np.uint64]:
-        d = honest(*arguments)
+    def wrong(*arguments: Any) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        d, error = honest(*arguments)
         d[-1, -1, -1] ^= np.uint64(1)
-        return d
+        return d, error
 
-    monkeypatch.setattr(tiled_product, "matrix_unit", wrong)
+    monkeypatch.setattr(tiled_product, "mixed_operations", wrong)
     a, b = run.save("a.npy", draw(1, 5, 5)), run.save("b.npy", draw(2, 5, 5))
     assert run("gemm", a, b, *SMALL, "--json", run.directory / "report.json") == 1
     assert run.report()["mismatches"] == 1
@@ -159,7 +206,7 @@ def test_dft_of_any_smooth_length(run: Run, length: int) -> None:
     report = run.directory / "report.json"
     file = run.save("s.npy", signal)
     assert run("dft", file, *SMALL, "-o", out, "--json", report) == 0
-    spectrum, exact = np.load(out), np.fft.fft(operands(signal, "fp32c").values)
+    spectrum, exact = np.load(out), np.fft.fft(rounded(signal, "fp32c"))
     assert spectrum.dtype == np.complex64
     assert np.linalg.norm(spectrum - exact) <= 3e-7 * np.linalg.norm(exact)
     content = run.report()
@@ -204,7 +251,7 @@ def test_conv2d_of_a_small_picture(run: Run, mode: str) -> None:
     assert run("conv2d", file, "--mode", mode, "--pictures", run.directory, *SMALL, "-o", out) == 0
     filtered = np.load(out)
     for values, kernel in zip(filtered, FILTERS.values(), strict=True):
-        taps = operands(kernel, mode).values
+        taps = rounded(kernel, mode)
         expected = ndimage.correlate(pixels, taps, mode="constant")
         np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-3)
     image = pytest.importorskip("PIL.Image")

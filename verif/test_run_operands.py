@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
-from tilewright.apps.operands import operands, results
-from tilewright.hw.spec.formats import FLOAT_FORMATS
-from tilewright.hw.spec.m3xu import MODES
+from numpy.typing import NDArray
+from tilewright.apps.operands import Rounded, largest, numbers_of
+from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS
+from tilewright.hw.spec.m3xu import MODES, M3xuConfig
+from tilewright.hw.spec.simd2 import Simd2Config
+
+
+def operands(values: NDArray[Any], mode: str) -> Rounded:
+    return numbers_of(M3xuConfig(), mode).operands(values)
 
 
 def _exactly_rounded(value: float, name: str) -> float:
@@ -63,4 +71,38 @@ def test_nan_and_complex_operands() -> None:
         assert operands(np.array([np.nan]), mode).words.tolist() == [nan]
     values = np.array([1.5 - 2.25j, -0.1 + 3j])
     words = operands(values, "fp32c").words
-    np.testing.assert_array_equal(results(words, "fp32c"), values.astype(np.complex64))
+    read = numbers_of(M3xuConfig(), "fp32c").results(words)
+    np.testing.assert_array_equal(read, values.astype(np.complex64))
+
+
+@pytest.mark.parametrize("fmt", ["fp8e4m3", "fp8e5m2", "fp64", "int8", "int16", "int32"])
+def test_operands_of_the_semiring_unit(fmt: str) -> None:
+    """Against ml_dtypes and NumPy; what does not fit is counted."""
+    types: dict[str, Any] = {
+        "fp8e4m3": ml_dtypes.float8_e4m3fn, "fp8e5m2": ml_dtypes.float8_e5m2, "fp64": np.float64,
+        "int8": np.int8, "int16": np.int16, "int32": np.int32,
+    }  # fmt: skip
+    numbers = numbers_of(Simd2Config(format=fmt), "mma")
+    generator = np.random.default_rng(3)
+    values = np.rint(generator.normal(0, 40, 300)) / (1 if fmt.startswith("int") else 8)
+    values = np.clip(values, -127, 127)
+    rounded = numbers.operands(values)
+    expected = values.astype(types[fmt])
+    np.testing.assert_array_equal(rounded.values, expected.astype(np.float64))
+    width = expected.dtype.itemsize
+    np.testing.assert_array_equal(rounded.words, expected.view(f"u{width}"))
+    assert rounded.overflows == 0
+    assert rounded.inexact == np.count_nonzero(expected.astype(np.float64) != values)
+    beyond = numbers.operands(np.array([1e300 if fmt != "fp64" else 1.0, 0.0]))
+    assert beyond.overflows == (fmt != "fp64")
+    whole = numbers.results(numbers.accumulators(values).words)
+    np.testing.assert_array_equal(whole, values)
+    assert whole.dtype == (
+        np.int64 if fmt.startswith("int") else np.float64 if fmt == "fp64" else np.float32
+    )
+
+
+def test_largest_values() -> None:
+    expected = {"fp8e4m3": 448, "fp8e5m2": 57344, "fp16": 65504, "int8": 127, "int32": 2**31 - 1}
+    assert {name: largest(FORMATS[name]) for name in expected} == expected
+    assert largest(FORMATS["fp64"]) == np.finfo(np.float64).max

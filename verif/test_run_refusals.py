@@ -117,14 +117,22 @@ def test_refused_arrays(run: Run) -> None:
 def test_refused_combinations(run: Run) -> None:
     a, b = run.save("a.npy", np.ones((3, 4))), run.save("b.npy", np.ones((3, 4)))
     b4, z = run.save("b4.npy", np.ones((4, 2))), run.save("z.npy", np.ones((4, 2)) * 1j)
-    here = run.directory
+    here, big = run.directory, run.save("big.npy", [[1, 2, 3, 128], [0, 0, 0, -128]])
     for arguments, expected in [
         ((a, b), f"{b}: must have 4 rows, as {a} is 3 x 4, not 3"),
         ((a, b4, "--c", a), f"{a}: must be 3 x 2, as A B is, not 3 x 4"),
         ((a, z), f"{z}: holds complex numbers, which mode fp32 does not take; only mode fp32c"),
         ((a, b4, "--mode", "fp64"), "mode must be one of fp16, bf16, tf32, fp32, fp32c, not 'fp6"),
-        ((a, b4, "--unit", "gpu"), "unit must be one of m3xu, m3xu_baseline, m3xu_wide, not 'gp"),
+        ((a, b4, "--unit", "gpu"), "unit must be one of m3xu, m3xu_baseline, m3xu_wide, simd2, "),
         ((a, b4, "--unit", "m3xu_baseline"), "mode must be one that m3xu_baseline is built with"),
+        ((a, b4, "--unit", "simd2", "--mode", "fp32"), "mode must be one that simd2 is built with"),
+        ((a, b4, "--unit", "simd2", "--mode", "fp"), "mode must be one of mma, not 'fp'"),
+        ((a, b4, "--unit", "simd2", "--mode", "minplus"),
+         "mode must be mma for products on simd2, not 'minplus'"),
+        ((a, b4, "--mode", "mma"), "mode must be one that m3xu is built with (fp16, bf16, tf32,"),
+        ((a, z, "--unit", "simd2"), f"{z}: holds complex numbers, which mode mma does not take; "),
+        ((big, b4, "--unit", "simd2", "--set", "format=int8"),
+         f"{big}: 1 of 8 values are not in -128..127, the range of int8"),
         ((a, b4, "--backend", "fpga"), "backend must be rtl or model, not 'fpga'"),
         ((a, b4, "--set", "rows"), "--set must be NAME=VALUE, not 'rows'"),
         ((a, b4, "--set", "rows=65"), "m3xu: `rows` must be an integer in 1..64, not 65"),

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from tilewright.synth import tables
+from tilewright.cli import main
 from tilewright.synth.report import AsicReport, ModuleArea, PathReport
-from tilewright.synth.tables import TABLES, Table
+from tilewright.synth.tables import TABLES, Table, measure
 
 DESIGNS = 5
 PRODUCTS = "area of a dot product unit for each multiplier"
@@ -66,7 +66,7 @@ def _row(table: Table, label: str) -> list[float | None]:
 
 
 def test_the_figures_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "synthesize", _report)
+    monkeypatch.setattr(measure, "synthesize", _report)
     seen: list[str] = []
     table = TABLES["m3xu-area"]("cmos", progress=seen.append)
     _check_shape(table)
@@ -87,7 +87,23 @@ def test_the_figures_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     table.print(console)
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
-    assert all(word in text for word in ("m3xu-area", "cmos", "3.550", "wide fp32", "16,800"))
+    assert all(word in text for word in ("m3xu-area", "cmos", "3.550", "baseline", "16,800"))
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_the_command_shows_its_progress_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool
+) -> None:
+    monkeypatch.setattr(measure, "synthesize", _report)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    assert main(["table", "m3xu-area"]) == 0
+    captured = capsys.readouterr()
+    assert "16,800" in captured.out
+    assert ("window 28: 7 of 7" in captured.err) == terminal
+    assert terminal or not captured.err
 
 
 @pytest.mark.slow
@@ -98,16 +114,17 @@ def test_a_small_table() -> None:
     assert 1 < real < all_modes < pipelined
 
 
+@pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("ecp5", "table m3xu-area needs target cmos or liberty:FILE, not 'ecp5'"),
+        ("ecp5", "table {name} needs target cmos or liberty:FILE, not 'ecp5'"),
         ("x", "`target` must be one of cmos, liberty:FILE, ecp5, ice40, not 'x'"),
     ],
 )
-def test_a_wrong_target(target: str, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        TABLES["m3xu-area"](target)
+def test_a_wrong_target(name: str, target: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message.format(name=name))}$"):
+        TABLES[name](target)
 
 
 @pytest.mark.slow

@@ -131,22 +131,25 @@ def simulate(
             toolchain.find_verilator()
             toolchain.require_compiler()
     try:
-        from .verif.simulate import run
+        from .verif.simulate import Report, run
     except ModuleNotFoundError as error:
         raise UserError(
             f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
         ) from None
-    from .hw.spec.m3xu import MatrixUnitConfig, SequencerConfig
-    from .verif import simulate_sequencer
+    from .hw.spec.engine import EngineConfig
+    from .hw.spec.m3xu import SequencerConfig
+    from .verif import simulate_engine, simulate_sequencer
     from .verif.native_build import BuildError
 
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
+        if isinstance(values, SequencerConfig | EngineConfig) and sim != "verilator":
+            raise UserError(f"--sim must be verilator for {unit}, not {sim!r}")
+        report: Report
         if isinstance(values, SequencerConfig):
-            if sim != "verilator":
-                raise UserError(f"--sim must be verilator for {unit}, not {sim!r}")
             report = simulate_sequencer.run(unit, values, seed=seed, count=count, waves=waves)
+        elif isinstance(values, EngineConfig):
+            report = simulate_engine.run(unit, values, seed=seed, count=count, waves=waves)
         else:
-            assert isinstance(values, MatrixUnitConfig)
             report = run(unit, values, simulator=sim, seed=seed, count=count, waves=waves)
     report.print(_console())
     if not report.passed:
@@ -189,8 +192,15 @@ def table(
         raise UserError(f"table must be one of {', '.join(TABLES)}, not {name!r}")
     if json_file is not None:
         _check_output(json_file)
+    from rich.console import Console
+
+    terminal = Console(stderr=True)
     with user_errors(ValueError, OSError, ToolError):
-        measured = TABLES[name](target)
+        if terminal.is_terminal:
+            with terminal.status(name) as shown:
+                measured = TABLES[name](target, progress=shown.update)
+        else:
+            measured = TABLES[name](target)
     measured.print(_console())
     if json_file is not None:
         _write_json(json_file, measured.to_json())

@@ -161,7 +161,7 @@ class CocotbBuild:
         sources = [str(main), str(work / "ports.vlt"), str(work / "unit.v")]
         _command([str(self._program), *options, *sources])
         # The PyPI package's makefile lacks the option that names a precompiled header.
-        settings = ["OPT_FAST=-O1", "OPT_SLOW=-O0", "CFG_CXXFLAGS_PCH_I=-include"]
+        settings = ["OPT_FAST=-O1 -fwrapv", "OPT_SLOW=-O0", "CFG_CXXFLAGS_PCH_I=-include"]
         jobs = f"-j{len(os.sched_getaffinity(0))}"
         trace = f"VM_TRACE={int(self._waves)}"
         _command(["make", "-s", jobs, "-C", str(work), "-f", "Vtop.mk", trace, *settings])

@@ -1,4 +1,5 @@
-"""Operations of matrix units: mixes of modes, values and illegal opcodes, in the unit's lanes."""
+"""Operations of matrix units: mixes of modes (semirings), values and illegal opcodes, in the unit's
+lanes."""
 
 from __future__ import annotations
 
@@ -7,10 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.formats import FLOAT_FORMATS
-from tilewright.hw.spec.m3xu import MODES, OP_BITS, MatrixUnitConfig
+from tilewright.hw.spec.m3xu import MODES, MatrixUnitConfig
+from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.floats import to_container
 from tilewright.sim.m3xu import elements_deep, pack_a, pack_b
+from tilewright.sim.matrix_unit import AnyMatrixUnit
 from tilewright.verif.oracles import stimuli
+
+from . import semiring_stimuli
 
 __all__ = ["TILE_KINDS", "Operations", "illegal_opcodes", "operations", "tiles"]
 
@@ -24,51 +29,87 @@ TILE_KINDS = (
 
 
 class Operations(NamedTuple):
-    """Operations in the order in which they are sent, and what each is made of."""
+    """Operations in the order in which they are sent, and what each is made of.
+
+    ``metadata`` is there in a sparse unit only.
+    """
 
     op: Words
     a: Words
     b: Words
     c: Words
     kind: list[str]
+    metadata: Words | None = None
+
+    @property
+    def fields(self) -> dict[str, Words]:
+        """The fields of the unit's input stream."""
+        given = {"op": self.op, "a": self.a, "b": self.b, "c": self.c}
+        return given if self.metadata is None else given | {"metadata": self.metadata}
+
+    def ordered(self, order: npt.NDArray[np.int64]) -> Operations:
+        """The operations that an index array picks, in its order."""
+        metadata = None if self.metadata is None else self.metadata[order]
+        kind = [self.kind[index] for index in order]
+        return Operations(
+            self.op[order], self.a[order], self.b[order], self.c[order], kind, metadata
+        )
 
 
-def illegal_opcodes(config: MatrixUnitConfig) -> list[int]:
+def illegal_opcodes(config: AnyMatrixUnit) -> list[int]:
     """Opcodes that the unit was not built with."""
-    opcodes: dict[str, int] = config.opcodes  # type: ignore[attr-defined]
-    return [code for code in range(1 << OP_BITS) if code not in opcodes.values()]
+    return [code for code in range(1 << config.op_bits) if code not in config.opcodes.values()]
 
 
 def operations(
-    config: MatrixUnitConfig,
+    config: AnyMatrixUnit,
     count: int,
     seed: int,
     *,
     modes: tuple[str, ...] | None = None,
     illegal: float = 0.05,
-    kinds: tuple[str, ...] = TILE_KINDS,
+    kinds: tuple[str, ...] | None = None,
 ) -> Operations:
-    """``count`` operations of random modes and kinds, a share of them with illegal opcodes."""
+    """``count`` operations of random modes and kinds, a share of them with illegal opcodes.
+
+    Modes are the names of the unit's opcodes; by default all of them, and all kinds that its
+    formats have.
+    """
     rng = np.random.default_rng(seed)
-    chosen: tuple[str, ...] = modes or config.modes  # type: ignore[attr-defined]
-    opcodes: dict[str, int] = config.opcodes  # type: ignore[attr-defined]
+    opcodes = config.opcodes
+    chosen = modes or tuple(opcodes)
+    among = kinds or _kinds_of(config)
     op = rng.choice([opcodes[mode] for mode in chosen], count).astype(np.uint64)
-    order = np.arange(count) % len(kinds)
-    kind_of = [kinds[index] for index in rng.permutation(order)]
+    order = np.arange(count) % len(among)
+    kind_of = [among[index] for index in rng.permutation(order)]
+    b_rows = config.b_depth if isinstance(config, Simd2Config) else config.depth
     a = np.zeros((count, config.rows, config.depth), np.uint64)
-    b = np.zeros((count, config.depth, config.cols), np.uint64)
+    b = np.zeros((count, b_rows, config.cols), np.uint64)
     c = np.zeros((count, config.rows, config.cols), np.uint64)
+    metadata = np.zeros(a.shape, np.uint64)
     labels = np.array(kind_of)
     for mode in chosen:
-        for kind in kinds:
+        for kind in among:
             here = np.flatnonzero((op == opcodes[mode]) & (labels == kind))
-            if len(here):
+            if not len(here):
+                continue
+            if isinstance(config, Simd2Config):
+                drawn = semiring_stimuli.semiring_tiles(config, mode, kind, len(here), rng)
+                a[here], b[here], c[here], metadata[here] = drawn
+            else:
                 a[here], b[here], c[here] = tiles(config, mode, kind, len(here), rng)
     wrong = illegal_opcodes(config)
     if wrong and illegal:
         bad = rng.random(count) < illegal
         op[bad] = rng.choice(wrong, int(bad.sum()))
-    return Operations(op, a, b, c, kind_of)
+    sparse = isinstance(config, Simd2Config) and config.sparsity != "none"
+    return Operations(op, a, b, c, kind_of, metadata if sparse else None)
+
+
+def _kinds_of(config: AnyMatrixUnit) -> tuple[str, ...]:
+    if isinstance(config, Simd2Config):
+        return semiring_stimuli.kinds_of(config)
+    return TILE_KINDS
 
 
 def tiles(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import typer
 
 __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands ``gemm``, ``dft`` and ``conv2d`` to the group ``tilewright run``.
+    """Add the commands to the group ``tilewright run``.
 
     They raise `tilewright.errors.UserError` for bad input and exit with status 1 if a result
     differs from the model's.
@@ -16,6 +18,16 @@ def register(app: typer.Typer) -> None:
     from .conv2d import conv2d
     from .dft import dft
     from .gemm import gemm
+    from .knn import knn
+    from .options import expanded
+    from .paths import graph_commands
 
-    for command in (gemm, dft, conv2d):
-        app.command()(command)
+    commands: dict[str, Callable[..., None]] = {
+        "gemm": gemm,
+        "dft": dft,
+        "conv2d": conv2d,
+        **graph_commands(),
+        "knn": knn,
+    }
+    for name, command in commands.items():
+        app.command(name)(expanded(command))

@@ -16,13 +16,12 @@ import typer
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from .files import check_output, read_matrix, write_array, write_json, write_whole
+from .files import check_output, read_matrix, write_array, write_whole
 from .limits import check_size
-from .operands import Rounded, operands, results
-from .options import BackendOption, ConfigOption, JsonOption, SetOption, UnitOption, WavesOption
-from .report import Errors, as_json, measure, show
-from .session import choose_unit, need, product_unit, warn_rounding
-from .tiled_product import TiledProduct
+from .operands import Rounded, warn_rounding
+from .options import RunOptions
+from .report import Errors, finish, measure
+from .session import choose_product_unit, need, product_unit
 
 __all__ = ["FILTERS", "conv2d", "patches"]
 
@@ -50,45 +49,42 @@ def conv2d(
         list[str] | None,
         typer.Option("--filter", help="One of " + ", ".join(FILTERS) + "; default all."),
     ] = None,
-    mode: Annotated[str, typer.Option(help="fp16, bf16, tf32 or fp32.")] = "fp32",
+    mode: Annotated[
+        str | None,
+        typer.Option(help="Format on m3xu: fp16, bf16, tf32 or fp32; default fp32."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Results (filter, row, column), .npy.")
     ] = None,
     pictures: Annotated[
         Path | None, typer.Option(help="Directory for PNG pictures of input and results.")
     ] = None,
-    unit: UnitOption = "m3xu",
-    config_file: ConfigOption = None,
-    settings: SetOption = None,
-    backend: BackendOption = "rtl",
-    waves: WavesOption = None,
-    json_file: JsonOption = None,
+    *,
+    options: RunOptions,
 ) -> None:
     """Filter a grey picture on a matrix unit, every operation checked.
 
     Without a picture it is the sample photograph that ships with scikit-learn (427 x 640).
     """
-    choice = choose_unit(
-        unit, mode, config_file=config_file, settings=settings or (), backend=backend, waves=waves
-    )
-    if mode == "fp32c":
-        raise UserError("mode must be fp16, bf16, tf32 or fp32 for pictures, not 'fp32c'")
+    choice = choose_product_unit(options, mode)
+    if choice.numbers.pairs:
+        raise UserError(f"mode must be fp16, bf16, tf32 or fp32 for pictures, not {mode!r}")
     names = filters or list(FILTERS)
     for name in names:
         if name not in FILTERS:
             raise UserError(f"filter must be one of {', '.join(FILTERS)}, not {name!r}")
-    _check_outputs(output, json_file, pictures)
+    _check_outputs(output, pictures)
     title, pixels = _picture(image)
     bank = _bank(names)
     check_size(f"the patches of {title}", bank[0].size, *pixels.shape)
-    grey, taps = operands(pixels, mode), operands(bank, mode)
-    warn_rounding(title, grey, mode)
+    numbers = choice.numbers
+    grey, taps = numbers.operands(pixels), numbers.operands(bank)
+    warn_rounding(title, grey, numbers.element)
     right = patches(grey.words, *bank.shape[1:])
     left = taps.words.reshape(len(names), -1)
     shape = (len(names), right.shape[0], right.shape[1])
-    count = TiledProduct.operations(choice.config, mode, 1, shape)
-    with product_unit(choice, count) as (multiply, tally):
-        d = results(multiply(left[np.newaxis], right[np.newaxis])[0], mode)
+    with product_unit(choice, choice.operations(1, shape)) as (multiply, tally):
+        d = numbers.results(multiply(left[np.newaxis], right[np.newaxis])[0])
     filtered = d.reshape(len(names), *pixels.shape)
     errors = _errors(filtered, grey, taps)
     lines = [("picture", " x ".join(map(str, pixels.shape))), ("filters", ", ".join(names))]
@@ -98,19 +94,13 @@ def conv2d(
     if pictures:
         _write_pictures(pictures, names, pixels, filtered)
         lines.append(("pictures", str(pictures)))
-    if json_file:
-        details = {"picture": title, "shape": list(pixels.shape), "filters": names}
-        write_json(json_file, as_json("conv2d", choice, tally, errors, details))
-    show(f"filters over {title}", lines, choice, tally, errors)
-    if tally.mismatches:
-        raise typer.Exit(1)
+    details = {"picture": title, "shape": list(pixels.shape), "filters": names}
+    finish("conv2d", f"filters over {title}", lines, choice, tally, errors, details)
 
 
-def _check_outputs(output: Path | None, json_file: Path | None, pictures: Path | None) -> None:
+def _check_outputs(output: Path | None, pictures: Path | None) -> None:
     if output:
         check_output(output, (".npy",))
-    if json_file:
-        check_output(json_file, (".json",))
     if pictures:
         need("PIL.Image", "Pillow")
         if not pictures.is_dir():

@@ -20,12 +20,11 @@ import typer
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from .files import check_output, read_array, write_array, write_json
-from .operands import operands, results
-from .options import BackendOption, ConfigOption, JsonOption, SetOption, UnitOption, WavesOption
-from .report import as_json, measure, show
-from .session import Multiply, choose_unit, need, product_unit, warn_rounding
-from .tiled_product import TiledProduct
+from .files import check_output, read_array, write_array
+from .operands import Numbers, warn_rounding
+from .options import RunOptions
+from .report import finish, measure
+from .session import Multiply, choose_unit, need, product_unit
 
 __all__ = ["dft", "radices", "transform"]
 
@@ -43,47 +42,34 @@ def dft(
         int | None, typer.Option(help="Take this many samples from the start.")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Spectrum, .npy.")] = None,
-    unit: UnitOption = "m3xu",
-    config_file: ConfigOption = None,
-    settings: SetOption = None,
-    backend: BackendOption = "rtl",
-    waves: WavesOption = None,
-    json_file: JsonOption = None,
+    *,
+    options: RunOptions,
 ) -> None:
     """Fourier-transform a signal on a matrix unit by complex products (mode fp32c).
 
     The length's prime factors must not exceed the unit's rows. Without a file the signal is real
     data that ships with scikit-learn: eight scan lines, green, of its sample photograph.
     """
-    choice = choose_unit(
-        unit, _MODE, config_file=config_file, settings=settings or (), backend=backend, waves=waves
-    )
+    choice = choose_unit(options, _MODE)
     if output:
         check_output(output, (".npy",))
-    if json_file:
-        check_output(json_file, (".json",))
     name, signal = _signal(file, length)
     factors = radices(len(signal), choice.config.rows)
-    rounded = operands(signal, _MODE)
-    warn_rounding(name, rounded, _MODE)
+    rounded = choice.numbers.operands(signal)
+    warn_rounding(name, rounded, choice.numbers.element)
     count = sum(
-        TiledProduct.operations(choice.config, _MODE, batch, (r, r, columns))
+        choice.operations(batch, (r, r, columns))
         for r, batch, columns in _stages(len(signal), factors)
     )
     with product_unit(choice, count) as (multiply, tally):
-        spectrum = transform(rounded.words, factors, multiply)
+        spectrum = transform(rounded.words, factors, multiply, choice.numbers)
     errors = _errors(spectrum, rounded.values)
-    if output:
-        write_array(output, spectrum)
-    if json_file:
-        details = {"signal": name, "length": len(signal), "radices": factors}
-        write_json(json_file, as_json("dft", choice, tally, errors, details))
     lines = [("length", f"{len(signal):,} = " + " x ".join(map(str, factors)))]
     if output:
+        write_array(output, spectrum)
         lines.append(("spectrum", str(output)))
-    show(f"DFT of {name}", lines, choice, tally, errors)
-    if tally.mismatches:
-        raise typer.Exit(1)
+    details = {"signal": name, "length": len(signal), "radices": factors}
+    finish("dft", f"DFT of {name}", lines, choice, tally, errors, details)
 
 
 def _signal(file: Path | None, length: int | None) -> tuple[str, NDArray[Any]]:
@@ -135,15 +121,17 @@ def _stages(length: int, factors: list[int]) -> list[tuple[int, int, int]]:
     return stages
 
 
-def transform(signal: Words, factors: list[int], multiply: Multiply) -> NDArray[np.complex64]:
+def transform(
+    signal: Words, factors: list[int], multiply: Multiply, numbers: Numbers
+) -> NDArray[np.complex64]:
     """The transform of fp32c words, a product of batches of matrices for each factor."""
     current = signal.reshape(len(signal), 1)
     for radix, joined, columns in _stages(len(signal), factors):
-        matrices = operands(_matrices(radix, joined), _MODE).words
+        matrices = numbers.operands(_matrices(radix, joined)).words
         inputs = current.reshape(radix, columns, joined).transpose(2, 0, 1)
         joined_up = multiply(matrices, np.ascontiguousarray(inputs))
         current = joined_up.transpose(2, 1, 0).reshape(columns, radix * joined)
-    spectrum: NDArray[np.complex64] = results(np.ascontiguousarray(current).reshape(-1), _MODE)
+    spectrum: NDArray[np.complex64] = numbers.results(current.reshape(-1))
     return spectrum
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "numeric",
     "read_array",
     "read_matrix",
+    "read_matrix_file",
     "write_array",
     "write_json",
     "write_whole",
@@ -43,12 +44,24 @@ def read_matrix(path: Path) -> NDArray[Any]:
 
 def read_array(path: Path) -> NDArray[Any]:
     """Numbers of any shape, float64 or complex128, from a .npy or a Matrix Market file."""
+    matrix = read_matrix_file(path)
+    return numeric(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), path)
+
+
+def read_matrix_file(path: Path, check_shape: Callable[..., None] = check_size) -> Any:
+    """What a .npy or a Matrix Market file holds: a NumPy array, or a SciPy COO matrix if the file
+    lists entries.
+
+    ``check_shape`` is given the path and the shape of a Matrix Market file before its entries are
+    read. Raises UserError if the file cannot be read or is malformed.
+    """
     suffix = path.suffix.lower()
     if suffix not in _ARRAYS:
         raise UserError(f"{path}: must be a .npy or a Matrix Market .mtx file, not {suffix!r}")
     content = _content(path)
-    array = _read_npy(path, content) if suffix == ".npy" else _read_mtx(path, content)
-    return numeric(array, path)
+    if suffix == ".npy":
+        return _read_npy(path, content)
+    return _read_mtx(path, content, check_shape)
 
 
 def _content(path: Path) -> bytes:
@@ -69,30 +82,37 @@ def _read_npy(path: Path, content: bytes) -> NDArray[Any]:
     return np.asarray(array)
 
 
-def _read_mtx(path: Path, content: bytes) -> NDArray[Any]:
+def _read_mtx(path: Path, content: bytes, check_shape: Callable[..., None]) -> Any:
     from scipy.io import mmread
+    from scipy.sparse import coo_matrix
 
     try:
-        header = check_matrix_market(path, content.decode())
+        header = check_matrix_market(path, content.decode(), check_shape)
     except UnicodeDecodeError:
         raise UserError(f"{path}: not text, so not a Matrix Market file") from None
     if not header.entries and header.layout == "coordinate":
-        return np.zeros((header.rows, header.cols))
+        return coo_matrix((header.rows, header.cols))
     try:
-        matrix = mmread(io.BytesIO(content))
+        return mmread(io.BytesIO(content))
     except (ValueError, OverflowError) as error:
         raise UserError(f"{path}: {str(error).splitlines()[0]}") from None
-    return np.asarray(matrix if header.layout == "array" else matrix.toarray())
 
 
-def numeric(array: NDArray[Any], what: object) -> NDArray[Any]:
-    """An array as float64 or complex128, without loss; UserError otherwise."""
+def numeric(array: NDArray[Any], what: object, *, empty: bool = False) -> NDArray[Any]:
+    """An array as float64 or complex128, without loss; UserError otherwise, and if it has no
+    element where ``empty`` is false."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind not in "biufc" or size > (16 if kind == "c" else 8):
         allowed = "integers, float16, float32, float64, complex64 or complex128"
         raise UserError(f"{what}: must hold {allowed}, not {array.dtype}")
-    check_size(what, *array.shape)
-    if kind in "iu" and size == 8 and max(abs(int(array.min())), int(array.max())) > 1 << 53:
+    if not empty:
+        check_size(what, *array.shape)
+    if (
+        kind in "iu"
+        and array.size
+        and size == 8
+        and max(abs(int(array.min())), int(array.max())) > 1 << 53
+    ):
         raise UserError(f"{what}: integers must lie within -2^53..2^53")
     return array.astype(np.complex128 if kind == "c" else np.float64)
 
@@ -136,7 +156,8 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
         return
     from scipy.io import mmwrite
 
-    write_whole(path, lambda file: mmwrite(file, array, precision=9))
+    wide = array.dtype in (np.float64, np.complex128)
+    write_whole(path, lambda file: mmwrite(file, array, precision=17 if wide else 9))
 
 
 def write_json(path: Path, content: object) -> None:

@@ -10,14 +10,12 @@ import typer
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from ..hw.spec.m3xu import MODES
-from .files import check_output, read_matrix, write_array, write_json
+from .files import check_output, read_matrix, write_array
 from .limits import check_size
-from .operands import Rounded, accumulators, operands, results
-from .options import BackendOption, ConfigOption, JsonOption, SetOption, UnitOption, WavesOption
-from .report import Errors, as_json, measure, show
-from .session import choose_unit, product_unit, warn_rounding
-from .tiled_product import TiledProduct
+from .operands import Rounded, warn_rounding
+from .options import RunOptions
+from .report import Errors, finish, measure
+from .session import UnitChoice, choose_product_unit, product_unit
 
 __all__ = ["gemm"]
 
@@ -29,56 +27,48 @@ def gemm(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Result, .npy or .mtx.")
     ] = None,
-    mode: Annotated[str, typer.Option(help="fp16, bf16, tf32, fp32 or fp32c.")] = "fp32",
-    unit: UnitOption = "m3xu",
-    config_file: ConfigOption = None,
-    settings: SetOption = None,
-    backend: BackendOption = "rtl",
-    waves: WavesOption = None,
-    json_file: JsonOption = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            help="Format on m3xu: fp16, bf16, tf32, fp32 or fp32c; default fp32. On simd2 it is "
+            "the parameter `format`."
+        ),
+    ] = None,
+    *,
+    options: RunOptions,
 ) -> None:
     """Multiply matrices on a matrix unit: D = A B + C, every operation checked.
 
-    Files are rounded to the mode's format first (to nearest even); errors are those of the
+    Files are rounded to the operands' format first (to nearest even); errors are those of the
     arithmetic on the rounded matrices, beside NumPy's float32 on the same.
     """
-    choice = choose_unit(
-        unit, mode, config_file=config_file, settings=settings or (), backend=backend, waves=waves
-    )
+    choice = choose_product_unit(options, mode)
     if output:
         check_output(output)
-    if json_file:
-        check_output(json_file, (".json",))
-    left, right = _matrix(a, mode), _matrix(b, mode)
-    addend = _matrix(c, mode, addend=True) if c else None
+    left, right = _matrix(a, choice), _matrix(b, choice)
+    addend = _matrix(c, choice, addend=True) if c else None
     rows, depth, cols = _shape(a, b, c, left, right, addend)
-    count = TiledProduct.operations(choice.config, mode, 1, (rows, depth, cols))
-    with product_unit(choice, count) as (multiply, tally):
+    with product_unit(choice, choice.operations(1, (rows, depth, cols))) as (multiply, tally):
         start = addend.words[np.newaxis] if addend else None
         words = multiply(left.words[np.newaxis], right.words[np.newaxis], start)[0]
-    d = results(words, mode)
-    errors = _errors(d, left, right, addend)
-    report = {"shape": [rows, depth, cols]}
-    if output:
-        write_array(output, d)
-    if json_file:
-        write_json(json_file, as_json("gemm", choice, tally, errors, report))
+    d = choice.numbers.results(words)
     lines = [("shape", f"{rows} x {depth} x {cols}")]
     if output:
+        write_array(output, d)
         lines.append(("result", str(output)))
-    show(f"{a.name} x {b.name}", lines, choice, tally, errors)
-    if tally.mismatches:
-        raise typer.Exit(1)
+    errors = _errors(d, left, right, addend)
+    details = {"shape": [rows, depth, cols]}
+    finish("gemm", f"{a.name} x {b.name}", lines, choice, tally, errors, details)
 
 
-def _matrix(path: Path, mode: str, *, addend: bool = False) -> Rounded:
-    """A file's matrix rounded to the mode's operand format, or to fp32 as the addend."""
-    matrix = read_matrix(path)
-    if np.iscomplexobj(matrix) and MODES[mode].results == 1:
-        raise UserError(f"{path}: holds complex numbers, which mode {mode} does not take; "
+def _matrix(path: Path, choice: UnitChoice, *, addend: bool = False) -> Rounded:
+    """A file's matrix rounded to the format of the operands, or to that of the addend."""
+    matrix, numbers = read_matrix(path), choice.numbers
+    if np.iscomplexobj(matrix) and not numbers.pairs:
+        raise UserError(f"{path}: holds complex numbers, which mode {choice.mode} does not take; "
                         f"only mode fp32c does")  # fmt: skip
-    rounded = (accumulators if addend else operands)(matrix, mode)
-    warn_rounding(path, rounded, "fp32" if addend else mode)
+    rounded = (numbers.accumulators if addend else numbers.operands)(matrix)
+    warn_rounding(path, rounded, numbers.result if addend else numbers.element)
     return rounded
 
 

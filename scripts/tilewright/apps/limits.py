@@ -1,4 +1,4 @@
-"""How large a matrix may be."""
+"""How large matrices, graphs and computations may be."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from math import prod
 
 from ..errors import UserError
 
-__all__ = ["LARGEST", "check_size"]
+__all__ = ["LARGEST", "MOST_OPERATIONS", "VERTICES", "check_size"]
 
 LARGEST = 1 << 26
 """Elements of the largest matrix: 512 MiB as float64."""
+
+VERTICES = {"rtl": 1024, "model": 2048}
+"""Vertices of the largest graph, by backend: its matrices are dense, and an iteration takes as
+many products as there are triples of vertices."""
+
+MOST_OPERATIONS = 200_000_000
+"""Operations of the longest iterated run: about half an hour of simulation."""
 
 
 def check_size(what: object, *shape: int) -> None:

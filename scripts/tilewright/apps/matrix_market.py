@@ -9,7 +9,7 @@ Source: The Matrix Market Exchange Formats (NIST IR 5935); LAGraph's ``%%GraphBL
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,10 +60,14 @@ class _Lines:
         return UserError(f"{self.path}: line {self.number}: {what}")
 
 
-def check_matrix_market(path: Path, text: str) -> Header:
+def check_matrix_market(
+    path: Path, text: str, check_shape: Callable[..., None] = check_size
+) -> Header:
     """The header of a file's text, after checking every line of it.
 
-    Raises UserError that names the file, the line, what is wrong and what is allowed.
+    ``check_shape`` is given the path, the rows and the columns before the entries are read, and
+    refuses what is too large. Raises UserError that names the file, the line, what is wrong and
+    what is allowed.
     """
     source = _Lines(path, iter(text.splitlines()))
     layout, field, symmetry = _banner(source)
@@ -74,7 +78,7 @@ def check_matrix_market(path: Path, text: str) -> Header:
             declared = _declared_type(source, line, field)
         line = source.next()
     header = _sizes(source, line, layout, field, symmetry, declared)
-    check_size(path, header.rows, header.cols)
+    check_shape(path, header.rows, header.cols)
     _check_entries(source, header)
     return header
 

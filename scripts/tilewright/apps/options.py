@@ -1,37 +1,88 @@
-"""Options that all applications share."""
+"""Options that applications share: dataclasses whose fields become options of a command."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-__all__ = ["BackendOption", "ConfigOption", "JsonOption", "SetOption", "UnitOption", "WavesOption"]
+__all__ = ["RunOptions", "expanded"]
 
 _PANEL = "Unit"
 
-UnitOption = Annotated[
-    str, typer.Option("--unit", help="Matrix unit of the catalogue.", rich_help_panel=_PANEL)
-]
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=_PANEL),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter.", rich_help_panel=_PANEL),
-]
-BackendOption = Annotated[
-    str,
-    typer.Option(
-        "--backend",
-        help="rtl: simulate the Verilog and check it against the model; model: the model alone.",
-        rich_help_panel=_PANEL,
-    ),
-]
-WavesOption = Annotated[
-    Path | None,
-    typer.Option("--waves", help="VCD file to write (short runs).", rich_help_panel=_PANEL),
-]
-JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")]
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The unit a computation runs on, how, and where the report goes."""
+
+    unit: Annotated[
+        str, typer.Option("--unit", help="Matrix unit of the catalogue.", rich_help_panel=_PANEL)
+    ] = "m3xu"
+    config_file: Annotated[
+        Path | None,
+        typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=_PANEL),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter.", rich_help_panel=_PANEL),
+    ] = None
+    backend: Annotated[
+        str,
+        typer.Option(
+            "--backend",
+            help="rtl: simulate the Verilog and check it against the model; model: the model "
+            "alone.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "rtl"
+    waves: Annotated[
+        Path | None,
+        typer.Option("--waves", help="VCD file to write (short runs).", rich_help_panel=_PANEL),
+    ] = None
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")] = (
+        None
+    )
+
+
+def expanded(function: Callable[..., None]) -> Callable[..., None]:
+    """A function that takes the fields of its dataclass parameters, one by one, by keyword.
+
+    Typer makes options of what it sees in the signature; the function itself gets the dataclass.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    shown = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in groups:
+            shown += _options(groups[parameter.name])
+        else:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            shown.append(parameter.replace(kind=kind, annotation=hints[parameter.name]))
+
+    @wraps(function)
+    def run(**values: Any) -> None:
+        for name, kind in groups.items():
+            values[name] = kind(**{item.name: values.pop(item.name) for item in fields(kind)})
+        function(**values)
+
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    return run
+
+
+def _options(kind: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    return [
+        inspect.Parameter(
+            item.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if item.default is MISSING else item.default,
+            annotation=hints[item.name],
+        )
+        for item in fields(kind)
+    ]

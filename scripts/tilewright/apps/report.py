@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from ..hw.spec.m3xu import MODES
+from .files import write_json
 from .session import UnitChoice
 from .tiled_product import Tally
 
-__all__ = ["Errors", "as_json", "measure", "show"]
+__all__ = ["Errors", "finish", "measure"]
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,41 @@ def measure(result: NDArray[Any], reference: NDArray[Any]) -> Errors:
     return Errors(float(distance.max()), float(distance.mean()), relative, left_out)
 
 
-def as_json(
+def finish(
+    app: str,
+    title: str,
+    rows: list[tuple[str, str]],
+    choice: UnitChoice,
+    tally: Tally,
+    errors: dict[str, Errors],
+    details: dict[str, Any],
+    *,
+    wrong: bool = False,
+) -> None:
+    """Print the report, write it as JSON if asked, and exit with 1 if anything was wrong.
+
+    Parameters
+    ----------
+    app, title: what ran, and on what
+    rows: labels and texts, above those that every application has
+    errors: by what was measured, "unit" first
+    details: what the application adds to the JSON
+    wrong: whether the application found its result wrong
+    """
+    if choice.json_file:
+        write_json(choice.json_file, _as_json(app, choice, tally, errors, details))
+    _show(title, rows, choice, tally, errors)
+    if tally.mismatches or wrong:
+        raise typer.Exit(1)
+
+
+def _as_json(
     app: str,
     choice: UnitChoice,
     tally: Tally,
     errors: dict[str, Errors],
     details: dict[str, Any],
 ) -> dict[str, Any]:
-    """The stable JSON form of a report; ``errors`` by what was measured, "unit" first."""
     return {
         "app": app,
         **details,
@@ -75,22 +105,28 @@ def as_json(
     }
 
 
+def _words(choice: UnitChoice) -> str:
+    """The operation, and the format of a unit that has one."""
+    if choice.mode in MODES:
+        return f"mode {choice.mode}"
+    return f"{choice.mode}, {choice.numbers.element.name} to {choice.numbers.result.name}"
+
+
 def _rate(tally: Tally) -> float:
     return tally.operations / tally.seconds if tally.seconds else 0.0
 
 
-def show(
+def _show(
     title: str, rows: list[tuple[str, str]], choice: UnitChoice, tally: Tally,
     errors: dict[str, Errors],
 ) -> None:  # fmt: skip
-    """Print the report as a table on standard output."""
     table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
     table.add_column(style="cyan", no_wrap=True)
     table.add_column()
     shape = f"{choice.config.rows} x {choice.config.cols} x {choice.config.depth}"
     for label, text in rows:
         table.add_row(label, text)
-    table.add_row("unit", f"{choice.unit} {shape}, mode {choice.mode}, {choice.backend}")
+    table.add_row("unit", f"{choice.unit} {shape}, {_words(choice)}, {choice.backend}")
     table.add_row("operations", f"{tally.operations:,}")
     if choice.backend == "rtl":
         table.add_row("cycles", f"{tally.cycles:,}")

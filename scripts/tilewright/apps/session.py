@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,62 +16,123 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..errors import UserError
 from ..hw.catalogue import UNITS
-from ..hw.spec.m3xu import MODES, BaselineConfig, M3xuConfig, MatrixUnitConfig, WideConfig
+from ..hw.spec.m3xu import MODES, BaselineConfig, M3xuConfig, WideConfig
+from ..hw.spec.semirings import SEMIRINGS
+from ..hw.spec.simd2 import Simd2Config
 from ..settings import read_config
+from ..sim.matrix_unit import AnyMatrixUnit
 from ..verif.native import BuildError, ToolMissing
 from .files import check_output
-from .operands import Rounded
+from .operands import Numbers, numbers_of
+from .options import RunOptions
 from .tiled_product import Backend, Tally, TiledProduct
+from .tiles import operation_count
 
-__all__ = ["Multiply", "UnitChoice", "choose_unit", "need", "product_unit", "warn_rounding"]
+__all__ = [
+    "Multiply",
+    "UnitChoice",
+    "choose_product_unit",
+    "choose_semiring_unit",
+    "choose_unit",
+    "need",
+    "product_unit",
+]
 
 Words = NDArray[np.uint64]
 Multiply = Callable[..., Words]
-_MATRIX_UNITS = (M3xuConfig, BaselineConfig, WideConfig)
+_MATRIX_UNITS = (M3xuConfig, BaselineConfig, WideConfig, Simd2Config)
 LONGEST_WAVES = 2_000
 """Operations of the longest run that may be traced: a wave file grows by tens of kB for each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnitChoice:
-    """The unit an application runs on, checked."""
+    """The unit an application runs on and the operation it uses, checked."""
 
     unit: str
-    config: MatrixUnitConfig
+    config: AnyMatrixUnit
     mode: str
     backend: Backend
     waves: Path | None
+    json_file: Path | None
+
+    @property
+    def numbers(self) -> Numbers:
+        """What the operation takes and gives."""
+        return numbers_of(self.config, self.mode)
+
+    def operations(self, batch: int, shape: tuple[int, int, int]) -> int:
+        """Operations of a batch of products of shape (rows of a, depth, columns of b)."""
+        return operation_count(self.config, self.mode, batch, shape)
 
 
-def choose_unit(
-    unit: str,
-    mode: str,
-    *,
-    config_file: Path | None = None,
-    settings: Sequence[str] = (),
-    backend: str = "rtl",
-    waves: Path | None = None,
-) -> UnitChoice:
-    """Check what the command line says about the unit; UserError if it cannot be built."""
+def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
+    """Check what the command line says about the unit; UserError if it cannot be run.
+
+    ``mode`` is the operation, one of m3xu's modes or a semiring; None: products in fp32, or in
+    the one format that the unit has.
+    """
+    unit, backend = options.unit, options.backend
     names = [u.name for u in UNITS.values() if u.config in _MATRIX_UNITS]
     if unit not in names:
         raise UserError(f"unit must be one of {', '.join(names)}, not {unit!r}")
-    if mode not in MODES:
-        raise UserError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    semirings = UNITS[unit].config is Simd2Config
+    mode = mode or ("mma" if semirings else "fp32")
+    if mode not in MODES and mode not in SEMIRINGS:
+        known = ("mma",) if semirings else MODES
+        raise UserError(f"mode must be one of {', '.join(known)}, not {mode!r}")
     if backend not in ("rtl", "model"):
         raise UserError(f"backend must be rtl or model, not {backend!r}")
-    config = read_config(UNITS[unit], config_file, settings)
-    assert isinstance(config, MatrixUnitConfig)
-    modes: tuple[str, ...] = config.modes  # type: ignore[attr-defined]
-    if mode not in modes:
-        raise UserError(f"mode must be one that {unit} is built with ({', '.join(modes)}), "
-                        f"not {mode!r}")  # fmt: skip
-    if waves:
-        check_output(waves, (".vcd",))
+    config: Any = read_config(UNITS[unit], options.config_file, options.settings or ())
+    if mode not in config.operations:
+        built_with = ", ".join(config.operations)
+        raise UserError(f"mode must be one that {unit} is built with ({built_with}), not {mode!r}")
+    if getattr(config, "sparsity", "none") != "none":
+        raise UserError(f"`sparsity` must be none to run matrices, not {config.sparsity!r}")
+    if options.waves:
+        check_output(options.waves, (".vcd",))
         if backend != "rtl":
-            raise UserError(f"{waves}: waves come from the rtl backend only, not from {backend}")
-    chosen: Backend = "rtl" if backend == "rtl" else "model"
-    return UnitChoice(unit=unit, config=config, mode=mode, backend=chosen, waves=waves)
+            raise UserError(
+                f"{options.waves}: waves come from the rtl backend only, not from {backend}"
+            )
+    if options.json_file:
+        check_output(options.json_file, (".json",))
+    return UnitChoice(
+        unit=unit,
+        config=config,
+        mode=mode,
+        backend="rtl" if backend == "rtl" else "model",
+        waves=options.waves,
+        json_file=options.json_file,
+    )
+
+
+def choose_product_unit(options: RunOptions, mode: str | None) -> UnitChoice:
+    """As `choose_unit`, for sums of products only."""
+    choice = choose_unit(options, mode)
+    if choice.mode in SEMIRINGS and choice.mode != "mma":
+        raise UserError(f"mode must be mma for products on {choice.unit}, not {choice.mode!r}")
+    return choice
+
+
+def choose_semiring_unit(options: RunOptions, app: str, operation: str) -> UnitChoice:
+    """As `choose_unit`, for an application that needs a semiring, and its padding."""
+    units = [u.name for u in UNITS.values() if u.config is Simd2Config]
+    if options.unit not in units:
+        raise UserError(
+            f"unit must be one that computes {operation} for {app} ({', '.join(units)}), "
+            f"not {options.unit!r}"
+        )
+    config: Any = read_config(UNITS[options.unit], options.config_file, options.settings or ())
+    if operation not in config.operations:
+        built_with = ",".join(config.operations)
+        raise UserError(f"`ops` must include {operation} for {app}, not {built_with!r}")
+    if config.operations[operation].padding is None:
+        raise UserError(
+            f"`format` must be one with infinities for {app}, which pads with them, "
+            f"not {config.format!r}"
+        )
+    return choose_unit(options, operation)
 
 
 def need(module: str, package: str) -> Any:
@@ -86,30 +146,11 @@ def need(module: str, package: str) -> Any:
         ) from None
 
 
-def warn_rounding(what: object, rounded: Rounded, mode: str) -> None:
-    """Say on stderr what rounding to the format destroyed, if anything."""
-    fmt, count = MODES[mode].element, rounded.values.size
-    largest = np.ldexp(2.0 - 2.0**-fmt.fraction_bits, fmt.emax)
-    if rounded.overflows:
-        _warn(f"{what}: {rounded.overflows} of {count} values exceed the largest {fmt.name} value "
-              f"{largest:.6g} and become infinite")  # fmt: skip
-    if rounded.vanished:
-        _warn(f"{what}: {rounded.vanished} of {count} values are too small for {fmt.name} and "
-              f"become zero")  # fmt: skip
-    special = int(np.count_nonzero(~np.isfinite(rounded.values))) - rounded.overflows
-    if special > 0:
-        _warn(f"{what}: {special} of {count} values are infinite or NaN")
-
-
-def _warn(text: str) -> None:
-    print(f"warning: {text}", file=sys.stderr)
-
-
 @contextmanager
 def product_unit(choice: UnitChoice, operations: int) -> Iterator[tuple[Multiply, Tally]]:
     """A function that multiplies on the chosen unit, and the tally it keeps.
 
-    Takes as many operations as are announced; shows their progress on a terminal.
+    Takes at most as many operations as are announced; shows their progress on a terminal.
     """
     if choice.waves and operations > LONGEST_WAVES:
         raise UserError(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hw.emit import emit
-from ..hw.spec.m3xu import MatrixUnitConfig
-from ..sim.m3xu import elements_deep, matrix_unit, pack_a, pack_b
+from ..hw.emit import Emitted, emit
+from ..sim.matrix_unit import AnyMatrixUnit, mixed_operations
 from ..verif.native import NativeSimulation, Rows, dense_words, field_array
-from .operands import left_padding, neutral_addend
+from .tiles import Tiles, cut, elements_deep, joined, padded, to_lanes
 
 __all__ = ["Backend", "Tally", "TiledProduct"]
 
@@ -23,6 +23,11 @@ Words = NDArray[np.uint64]
 Backend = Literal["rtl", "model"]
 _CHUNK = 1 << 15
 """Operations between two looks at the progress bar; results of a chunk are checked together."""
+
+
+@lru_cache(maxsize=8)
+def _emitted(unit: str, config: AnyMatrixUnit) -> Emitted:
+    return emit(unit, config)
 
 
 @dataclass
@@ -51,56 +56,6 @@ class Tally:
         return self.busy_cycles / self.cycles if self.cycles else 0.0
 
 
-@dataclass
-class _Tiles:
-    """Operand tiles of a product, and where they lie in the sequence of operations.
-
-    Operations run over the batch and the output tiles first and over the depth last: each reads
-    the accumulators that the operation ``count`` places before it wrote.
-    """
-
-    a: NDArray[Any]
-    b: NDArray[Any]
-    batch: int
-    down: int
-    across: int
-    deep: int
-    count: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.count = self.batch * self.down * self.across
-
-    def indices(self, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows of ``a`` and of ``b`` that operations first..last-1 read."""
-        step, tile = np.divmod(np.arange(first, last, dtype=np.int64), self.count)
-        rest, column = np.divmod(tile, self.across)
-        batch, row = np.divmod(rest, self.down)
-        a = (batch * self.down + row) * self.deep + step
-        b = (batch * self.deep + step) * self.across + column
-        return a, b
-
-
-def _padded(array: Words, rows: int, cols: int, value: int) -> Words:
-    shape = (array.shape[0], -(-array.shape[1] // rows) * rows, -(-array.shape[2] // cols) * cols)
-    full = np.full(shape, value, np.uint64)
-    full[:, : array.shape[1], : array.shape[2]] = array
-    return full
-
-
-def _cut(array: Words, rows: int, cols: int) -> Words:
-    """(batch, M, N) cut into (batch * tiles, rows, cols), row by row of tiles."""
-    batch, height, width = array.shape
-    grid = array.reshape(batch, height // rows, rows, width // cols, cols)
-    return np.ascontiguousarray(grid.transpose(0, 1, 3, 2, 4)).reshape(-1, rows, cols)
-
-
-def _joined(tiles: Words, batch: int, down: int, across: int) -> Words:
-    """The reverse of `_cut`."""
-    rows, cols = tiles.shape[1:]
-    grid = tiles.reshape(batch, down, across, rows, cols).transpose(0, 1, 3, 2, 4)
-    return np.ascontiguousarray(grid).reshape(batch, down * rows, across * cols)
-
-
 class TiledProduct:
     """A matrix unit, as RTL or as its model, that multiplies matrices of any size.
 
@@ -108,7 +63,7 @@ class TiledProduct:
     ----------
     unit: name in the catalogue
     config: its configuration
-    mode: one of the configuration's modes
+    operation: one of ``config.operations``
     backend: "rtl" simulates the generated Verilog and compares every result of every operation
         with the model, bit for bit; "model" computes with the model alone
     waves: VCD file of the simulation
@@ -119,27 +74,19 @@ class TiledProduct:
     def __init__(
         self,
         unit: str,
-        config: MatrixUnitConfig,
-        mode: str,
+        config: AnyMatrixUnit,
+        operation: str,
         *,
         backend: Backend = "rtl",
         waves: Path | None = None,
     ) -> None:
-        self._config, self._mode = config, mode
-        self._interval: int = config.initiation_interval[mode]  # type: ignore[attr-defined]
+        self._config = config
+        self._operation = config.operations[operation]
+        self._interval = config.initiation_interval[operation]
         self._simulation: NativeSimulation | None = None
         if backend == "rtl":
-            self._simulation = NativeSimulation(emit(unit, config), waves=waves)
+            self._simulation = NativeSimulation(_emitted(unit, config), waves=waves)
         self.tally = Tally()
-
-    @staticmethod
-    def operations(
-        config: MatrixUnitConfig, mode: str, batch: int, shape: tuple[int, int, int]
-    ) -> int:
-        """Operations of a batch of products of shape (rows of a, depth, columns of b)."""
-        down, deep, across = shape
-        tile = config.rows, elements_deep(config, mode), config.cols
-        return batch * (-(-down // tile[0])) * (-(-deep // tile[1])) * (-(-across // tile[2]))
 
     def multiply(
         self,
@@ -149,28 +96,35 @@ class TiledProduct:
         *,
         progress: Callable[[int], None] = lambda operations: None,
     ) -> Words:
-        """``a @ b + c`` on container words: (batch, M, K), (batch, K, N) to (batch, M, N).
+        """``c (+) a (x) b`` on container words: (batch, M, K), (batch, K, N) to (batch, M, N).
 
-        ``progress`` is told how many operations were done since its last call. The tally adds up
-        over calls.
+        Without ``c`` it is the operation's neutral addend. ``progress`` is told how many
+        operations were done since its last call. The tally adds up over calls. Raises ValueError
+        if the depth must be padded and the format has no values for it.
         """
-        config, mode = self._config, self._mode
-        deep = elements_deep(config, mode)
-        left = _padded(a, config.rows, deep, left_padding(mode))
-        right = _padded(b, deep, config.cols, 0)
-        tiles = _Tiles(
-            pack_a(config, mode, _cut(left, config.rows, deep)),
-            pack_b(config, mode, _cut(right, deep, config.cols)),
+        config, operation = self._config, self._operation
+        deep = elements_deep(config, operation)
+        if operation.padding is None and a.shape[2] % deep:
+            raise ValueError(
+                f"the depth must be a multiple of {deep} for {operation.name}, not {a.shape[2]}"
+            )
+        left_padding, right_padding = operation.padding or (0, 0)
+        left = padded(a, config.rows, deep, left_padding)
+        right = padded(b, deep, config.cols, right_padding)
+        bits = operation.operand_bits, config.lane_bits
+        tiles = Tiles(
+            to_lanes(cut(left, config.rows, deep), *bits, axis=2),
+            to_lanes(cut(right, deep, config.cols), *bits, axis=1),
             batch=len(a),
             down=left.shape[1] // config.rows,
             across=right.shape[2] // config.cols,
             deep=left.shape[2] // deep,
         )
-        start = np.full((len(a), a.shape[1], b.shape[2]), neutral_addend(mode), np.uint64)
-        addend = _padded(start if c is None else c, config.rows, config.cols, 0)
-        sums = _cut(addend, config.rows, config.cols)
+        neutral = operation.addend or 0
+        start = np.full((len(a), a.shape[1], b.shape[2]), neutral, np.uint64) if c is None else c
+        sums = cut(padded(start, config.rows, config.cols, neutral), config.rows, config.cols)
         engine = self._run_rtl if self._simulation else self._run_model
-        total = _joined(engine(tiles, sums, progress), tiles.batch, tiles.down, tiles.across)
+        total = joined(engine(tiles, sums, progress), tiles.batch, tiles.down, tiles.across)
         return total[:, : a.shape[1], : b.shape[2]]
 
     def close(self) -> None:
@@ -178,11 +132,13 @@ class TiledProduct:
         if self._simulation:
             self._simulation.close()
 
-    def _model(self, tiles: _Tiles, first: int, last: int, c: Words) -> Words:
+    def _model(self, tiles: Tiles, first: int, last: int, c: Words) -> Words:
         a, b = tiles.indices(first, last)
-        return matrix_unit(self._config, self._mode, tiles.a[a], tiles.b[b], c)
+        op = np.full(last - first, self._operation.opcode)
+        d, _ = mixed_operations(self._config, op, tiles.a[a], tiles.b[b], c)
+        return d
 
-    def _run_model(self, tiles: _Tiles, sums: Words, progress: Callable[[int], None]) -> Words:
+    def _run_model(self, tiles: Tiles, sums: Words, progress: Callable[[int], None]) -> Words:
         begin = time.perf_counter()
         sums = sums.copy()
         for base in range(0, tiles.count * tiles.deep, tiles.count):
@@ -199,14 +155,13 @@ class TiledProduct:
         self.tally.operations += operations
         self.tally.busy_cycles += operations * self._interval
 
-    def _run_rtl(self, tiles: _Tiles, sums: Words, progress: Callable[[int], None]) -> Words:
+    def _run_rtl(self, tiles: Tiles, sums: Words, progress: Callable[[int], None]) -> Words:
         assert self._simulation
         fields = {f["name"]: f for f in self._simulation.stream("i")["fields"]}
         lane = np.dtype(f"u{self._config.accumulator_bits // 8}")
         c_field, total = fields["c"], tiles.count * tiles.deep
         a_rows, b_rows = dense_words(fields["a"], tiles.a), dense_words(fields["b"], tiles.b)
-        opcode: int = self._config.opcodes[self._mode]  # type: ignore[attr-defined]
-        op_row = np.array([[opcode]], np.uint32)
+        op_row = np.array([[self._operation.opcode]], np.uint32)
         window = dense_words(c_field, sums.astype(lane))
         for first in range(0, total, _CHUNK):
             count = min(_CHUNK, total - first)
@@ -232,7 +187,7 @@ class TiledProduct:
         return field_array(c_field, window).astype(np.uint64)
 
     def _check(
-        self, tiles: _Tiles, first: int, c: Words, d: Words, error: NDArray[np.uint32]
+        self, tiles: Tiles, first: int, c: Words, d: Words, error: NDArray[np.uint32]
     ) -> None:
         expected = self._model(tiles, first, first + len(c), c)
         wrong = (d != expected) | (error != 0)[:, :, np.newaxis]

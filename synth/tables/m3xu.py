@@ -1,70 +1,17 @@
-"""The papers' tables, ours beside theirs, measured when they are asked for."""
+"""Area and cycle time of M3XU beside its papers'."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from tilewright.hw.spec.m3xu import MODES, BaselineConfig, M3xuConfig, WideConfig
 
-from .flow import synthesize, target_library
-from .report import AsicReport
+from ..report import AsicReport
+from .measure import Progress, cycle_time, measure, part_area, quiet
+from .table import Figures, Row, Table
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-__all__ = ["TABLES", "Row", "Table", "m3xu_area"]
-
-Figures = Sequence[float | None]
-Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line: a label, the papers' figures and ours, None where there is none."""
-
-    label: str
-    paper: Figures
-    ours: Figures
-    digits: int = 2
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of a paper beside ours."""
-
-    table: str
-    target: str
-    columns: Sequence[str]
-    rows: Sequence[Row]
-
-    def to_json(self) -> dict[str, Any]:
-        """``{"table", "target", "columns", "rows": [{"label", "paper", "ours"}, ...]}``."""
-        rows = [{"label": r.label, "paper": [*r.paper], "ours": [*r.ours]} for r in self.rows]
-        columns = list(self.columns)
-        return {"table": self.table, "target": self.target, "columns": columns, "rows": rows}
-
-    def print(self, console: Console) -> None:
-        """Write the table to a Rich console, the papers' figures under ours."""
-        from rich.table import Table as RichTable
-
-        shown = RichTable(title=f"{self.table}, {self.target}", title_justify="left")
-        shown.add_column("ours\npapers", overflow="fold")
-        for column in self.columns:
-            shown.add_column(column, justify="right", overflow="fold")
-        for row in self.rows:
-            cells = [[_text(x, row.digits) for x in side] for side in (row.ours, row.paper)]
-            with_paper = any(x is not None for x in row.paper)
-            pairs = zip(*cells, strict=True)
-            shown.add_row(row.label, *("\n".join(p) if with_paper else p[0] for p in pairs))
-            shown.add_section()
-        console.print(shown)
-
-
-def _text(figure: float | None, digits: int) -> str:
-    return "-" if figure is None else f"{figure:,.{digits}f}"
-
+__all__ = ["m3xu_area"]
 
 _REAL_MODES = ("fp16", "bf16", "tf32", "fp32")
 _DESIGNS = (
@@ -87,17 +34,6 @@ results break no rule of the contract but are now and then less accurate than a 
 fused multiply-adds, where terms cancel."""
 
 
-def _part(report: AsicReport, name: str) -> tuple[float, int]:
-    """Area of one instance of the modules of a component, inner ones included, and how many."""
-    prefix = f"{report.unit}_{name}"
-    found = [
-        m for m in report.modules
-        if m.name == prefix or m.name.removeprefix(prefix + "_").isdigit()
-    ]  # fmt: skip
-    count = sum(m.instances for m in found)
-    return sum(m.whole * m.instances for m in found) / max(count, 1), count
-
-
 def _ratios(figures: Sequence[float]) -> list[float]:
     return [figure / figures[0] for figure in figures]
 
@@ -106,10 +42,10 @@ def _rows(reports: Sequence[AsicReport], title: str, *, parts: bool = True) -> l
     """Figures of the five designs; with ``parts`` of what they are made of, too."""
     none: Figures = [None] * len(reports)
     areas = [r.area for r in reports]
-    cycles = [r.path.ns if r.path else 0.0 for r in reports]
+    cycles = [cycle_time(r) for r in reports]
     fo4 = [r.path.fo4 if r.path else 0.0 for r in reports]
-    units = [_part(r, "dot_product_unit") for r in reports]
-    multipliers = [_part(r, "multiplier") for r in reports]
+    units = [part_area(r, "dot_product_unit") for r in reports]
+    multipliers = [part_area(r, "multiplier") for r in reports]
     products = [
         area * count / max(factors, 1)
         for (area, count), (_, factors) in zip(units, multipliers, strict=True)
@@ -146,7 +82,7 @@ def m3xu_area(
     cols: int = 4,
     depth: int = 8,
     pipeline: int = 4,
-    progress: Progress = lambda _: None,
+    progress: Progress = quiet,
 ) -> Table:
     """Area and cycle time of M3XU against the unit it extends and the brute-force alternative.
 
@@ -159,31 +95,21 @@ def m3xu_area(
     rows, cols, depth, pipeline: of all designs
     progress: called with a line of text before each design
     """
-    library = target_library(target)
-    if library is None:
-        raise ValueError(f"table m3xu-area needs target cmos or liberty:FILE, not {target!r}")
     shape: dict[str, Any] = {"rows": rows, "cols": cols, "depth": depth, "pipeline": pipeline}
     wide = {**shape, "alignment_bits": SHARED_WINDOW}
-    own = [BaselineConfig(**shape, alignment_bits=window) for window in BASELINE_WINDOWS]
-    designs = [
+    configs = (
         ("m3xu_baseline", BaselineConfig(**wide)),
         ("m3xu_wide", WideConfig(**wide)),
         ("m3xu", M3xuConfig(**wide, modes=_REAL_MODES)),
         ("m3xu", M3xuConfig(**wide, modes=tuple(MODES))),
         ("m3xu", M3xuConfig(**wide, modes=tuple(MODES), data_assignment="pipelined")),
-    ]
-    designs += [("m3xu_baseline", config) for config in own]
-    labels = [*_DESIGNS, *(f"{_DESIGNS[0]}, window {window}" for window in BASELINE_WINDOWS)]
-    reports: list[AsicReport] = []
-    for label, (unit, config) in zip(labels, designs, strict=True):
-        progress(f"{label}: {len(reports) + 1} of {len(labels)}")
-        report = synthesize(unit, config, target)
-        assert isinstance(report, AsicReport)
-        reports.append(report)
+    )
+    designs: dict[str, tuple[str, Any]] = dict(zip(_DESIGNS, configs, strict=True))
+    for window in BASELINE_WINDOWS:
+        config = BaselineConfig(**shape, alignment_bits=window)
+        designs[f"{_DESIGNS[0]}, window {window}"] = ("m3xu_baseline", config)
+    reports = list(measure("m3xu-area", designs, target, progress).values())
     figures = _rows(reports[:5], f"all windows {SHARED_WINDOW}")
     for window, baseline in zip(BASELINE_WINDOWS, reports[5:], strict=True):
         figures += _rows([baseline, *reports[1:5]], f"baseline's window {window}", parts=False)
     return Table("m3xu-area", target, _DESIGNS, figures)
-
-
-TABLES: dict[str, Callable[..., Table]] = {"m3xu-area": m3xu_area}

@@ -1,0 +1,171 @@
+"""Takes jobs from the registers, checks them, and starts, ends and stops them."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec.engine import OPERANDS, SIZE_BITS, EngineConfig
+from ..spec.engine_registers import CHECKS, ERRORS, Check, register_map
+from .layouts import Sizes, job_layout, log2
+
+__all__ = ["JobControl"]
+
+_DETAIL_BITS = 64
+
+
+class JobControl(wiring.Component):
+    """The state of the engine: idle, check, run, stop.
+
+    ``start`` takes the job registers, which are free for the next job at once. A job that fails a
+    check of ``hw/spec/engine.py`` ends there. One that meets a bus error, or a soft reset, is
+    stopped: no operation starts, and when the bus is quiet and the unit empty the engine is idle.
+    A soft reset ends a job without ``done`` and without ``error``.
+
+    Members
+    -------
+    the job registers, as :class:`AxiLiteRegisters` names them
+    start, soft_reset: pulses, as written to CTRL; soft_reset wins
+    read_error, read_address, write_error, write_address: of the bus, held until ``stop``
+    finished: every byte of D is stored and answered for
+    quiet: nothing is under way in the bus or the unit
+    job: the job at hand, constant while it runs
+    taken: pulse: a job is taken, and will be checked
+    go: pulse: begin
+    stop: level: begin nothing more, drop all
+    busy; done, error: pulses; code, detail: why the last job failed
+    """
+
+    def __init__(self, config: EngineConfig) -> None:
+        self._config = config
+        self._layout = job_layout(config)
+        registers = {name: In(32) for name in ("op", "m", "n", "k")}
+        registers |= {"flags_transposed_b": In(1), "flags_use_c": In(1)}
+        registers |= {f"{operand}_base": In(64) for operand in OPERANDS}
+        registers |= {f"{operand}_stride": In(32) for operand in OPERANDS}
+        inputs = ("start", "soft_reset", "read_error", "write_error", "finished", "quiet")
+        super().__init__(
+            {
+                **registers,
+                **{name: In(1) for name in inputs},
+                "read_address": In(config.addr_bits),
+                "write_address": In(config.addr_bits),
+                "job": Out(self._layout),
+                **{name: Out(1) for name in ("taken", "go", "stop", "busy", "done", "error")},
+                "code": Out(8),
+                "detail": Out(_DETAIL_BITS),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        wrong_code, wrong_detail = self._check(m)
+        m.d.comb += self.busy.eq(1)
+        with m.FSM(name="state"):
+            with m.State("idle"):
+                m.d.comb += self.busy.eq(0)
+                with m.If(self.start & ~self.soft_reset):
+                    self._take(m)
+                    m.d.comb += self.taken.eq(1)
+                    m.d.sync += [self.code.eq(wrong_code), self.detail.eq(wrong_detail)]
+                    m.next = "check"
+            with m.State("check"):
+                # The code is that of this job's check.
+                with m.If(self.soft_reset):
+                    m.d.sync += [self.code.eq(0), self.detail.eq(0)]
+                    m.next = "idle"
+                with m.Elif(self.code != 0):
+                    m.d.comb += self.error.eq(1)
+                    m.next = "idle"
+                with m.Else():
+                    m.d.comb += self.go.eq(1)
+                    m.next = "run"
+            with m.State("run"):
+                with m.If(self.soft_reset):
+                    m.next = "stop"
+                with m.Elif(self.read_error):
+                    m.d.sync += self.code.eq(ERRORS["bus_read"])
+                    m.d.sync += self.detail.eq(self.read_address)
+                    m.next = "stop"
+                with m.Elif(self.write_error):
+                    m.d.sync += self.code.eq(ERRORS["bus_write"])
+                    m.d.sync += self.detail.eq(self.write_address)
+                    m.next = "stop"
+                with m.Elif(self.finished):
+                    m.d.comb += self.done.eq(1)
+                    m.next = "idle"
+            with m.State("stop"):
+                m.d.comb += self.stop.eq(1)
+                with m.If(self.soft_reset):
+                    m.d.sync += [self.code.eq(0), self.detail.eq(0)]
+                with m.If(self.quiet):
+                    m.d.comb += self.error.eq((self.code != 0) & ~self.soft_reset)
+                    m.next = "idle"
+        return m
+
+    def _take(self, m: Module) -> None:
+        """Take the registers; what the opcode means becomes one bit a choice."""
+        config, job = self._config, self.job
+        operations = config.unit.operations.values()
+        lanes = {op.opcode: op.operand_bits // config.unit.lane_bits for op in operations}
+        widths = {op.opcode: op.result_bits for op in operations}
+        element = [self._is_any(lanes, n) for n in config.element_lanes]
+        result = [self._is_any(widths, n) for n in config.result_widths]
+        k1: Value = Const(0)
+        for chosen, count in zip(element, config.element_lanes, strict=True):
+            in_lanes = self.k[:SIZE_BITS] << log2(count)
+            k1 = k1 | Mux(chosen, in_lanes - 1, 0)[: Sizes(config).k_bits]
+        m.d.sync += [
+            job.op.eq(self.op),
+            job.transposed_b.eq(self.flags_transposed_b),
+            job.use_c.eq(self.flags_use_c),
+            job.m1.eq(self.m - 1),
+            job.n1.eq(self.n - 1),
+            job.k1.eq(k1),
+            job.element.eq(Cat(element)),
+            job.result.eq(Cat(result)),
+        ]
+        for operand in OPERANDS:
+            for name in (f"{operand}_base", f"{operand}_stride"):
+                m.d.sync += job[name].eq(getattr(self, name))
+
+    def _is_any(self, of: dict[int, int], value: int) -> Value:
+        """Whether OP is an opcode with a property."""
+        matches = [self.op == opcode for opcode, its in of.items() if its == value]
+        return reduce(or_, matches)
+
+    def _check(self, m: Module) -> tuple[Value, Value]:
+        """The code (0: none) and the detail of the first check that the registers fail."""
+        registers = register_map(self._config)
+        first_code = Signal(8)
+        first_detail = Signal(_DETAIL_BITS)
+        for check in reversed(CHECKS):
+            fails = self._fails(check)
+            if check.only_with_c:
+                fails = fails & self.flags_use_c
+            with m.If(fails):
+                m.d.comb += [
+                    first_code.eq(ERRORS[check.error]),
+                    first_detail.eq(registers[check.register].offset),
+                ]
+        return first_code, first_detail
+
+    def _fails(self, check: Check) -> Value:
+        register: Value = getattr(self, check.register.lower())
+        beat = log2(self._config.beat_bytes)
+        if check.error == "opcode":
+            return ~Cat(register == n for n in self._config.opcodes.values()).any()
+        rules: dict[str, Value] = {
+            "zero_size": register == 0,
+            "size_limit": register[SIZE_BITS:].any(),
+            "misaligned_base": register[:beat].any(),
+            "misaligned_stride": register[:beat].any(),
+            "address_range": register[self._config.addr_bits :].any()
+            if len(register) > self._config.addr_bits
+            else Const(0),
+        }
+        return rules[check.error]

@@ -1,0 +1,126 @@
+"""Takes finished blocks of D to memory."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..axi.layouts import request_layout, store_layout
+from ..spec.engine import EngineConfig
+from ..stream.queue import Queue
+from .layouts import Sizes, job_layout, log2
+from .loader import place_layout
+from .operand_walk import connect_walk
+from .row_walker import RowWalker
+
+__all__ = ["Storer"]
+
+
+class Storer(wiring.Component):
+    """Requests the rows of finished blocks of a burst writer and reads their beats.
+
+    A beat a cycle. The strobes of a row's last beat end with the last column of D.
+
+    Members
+    -------
+    job, start, stop: see :class:`RowWalker`
+    computed: pulse: a block of D is complete
+    stored: pulse: the last beat of a block has left, its buffer is free
+    running: rows are left to store
+    request, o: streams to a burst writer
+    read, place: a beat is to be read from the result scratchpad; beat: what was read
+    """
+
+    def __init__(self, config: EngineConfig) -> None:
+        self._config = config
+        self._sizes = sizes = Sizes(config)
+        request = request_layout(config.addr_bits, sizes.longest_row.bit_length())
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                **{name: In(1) for name in ("start", "stop", "computed")},
+                **{name: Out(1) for name in ("stored", "running", "read")},
+                "request": Out(stream.Signature(request)),
+                "o": Out(stream.Signature(store_layout(config.data_bits))),
+                "place": Out(place_layout(config)),
+                "beat": In(config.data_bits),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.walker = walker = RowWalker(config)
+        connect_walk(m, config, walker, "d", self.job)
+        row = {"row": self._sizes.row_bits, "last_beat": self._sizes.beat_bits}
+        tag = data.StructLayout({**row, "buffer": 1, "last": 1, "right": 1})
+        m.submodules.tags = tags = Queue(tag, 4)
+        complete = Signal(range(3))
+        m.d.comb += [
+            walker.start.eq(self.start),
+            walker.stop.eq(self.stop),
+            walker.credit.eq(complete != 0),
+            self.request.valid.eq(walker.o.valid & tags.i.ready),
+            self.request.payload.address.eq(walker.o.payload.address),
+            self.request.payload.beats.eq(walker.o.payload.last_beat + 1),
+            tags.i.valid.eq(walker.o.valid & self.request.ready),
+            tags.i.payload.row.eq(walker.o.payload.row),
+            tags.i.payload.last_beat.eq(walker.o.payload.last_beat),
+            tags.i.payload.buffer.eq(walker.o.payload.buffer),
+            tags.i.payload.last.eq(walker.o.payload.last),
+            tags.i.payload.right.eq(walker.at_j_last),
+            walker.o.ready.eq(tags.i.ready & self.request.ready),
+        ]
+        m.d.sync += complete.eq(complete + self.computed - walker.claim)
+        with m.If(self.start):
+            m.d.sync += complete.eq(0)
+        valid = self._beats(m, tags)
+        m.d.comb += self.running.eq(walker.running | tags.o.valid | valid)
+        return m
+
+    def _beats(self, m: Module, tags: Queue) -> Signal:
+        """Read a beat a cycle; returns whether one waits to be taken."""
+        at_beat = Signal(self._sizes.beat_bits)
+        valid = Signal()
+        at_end = Signal()
+        block_end = Signal()
+        right = Signal()
+        tag = tags.o.payload
+        m.d.comb += [
+            at_end.eq(at_beat == tag.last_beat),
+            self.read.eq(tags.o.valid & (~valid | self.o.ready) & ~self.stop),
+            self.place.row.eq(tag.row),
+            self.place.beat.eq(at_beat),
+            self.place.buffer.eq(tag.buffer),
+            self.place.last.eq(tag.last & at_end),
+            tags.o.ready.eq((self.read & at_end) | self.stop),
+            self.o.valid.eq(valid),
+            self.o.payload.data.eq(self.beat),
+            self.o.payload.strobe.eq(Mux(right, self._last_strobe(), -1)),
+            self.stored.eq(valid & self.o.ready & block_end),
+        ]
+        with m.If(self.read):
+            m.d.sync += [
+                at_beat.eq(Mux(at_end, 0, at_beat + 1)),
+                block_end.eq(self.place.last),
+                right.eq(tag.right & at_end),
+            ]
+        with m.If(self.read | self.o.ready | self.stop):
+            m.d.sync += valid.eq(self.read)
+        with m.If(self.start):
+            m.d.sync += at_beat.eq(0)
+        return valid
+
+    def _last_strobe(self) -> Value:
+        """The bytes of the last beat of the last column's row that belong to D."""
+        config = self._config
+        strobe: Value = Const(0)
+        for index, bits in enumerate(config.result_widths):
+            per_beat = config.data_bits // bits
+            last = self.job.n1[: log2(per_beat)]
+            option = Cat(
+                (Const(1) if n == 0 else last >= n).replicate(bits // 8) for n in range(per_beat)
+            )
+            strobe = Mux(self.job.result[index], option, strobe) if index else option
+        return strobe

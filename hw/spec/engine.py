@@ -1,0 +1,222 @@
+"""Configurations of the tile engine around a matrix unit."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from .config import Config, IntRange, parameter
+from .m3xu import M3xuConfig
+from .matrix_unit import MatrixUnit
+from .simd2 import Simd2Config
+
+__all__ = ["OPERANDS", "SIZE_BITS", "EngineConfig", "M3xuEngineConfig", "Simd2EngineConfig"]
+
+SIZE_BITS = 16
+"""Width of M, N and K: the largest matrix is one less than 2 ** SIZE_BITS each way."""
+
+OPERANDS = ("a", "b", "c", "d")
+
+_MANAGERS = {1: (0, 0, 0), 2: (0, 0, 1), 3: (0, 1, 2)}
+"""By number of managers: the one that reads A, the one that reads B, the one for C and D."""
+
+_LARGEST_AUTOMATIC_BLOCK = 32
+
+
+def _like(config: type[Config], name: str, **changes: Any) -> Any:
+    """The declaration of another configuration's parameter."""
+    item = next(item for item in config.parameters() if item.name == name)
+    said = {"default": item.default, **item.metadata, **changes}
+    return parameter(said["default"], allowed=said["allowed"], doc=said["doc"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineConfig(Config):
+    """What an engine has around its matrix unit.
+
+    D is computed in blocks of ``block_rows x block_cols`` tiles of the unit, ``block_depth`` k
+    tiles being in the scratchpads at a time.
+    """
+
+    data_bits: int = parameter(
+        64, allowed=IntRange(64, 512, power_of_two=True), doc="width of a memory channel, in bits"
+    )
+    addr_bits: int = parameter(40, allowed=IntRange(32, 64), doc="width of an address, in bits")
+    managers: int = parameter(
+        1,
+        allowed=IntRange(1, 3),
+        doc="memory channels; 1: for all; 2: A and B, C and D; 3: A, B, C and D",
+    )
+    outstanding: int = parameter(
+        8, allowed=IntRange(1, 32), doc="bursts of an operand that may be under way"
+    )
+    block_rows: int = parameter(
+        0,
+        allowed=IntRange(0, 64, power_of_two=True),
+        doc="tiles of a block, downwards; 0: what lets B's loads take half of the time",
+    )
+    block_cols: int = parameter(
+        0,
+        allowed=IntRange(0, 64, power_of_two=True),
+        doc="tiles of a block, across; 0: what lets A's loads take half of the time",
+    )
+    block_depth: int = parameter(
+        0,
+        allowed=IntRange(0, 64, power_of_two=True),
+        doc="k tiles that are loaded at a time; 0: rows of eight beats",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in self._least_blocks().items():
+            value = getattr(self, name)
+            if 0 < value < least:
+                raise ValueError(
+                    f"`{name}` must be 0 or at least {least} for whole beats of {self.data_bits} "
+                    f"bits, not {value}"
+                )
+
+    @property
+    @abstractmethod
+    def unit(self) -> MatrixUnit:
+        """The matrix unit's configuration."""
+
+    @property
+    @abstractmethod
+    def unit_component(self) -> str:
+        """``module:class`` of the matrix unit, below ``tilewright.hw``."""
+
+    @property
+    def opcodes(self) -> dict[str, int]:
+        """The value of register OP for each operation."""
+        return self.unit.opcodes
+
+    @property
+    def tile_shape(self) -> tuple[int, int, int]:
+        """Rows, columns and depth (in lanes) of the unit."""
+        return self.unit.rows, self.unit.cols, self.unit.depth
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of a beat: what bases and strides are multiples of."""
+        return self.data_bits // 8
+
+    @property
+    def beat_lanes(self) -> int:
+        """Operand lanes of a beat."""
+        return self.data_bits // self.unit.lane_bits
+
+    @property
+    def result_widths(self) -> tuple[int, ...]:
+        """Widths in memory of an element of C and D, ascending."""
+        return tuple(sorted({op.result_bits for op in self.unit.operations.values()}))
+
+    @property
+    def element_lanes(self) -> tuple[int, ...]:
+        """Lanes that an element of A and B takes, ascending."""
+        lane = self.unit.lane_bits
+        return tuple(sorted({op.operand_bits // lane for op in self.unit.operations.values()}))
+
+    def _least_blocks(self) -> dict[str, int]:
+        """The smallest block of which every row is whole beats."""
+        _, cols, depth = self.tile_shape
+        narrowest = min(self.unit.lane_bits, self.result_widths[0])
+        return {
+            "block_cols": max(1, self.data_bits // narrowest // cols),
+            "block_depth": max(1, self.beat_lanes // depth),
+        }
+
+    def _automatic(self, name: str, wish: int) -> int:
+        least = self._least_blocks().get(name, 1)
+        return getattr(self, name) or max(least, min(wish, _LARGEST_AUTOMATIC_BLOCK))
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """The block in tiles: rows, columns and depth, with what 0 stands for filled in.
+
+        An A tile is used ``block_cols`` times, and ``rows * depth / beat_lanes`` beats long. A
+        block that is chosen here has tiles enough to hide the unit's latency.
+        """
+        rows, cols, depth = self.tile_shape
+        across = self._automatic("block_cols", max(2, 2 * rows * depth // self.beat_lanes))
+        down = self._automatic("block_rows", max(2, 2 * cols * depth // self.beat_lanes))
+        while not self.block_rows and across * down < self.sum_cycles:
+            down *= 2
+        deep = self._automatic("block_depth", max(2, 8 * self.beat_lanes // depth))
+        return down, across, deep
+
+    @property
+    def sum_cycles(self) -> int:
+        """Cycles from an operation to the next one that can take its result as the addend."""
+        return max(self.unit.latency.values()) + 2
+
+    @property
+    def channels(self) -> tuple[int, int, int]:
+        """The managers that read A, read B, and read C and write D."""
+        return _MANAGERS[self.managers]
+
+    def resolved(self) -> dict[str, object]:
+        """Every parameter with the value in force: what 0 stands for is filled in."""
+        names = ("block_rows", "block_cols", "block_depth")
+        block = dict(zip(names, self.block, strict=True))
+        return super().resolved() | self._unit_resolved() | block
+
+    def _unit_resolved(self) -> dict[str, object]:
+        """The unit's parameters that are the engine's, too, with the values in force."""
+        unit: Any = self.unit
+        own = {item.name for item in self.parameters()}
+        return {name: value for name, value in unit.resolved().items() if name in own}
+
+
+def _power_of_two(high: int) -> IntRange:
+    return IntRange(2, high, power_of_two=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class M3xuEngineConfig(EngineConfig):
+    """The engine around the multi-mode matrix unit."""
+
+    rows: int = _like(M3xuConfig, "rows", allowed=_power_of_two(64))
+    cols: int = _like(M3xuConfig, "cols", allowed=_power_of_two(64))
+    depth: int = _like(M3xuConfig, "depth", allowed=_power_of_two(64))
+    modes: tuple[str, ...] = _like(M3xuConfig, "modes")
+    alignment_bits: int = _like(M3xuConfig, "alignment_bits")
+    pipeline: int = _like(M3xuConfig, "pipeline")
+    data_assignment: str = _like(M3xuConfig, "data_assignment")
+
+    @property
+    def unit(self) -> M3xuConfig:
+        return M3xuConfig(**_values_of(self, M3xuConfig))
+
+    @property
+    def unit_component(self) -> str:
+        return "m3xu.matrix_unit:MatrixUnit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simd2EngineConfig(EngineConfig):
+    """The engine around the semiring matrix unit."""
+
+    tile: int = _like(Simd2Config, "tile", allowed=_power_of_two(16))
+    format: str = _like(Simd2Config, "format")
+    accumulator: str = _like(Simd2Config, "accumulator")
+    ops: tuple[str, ...] = _like(Simd2Config, "ops")
+    alignment_bits: int = _like(Simd2Config, "alignment_bits")
+    shared: bool = _like(Simd2Config, "shared")
+    pipeline: int = _like(Simd2Config, "pipeline")
+    multiplier_bits: int = _like(Simd2Config, "multiplier_bits")
+
+    @property
+    def unit(self) -> Simd2Config:
+        return Simd2Config(**_values_of(self, Simd2Config))
+
+    @property
+    def unit_component(self) -> str:
+        return "simd2.matrix_unit:MatrixUnit"
+
+
+def _values_of(config: Config, unit: type[Config]) -> dict[str, Any]:
+    """The values of the parameters that an engine and its unit share."""
+    own = {item.name for item in config.parameters()}
+    return {p.name: getattr(config, p.name) for p in unit.parameters() if p.name in own}

@@ -1,0 +1,205 @@
+"""The registers, counters and error codes of the tile engine, and what a job must obey."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .engine import OPERANDS, SIZE_BITS, EngineConfig
+from .registers import Field, Register, RegisterMap
+
+__all__ = [
+    "CHECKS",
+    "COUNTERS",
+    "COUNTER_BITS",
+    "ERRORS",
+    "ID",
+    "VERSION",
+    "Check",
+    "register_map",
+]
+
+ID = int.from_bytes(b"TWTE", "little")
+VERSION = 0x0001_0000
+
+COUNTER_BITS = 48
+"""Width of a counter; it reads as 64 bits, the upper ones zero."""
+
+COUNTERS: dict[str, str] = {
+    "cycles": "clock cycles of the job",
+    "busy_cycles": "cycles in which the unit had an operation at its input",
+    "stalls": "cycles in which it had none, between the first operation and the last",
+    "operations": "operations of the unit",
+    "bytes_read": "bytes of the beats that were read",
+    "bytes_written": "bytes of D that were written",
+}
+"""What the engine counts, from the start of a job to its end: members and, in upper case,
+registers."""
+
+ERRORS: dict[str, int] = {
+    "none": 0,
+    "opcode": 1,
+    "zero_size": 2,
+    "size_limit": 3,
+    "misaligned_base": 4,
+    "misaligned_stride": 5,
+    "address_range": 6,
+    "bus_read": 7,
+    "bus_write": 8,
+}
+"""Codes of STATUS. ERROR_DETAIL holds the offset of the job register that was wrong, or for the
+last two the address at which the bus failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """A rule that a job register must obey before the job runs.
+
+    Parameters
+    ----------
+    error: what is wrong if it does not
+    register: the register
+    only_with_c: the rule holds for jobs that read C
+    """
+
+    error: str
+    register: str
+    only_with_c: bool = False
+
+
+def _checks() -> tuple[Check, ...]:
+    rows = [Check(error="opcode", register="OP")]
+    rows += [Check(error=e, register=r) for e in ("zero_size", "size_limit") for r in "MNK"]
+    suffixes = {"misaligned_base": "BASE", "misaligned_stride": "STRIDE", "address_range": "BASE"}
+    for error, suffix in suffixes.items():
+        for operand in OPERANDS:
+            name = f"{operand.upper()}_{suffix}"
+            rows.append(Check(error=error, register=name, only_with_c=operand == "c"))
+    return tuple(rows)
+
+
+CHECKS = _checks()
+"""In order: the first one that fails is reported."""
+
+
+def _constants(name: str, offset: int, doc: str, *fields: tuple[str, int, int, str]) -> Register:
+    """A read-only register of constants, each (name, width, value, doc), from bit 0 on."""
+    placed, low = [], 0
+    for field, width, value, said in fields:
+        placed.append(Field(name=field, low=low, width=width, reset=value, constant=True, doc=said))
+        low += width
+    return Register(name=name, offset=offset, access="ro", fields=tuple(placed), doc=doc)
+
+
+def _value(name: str, offset: int, access: str, width: int, doc: str) -> Register:
+    """A register that is one number."""
+    return Register(
+        name=name,
+        offset=offset,
+        access=access,
+        bits=64 if width > 32 else 32,
+        fields=(Field(name="value", low=0, width=width),),
+        doc=doc,
+    )
+
+
+def _identity(config: EngineConfig) -> list[Register]:
+    unit, block = config.unit, config.block
+    mask = sum(1 << opcode for opcode in config.opcodes.values())
+    return [
+        _constants("ID", 0x00, "the letters TWTE", ("value", 32, ID, "")),
+        _constants("VERSION", 0x04, "version of this register map", ("value", 32, VERSION, "")),
+        _constants(
+            "CONFIG0",
+            0x08,
+            "the matrix unit",
+            ("rows", 8, unit.rows, "rows of a tile of A and D"),
+            ("cols", 8, unit.cols, "columns of a tile of B and D"),
+            ("depth", 8, unit.depth, "lanes of a row of A's tile"),
+            ("lane_bits", 8, unit.lane_bits, "width of a lane of A and B"),
+        ),
+        _constants(
+            "CONFIG1",
+            0x0C,
+            "widths",
+            ("accumulator_bits", 8, unit.accumulator_bits, "width of the unit's accumulators"),
+            ("beat_bytes", 8, config.beat_bytes, "bytes of a beat"),
+            ("addr_bits", 8, config.addr_bits, "width of an address"),
+            ("managers", 8, config.managers, "AXI managers"),
+        ),
+        _constants("CONFIG2", 0x10, "a bit for each opcode there is", ("value", 32, mask, "")),
+        _constants(
+            "CONFIG3",
+            0x14,
+            "the block",
+            ("block_rows", 8, block[0], "tiles downwards"),
+            ("block_cols", 8, block[1], "tiles across"),
+            ("block_depth", 8, block[2], "k tiles that are loaded at a time"),
+            ("size_bits", 8, SIZE_BITS, "width of M, N and K"),
+        ),
+    ]
+
+
+_CONTROL = [
+    Register(
+        name="CTRL",
+        offset=0x20,
+        access="rw",
+        fields=(
+            Field(name="start", low=0, access="wo", doc="1: take the job registers and run"),
+            Field(name="soft_reset", low=1, access="wo", doc="1: back to idle, whatever runs"),
+            Field(name="irq_enable", low=2, doc="irq is high while done or error is set"),
+        ),
+        doc="commands",
+    ),
+    Register(
+        name="STATUS",
+        offset=0x24,
+        access="ro",
+        fields=(
+            Field(name="busy", low=0, doc="a job runs, or the bus still owes answers"),
+            Field(name="done", low=1, access="w1c", doc="a job has ended well"),
+            Field(name="error", low=2, access="w1c", doc="a job has failed"),
+            Field(name="error_code", low=8, width=8, doc="why the last job failed; 0: it did not"),
+        ),
+        doc="state",
+    ),
+    _value("ERROR_DETAIL", 0x28, "ro", 64, "offset of the wrong register, or the bus address"),
+]
+
+
+def _counters() -> list[Register]:
+    return [
+        _value(name.upper(), 0x30 + 8 * index, "ro", COUNTER_BITS, doc)
+        for index, (name, doc) in enumerate(COUNTERS.items())
+    ]
+
+
+def _job(config: EngineConfig) -> list[Register]:
+    rows = [
+        _value("OP", 0x80, "rw", 32, "opcode of the operation"),
+        Register(
+            name="FLAGS",
+            offset=0x84,
+            access="rw",
+            fields=(
+                Field(name="transposed_b", low=0, doc="B is stored by columns: N x K in memory"),
+                Field(name="use_c", low=1, doc="C is added; else nothing is"),
+            ),
+            doc="variants of the job",
+        ),
+        _value("M", 0x88, "rw", 32, "rows of A, C and D"),
+        _value("N", 0x8C, "rw", 32, "columns of B, C and D"),
+        _value("K", 0x90, "rw", 32, "columns of A, rows of B"),
+    ]
+    for index, operand in enumerate("ABCD"):
+        doc = f"byte address of {operand}, a multiple of {config.beat_bytes}"
+        rows.append(_value(f"{operand}_BASE", 0xA0 + 8 * index, "rw", 64, doc))
+    for index, operand in enumerate("ABCD"):
+        doc = f"bytes from a row of {operand} to the next, a multiple of {config.beat_bytes}"
+        rows.append(_value(f"{operand}_STRIDE", 0xC0 + 4 * index, "rw", 32, doc))
+    return rows
+
+
+def register_map(config: EngineConfig) -> RegisterMap:
+    """The registers of an engine."""
+    return RegisterMap(registers=(*_identity(config), *_CONTROL, *_counters(), *_job(config)))

@@ -1,0 +1,51 @@
+"""Measuring the designs of a table, one after the other, in one flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..flow import synthesize, target_library
+from ..report import AsicReport
+
+__all__ = ["Progress", "cycle_time", "measure", "part_area", "quiet"]
+
+Progress = Callable[[str], None]
+
+
+def quiet(line: str) -> None:
+    """Progress that nobody looks at."""
+
+
+def measure(
+    table: str, designs: Mapping[str, tuple[str, Any]], target: str, progress: Progress
+) -> dict[str, AsicReport]:
+    """Synthesize the designs, label -> (unit, configuration), for standard cells.
+
+    ``progress`` is called with a line of text before each. Raises ValueError for another target.
+    """
+    if target_library(target) is None:
+        raise ValueError(f"table {table} needs target cmos or liberty:FILE, not {target!r}")
+    reports: dict[str, AsicReport] = {}
+    for label, (unit, config) in designs.items():
+        progress(f"{label}: {len(reports) + 1} of {len(designs)}")
+        report = synthesize(unit, config, target)
+        assert isinstance(report, AsicReport)
+        reports[label] = report
+    return reports
+
+
+def cycle_time(report: AsicReport) -> float:
+    """The critical path in ns; 0 for a design without any."""
+    return report.path.ns if report.path else 0.0
+
+
+def part_area(report: AsicReport, name: str) -> tuple[float, int]:
+    """Area of one instance of the modules of a component, inner ones included, and how many."""
+    prefix = f"{report.unit}_{name}"
+    found = [
+        m for m in report.modules
+        if m.name == prefix or m.name.removeprefix(prefix + "_").isdigit()
+    ]  # fmt: skip
+    count = sum(m.instances for m in found)
+    return sum(m.whole * m.instances for m in found) / max(count, 1), count

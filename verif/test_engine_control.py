@@ -1,0 +1,198 @@
+"""The engine's registers, interrupt and refusals on the RTL, and the rate at which it works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.engine import OPERANDS, EngineConfig, M3xuEngineConfig, Simd2EngineConfig
+from tilewright.hw.spec.engine_registers import CHECKS, ERRORS, Check, register_map
+from tilewright.sim.device import Device, JobError, RegisterError
+from tilewright.sim.driver import Driver
+from tilewright.sim.engine import EngineModel
+from tilewright.sim.engine_job import Job
+from tilewright.verif.kit.engine_configs import CONFIGS, MEMORY_BYTES
+from tilewright.verif.kit.engine_device import EngineDevice
+from tilewright.verif.kit.engine_jobs import (
+    Bench,
+    check_job,
+    differences,
+    fill,
+    random_job,
+    write_job,
+    wrong_value,
+)
+from tilewright.verif.kit.sampling import slow_but
+
+SMALL = CONFIGS["small"]
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[EngineDevice]:
+    with EngineDevice(SMALL, memory_bytes=MEMORY_BYTES, lite_stall=0.3) as device:
+        yield device
+
+
+def test_registers_are_those_of_the_table(device: EngineDevice) -> None:
+    """Every word of the map, before any job: reads, writes and what is refused, as the model."""
+    model = EngineModel(SMALL, MEMORY_BYTES)
+    size = register_map(SMALL).size
+    answers: dict[str, list[int | str]] = {"rtl": [], "model": []}
+    targets: dict[str, Device] = {"rtl": device, "model": model}
+    # Bit 0 of CTRL would start a job.
+    values = {register_map(SMALL)["CTRL"].offset: 4}
+    for name, target in targets.items():
+        for offset in range(0, size + 8, 4):
+            try:
+                answers[name].append(target.read_register(offset))
+            except RegisterError:
+                answers[name].append("refused")
+            try:
+                target.write_register(offset, values.get(offset, 0xA5A5_A5A5))
+                answers[name].append(target.read_register(offset))
+            except RegisterError:
+                answers[name].append("refused")
+    assert answers["rtl"] == answers["model"]
+    assert answers["rtl"].count("refused") > 10
+
+
+@pytest.mark.parametrize("rule", CHECKS, ids=lambda rule: f"{rule.error}-{rule.register}")
+def test_a_job_that_cannot_run(device: EngineDevice, rule: Check) -> None:
+    bench = Bench(device, 11)
+    job = random_job(bench.rng, SMALL, MEMORY_BYTES)
+    hardware = Driver(device)
+    write_job(hardware, job)
+    hardware.write("FLAGS", 2)
+    hardware.write(rule.register, wrong_value(SMALL, rule))
+    with pytest.raises(JobError) as raised:
+        hardware.run()
+    offset = register_map(SMALL)[rule.register].offset
+    found = (raised.value.error, raised.value.detail)
+    assert found == (rule.error, offset)
+    assert differences(device, bench.model) == []
+    assert (hardware.counts.operations, hardware.counts.bytes_read) == (0, 0)
+    if rule.only_with_c:
+        hardware.write("FLAGS", 0)
+        hardware.run()
+        assert hardware.counts.operations > 0
+
+
+def test_interrupt(device: EngineDevice) -> None:
+    driver, bench = Driver(device), Bench(device, 12)
+    status = driver.register("STATUS")
+    write_job(driver, random_job(bench.rng, SMALL, MEMORY_BYTES, most=(4, 4, 4)))
+    assert not device.irq()
+    driver.write("CTRL", 1)
+    device.run(1000)
+    assert (driver.read("STATUS"), device.irq()) == (status.put(done=1), False)
+    driver.write("CTRL", 4)
+    assert device.irq()
+    driver.write("STATUS", status.put(error=1))
+    assert device.irq()
+    driver.write("STATUS", status.put(done=1))
+    assert (driver.read("STATUS"), device.irq()) == (0, False)
+    driver.write("OP", 15)
+    driver.write("CTRL", 1 | 4)
+    device.wait()
+    assert driver.read("STATUS") == status.put(error=1, error_code=ERRORS["opcode"])
+    driver.write("STATUS", status.put(error=1))
+    assert (driver.read("STATUS") & 0xFF, device.irq()) == (0, False)
+
+
+def test_registers_are_free_while_a_job_runs(device: EngineDevice) -> None:
+    """A job works on what was there at its start; a second start meanwhile does nothing."""
+    bench = Bench(device, 13)
+    driver, software = Driver(device), Driver(bench.model)
+    first = random_job(bench.rng, SMALL, MEMORY_BYTES, most=(64, 64, 24))
+    first = Job(**{**vars(first), "m": 50, "n": 30, "k": 20, "stride": dict.fromkeys("abcd", 256)})
+    first.base.update({"a": 0, "b": 0x4000, "c": 0x8000, "d": 0xC000})
+    second = random_job(bench.rng, SMALL, MEMORY_BYTES)
+    write_job(driver, first)
+    driver.write("CTRL", 1 | 4)
+    write_job(driver, second)
+    driver.write("CTRL", 1 | 4)
+    assert driver.read("STATUS") == 1
+    device.wait()
+    driver.write("STATUS", 2)
+    for job in (first, second):
+        write_job(software, job)
+        software.run()
+        if job is first:
+            assert differences(device, bench.model) == []
+            driver.run()
+    assert differences(device, bench.model) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+def test_the_memory_of_cocotbext_axi(stall: float) -> None:
+    config = CONFIGS["three_managers"]
+    with EngineDevice(
+        config, memory_bytes=MEMORY_BYTES, axi_ram=True, seed=14, stall=stall
+    ) as device:
+        assert Bench(device, 14).jobs(20) > 0
+
+
+RATES: dict[str, tuple[EngineConfig, str, tuple[int, int, int]]] = {
+    "simd2": (Simd2EngineConfig(tile=4, ops=("mma", "minplus"), managers=3), "mma", (96, 96, 96)),
+    "deep_tile": (
+        M3xuEngineConfig(rows=4, cols=4, depth=8, modes=("fp16",), pipeline=1, managers=3),
+        "fp16",
+        (192, 128, 128),
+    ),
+    "two_steps": (
+        M3xuEngineConfig(rows=4, cols=4, depth=4, modes=("fp16", "fp32"), managers=3),
+        "fp32",
+        (64, 64, 64),
+    ),
+    "512_bits": (
+        Simd2EngineConfig(tile=4, ops=("mma", "minplus"), data_bits=512),
+        "mma",
+        (128, 128, 128),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", slow_but([], RATES))
+@pytest.mark.parametrize("transposed_b", [False, True])
+@pytest.mark.parametrize("axi_ram", [False, True])
+def test_large_products_keep_the_unit_busy(name: str, transposed_b: bool, axi_ram: bool) -> None:
+    """At least 95 % of the cycles, by the counters and as seen from outside, to the cycle."""
+    config, operation, (m, n, k) = RATES[name]
+    row = config.unit.operations[operation]
+    beat = config.data_bits
+    widths = {"a": k * row.operand_bits, "b": (k if transposed_b else n) * row.operand_bits}
+    widths |= dict.fromkeys("cd", n * row.result_bits)
+    stride = {x: -(-width // beat) * config.beat_bytes for x, width in widths.items()}
+    lines = {"a": m, "b": n if transposed_b else k, "c": m, "d": m}
+    base, end = {}, 0
+    for operand in OPERANDS:
+        base[operand] = end
+        end += lines[operand] * stride[operand]
+    job = Job(
+        op=row.opcode,
+        m=m,
+        n=n,
+        k=k,
+        base=base,
+        stride=stride,
+        transposed_b=transposed_b,
+        use_c=True,
+    )
+    with EngineDevice(config, memory_bytes=1 << 20, axi_ram=axi_ram) as device:
+        model = EngineModel(config, device.memory_bytes)
+        fill(np.random.default_rng(15), device, model)
+        device.watch()
+        counts = check_job(device, model, job).counts
+        seen = device.seen()
+        assert device.faults == []
+    cycles = [cycle for cycle, _ in seen]
+    span = cycles[-1] - cycles[0] + 1
+    interval = config.unit.initiation_interval[operation]
+    print(f"{name}: {counts}, utilisation {counts.utilisation:.4f}")
+    assert counts.busy_cycles == len(seen)
+    assert counts.busy_cycles + counts.stalls == span
+    assert counts.operations == sum(taken for _, taken in seen)
+    assert counts.operations * interval >= 0.95 * span
+    assert counts.utilisation >= 0.95
