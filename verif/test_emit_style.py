@@ -14,9 +14,11 @@ from tilewright.hw._emit_modules import Hierarchy
 from tilewright.hw._emit_statements import items, written
 from tilewright.hw.catalogue import UNITS
 from tilewright.hw.emit import emit, emit_component
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 from tilewright.verif.test_emit import run_yosys
 
+MATRIX_UNITS = [name for name in UNITS if not name.startswith("engine_")]
 SMALL: dict[str, dict[str, Any]] = {
     "m3xu": {"rows": 2, "cols": 2, "depth": 4},
     "m3xu_baseline": {"rows": 2, "cols": 2, "depth": 4},
@@ -36,15 +38,18 @@ def _name(match: re.Match[str]) -> str:
     return "\\" + "_".join(number for number in match.groups() if number)
 
 
-@pytest.mark.parametrize("unit", EVERY_UNIT)
+@pytest.mark.parametrize("unit", slow_but(["m3xu", "simd2"], MATRIX_UNITS))
 def test_each_module_computes_what_its_component_does(unit: str, tmp_path: Path) -> None:
-    """Every bit of every register and output, for any inputs and any state."""
+    """Every bit of every register and output, for any inputs and any state.
+
+    Not of the engines: the registers of synchronous memory ports have no names to match them by.
+    """
     config = UNITS[unit].config(**SMALL.get(unit, {}))
     blocks = Hierarchy(unit, UNITS[unit].build(config)).blocks
     gold = "\n".join(block.rtlil for block in blocks.values())
     (tmp_path / "gold.il").write_text(re.sub(r"(?<=\\)\$([a-z]\w*)\$?", _plain, gold))
     (tmp_path / "gate.v").write_text(emit(unit, config).verilog)
-    prepare = "proc; memory_map; opt_expr; opt_clean -purge; design -save"
+    prepare = "proc; memory_map; opt_expr; opt_clean; design -save"
     run_yosys(f"read_verilog -sv gate.v; hierarchy -top {unit}; write_rtlil gate.il", tmp_path)
     gate = (tmp_path / "gate.il").read_text()
     gate = re.sub(r"\\(\w+)\[(\d+)\](?:\.at\[(\d+)\])?\.unit\b", _name, gate)
@@ -52,8 +57,10 @@ def test_each_module_computes_what_its_component_does(unit: str, tmp_path: Path)
     script = [f"read_rtlil gold.il; hierarchy -top {unit}; {prepare} gold; design -reset"]
     script += [f"read_rtlil gate.il; {prepare} gate"]
     for module in blocks:
+        # There, a wire that is nothing but parts of registers is taken for one more register.
+        purge = f"opt_clean -purge {module}; " if module.endswith("_oplus") else ""
         for side in ("gold", "gate"):
-            script.append(f"design -load {side}; expose -evert -dff -evert-dff {module}")
+            script.append(f"design -load {side}; {purge}expose -evert -dff -evert-dff {module}")
             script.append(f"design -stash {side}_{module}")
         copies = (f"design -copy-from {s}_{module} -as {s} {module}" for s in ("gold", "gate"))
         script += ["design -reset", *copies, "miter -equiv -flatten gold gate miter"]

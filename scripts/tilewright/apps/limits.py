@@ -16,7 +16,7 @@ VERTICES = {"rtl": 1024, "model": 2048}
 many products as there are triples of vertices."""
 
 MOST_OPERATIONS = 200_000_000
-"""Operations of the longest iterated run: about half an hour of simulation."""
+"""Operations of the longest iterated run: some hours of simulation."""
 
 
 def check_size(what: object, *shape: int) -> None:
