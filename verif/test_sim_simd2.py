@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tilewright.hw.spec.formats import FloatFormat, FORMATS
+from tilewright.hw.spec.formats import FORMATS, FloatFormat
 from tilewright.hw.spec.m3xu import BaselineConfig
 from tilewright.hw.spec.semirings import SEMIRINGS, Semiring
 from tilewright.hw.spec.simd2 import Simd2Config
