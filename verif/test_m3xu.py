@@ -89,6 +89,7 @@ def test_results_depend_on_no_earlier_operation(name: str) -> None:
     compare(name, shuffled, Pauses())
 
 
+@pytest.mark.slow
 def test_simulation_report_holds_what_the_sidecar_promises() -> None:
     """cocotb: stream rules, 2000 mixed operations back to back in exactly the sum of their
     intervals and one latency, each mode's latency and interval, and full coverage."""

@@ -187,8 +187,18 @@ def test_streams_by_name(simulation: NativeSimulation) -> None:
     ("fault", "error", "text"),
     [
         ("hang", SimulationTimeout, "no transfer for 100 cycles; transfers: i 50 of 50, o 0 of 50"),
-        ("drop", StreamRuleError, "stream `o` took back its valid before the transfer"),
-        ("change", StreamRuleError, "stream `o` changed its payload before the transfer"),
+        pytest.param(
+            "drop",
+            StreamRuleError,
+            "stream `o` took back its valid before the transfer",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "change",
+            StreamRuleError,
+            "stream `o` changed its payload before the transfer",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_faulty_units_are_caught(fault: str, error: type[Exception], text: str) -> None:
@@ -280,6 +290,7 @@ def test_rows_are_checked(simulation: NativeSimulation) -> None:
         Pauses(gap=1)
 
 
+@pytest.mark.slow
 def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One library for one text, also when two builds run side by side; nothing else is left."""
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))

@@ -28,6 +28,7 @@ def simulation(config: SequencerConfig) -> NativeSimulation:
 
 @pytest.mark.parametrize("config", slow_but([SMALL], CONFIGS), ids=["small", "pipelined"])
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_mixed_instructions_with_stalls(config: SequencerConfig, seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     opcodes = rng.choice([*config.opcodes.values(), ILLEGAL], 40).tolist()

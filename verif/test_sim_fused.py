@@ -9,7 +9,7 @@ from tilewright.hw.spec.formats import FLOAT_FORMATS
 from tilewright.hw.spec.m3xu import BaselineConfig
 from tilewright.sim import fused
 from tilewright.sim.fused import fused_dot_product
-from tilewright.verif.kit.sampling import cases
+from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.oracles import softfloat, stimuli
 from tilewright.verif.oracles.accuracy import ACCURACY_KINDS, as_fp32, fma_chain, ulp_errors
 from tilewright.verif.oracles.dot_product import Report, check_dot_products
@@ -127,7 +127,7 @@ def accuracy(name: str, kind: str, window: int, seed: int) -> npt.NDArray[np.flo
 
 
 @pytest.mark.parametrize("kind", ACCURACY_KINDS)
-@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("name", slow_but(["fp16"], MODES))
 def test_no_less_accurate_than_the_chain(name: str, kind: str) -> None:
     chain, ours = accuracy(name, kind, 56, 21)
     assert (ours <= chain).all(), f"largest, mean: {ours}, chain {chain}"
