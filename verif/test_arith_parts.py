@@ -104,7 +104,7 @@ def test_align(width: int, window: int, distance: int) -> None:
         assert bool(lost) == ((int(aligned) << (width + move)) != exact), (value, move)
 
 
-@pytest.mark.parametrize(("count", "bits"), slow_but([(9, 10)], [(3, 3), (9, 10)]))
+@pytest.mark.parametrize(("count", "bits"), [pytest.param(3, 3, marks=pytest.mark.slow), (9, 10)])
 def test_exponent_maximum(count: int, bits: int) -> None:
     rng = np.random.default_rng(3)
     if count * bits < 12:
