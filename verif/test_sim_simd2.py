@@ -205,13 +205,34 @@ def test_products_in_two_steps_change_no_value() -> None:
     assert np.array_equal(found[0][1], found[1][1])
 
 
-def test_upper_bits_of_a_narrow_accumulator_are_ignored() -> None:
-    config = unit("fp16", "fp16")
+@pytest.mark.parametrize(("element", "accumulator"), [("fp16", "fp16"), ("int8", "int32")])
+def test_upper_bits_of_a_narrow_accumulator_are_ignored(element: str, accumulator: str) -> None:
+    config = unit(element, accumulator)
+    above = np.uint64(config.result.bits)
     sent = operations(config, 200, 812)
-    dirty = sent._replace(c=sent.c | np.uint64(0xABCD0000))
+    dirty = sent._replace(c=sent.c | np.uint64(0xABCD) << above)
     found = [matrix_unit.mixed_operations(config, **x.fields)[0] for x in (sent, dirty)]
     assert np.array_equal(found[0], found[1])
-    assert not (found[0] >> np.uint64(16)).any()
+    assert not (found[0] >> above).any()
+
+
+@pytest.mark.parametrize(("element", "accumulator"), FLOATS)
+def test_differences_neither_overflow_nor_underflow(element: str, accumulator: str) -> None:
+    """The largest difference squared is less than an infinity; the least is more than nothing."""
+    config = unit(element, accumulator, ops=("addnorm",))
+    fmt, result = config.element, config.result
+    assert isinstance(fmt, FloatFormat)
+    assert isinstance(result, FloatFormat)
+    minus = 1 << (fmt.bits - 1)
+    far, near = (fmt.largest, minus | fmt.largest), (1, 0)
+    a, b = (np.array([[[far[i], 0]] * 2, [[near[i], 0]] * 2], np.uint64) for i in (0, 1))
+    b = b.swapaxes(1, 2)
+    minus_infinity = result.infinity | 1 << (result.bits - 1)
+    c = np.full(a.shape, minus_infinity, np.uint64)
+    assert (semiring_products(config, "addnorm", a, b, c) == minus_infinity).all()
+    sent = Operations(np.full(2, 8, np.uint64), a, b, np.full_like(c, 1), ["far", "near"])
+    complaint = fault(config, "addnorm", sent, compute(config, "addnorm", sent))
+    assert not complaint, complaint
 
 
 @pytest.mark.parametrize("ops", [tuple(SEMIRINGS), ("minplus", "orand")])

@@ -44,10 +44,13 @@ def test_every_pair_in_every_lane(element: str) -> None:
 
 @pytest.mark.parametrize("element", slow_but(["fp16"], WIDE))
 def test_every_pair_of_special_values(element: str) -> None:
-    """Alone and with lanes full of them."""
+    """Alone, with special addends, and with lanes full of them."""
     config, rng = unit(element), np.random.default_rng(824)
     pairs = special_pairs(config.element)
     addends = addend_values(config, 10_000, rng)
-    rtl(config).check(mixed(config, partial(alone, config, pairs=pairs, rng=rng), rng))
+    sent = mixed(config, partial(alone, config, pairs=pairs, rng=rng), rng)
+    rtl(config).check(sent)
+    specials = special_pairs(config.result)[0]
+    rtl(config).check(sent._replace(c=rng.choice(specials, sent.c.shape)))
     full = partial(packed, config, pairs=pairs, addends=addends, rng=rng)
     rtl(config).check(mixed(config, full, rng))
