@@ -1,0 +1,1 @@
+"""MatRaptor: sparse times sparse matrix products, row by row, in C2SR."""
