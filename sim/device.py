@@ -1,4 +1,4 @@
-"""What a driver needs of an engine: registers, memory, interrupt; and how they report errors."""
+"""What a driver needs of an accelerator: registers, memory, interrupt; how they report errors."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import Protocol
 from ..hw.spec.engine import EngineConfig
 from ..hw.spec.engine_registers import COUNTERS
 
-__all__ = ["Counts", "Device", "JobError", "RegisterError"]
+__all__ = ["Accelerator", "Counts", "Device", "JobError", "RegisterError"]
 
 
-class Device(Protocol):
-    """An engine with its memory."""
+class Accelerator(Protocol):
+    """An accelerator of any kind with its memory, which begins at address 0."""
 
-    @property
-    def config(self) -> EngineConfig: ...
     @property
     def memory_bytes(self) -> int: ...
     def read_register(self, offset: int) -> int: ...
@@ -24,6 +22,13 @@ class Device(Protocol):
     def write_memory(self, address: int, content: bytes) -> None: ...
     def wait(self) -> None:
         """Return when the interrupt is high."""
+
+
+class Device(Accelerator, Protocol):
+    """An engine with its memory."""
+
+    @property
+    def config(self) -> EngineConfig: ...
 
 
 class RegisterError(Exception):

@@ -22,11 +22,10 @@ from ..hw.spec.registers import Register
 from ..hw.spec.semirings import SEMIRINGS
 from ..hw.spec.simd2 import Simd2Config
 from .device import Counts, Device, JobError
+from .job_registers import JobRegisters
 from .matrices import Matrix, container_bits, formats_of, from_words, to_words
 
 __all__ = ["Driver"]
-
-_ERROR_NAMES = {code: name for name, code in ERRORS.items()}
 
 
 class Driver:
@@ -53,12 +52,9 @@ class Driver:
 
     def __init__(self, device: Device, first_address: int = 0) -> None:
         self._device = device
-        self._map = register_map(device.config)
         beat = device.config.beat_bytes
         self._next = -(-first_address // beat) * beat
-        found = device.read_register(self._map["ID"].offset)
-        if found != ID:
-            raise ValueError(f"the device's ID must be {ID:#x}, not {found:#x}")
+        self._registers = JobRegisters(device, register_map(device.config), ID)
 
     @property
     def config(self) -> EngineConfig:
@@ -165,7 +161,7 @@ class Driver:
         self._check(operation, d, a, b, c)
         values = {
             "OP": self.config.opcodes[operation],
-            "FLAGS": self._map["FLAGS"].put(transposed_b=b.transposed, use_c=c is not None),
+            "FLAGS": self.register("FLAGS").put(transposed_b=b.transposed, use_c=c is not None),
             "M": d.rows,
             "N": d.cols,
             "K": a.cols,
@@ -199,41 +195,27 @@ class Driver:
 
     def register(self, name: str) -> Register:
         """A register's description, which packs and unpacks its fields."""
-        return self._map[name]
+        return self._registers.register(name)
 
     def write(self, name: str, value: int) -> None:
         """Write a register by name."""
-        register = self._map[name]
-        for word in range(register.words):
-            part = value >> 32 * word & 0xFFFF_FFFF
-            self._device.write_register(register.offset + 4 * word, part)
+        self._registers.write(name, value)
 
     def read(self, name: str) -> int:
         """Read a register by name."""
-        register = self._map[name]
-        words = [self._device.read_register(register.offset + 4 * w) for w in range(register.words)]
-        return sum(word << 32 * index for index, word in enumerate(words))
+        return self._registers.read(name)
 
     def run(self) -> None:
         """Start the job of the registers, wait for its end, and take its counters.
 
         Raises JobError if it failed.
         """
-        control, status = self._map["CTRL"], self._map["STATUS"]
-        self.write("CTRL", control.put(start=1, irq_enable=1))
-        self._device.wait()
-        word = self.read("STATUS")
-        self.write("STATUS", status.put(done=1, error=1))
-        self.counts = Counts(**{name: self.read(name.upper()) for name in COUNTERS})
-        if status.get(word, "error"):
-            detail = self.read("ERROR_DETAIL")
-            name = _ERROR_NAMES[status.get(word, "error_code")]
-            raise JobError(name, detail, self._where(name, detail))
-
-    def _where(self, error: str, detail: int) -> str:
-        if error.startswith("bus"):
-            return f"address {detail:#x}"
-        return next(register.name for register in self._map if register.offset == detail)
+        ended = self._registers.run(tuple(COUNTERS), ERRORS)
+        self.counts = Counts(**ended.counts)
+        if ended.error != "none":
+            on_bus = ended.error.startswith("bus")
+            where = f"address {ended.detail:#x}" if on_bus else str(ended.where)
+            raise JobError(ended.error, ended.detail, where)
 
     # Whole matrices
 

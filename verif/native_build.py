@@ -23,11 +23,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .native_payload import row_words
+from .native_glue import STREAMS, Harness
 
 __all__ = ["BuildError", "ToolMissing", "build_library", "cache_directory"]
 
-_HARNESS = Path(__file__).with_name("native_harness.cpp")
 _VERILATOR_FLAGS = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--no-assert"),
     *(
@@ -102,70 +101,6 @@ def _output(command: list[str], **environment: str) -> str:
     return done.stdout
 
 
-def _glue(sidecar: Mapping[str, Any]) -> str:
-    """The accessors of native_harness.cpp for one unit, from its sidecar."""
-    ins = [s for s in sidecar["streams"] if s["direction"] == "in"]
-    outs = [s for s in sidecar["streams"] if s["direction"] == "out"]
-    if not ins or not outs:
-        raise ValueError(f"unit `{sidecar['unit']}` needs an input and an output stream")
-    for entry in sidecar["streams"]:
-        if not (entry["valid"] and entry["ready"]):
-            raise ValueError(f"stream `{entry['name']}` needs a valid and a ready port")
-    level = "v" if sidecar["reset"]["active"] == "high" else "!v"
-    parts = [_GLUE_HEAD]
-    for name, streams in (("Input", ins), ("Output", outs)):
-        words = ", ".join(str(row_words(s["width"])) for s in streams)
-        parts.append(f"constexpr unsigned k{name}s = {len(streams)};\n")
-        parts.append(f"constexpr unsigned k{name}Words[] = {{{words}}};\n")
-    for name, port, value in (
-        ("clock", sidecar["clock"], "v"),
-        ("reset", sidecar["reset"]["name"], level),
-    ):
-        parts.append(f"inline void set_{name}(Model& m, bool v) {{ {_member(port)} = {value}; }}\n")
-    for head, streams, body in (
-        ("void set_input_valid(Model& m, unsigned s, bool v)", ins, "{valid} = v; break;"),
-        ("void set_input_payload(Model& m, unsigned s, const uint32_t* w)", ins,
-         "put({payload}, w); break;"),
-        ("bool input_ready(Model& m, unsigned s)", ins, "return {ready};"),
-        ("void set_output_ready(Model& m, unsigned s, bool v)", outs, "{ready} = v; break;"),
-        ("bool output_valid(Model& m, unsigned s)", outs, "return {valid};"),
-        ("void get_output_payload(Model& m, unsigned s, uint32_t* w)", outs,
-         "get({payload}, w); break;"),
-    ):  # fmt: skip
-        parts.append(f"inline {head} {{\n    switch (s) {{\n")
-        for number, entry in enumerate(streams):
-            ports = {key: _member(entry[key]) for key in ("valid", "ready", "payload")}
-            parts.append(f"        case {number}: {body.format(**ports)}\n")
-        parts.append("    }\n" + ("    return false;\n" if head.startswith("bool") else "") + "}\n")
-    return "".join(parts)
-
-
-def _member(port: str) -> str:
-    """A top-level port as Verilator names it in C++."""
-    return "m." + port.replace("__", "___05F")
-
-
-_GLUE_HEAD = """#pragma once
-#include <cstdint>
-#include <cstring>
-#include "Vunit.h"
-using Model = Vunit;
-template <typename T> void put(T& port, const uint32_t* w) {
-    port = sizeof(T) > 4 ? static_cast<T>(w[0] | uint64_t{w[1]} << 32) : static_cast<T>(w[0]);
-}
-template <std::size_t N> void put(VlWide<N>& port, const uint32_t* w) {
-    std::memcpy(port.data(), w, 4 * N);
-}
-template <typename T> void get(const T& port, uint32_t* w) {
-    w[0] = static_cast<uint32_t>(port);
-    if (sizeof(T) > 4) w[1] = static_cast<uint32_t>(uint64_t{port} >> 32);
-}
-template <std::size_t N> void get(const VlWide<N>& port, uint32_t* w) {
-    std::memcpy(w, port.data(), 4 * N);
-}
-"""
-
-
 def _compile(jobs: Iterable[tuple[Path, Path, tuple[str, ...]]]) -> None:
     """Compile (source, object, flags) jobs, as many at a time as there are processors."""
     command, _ = _compiler()
@@ -238,9 +173,13 @@ def _digest(*parts: str) -> str:
 
 
 def build_library(
-    verilog: str, sidecar: Mapping[str, Any], *, wave_depth: int | None = None
+    verilog: str,
+    sidecar: Mapping[str, Any],
+    *,
+    wave_depth: int | None = None,
+    harness: Harness = STREAMS,
 ) -> Path:
-    """The shared library of a unit, built unless the cache has it.
+    """The shared library of a unit in a harness, built unless the cache has it.
 
     ``wave_depth`` is the number of levels of modules to trace, None for a build without waves.
     Raises `ToolMissing` without Verilator or a compiler, `BuildError` if one of them fails.
@@ -248,9 +187,9 @@ def build_library(
     _, root, version = _verilator()
     _, compiler = _compiler()
     waves = wave_depth is not None
-    glue, optimise = _glue(sidecar), "-O0" if waves else _OPTIMISE
+    glue, optimise = harness.glue(sidecar), "-O0" if waves else _OPTIMISE
     key = _digest(
-        verilog, glue, _HARNESS.read_text(), version, compiler, platform.machine(),
+        verilog, glue, *harness.texts(), version, compiler, platform.machine(),
         str((wave_depth, _VERILATOR_FLAGS, _COMPILER_FLAGS, optimise, sidecar["module"])),
     )  # fmt: skip
     target = cache_directory() / f"{sidecar['module']}-{key}.so"
@@ -259,7 +198,8 @@ def build_library(
             _verilate(work, verilog, sidecar["module"], wave_depth)
             (work / "native_glue.h").write_text(glue)
             flags = ("-I", str(work), *_include_flags(root, waves))
-            _publish(_link(work, flags, optimise, _runtime_objects(waves)), target)
+            sources = [*work.glob("Vunit*.cpp"), harness.source]
+            _publish(_link(work, sources, flags, optimise, _runtime_objects(waves)), target)
     return target
 
 
@@ -276,9 +216,14 @@ def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> 
     _output([str(program), *options, str(work / "unit.v")], VERILATOR_ROOT=str(root))
 
 
-def _link(work: Path, flags: tuple[str, ...], optimise: str, runtime: list[Path]) -> Path:
+def _link(
+    work: Path,
+    sources: list[Path],
+    flags: tuple[str, ...],
+    optimise: str,
+    runtime: list[Path],
+) -> Path:
     """Compile Verilator's output and the harness into a library in the work directory."""
-    sources = [*work.glob("Vunit*.cpp"), _HARNESS]
     sources.sort(key=lambda source: source.stat().st_size, reverse=True)
     objects = [work / f"{source.stem}.o" for source in sources]
     _compile(

@@ -1,20 +1,16 @@
 // Drives one Verilated unit through its valid/ready streams, arrays in and arrays out.
 //
-// native_glue.h is generated beside this file from the unit's sidecar. It defines the model class
-// `Model`, `kInputs`, `kOutputs`, and the accessors used below, and nothing else.
-// A payload is made of fields, each copied from (or to) a dense row of 32-bit words in a table of the
-// caller's; `index` picks the row of the i-th transfer, row i when it is null.
+// Besides what native_model.h needs, the generated native_glue.h defines `kInputs`, `kOutputs` and
+// the accessors used below.
+// A payload is made of fields, each copied from (or to) a dense row of 32-bit words in a table of
+// the caller's; `index` picks the row of the i-th transfer, row i when it is null.
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <vector>
 
-#include "native_glue.h"
-#include "verilated.h"
-#ifdef NATIVE_TRACE
-#include "verilated_vcd_c.h"
-#endif
+#include "native_model.h"
+#include "native_random.h"
 
 namespace {
 
@@ -48,21 +44,6 @@ struct Options {
     uint64_t time_out;       // cycles without any transfer
     uint64_t cycle;          // cycle counter (read and written)
     uint64_t stream;         // stream at fault (written)
-};
-
-class Random {
-public:
-    explicit Random(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 0xD1B54A32D192ED03ull) {}
-    bool chance(uint64_t threshold) {
-        if (threshold == 0) return false;
-        state_ ^= state_ << 13;
-        state_ ^= state_ >> 7;
-        state_ ^= state_ << 17;
-        return ((state_ * 0x2545F4914F6CDD1Dull) >> 32) < threshold;
-    }
-
-private:
-    uint64_t state_;
 };
 
 uint32_t last_mask(uint32_t width) { return (width & 31) ? (1u << (width & 31)) - 1 : ~0u; }
@@ -103,27 +84,13 @@ uint32_t* row_of(const Field& field, uint64_t transfer) {
 
 class Simulation {
 public:
-    Simulation() : context_(new VerilatedContext) {
-#ifdef NATIVE_TRACE
-        context_->traceEverOn(true);
-#endif
-        model_.reset(new Model(context_.get()));
+    Simulation() {
         for (unsigned s = 0; s < kOutputs; ++s) held_payload_[s].resize(kOutputWords[s]);
         reset();
     }
-    ~Simulation() {
-        model_->final();
-#ifdef NATIVE_TRACE
-        if (trace_) trace_->close();
-#endif
-    }
 
 #ifdef NATIVE_TRACE
-    void trace(const char* path) {
-        trace_.reset(new VerilatedVcdC);
-        model_->trace(trace_.get(), 99);
-        trace_->open(path);
-    }
+    void trace(const char* path) { model_.trace(path); }
 #endif
 
     void reset() {
@@ -139,8 +106,8 @@ public:
         }
         set_reset(*model_, true);
         for (int i = 0; i < 4; ++i) {
-            settle();
-            edge();
+            model_.settle();
+            model_.edge();
         }
         set_reset(*model_, false);
     }
@@ -161,7 +128,7 @@ public:
                 ready_[s] = outputs[s].done < outputs[s].count && !random.chance(outputs[s].pause);
                 set_output_ready(*model_, s, ready_[s]);
             }
-            settle();
+            model_.settle();
             bool moved = false;
             for (unsigned s = 0; s < kInputs; ++s) {
                 if (!offered[s] || !input_ready(*model_, s)) continue;
@@ -174,7 +141,7 @@ public:
                 options->stream = s;
                 moved |= take(s, outputs[s], options->cycle, &status);
             }
-            edge();
+            model_.edge();
             ++options->cycle;
             idle = moved ? 0 : idle + 1;
             if (status == kDone && idle >= options->time_out) status = kTimeOut;
@@ -227,29 +194,7 @@ private:
         return true;
     }
 
-    void settle() {
-        set_clock(*model_, false);
-        model_->eval();
-        dump();
-    }
-    void edge() {
-        set_clock(*model_, true);
-        model_->eval();
-        dump();
-    }
-    void dump() {
-#ifdef NATIVE_TRACE
-        if (trace_) trace_->dump(time_);
-        time_ += 500;
-#endif
-    }
-
-    std::unique_ptr<VerilatedContext> context_;
-    std::unique_ptr<Model> model_;
-#ifdef NATIVE_TRACE
-    std::unique_ptr<VerilatedVcdC> trace_;
-    uint64_t time_ = 0;
-#endif
+    ClockedModel model_;
     std::vector<uint32_t> payload_;
     std::vector<uint32_t> held_payload_[kOutputs];
     bool held_[kOutputs] = {};

@@ -1,0 +1,186 @@
+"""The tile engine's RTL at native speed: any job on any memory, as the model has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from tilewright.hw.emit import Emitted, emit
+from tilewright.hw.spec.engine import EngineConfig
+from tilewright.sim.device import Device
+from tilewright.sim.driver import Driver
+from tilewright.sim.engine import EngineModel
+from tilewright.verif.kit.engine_configs import CONFIGS, MEMORY_BYTES
+from tilewright.verif.kit.engine_device import EngineDevice, unit_of
+from tilewright.verif.kit.engine_jobs import (
+    check_failure,
+    check_job,
+    differences,
+    fill,
+    random_job,
+    rows_of,
+    write_job,
+)
+from tilewright.verif.kit.sampling import cases, slow_but
+from tilewright.verif.native_axi import AxiBehaviour, NativeAccelerator
+from tilewright.verif.oracles.semiring_matrices import matrix_product
+
+Engine = NativeAccelerator[EngineConfig]
+
+# Between them: beats of 64, 128 and 256 bits, addresses of 40 and 64, one to three managers.
+ENGINES = ("small", "three_managers", "fp8", "complex")
+
+
+@cache
+def emitted(name: str) -> Emitted:
+    return emit(unit_of(CONFIGS[name]), CONFIGS[name])
+
+
+@pytest.fixture(scope="module")
+def device(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    name = request.param
+    with NativeAccelerator(emitted(name), CONFIGS[name], memory_bytes=MEMORY_BYTES) as device:
+        yield device
+
+
+every_engine = pytest.mark.parametrize(
+    "device", slow_but(["small"], ENGINES), indirect=True, scope="module"
+)
+one_engine = pytest.mark.parametrize("device", ["small"], indirect=True, scope="module")
+
+
+def any_behaviour(rng: np.random.Generator) -> AxiBehaviour:
+    return AxiBehaviour(
+        seed=int(rng.integers(1 << 40)),
+        latency=(1, int(rng.choice([1, 10, 200]))),
+        stall=float(rng.choice([0, 0.3, 0.8])),
+        mixed=bool(rng.integers(2)),
+        beat_cycles=float(rng.choice([0, 0, 1, 2.5])),
+        register_stall=float(rng.choice([0, 0.5])),
+    )
+
+
+@one_engine
+def test_products_of_whole_matrices(device: Engine) -> None:
+    device.reset()
+    driver, rng = Driver(device), np.random.default_rng(1)
+    for operation in ("mma", "minplus"):
+        device.behave(any_behaviour(rng))
+        a, b = rng.integers(-4, 5, (13, 21)), rng.integers(-4, 5, (21, 17))
+        c = rng.integers(-9, 10, (13, 17))
+        found = getattr(driver, f"simd2_{operation}")(a, b, c)
+        np.testing.assert_array_equal(found, matrix_product(operation, a, b, c))
+        assert device.traffic["m0_axi"].read.bytes >= driver.counts.bytes_read > 0
+        assert 0 < driver.counts.cycles < device.cycles
+
+
+@every_engine
+def test_any_job_on_any_memory(device: Engine) -> None:
+    print("seed 2")
+    rng = np.random.default_rng(2)
+    model = EngineModel(device.config, MEMORY_BYTES)
+    device.behave(AxiBehaviour())
+    for number in range(cases(300)):
+        if number % 10 == 0:
+            fill(rng, device, model)
+        device.behave(any_behaviour(rng))
+        before = device.traffic
+        counts = check_job(device, model, random_job(rng, device.config, MEMORY_BYTES)).counts
+        sides = [(t.read, t.write) for t in device.traffic.values()]
+        old = [(t.read, t.write) for t in before.values()]
+        moved = np.subtract(
+            [[side.bytes for side in pair] for pair in sides],
+            [[side.bytes for side in pair] for pair in old],
+        ).sum(axis=0)
+        assert moved.tolist() == [counts.bytes_read, counts.bytes_written]
+    assert device.faults == []
+
+
+@every_engine
+def test_bus_errors(device: Engine) -> None:
+    """Any read or write may fail: an error code, the address, and the next job runs."""
+    print("seed 3")
+    rng = np.random.default_rng(3)
+    model = EngineModel(device.config, MEMORY_BYTES)
+    device.behave(AxiBehaviour())
+    fill(rng, device, model)
+    for number in range(cases(200)):
+        job = random_job(rng, device.config, MEMORY_BYTES)
+        operand = str(rng.choice(["a", "b", "d", *(["c"] if job.use_c else [])]))
+        rows = rows_of(device.config, job, operand)
+        row = rows[int(rng.integers(len(rows)))]
+        beats = range(row.start, row.stop, device.config.beat_bytes)
+        # A write fails with its burst, which begins somewhere in the row.
+        bad = list(beats) if operand == "d" else [int(rng.choice(beats))]
+        responses = {address: int(rng.integers(2, 4)) for address in bad}
+        fails = {"d": (AxiBehaviour(write_errors=responses), "bus_write")}
+        behaviour, error = fails.get(operand, (AxiBehaviour(read_errors=responses), "bus_read"))
+        device.behave(
+            replace(
+                behaviour,
+                seed=number,
+                latency=(1, int(rng.choice([1, 50]))),
+                stall=float(rng.choice([0, 0.3])),
+                mixed=True,
+            )
+        )
+        assert check_failure(device, model, job, error) in responses
+        device.behave(AxiBehaviour())
+        check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
+
+
+@one_engine
+def test_a_read_behind_the_memory(device: Engine) -> None:
+    device.behave(AxiBehaviour())
+    rng, model = np.random.default_rng(4), EngineModel(device.config, MEMORY_BYTES)
+    fill(rng, device, model)
+    job = random_job(rng, device.config, MEMORY_BYTES)
+    job.base["a"] = MEMORY_BYTES
+    assert check_failure(device, model, job, "bus_read") == MEMORY_BYTES
+
+
+@one_engine
+def test_a_reset_in_the_middle(device: Engine) -> None:
+    """The hardware's reset, while bursts are under way; they are forgotten."""
+    rng, model = np.random.default_rng(5), EngineModel(device.config, MEMORY_BYTES)
+    device.behave(AxiBehaviour(latency=(40, 40)))
+    fill(rng, device, model)
+    interrupted = 0
+    for cycles in range(cases(60)):
+        device.behave(AxiBehaviour(latency=(40, 40)))
+        job = random_job(rng, device.config, MEMORY_BYTES, most=(8, 8, 8))
+        write_job(Driver(device), job)
+        device.write_register(Driver(device).register("CTRL").offset, 1)
+        device.run(cycles)
+        interrupted += device.traffic["m0_axi"].read.under_way > 0
+        device.reset()
+        assert (device.cycles, device.traffic["m0_axi"].read.under_way) == (0, 0)
+        check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
+    assert interrupted > cases(60) // 2
+
+
+@pytest.mark.slow
+def test_the_same_cycles_as_under_cocotb() -> None:
+    """Two memories, written independently, that both answer in the next cycle."""
+    config = CONFIGS["small"]
+    with (
+        NativeAccelerator(emitted("small"), config, memory_bytes=MEMORY_BYTES) as native,
+        EngineDevice(config, memory_bytes=MEMORY_BYTES) as other,
+    ):
+        rng = np.random.default_rng(6)
+        models = [EngineModel(config, MEMORY_BYTES) for _ in range(2)]
+        content = rng.integers(0, 256, MEMORY_BYTES, dtype=np.uint8) & 0xBF
+        devices: list[Device] = [native, other]
+        for memory in (*devices, *models):
+            memory.write_memory(0, content.tobytes())
+        for _ in range(10):
+            job = random_job(rng, config, MEMORY_BYTES)
+            counts = [
+                check_job(device, model, job).counts
+                for device, model in zip(devices, models, strict=True)
+            ]
+            assert counts[0] == counts[1]
+        assert differences(native, models[1]) == []
