@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..hw.spec.formats import FLOAT_FORMATS
-from ..hw.spec.m3xu import Instruction, SequencerConfig
+from ..hw.spec.sequencer import Instruction, SequencerConfig
 from .arith import convert
 from .m3xu import matrix_unit
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from tilewright.hw.emit import emit
-from tilewright.hw.spec.m3xu import Instruction, SequencerConfig
+from tilewright.hw.spec.sequencer import Instruction, SequencerConfig
 from tilewright.verif.kit.instructions import ILLEGAL, Program
 from tilewright.verif.native import NativeSimulation, Pauses
 from tilewright.verif.simulate import GAP, STALL, Report, Timing

@@ -8,13 +8,21 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.aligned_sum import AlignedSum, head_bits
+from ..arith.aligned_sum import head_bits
 from ..arith.carry_save import compress
-from ..arith.maximum import ExponentMaximum
 from ..arith.multiplier import Multiplier
 from ..arith.pipeline import Bundle, Pipeline
-from ..arith.round import NormaliseSum, RoundPack, exponent_limit
 from ..arith.specials import SpecialCases
+from ..arith.sum_stages import (
+    add_rows,
+    align_terms,
+    carry_save_rows,
+    largest_exponent,
+    measure_distances,
+    named,
+    normalise,
+    round_pack,
+)
 from ..arith.unpacked import format_layout
 from ..spec.formats import FLOAT_FORMATS
 
@@ -130,14 +138,9 @@ class DotProductUnit(wiring.Component):
         bundle = pipeline.cut("distances", self._distances(m, bundle))
         bundle = pipeline.cut("carry_save", self._align(m, bundle))
         bundle = pipeline.cut("total", self._add(m, bundle))
-        bundle = pipeline.cut("normalised", self._normalise(m, bundle))
+        bundle = pipeline.cut("normalised", normalise(m, bundle, _FP32))
         self._result(m, bundle)
         return m
-
-    def _named(self, m: Module, name: str, value: Value) -> Value:
-        signal = Signal.like(value, name=name)
-        m.d.comb += signal.eq(value)
-        return signal
 
     def _multiply(self, m: Module) -> Bundle:
         """Products, their exponents and signs, and the special cases."""
@@ -162,8 +165,8 @@ class DotProductUnit(wiring.Component):
         # Signs relative to the addend's, which makes the addend positive.
         signs = Cat(*(a.sign ^ b.sign ^ self.c.sign for a, b in zip(self.a, self.b, strict=True)))
         bundle |= {
-            "zero": self._named(m, "zero", Cat(*zero, self.c.zero)),
-            "negative": self._named(m, "negative", signs),
+            "zero": named(m, "zero", Cat(*zero, self.c.zero)),
+            "negative": named(m, "negative", signs),
             "addend": self.c.significand,
             "addend_exponent": self.c.exponent,
             "flip": self.c.sign,
@@ -173,15 +176,10 @@ class DotProductUnit(wiring.Component):
 
     def _measure(self, m: Module, bundle: Bundle) -> Bundle:
         """The largest exponent, which anchors the window."""
-        m.submodules.maximum = maximum = ExponentMaximum(self._products + 1, self._exponent_bits)
-        for i in range(self._products):
-            m.d.comb += maximum.exponents[i].eq(bundle[f"exponent_{i}"])
-        m.d.comb += [
-            maximum.exponents[self._products].eq(bundle["addend_exponent"]),
-            maximum.ignore.eq(bundle["zero"]),
-        ]
+        exponents = [bundle[f"exponent_{i}"] for i in range(self._products)]
+        anchor = largest_exponent(m, [*exponents, bundle["addend_exponent"]], bundle["zero"])
         rest = {name: value for name, value in bundle.items() if name != "zero"}
-        return {**rest, "anchor": maximum.maximum}
+        return {**rest, "anchor": anchor}
 
     def _accumulate(self, m: Module, bundle: Bundle, pipeline: Pipeline) -> Bundle:
         """Complete the products of a two-step operation.
@@ -218,87 +216,35 @@ class DotProductUnit(wiring.Component):
 
     def _distances(self, m: Module, bundle: Bundle) -> Bundle:
         """How far each term lies below the largest."""
-        result = {name: value for name, value in bundle.items() if "exponent" not in name}
-        width = self._exponent_bits
-        names = [f"{i}" for i in range(self._products)] + ["addend"]
-        for name in names:
-            key = "addend_exponent" if name == "addend" else f"exponent_{name}"
-            distance = Signal(width, name=f"distance_{name}")
-            m.d.comb += distance.eq(bundle["anchor"] - bundle[key])
-            result[f"distance_{name}"] = distance
-        return result
+        rest = {name: value for name, value in bundle.items() if "exponent" not in name}
+        return rest | measure_distances(m, bundle, products=self._products)
 
     def _align(self, m: Module, bundle: Bundle) -> Bundle:
         """Alignment and carry-save addition of all terms."""
-        m.submodules.aligned_sum = aligned = AlignedSum(
-            products=self._products,
-            product_bits=2 * self._significand_bits,
-            addend_bits=_FP32.significand_bits,
-            alignment_bits=self._alignment_bits,
-            distance_bits=self._exponent_bits,
-        )
-        self._sum_bits = aligned.sum_bits
-        for i in range(self._products):
-            m.d.comb += [
-                aligned.significands[i].eq(bundle[f"product_{i}"]),
-                aligned.distances[i].eq(bundle[f"distance_{i}"]),
-            ]
-        m.d.comb += [
-            aligned.negative.eq(bundle["negative"]),
-            aligned.addend.eq(bundle["addend"]),
-            aligned.addend_distance.eq(bundle["distance_addend"]),
-        ]
-        return {
-            "first": aligned.rows[0],
-            "second": aligned.rows[1],
-            "carry": aligned.carry,
-            "lost_positive": aligned.lost_positive,
-            "lost_negative": aligned.lost_negative,
-            **{name: bundle[name] for name in ("anchor", "flip", "special")},
-        }
+        products = [bundle[f"product_{i}"] for i in range(self._products)]
+        aligned = align_terms(m, bundle, products=products, alignment_bits=self._alignment_bits)
+        m.d.comb += aligned.negative.eq(bundle["negative"])
+        rest = {name: bundle[name] for name in ("anchor", "flip", "special")}
+        return carry_save_rows(aligned) | rest
 
     def _add(self, m: Module, bundle: Bundle) -> Bundle:
-        """The carry-propagate addition; the carry enters below the lowest bit."""
-        total = Signal(signed(self._sum_bits))
-        first = Cat(bundle["carry"], bundle["first"])
-        second = Cat(bundle["carry"], bundle["second"])
-        m.d.comb += total.eq((first + second)[1:])
-        limit = exponent_limit(_FP32, bundle["anchor"], head_bits(self._products))
+        """The carry-propagate addition."""
+        total = add_rows(m, bundle, _FP32, head_bits=head_bits(self._products))
         names = ("lost_positive", "lost_negative", "flip", "special")
-        rest = {name: bundle[name] for name in names}
-        return {"total": total, "limit": self._named(m, "limit", limit), **rest}
-
-    def _normalise(self, m: Module, bundle: Bundle) -> Bundle:
-        m.submodules.normalise = normalise = NormaliseSum(
-            _FP32, sum_bits=self._sum_bits, limit_bits=len(bundle["limit"])
-        )
-        special = bundle["special"]
-        m.d.comb += [
-            normalise.total.eq(bundle["total"]),
-            normalise.limit.eq(bundle["limit"]),
-            normalise.flip.eq(bundle["flip"]),
-            normalise.lost_positive.eq(bundle["lost_positive"]),
-            normalise.lost_negative.eq(bundle["lost_negative"]),
-            normalise.negative_zero.eq(special[3]),
-        ]
-        return {"magnitude": normalise.o.as_value(), "special": special}
+        return total | {name: bundle[name] for name in names}
 
     def _result(self, m: Module, bundle: Bundle) -> None:
         """Rounding, and the result register: a real part waits there for its imaginary part."""
-        m.submodules.round = rounder = RoundPack(_FP32)
-        m.d.comb += [
-            rounder.i.eq(bundle["magnitude"]),
-            rounder.special.eq(bundle["special"]),
-        ]
+        rounded = round_pack(m, bundle, _FP32)
         low = Signal(32, reset_less=True)
         if not self._complex:
             with m.If(self.advance):
-                m.d.sync += low.eq(rounder.o)
+                m.d.sync += low.eq(rounded)
             m.d.comb += self.d.eq(low)
             return
         high = Signal(32, reset_less=True)
         with m.If(self.advance):
-            m.d.sync += high.eq(Mux(self.imaginary, rounder.o, C(0, 32)))
+            m.d.sync += high.eq(Mux(self.imaginary, rounded, C(0, 32)))
             with m.If(~self.imaginary):
-                m.d.sync += low.eq(rounder.o)
+                m.d.sync += low.eq(rounded)
         m.d.comb += self.d.eq(Cat(low, high))

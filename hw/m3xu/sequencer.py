@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..arith.convert import FloatConvert
 from ..spec.formats import FLOAT_FORMATS, FloatFormat
-from ..spec.m3xu import OP_BITS, SequencerConfig
+from ..spec.m3xu import OP_BITS
+from ..spec.sequencer import SequencerConfig
 from ..stream.matrix_unit import operation_layout
 from ..stream.queue import Queue
 from .matrix_unit import MatrixUnit

@@ -10,15 +10,25 @@ from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.aligned_sum import AlignedSum, head_bits
-from ..arith.maximum import ExponentMaximum
+from ..arith.aligned_sum import head_bits
 from ..arith.pipeline import CUTS, Bundle, Pipeline
-from ..arith.round import NormaliseSum, RoundPack, exponent_limit, special_layout
+from ..arith.round import special_layout
+from ..arith.sum_stages import (
+    add_rows,
+    align_terms,
+    carry_save_rows,
+    largest_exponent,
+    measure_distances,
+    named,
+    normalise,
+    round_pack,
+)
 from ..arith.unpacked import format_layout
 from ..spec.formats import FloatFormat
 from ..spec.semirings import Semiring
+from .choice import choice_special, choose
 from .layouts import operator_layout, term_layout
-from .select import Select, candidate_layout
+from .select import candidate_layout
 
 __all__ = ["Oplus"]
 
@@ -138,13 +148,9 @@ class Oplus(wiring.Component):
         bundle = pipeline.cut("distances", self._distances(m, bundle))
         bundle = pipeline.cut("carry_save", self._combine(m, bundle))
         bundle = pipeline.cut("total", self._total(m, bundle))
-        bundle = pipeline.cut("normalised", self._normalise(m, bundle))
-        m.submodules.round = rounder = RoundPack(self._result)
-        m.d.comb += [
-            rounder.i.eq(bundle["magnitude"]),
-            rounder.special.eq(bundle["special"]),
-            self.o.eq(pipeline.cut("result", {"o": rounder.o})["o"]),
-        ]
+        bundle = pipeline.cut("normalised", normalise(m, bundle, self._result))
+        rounded = round_pack(m, bundle, self._result)
+        m.d.comb += self.o.eq(pipeline.cut("result", {"o": rounded})["o"])
         return m
 
     def _disjunction(self, m: Module, pipeline: Pipeline) -> Module:
@@ -170,22 +176,17 @@ class Oplus(wiring.Component):
             return C(0, 1)
         return C(1, 1) if self._plus == {plus} else self.operator[f"plus_{plus}"]
 
-    def _named(self, m: Module, name: str, value: Value) -> Value:
-        signal = Signal.like(value, name=name)
-        m.d.comb += signal.eq(value)
-        return signal
-
     def _gather(self, m: Module) -> Bundle:
         """The terms, what their classes decide, and the anchor of a sum."""
         n, c = self._terms, self.c
         flags = {
-            name: self._named(m, name, Cat(self.terms[i][name] for i in range(n)))
+            name: named(m, name, Cat(self.terms[i][name] for i in range(n)))
             for name in ("sign", "zero", "infinite", "nan")
         }
         bundle: dict[str, Value] = {"special": self._specials(m, flags)}
         if "or" in self._plus:
             truth = (~flags["zero"]).any() | ~c.zero
-            bundle["truth"] = self._named(m, "truth", truth & self._is("or"))
+            bundle["truth"] = named(m, "truth", truth & self._is("or"))
         if self._sums or self._selects:
             bundle |= {"sign": flags["sign"], "addend": c.significand}
             bundle |= {"addend_exponent": c.exponent, "flip": c.sign}
@@ -193,24 +194,18 @@ class Oplus(wiring.Component):
                 bundle[f"significand_{i}"] = self.terms[i].significand
                 bundle[f"exponent_{i}"] = self._exponent(m, i)
         if self._sums:
-            m.submodules.maximum = maximum = ExponentMaximum(n + 1, self._exponent_bits)
-            for i in range(n):
-                m.d.comb += maximum.exponents[i].eq(self.terms[i].exponent)
-            m.d.comb += [
-                maximum.exponents[n].eq(c.exponent),
-                maximum.ignore.eq(Cat(flags["zero"], c.zero)),
-            ]
-            bundle["anchor"] = maximum.maximum
+            exponents = [*(self.terms[i].exponent for i in range(n)), c.exponent]
+            bundle["anchor"] = largest_exponent(m, exponents, Cat(flags["zero"], c.zero))
         if self._selects:
             bundle |= {"infinite": flags["infinite"], "addend_infinite": c.infinite}
-            bundle["greatest"] = self._named(m, "greatest", self._is("max"))
+            bundle["greatest"] = named(m, "greatest", self._is("max"))
         if len(self._plus) > 1:
             # Whether the total is a sum, or a choice; otherwise it is a truth value.
             if self._sums:
-                bundle["adds"] = self._named(m, "adds", self._is("add"))
+                bundle["adds"] = named(m, "adds", self._is("add"))
             if self._selects:
                 selects = self._is("min") | self._is("max")
-                bundle["selects"] = self._named(m, "selects", selects)
+                bundle["selects"] = named(m, "selects", selects)
         return bundle
 
     def _exponent(self, m: Module, i: int) -> Value:
@@ -249,14 +244,8 @@ class Oplus(wiring.Component):
         result = {
             name: value for name, value in bundle.items() if self._selects or "exponent" not in name
         }
-        if not self._sums:
-            return result
-        width = self._exponent_bits
-        for name in [*map(str, range(self._terms)), "addend"]:
-            key = "addend_exponent" if name == "addend" else f"exponent_{name}"
-            distance = Signal(width, name=f"distance_{name}")
-            m.d.comb += distance.eq(bundle["anchor"] - bundle[key])
-            result[f"distance_{name}"] = distance
+        if self._sums:
+            result |= measure_distances(m, bundle, products=self._terms)
         return result
 
     def _combine(self, m: Module, bundle: Bundle) -> Bundle:
@@ -273,115 +262,37 @@ class Oplus(wiring.Component):
             flips.append(self._if(adds, bundle["flip"]))
             anchors.append(self._if(adds, bundle["anchor"]))
             for name in ("first", "carry", "lost_positive", "lost_negative"):
-                result[name] = self._named(m, f"sum_{name}", self._if(adds, total[name]))
+                result[name] = named(m, f"sum_{name}", self._if(adds, total[name]))
         if self._selects:
-            choice = self._choose(m, bundle)
+            choice = choose(m, bundle, terms=self._terms, term=self._term, choice=self._choice)
             below = self.window_bits - len(choice.significand)
             second.append(Cat(C(0, below), self._if(selects, choice.significand)))
             flips.append(self._if(selects, choice.sign))
             anchors.append(self._if(selects, choice.exponent))
-            result["special"] = self._choice_special(m, bundle["special"], choice, selects)
+            result["special"] = choice_special(m, bundle["special"], choice, selects)
         if "or" in self._plus:
             # True is 1: the top bit, with an exponent of 0.
             second.append(Cat(C(0, self.window_bits - 1), bundle["truth"]))
         row = Signal(self.total_bits, name="row")
         anchor = Signal(signed(self._exponent_bits))
         m.d.comb += [row.eq(_any(second)), anchor.eq(_any(anchors))]
-        flip = self._named(m, "flip", _any(flips))
+        flip = named(m, "flip", _any(flips))
         return result | {"second": row, "anchor": anchor, "flip": flip}
 
     def _if(self, condition: Value, value: Value) -> Value:
         """The value, or zero; as it is if the condition is constant."""
         return value if isinstance(condition, Const) else value & condition.replicate(len(value))
 
-    def _choice_special(
-        self, m: Module, special: Value, choice: data.View, selects: Value
-    ) -> Value:
-        """The special cases, with an infinity or a zero that was chosen."""
-        before = data.View(special_layout(), special)
-        after = Signal(special_layout(), name="choice_special")
-        m.d.comb += [
-            after.nan.eq(before.nan),
-            after.infinite.eq(before.infinite | (choice.infinite & selects)),
-            after.negative.eq(Mux(selects, choice.sign, before.negative)),
-            after.negative_zero.eq(Mux(selects, choice.sign, before.negative_zero)),
-        ]
-        return after.as_value()
-
     def _sum(self, m: Module, bundle: Bundle) -> Bundle:
         """Alignment and carry-save addition of all terms."""
-        m.submodules.aligned_sum = aligned = AlignedSum(
-            products=self._terms,
-            product_bits=self._product_bits,
-            addend_bits=self._result.significand_bits,
-            alignment_bits=self._alignment_bits,
-            distance_bits=self._exponent_bits,
-        )
+        products = [self._upper(bundle[f"significand_{i}"]) for i in range(self._terms)]
+        aligned = align_terms(m, bundle, products=products, alignment_bits=self._alignment_bits)
         for i in range(self._terms):
-            m.d.comb += [
-                aligned.significands[i].eq(self._upper(bundle[f"significand_{i}"])),
-                aligned.distances[i].eq(bundle[f"distance_{i}"]),
-                aligned.negative[i].eq(bundle["sign"][i] ^ bundle["flip"]),
-            ]
-        m.d.comb += [
-            aligned.addend.eq(bundle["addend"]),
-            aligned.addend_distance.eq(bundle["distance_addend"]),
-        ]
-        return {
-            "first": aligned.rows[0],
-            "second": aligned.rows[1],
-            "carry": aligned.carry,
-            "lost_positive": aligned.lost_positive,
-            "lost_negative": aligned.lost_negative,
-        }
-
-    def _choose(self, m: Module, bundle: Bundle) -> data.View:
-        """The least or greatest of the terms and c."""
-        widths = self._term["significand"].width, self._term["exponent"].width
-        m.submodules.select = select = Select(self._terms, candidate_layout(*widths), self._choice)
-        for i in range(self._terms):
-            term = select.terms[i]
-            m.d.comb += [
-                term.significand.eq(bundle[f"significand_{i}"]),
-                term.exponent.eq(bundle[f"exponent_{i}"]),
-                term.infinite.eq(bundle["infinite"][i]),
-                term.sign.eq(bundle["sign"][i]),
-            ]
-        more = self._choice["significand"].width - self._result.significand_bits
-        m.d.comb += [
-            select.last.significand.eq(Cat(C(0, more), bundle["addend"])),
-            select.last.exponent.eq(bundle["addend_exponent"]),
-            select.last.infinite.eq(bundle["addend_infinite"]),
-            select.last.sign.eq(bundle["flip"]),
-            select.maximum.eq(bundle["greatest"]),
-        ]
-        return select.o
+            m.d.comb += aligned.negative[i].eq(bundle["sign"][i] ^ bundle["flip"])
+        return carry_save_rows(aligned)
 
     def _total(self, m: Module, bundle: Bundle) -> Bundle:
         """The signed total; of a sum by carry-propagate addition."""
-        total = Signal(signed(self.total_bits))
-        value = bundle["second"]
-        if self._sums:
-            # The carry enters below the lowest bit.
-            first, second = (Cat(bundle["carry"], bundle[row]) for row in ("first", "second"))
-            value = (first + second)[1:]
-        m.d.comb += total.eq(value)
-        limit = exponent_limit(self._result, bundle["anchor"], self._head_bits)
-        kept = ("special", "flip", "lost_positive", "lost_negative")
-        result = {name: bundle[name] for name in kept if name in bundle}
-        return result | {"total": total, "limit": self._named(m, "limit", limit)}
-
-    def _normalise(self, m: Module, bundle: Bundle) -> Bundle:
-        m.submodules.normalise = normalise = NormaliseSum(
-            self._result, sum_bits=self.total_bits, limit_bits=len(bundle["limit"])
-        )
-        special = bundle["special"]
-        m.d.comb += [
-            normalise.total.eq(bundle["total"]),
-            normalise.limit.eq(bundle["limit"]),
-            normalise.flip.eq(bundle["flip"]),
-            normalise.lost_positive.eq(bundle.get("lost_positive", C(0, 1))),
-            normalise.lost_negative.eq(bundle.get("lost_negative", C(0, 1))),
-            normalise.negative_zero.eq(special[3]),
-        ]
-        return {"magnitude": normalise.o.as_value(), "special": special}
+        names = ("special", "flip", "lost_positive", "lost_negative")
+        rest = {name: bundle[name] for name in names if name in bundle}
+        return rest | add_rows(m, bundle, self._result, head_bits=self._head_bits)

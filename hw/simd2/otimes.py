@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,6 +16,9 @@ from ..spec.formats import FloatFormat
 from ..spec.semirings import Semiring
 from .adder import SelectingAdder
 from .layouts import operator_layout, term_layout
+from .one_hot import select_fields
+from .squares import round_difference, square_exponent
+from .two_steps import multiply_in_two_steps
 
 __all__ = ["Otimes"]
 
@@ -133,6 +136,14 @@ class Otimes(wiring.Component):
             return C(1, 1)
         return Cat(operator[f"times_{name}"] for name in wanted).any() if wanted else C(0, 1)
 
+    def _chooses(self, operator: Value) -> Value:
+        """Whether (+) chooses a term, which must then be normalised."""
+        plus = {row.plus for row in self._semirings}
+        if plus <= {"min", "max"}:
+            return C(1, 1)
+        # In a fixed order, which that of a set is not.
+        return Cat(operator[f"plus_{name}"] for name in ("min", "max") if name in plus).any()
+
     def _prepare(self, m: Module) -> Fields:
         """What there is before the multiplier: operands of a product, or a finished sum."""
         a, b, operator = self.a, self.b, self.operator
@@ -149,7 +160,7 @@ class Otimes(wiring.Component):
             if "mul" in self._times:
                 pair |= self._product_class(m)
             choices.append((self._any(operator, "mul", "and"), pair))
-        return self._choose(m, choices)
+        return select_fields(m, choices)
 
     def _product_class(self, m: Module) -> Fields:
         """Exponent, sign and special values of a product."""
@@ -215,24 +226,6 @@ class Otimes(wiring.Component):
             m.d.sync += a_first.eq(Mux(select, a_is_maximum ^ smallest, larger))
         return a_first
 
-    def _choose(self, m: Module, choices: list[tuple[Value, Fields]]) -> Fields:
-        """Each field from the choice that is selected; what is held is aligned at the top."""
-        merged: Fields = {}
-        for name in dict.fromkeys(name for _, fields in choices for name in fields):
-            having = [(selected, fields[name]) for selected, fields in choices if name in fields]
-            width = max(len(value) for _, value in having)
-            shape = signed(width) if name == "exponent" else width
-            field = Signal(shape, name=name)
-            parts: list[Value] = []
-            for selected, value in having:
-                part = Signal(shape, name=f"{name}_choice_{len(parts)}")
-                below = width - len(value) if name == "held" else 0
-                m.d.comb += part.eq(Cat(C(0, below), value) if below else value)
-                parts.append(part & selected.replicate(width) if len(having) > 1 else part)
-            m.d.comb += field.eq(reduce(or_, parts))
-            merged[name] = field
-        return merged
-
     def _finish(self, m: Module, fields: Fields, operator: Value) -> None:
         """The multiplier, and the term in its common layout."""
         o, width = self.o, len(self.o.significand)
@@ -250,7 +243,8 @@ class Otimes(wiring.Component):
         raised = chooses
         if self._times & {"mul", "square_difference"}:
             product, carry = self._product(m, held, operator)
-            exponent = self._doubled(m, exponent, squares, carry)
+            if "square_difference" in self._times:
+                exponent = square_exponent(m, exponent, squares, carry)
             finishes = chooses & self.accumulate if self._halves else chooses
             normalise = Signal()
             normalised = Signal(len(product), name="normalised_product")
@@ -272,8 +266,10 @@ class Otimes(wiring.Component):
     def _product(self, m: Module, held: Value, operator: Value) -> tuple[Value, Value]:
         """Product or square, zero for other operators; and whether the root of a square was
         rounded up to the next power of two."""
-        squares = self._any(operator, "square_difference")
-        factor, carry = self._round_difference(m, held, squares)
+        squares, bits = self._any(operator, "square_difference"), self._element.significand_bits
+        factor, carry = held[-bits:], C(0, 1)
+        if "square_difference" in self._times:
+            factor, carry = round_difference(m, held, squares, bits=bits)
         other = Signal(len(factor), name="other_factor")
         others: list[Value] = []
         if "mul" in self._times:
@@ -283,75 +279,15 @@ class Otimes(wiring.Component):
             others.append(factor & squares.replicate(len(factor)))
         m.d.comb += other.eq(reduce(or_, others))
         if self._halves:
-            return self._two_steps(m, factor, other), carry
-        m.submodules.multiplier = multiplier = Multiplier(self._element.significand_bits)
+            product = multiply_in_two_steps(
+                m, factor, other, partial=self.partial, accumulate=self.accumulate
+            )
+            return product, carry
+        m.submodules.multiplier = multiplier = Multiplier(bits)
         m.d.comb += [multiplier.a.eq(factor), multiplier.b.eq(other)]
         return multiplier.o, carry
-
-    def _doubled(self, m: Module, exponent: Value, squares: Value, carry: Value) -> Value:
-        """The exponent of a square from that of the adder, one less than the leading one's."""
-        if "square_difference" not in self._times:
-            return exponent
-        root = Signal.like(exponent, name="root_exponent")
-        # One adder: the carry enters below the lowest bit.
-        m.d.comb += root.eq((Cat(carry, exponent) + Cat(carry, C(1, len(exponent))))[1:])
-        return Mux(squares, root << 1, exponent)
 
     def _lower(self, held: Value) -> Value:
         """The second factor of a product, below the first."""
         bits = self._element.significand_bits
         return held[len(held) - 2 * bits : len(held) - bits]
-
-    def _round_difference(self, m: Module, held: Value, squares: Value) -> tuple[Value, Value]:
-        """The first factor: held at the top, a difference still to be rounded to nearest even.
-
-        The second value is set if the rounding carried to the next power of two.
-        """
-        bits = self._element.significand_bits
-        kept = held[-bits:]
-        if "square_difference" not in self._times:
-            return kept, C(0, 1)
-        half, low = held[-bits - 1], held[: -bits - 1].any()
-        increment = Signal(name="difference_increment")
-        rounded = Signal(bits + 1, name="difference")
-        m.d.comb += [
-            increment.eq(half & (low | kept[0]) & squares),
-            rounded.eq(kept + increment),
-        ]
-        # All ones round up to the next power of two, whose lower bits are zero already.
-        return Cat(rounded[: bits - 1], rounded[bits - 1] | rounded[-1]), rounded[-1]
-
-    def _chooses(self, operator: Value) -> Value:
-        """Whether (+) chooses a term, which must then be normalised."""
-        plus = {row.plus for row in self._semirings}
-        if plus <= {"min", "max"}:
-            return C(1, 1)
-        return Cat(operator[f"plus_{name}"] for name in plus & {"min", "max"}).any()
-
-    def _two_steps(self, m: Module, a: Value, b: Value) -> Value:
-        """High and low halves with each other first, then across."""
-        half = self._element.significand_bits // 2
-        product = Signal(4 * half, name="product")
-        partial = {}
-        for name, left, straight, crossed in (
-            ("high", a[half:], b[half:], b[:half]),
-            ("low", a[:half], b[:half], b[half:]),
-        ):
-            m.submodules[f"multiplier_{name}"] = multiplier = Multiplier(half)
-            m.d.comb += [
-                multiplier.a.eq(left),
-                multiplier.b.eq(Mux(self.accumulate, crossed, straight)),
-            ]
-            partial[name] = multiplier.o
-        upper = Signal(3 * half, name="upper")
-        m.d.comb += [
-            upper.eq(self.partial[half:] + partial["high"] + partial["low"]),
-            product.eq(
-                Mux(
-                    self.accumulate,
-                    Cat(self.partial[:half], upper),
-                    Cat(partial["low"], partial["high"]),
-                )
-            ),
-        ]
-        return product

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from tilewright.hw.spec.m3xu import Instruction, SequencerConfig
+from tilewright.hw.spec.sequencer import Instruction, SequencerConfig
 from tilewright.sim.sequencer import execute, tiles_of
 from tilewright.verif.native import NativeSimulation, Pauses, pack, unpack
 
