@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from .spec.config import Config
 from .spec.engine import M3xuEngineConfig, Simd2EngineConfig
-from .spec.m3xu import BaselineConfig, M3xuConfig, SequencerConfig, WideConfig
+from .spec.m3xu import BaselineConfig, M3xuConfig, WideConfig
+from .spec.matraptor import MatRaptorConfig
+from .spec.sequencer import SequencerConfig
 from .spec.simd2 import Simd2Config
 
 if TYPE_CHECKING:
@@ -95,6 +97,13 @@ _ROWS = (
         source="SIMD2: programming model, tiled algorithm, around M3XU's unit",
         config=M3xuEngineConfig,
         component="engine.engine:Engine",
+    ),
+    Unit(
+        name="matraptor",
+        summary="sparse times sparse, row by row through sorting queues, any semiring, over AXI4",
+        source="MatRaptor: row-wise product, C2SR, architecture",
+        config=MatRaptorConfig,
+        component="matraptor.matraptor:MatRaptor",
     ),
 )
 

@@ -2,52 +2,100 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
 from .align import Align
+from .pipeline import Bundle, Pipeline
 from .round import NormaliseSum, RoundPack, exponent_limit
 from .unpack import Unpack
 
-__all__ = ["FloatAdd"]
+__all__ = ["ADD_CUTS", "FloatAdd"]
+
+ADD_CUTS: dict[int, tuple[str, ...]] = {
+    0: (),
+    1: ("result",),
+    2: ("total", "result"),
+    3: ("aligned", "shifted", "result"),
+}
+"""Where an adder of so many stages has its registers."""
+
+_SPECIALS = ("nan", "infinite", "negative")
 
 
 class FloatAdd(wiring.Component):
     """``o = RNE(a + b)``, or ``RNE(a - b)``.
 
-    Combinational; IEEE 754 in every case, with the canonical NaN.
+    IEEE 754 in every case, with the canonical NaN. Latency ``stages`` cycles (0: combinational),
+    an operation a cycle. Registers have no reset and move only while ``advance`` is set.
 
     Parameters
     ----------
-    format: format of the operands and of the sum
+    operand: format of the operands
+    result: format of the sum: the operands', or one with as many fraction bits and more exponent
+        bits; default: the operands'
+    stages: register stages, 0..3, see :data:`ADD_CUTS`
 
     Members
     -------
     a, b: the operands
     subtract: negates b
+    advance: (with stages) enables all registers
     o: the sum
     """
 
-    def __init__(self, format: FloatFormat) -> None:
-        self._format = format
-        super().__init__(
-            {
-                "a": In(format.bits),
-                "b": In(format.bits),
-                "subtract": In(1),
-                "o": Out(format.bits),
-            }
-        )
+    def __init__(
+        self, operand: FloatFormat, result: FloatFormat | None = None, *, stages: int = 0
+    ) -> None:
+        self._operand = operand
+        self._result = result or operand
+        self._stages = stages
+        if self._result.fraction_bits != operand.fraction_bits:
+            raise ValueError(
+                f"`result` must have {operand.fraction_bits} fraction bits, as {operand.name}, "
+                f"not {self._result.fraction_bits}"
+            )
+        if stages not in ADD_CUTS:
+            raise ValueError(f"`stages` must be in 0..{max(ADD_CUTS)}, not {stages}")
+        members = {
+            "a": In(operand.bits),
+            "b": In(operand.bits),
+            "subtract": In(1),
+            "o": Out(self._result.bits),
+        }
+        super().__init__(members | ({"advance": In(1)} if stages else {}))
 
     @property
-    def format(self) -> FloatFormat:
-        return self._format
+    def operand(self) -> FloatFormat:
+        return self._operand
+
+    @property
+    def result(self) -> FloatFormat:
+        return self._result
+
+    @property
+    def stages(self) -> int:
+        return self._stages
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        fmt = self._format
+        advance = self.advance if self._stages else C(1)
+        pipeline = Pipeline(m, self._stages, advance, ADD_CUTS)
+        bundle = pipeline.cut("aligned", self._align(m))
+        bundle = pipeline.cut("total", self._total(m, bundle))
+        bundle = self._normalise(m, bundle, pipeline)
+        m.submodules.round = rounder = RoundPack(self._result)
+        special = rounder.special
+        m.d.comb += rounder.i.eq(bundle["magnitude"])
+        m.d.comb += [special[name].eq(bundle[name]) for name in _SPECIALS]
+        m.d.comb += self.o.eq(pipeline.cut("result", {"o": rounder.o})["o"])
+        return m
+
+    def _align(self, m: Module) -> Bundle:
+        """The significands, aligned, and what rounding needs to know of them."""
+        fmt = self._operand
         # Subnormal operands need no normalising: their leading zeros cost nothing in a sum.
         m.submodules.unpack_a = unpack_a = Unpack(fmt, normalise=False)
         m.submodules.unpack_b = unpack_b = Unpack(fmt, normalise=False)
@@ -70,31 +118,47 @@ class FloatAdd(wiring.Component):
         # Two guard bits: one for a carry-free cancellation, one to round; the rest is sticky.
         window = fmt.significand_bits + 2
         m.submodules.align = align = Align(fmt.significand_bits, window, len(distance))
-        total = Signal(signed(window + 2))
         differ = Signal()
-        aligned = Cat(C(0, window - fmt.significand_bits), large)
         m.d.comb += [
             align.significand.eq(small),
             align.distance.eq(distance),
             differ.eq(a.sign ^ sign_b),
-            total.eq(Mux(differ, aligned - align.window, aligned + align.window)),
         ]
-        limit = exponent_limit(fmt, anchor, head_bits=2)
+        return {
+            "large": large,
+            "small": align.window,
+            "differ": differ,
+            "limit": exponent_limit(self._result, anchor, head_bits=2),
+            "flip": Mux(swap, sign_b, a.sign),
+            "lost_positive": align.lost & ~differ,
+            "lost_negative": align.lost & differ,
+            "negative_zero": a.sign & sign_b,
+            "nan": a.nan | b.nan | (a.infinite & b.infinite & differ),
+            "infinite": a.infinite | b.infinite,
+            "negative": Mux(a.infinite, a.sign, sign_b),
+        }
+
+    def _total(self, m: Module, bundle: Bundle) -> Bundle:
+        """The signed sum of the significands."""
+        large, small, differ = bundle["large"], bundle["small"], bundle["differ"]
+        aligned = Cat(C(0, len(small) - len(large)), large)
+        total = Signal(signed(len(small) + 2))
+        m.d.comb += total.eq(Mux(differ, aligned - small, aligned + small))
+        done = ("large", "small", "differ")
+        return {"total": total} | {name: bundle[name] for name in bundle if name not in done}
+
+    def _normalise(self, m: Module, bundle: Bundle, pipeline: Pipeline) -> dict[str, Value]:
+        register = pipeline.has("shifted")
         m.submodules.normalise = normalise = NormaliseSum(
-            fmt, sum_bits=len(total), limit_bits=len(limit)
+            self._result,
+            sum_bits=len(bundle["total"]),
+            limit_bits=len(bundle["limit"]),
+            register=register,
         )
-        m.submodules.round = rounder = RoundPack(fmt)
-        m.d.comb += [
-            normalise.total.eq(total),
-            normalise.limit.eq(limit),
-            normalise.flip.eq(Mux(swap, sign_b, a.sign)),
-            normalise.lost_positive.eq(align.lost & ~differ),
-            normalise.lost_negative.eq(align.lost & differ),
-            normalise.negative_zero.eq(a.sign & sign_b),
-            rounder.i.eq(normalise.o),
-            rounder.special.nan.eq(a.nan | b.nan | (a.infinite & b.infinite & differ)),
-            rounder.special.infinite.eq(a.infinite | b.infinite),
-            rounder.special.negative.eq(Mux(a.infinite, a.sign, sign_b)),
-            self.o.eq(rounder.o),
-        ]
-        return m
+        if register:
+            m.d.comb += normalise.advance.eq(self.advance)
+        inputs = set(bundle) - set(_SPECIALS)
+        m.d.comb += [getattr(normalise, name).eq(bundle[name]) for name in sorted(inputs)]
+        magnitude = Value.cast(normalise.o)
+        specials = {name: bundle[name] for name in _SPECIALS}
+        return {"magnitude": magnitude} | pipeline.cut("shifted", specials)

@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import C, Cat, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
+from .pipeline import Bundle, Pipeline
 from .round import NormaliseSum, RoundPack, exponent_limit
 from .unpack import Unpack
 
-__all__ = ["FloatMultiply"]
+__all__ = ["MULTIPLY_CUTS", "FloatMultiply"]
+
+MULTIPLY_CUTS: dict[int, tuple[str, ...]] = {
+    0: (),
+    1: ("result",),
+    2: ("product", "result"),
+    3: ("product", "shifted", "result"),
+}
+"""Where a multiplier of so many stages has its registers."""
+
+_SPECIALS = ("nan", "infinite", "negative")
 
 
 class FloatMultiply(wiring.Component):
     """``o = RNE(a * b)``.
 
-    Combinational; IEEE 754 in every case, with the canonical NaN.
+    IEEE 754 in every case, with the canonical NaN. Latency ``stages`` cycles (0: combinational),
+    an operation a cycle. Registers have no reset and move only while ``advance`` is set.
 
     Parameters
     ----------
     operand: format of a and b
     result: format of the product; default: the operands'
+    stages: register stages, 0..3, see :data:`MULTIPLY_CUTS`
 
     Members
     -------
     a, b: the operands
+    advance: (with stages) enables all registers
     o: the product
     """
 
-    def __init__(self, operand: FloatFormat, result: FloatFormat | None = None) -> None:
+    def __init__(
+        self, operand: FloatFormat, result: FloatFormat | None = None, *, stages: int = 0
+    ) -> None:
         self._operand = operand
         self._result = result or operand
-        super().__init__(
-            {"a": In(operand.bits), "b": In(operand.bits), "o": Out(self._result.bits)}
-        )
+        self._stages = stages
+        if stages not in MULTIPLY_CUTS:
+            raise ValueError(f"`stages` must be in 0..{max(MULTIPLY_CUTS)}, not {stages}")
+        members = {"a": In(operand.bits), "b": In(operand.bits), "o": Out(self._result.bits)}
+        super().__init__(members | ({"advance": In(1)} if stages else {}))
 
     @property
     def operand(self) -> FloatFormat:
@@ -44,31 +62,53 @@ class FloatMultiply(wiring.Component):
     def result(self) -> FloatFormat:
         return self._result
 
+    @property
+    def stages(self) -> int:
+        return self._stages
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.unpack_a = a = Unpack(self._operand)
-        m.submodules.unpack_b = b = Unpack(self._operand)
-        limit = exponent_limit(self._result, a.o.exponent + b.o.exponent, head_bits=2)
+        advance = self.advance if self._stages else C(1)
+        pipeline = Pipeline(m, self._stages, advance, MULTIPLY_CUTS)
+        bundle = pipeline.cut("product", self._product(m))
+        bundle = self._normalise(m, bundle, pipeline)
+        m.submodules.round = rounder = RoundPack(self._result)
+        special = rounder.special
+        m.d.comb += rounder.i.eq(bundle["magnitude"])
+        m.d.comb += [special[name].eq(bundle[name]) for name in _SPECIALS]
+        m.d.comb += self.o.eq(pipeline.cut("result", {"o": rounder.o})["o"])
+        return m
+
+    def _product(self, m: Module) -> Bundle:
+        """The exact product, and what its rounding needs to know."""
+        # Subnormal operands are not normalised: the product is, which takes no more stages.
+        m.submodules.unpack_a = a = Unpack(self._operand, normalise=False)
+        m.submodules.unpack_b = b = Unpack(self._operand, normalise=False)
+        m.d.comb += [a.i.eq(self.a), b.i.eq(self.b)]
+        return {
+            "total": Cat(a.o.significand * b.o.significand, 0),
+            "limit": exponent_limit(self._result, a.o.exponent + b.o.exponent, head_bits=2),
+            "nan": a.o.nan | b.o.nan | (a.o.infinite & b.o.zero) | (a.o.zero & b.o.infinite),
+            "infinite": a.o.infinite | b.o.infinite,
+            "negative": a.o.sign ^ b.o.sign,
+        }
+
+    def _normalise(self, m: Module, bundle: Bundle, pipeline: Pipeline) -> dict[str, Value]:
+        register = pipeline.has("shifted")
         m.submodules.normalise = normalise = NormaliseSum(
             self._result,
-            sum_bits=2 * self._operand.significand_bits + 1,
-            limit_bits=len(limit),
+            sum_bits=len(bundle["total"]),
+            limit_bits=len(bundle["limit"]),
+            register=register,
         )
-        m.submodules.round = rounder = RoundPack(self._result)
-        sign = a.o.sign ^ b.o.sign
+        if register:
+            m.d.comb += normalise.advance.eq(self.advance)
         m.d.comb += [
-            a.i.eq(self.a),
-            b.i.eq(self.b),
-            normalise.total.eq(Cat(a.o.significand * b.o.significand, 0)),
-            normalise.limit.eq(limit),
-            normalise.flip.eq(sign),
-            normalise.negative_zero.eq(sign),
-            rounder.i.eq(normalise.o),
-            rounder.special.infinite.eq(a.o.infinite | b.o.infinite),
-            rounder.special.negative.eq(sign),
-            rounder.special.nan.eq(
-                a.o.nan | b.o.nan | (a.o.infinite & b.o.zero) | (a.o.zero & b.o.infinite)
-            ),
-            self.o.eq(rounder.o),
+            normalise.total.eq(bundle["total"]),
+            normalise.limit.eq(bundle["limit"]),
+            normalise.flip.eq(bundle["negative"]),
+            normalise.negative_zero.eq(bundle["negative"]),
         ]
-        return m
+        magnitude = Value.cast(normalise.o)
+        specials = {name: bundle[name] for name in _SPECIALS}
+        return {"magnitude": magnitude} | pipeline.cut("shifted", specials)

@@ -1,4 +1,4 @@
-"""Register stages of a pipelined dot product, by name."""
+"""Register stages of pipelined arithmetic, by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal, Value
 
 __all__ = ["CUTS", "Bundle", "Pipeline"]
 
-#: Which register stages a pipeline of so many has, in the order of the data.
+#: Which register stages a dot product of so many has, in the order of the data.
 CUTS: dict[int, tuple[str, ...]] = {
     1: ("result",),
     2: ("products", "result"),
@@ -29,13 +29,20 @@ class Pipeline:
     Parameters
     ----------
     m: the module
-    stages: number of register stages, see :data:`CUTS`
+    stages: number of register stages, see ``cuts``
     advance: enables all registers
+    cuts: the names of the stages by their number; default: those of a dot product
     """
 
-    def __init__(self, m: Module, stages: int, advance: Value) -> None:
+    def __init__(
+        self,
+        m: Module,
+        stages: int,
+        advance: Value,
+        cuts: Mapping[int, tuple[str, ...]] = CUTS,
+    ) -> None:
         self._m = m
-        self._cuts = CUTS[stages]
+        self._cuts = cuts[stages]
         self._advance = advance
 
     def has(self, cut: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, ValueLike, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -43,12 +45,16 @@ def exponent_limit(fmt: FloatFormat, anchor: ValueLike, head_bits: int) -> Value
     return Value.cast(anchor) + (head_bits - 1 - fmt.emin + fmt.significand_bits)
 
 
+_STATE = ("limit", "flip", "lost_positive", "lost_negative", "negative_zero")
+
+
 class NormaliseSum(wiring.Component):
     """Normalises a signed total and decides how it rounds.
 
-    Combinational. The leading one is brought to the top, but not further than the format's
-    smallest exponent allows, which makes subnormal results. The two's complement total is
-    negated on the way, without an adder: its complement is kept, and the one that is missing
+    Combinational, or with a stage of registers in the middle, which have no reset and move only
+    while ``advance`` is set. The leading one is brought to the top, but not further than the
+    format's smallest exponent allows, which makes subnormal results. The two's complement total
+    is negated on the way, without an adder: its complement is kept, and the one that is missing
     either vanishes below the kept bits or becomes part of the rounding increment.
 
     Parameters
@@ -56,6 +62,7 @@ class NormaliseSum(wiring.Component):
     format: format of the result
     sum_bits: width of the total
     limit_bits: width of the limit
+    register: whether there is a register stage
 
     Members
     -------
@@ -65,23 +72,26 @@ class NormaliseSum(wiring.Component):
     lost_positive, lost_negative: the true total is larger (smaller) by less than one unit;
         with both set it counts as exact
     negative_zero: sign of an exactly zero total
+    advance: (register) enables the registers
     o: see :func:`rounding_layout`
     """
 
-    def __init__(self, format: FloatFormat, *, sum_bits: int, limit_bits: int) -> None:
+    def __init__(
+        self, format: FloatFormat, *, sum_bits: int, limit_bits: int, register: bool = False
+    ) -> None:
         self._format = format
         self._sum_bits = sum_bits
-        super().__init__(
-            {
-                "total": In(signed(sum_bits)),
-                "limit": In(signed(limit_bits)),
-                "flip": In(1),
-                "lost_positive": In(1),
-                "lost_negative": In(1),
-                "negative_zero": In(1),
-                "o": Out(rounding_layout(format)),
-            }
-        )
+        self._register = register
+        members = {
+            "total": In(signed(sum_bits)),
+            "limit": In(signed(limit_bits)),
+            "flip": In(1),
+            "lost_positive": In(1),
+            "lost_negative": In(1),
+            "negative_zero": In(1),
+            "o": Out(rounding_layout(format)),
+        }
+        super().__init__(members | ({"advance": In(1)} if register else {}))
 
     @property
     def format(self) -> FloatFormat:
@@ -94,7 +104,9 @@ class NormaliseSum(wiring.Component):
         m.d.comb += negative.eq(self.total[-1])
 
         magnitude = Cat(self.total[:-1], negative.replicate(fmt.significand_bits))
-        shifted, distance = self._shift(m, magnitude, negative, self.limit)
+        state = {"negative": negative, **{name: getattr(self, name) for name in _STATE}}
+        shifted, distance = self._shift(m, magnitude, state)
+        negative = state["negative"]
 
         low_bits = max(len(shifted) - fmt.significand_bits - 1, 0)
         if low_bits == 0:
@@ -107,23 +119,33 @@ class NormaliseSum(wiring.Component):
             half.eq(shifted[low_bits] ^ negative),
             kept.eq(shifted[low_bits + 1 :] ^ negative.replicate(fmt.significand_bits)),
         ]
-        self._round(m, negative, kept, half, low)
-        self._place(m, negative, kept, half, low, distance)
+        self._round(m, state, kept, half, low)
+        self._place(m, state, kept, half, low, distance)
         return m
 
-    def _shift(self, m: Module, value: Value, negative: Value, limit: Value) -> tuple[Value, Value]:
+    def _shift(self, m: Module, value: Value, state: dict[str, Value]) -> tuple[Value, Value]:
         """Move the leading significant bit up by at most ``limit``; both come bit by bit.
 
-        The complement of -1 has no significant bit at all: it moves by the whole width.
+        The complement of -1 has no significant bit at all: it moves by the whole width. ``state``
+        is what else goes through the registers.
         """
         width = len(value)
         stages = width.bit_length()
+        limit, negative = state["limit"], state["negative"]
         if len(limit) < stages + 2:
             limit = Cat(limit, limit[-1].replicate(stages + 2 - len(limit)))
         unlimited = Signal(name="unlimited")
         m.d.comb += unlimited.eq(~limit[-1] & limit[stages:-1].any())
         distance: list[Value] = []
         for stage in reversed(range(stages)):
+            if self._register and stage == stages // 2 - 1:
+                value = self._keep(m, "shifted", value)
+                unlimited = self._keep(m, "still_unlimited", unlimited)
+                limit = self._keep(m, "limit_behind", limit)
+                distance = [self._keep(m, f"moved_by_{1 << stage + 1}", Cat(*distance))]
+                for name, signal in state.items():
+                    state[name] = self._keep(m, f"kept_{name}", signal)
+                negative = state["negative"]
             step = 1 << stage
             top = value[width - step :]
             insignificant = Signal(name=f"insignificant_{step}")
@@ -141,26 +163,36 @@ class NormaliseSum(wiring.Component):
             value, unlimited = moved, still_unlimited
         return value, Cat(*distance)
 
-    def _round(self, m: Module, negative: Value, kept: Value, half: Value, low: Value) -> None:
+    def _keep(self, m: Module, name: str, value: Value) -> Value:
+        """The value, one register later."""
+        register = Signal.like(value, name=name, reset_less=True)
+        with m.If(self.advance):
+            m.d.sync += register.eq(value)
+        return register
+
+    def _round(
+        self, m: Module, state: Mapping[str, Value], kept: Value, half: Value, low: Value
+    ) -> None:
         """Round to nearest even, ties broken by what was lost."""
+        negative = state["negative"]
         exact = Signal()
         outward = Signal()
         break_tie = Signal()
         m.d.comb += [
-            exact.eq(self.lost_positive == self.lost_negative),
-            outward.eq(~exact & (self.lost_negative == negative)),
+            exact.eq(state["lost_positive"] == state["lost_negative"]),
+            outward.eq(~exact & (state["lost_negative"] == negative)),
             break_tie.eq(outward | (exact & kept[0])),
         ]
         # A negative total's complement is one unit short: with nothing below, that one
         # arrives at the half bit, making an increment of a set one and a tie of a clear one.
         at_half = half & (low | break_tie)
         negated = Mux(low, half, half | break_tie)
-        m.d.comb += self.o.increment.eq(~self.limit[-1] & Mux(negative, negated, at_half))
+        m.d.comb += self.o.increment.eq(~state["limit"][-1] & Mux(negative, negated, at_half))
 
     def _place(
         self,
         m: Module,
-        negative: Value,
+        state: Mapping[str, Value],
         kept: Value,
         half: Value,
         low: Value,
@@ -168,24 +200,25 @@ class NormaliseSum(wiring.Component):
     ) -> None:
         """Exponent field, overflow and sign."""
         fmt = self._format
-        biased = Signal(len(self.limit))
+        negative, limit = state["negative"], state["limit"]
+        biased = Signal(len(limit))
         normal = Signal()
         zero = Signal()
         lost = Signal()
         top = fmt.exponent_mask if fmt.has_infinity else fmt.exponent_mask + 1
         m.d.comb += [
-            normal.eq(kept[-1] & ~self.limit[-1]),
-            biased.eq(self.limit - distance + 1),
+            normal.eq(kept[-1] & ~limit[-1]),
+            biased.eq(limit - distance + 1),
             self.o.fraction.eq(kept[:-1]),
             self.o.exponent.eq(Mux(normal, biased, 0)),
             self.o.overflow.eq(normal & (biased >= top)),
             zero.eq(~(negative | kept.any() | half | low)),
-            lost.eq(self.lost_positive ^ self.lost_negative),
+            lost.eq(state["lost_positive"] ^ state["lost_negative"]),
             self.o.sign.eq(
                 Mux(
                     zero & ~lost,
-                    self.negative_zero,
-                    (negative | (zero & self.lost_negative)) ^ self.flip,
+                    state["negative_zero"],
+                    (negative | (zero & state["lost_negative"])) ^ state["flip"],
                 )
             ),
         ]

@@ -11,6 +11,7 @@ __all__ = [
     "data_layout",
     "request_layout",
     "response_layout",
+    "routed_layout",
     "store_layout",
     "write_layout",
 ]
@@ -23,6 +24,11 @@ def _identified(fields: dict[str, int], id_bits: int) -> data.StructLayout:
 def address_layout(addr_bits: int, id_bits: int = 0) -> data.StructLayout:
     """Of AR and AW: ``address`` in bytes, ``length`` (beats less one), ``id`` if it has bits."""
     return _identified({"address": addr_bits, "length": 8}, id_bits)
+
+
+def routed_layout(addr_bits: int, channel_bits: int, id_bits: int = 0) -> data.StructLayout:
+    """AR before it is known which manager takes it: as ``address_layout``, and the ``channel``."""
+    return _identified({"address": addr_bits, "length": 8, "channel": channel_bits}, id_bits)
 
 
 def beat_layout(data_bits: int, id_bits: int = 0) -> data.StructLayout:

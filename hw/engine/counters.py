@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..axi.activity import Activity, ones
 from ..spec.engine import EngineConfig
 from ..spec.engine_registers import COUNTER_BITS, COUNTERS
 
@@ -40,34 +41,26 @@ class Counters(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        begun = Signal()
-        gap = Signal(COUNTER_BITS)
+        m.submodules.activity = activity = Activity()
         new_beats = Signal(2)
         new_bytes = Signal(range(self._beat_bytes + 1))
         m.d.sync += [
-            new_beats.eq(_ones(self.beats)),
-            new_bytes.eq(_ones(Cat(bit & self.wrote for bit in self.strobe))),
+            new_beats.eq(ones(self.beats)),
+            new_bytes.eq(ones(Cat(bit & self.wrote for bit in self.strobe))),
         ]
-        with m.If(self.offered):
-            m.d.sync += [begun.eq(1), gap.eq(0), self.stalls.eq(self.stalls + gap)]
-        with m.Elif(begun):
-            m.d.sync += gap.eq(gap + 1)
+        m.d.comb += [
+            activity.clear.eq(self.clear),
+            activity.active.eq(self.offered),
+            self.busy_cycles.eq(activity.busy_cycles),
+            self.stalls.eq(activity.stalls),
+        ]
         m.d.sync += [
             self.cycles.eq(self.cycles + self.running),
-            self.busy_cycles.eq(self.busy_cycles + self.offered),
             self.operations.eq(self.operations + self.taken),
             self.bytes_read.eq(self.bytes_read + new_beats * self._beat_bytes),
             self.bytes_written.eq(self.bytes_written + new_bytes),
         ]
         with m.If(self.clear):
-            m.d.sync += [begun.eq(0), gap.eq(0)]
-            m.d.sync += [getattr(self, name).eq(0) for name in COUNTERS]
+            sums = ("cycles", "operations", "bytes_read", "bytes_written")
+            m.d.sync += [getattr(self, name).eq(0) for name in sums]
         return m
-
-
-def _ones(bits: Value) -> Value:
-    """How many bits are set."""
-    if len(bits) == 1:
-        return bits
-    half = len(bits) // 2
-    return _ones(bits[:half]) + _ones(bits[half:])

@@ -9,6 +9,7 @@ from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
+from ..axi.job_control import connect_control
 from ..axi.managers import ReadManager, WriteManager
 from ..axi.ports import LitePort, ManagerPort
 from ..axi.registers import AxiLiteRegisters
@@ -271,15 +272,4 @@ class Engine(wiring.Component):
         names += [f"{operand}_{what}" for operand in OPERANDS for what in ("base", "stride")]
         m.d.comb += [getattr(control, name).eq(getattr(registers, name)) for name in names]
         m.d.comb += [getattr(registers, name).eq(getattr(counters, name)) for name in COUNTERS]
-        m.d.comb += [
-            control.start.eq(registers.ctrl_start),
-            control.soft_reset.eq(registers.ctrl_soft_reset),
-            registers.status_busy.eq(control.busy),
-            registers.status_done_set.eq(control.done),
-            registers.status_error_set.eq(control.error),
-            registers.status_error_code.eq(control.code),
-            registers.error_detail.eq(control.detail),
-            self.irq.eq(
-                registers.ctrl_irq_enable & (registers.status_done | registers.status_error)
-            ),
-        ]
+        connect_control(m, registers, control, self.irq)

@@ -5,26 +5,24 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..axi.job_control import CODE_BITS, DETAIL_BITS, JobStates, first_failure
 from ..spec.engine import OPERANDS, SIZE_BITS, EngineConfig
 from ..spec.engine_registers import CHECKS, ERRORS, Check, register_map
 from .layouts import Sizes, job_layout, log2
 
 __all__ = ["JobControl"]
 
-_DETAIL_BITS = 64
-
 
 class JobControl(wiring.Component):
-    """The state of the engine: idle, check, run, stop.
+    """The state of the engine, see :class:`JobStates`.
 
-    ``start`` takes the job registers, which are free for the next job at once. A job that fails a
-    check of ``hw/spec/engine.py`` ends there. One that meets a bus error, or a soft reset, is
-    stopped: no operation starts, and when the bus is quiet and the unit empty the engine is idle.
-    A soft reset ends a job without ``done`` and without ``error``.
+    ``start`` takes the job registers, which are free for the next job at once. Their check is
+    ``CHECKS`` of ``hw/spec/engine_registers.py``. After a bus error or a soft reset no operation
+    starts, and when the bus is quiet and the unit empty the engine is idle.
 
     Members
     -------
@@ -56,55 +54,37 @@ class JobControl(wiring.Component):
                 "write_address": In(config.addr_bits),
                 "job": Out(self._layout),
                 **{name: Out(1) for name in ("taken", "go", "stop", "busy", "done", "error")},
-                "code": Out(8),
-                "detail": Out(_DETAIL_BITS),
+                "code": Out(CODE_BITS),
+                "detail": Out(DETAIL_BITS),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        m.submodules.states = states = JobStates()
         wrong_code, wrong_detail = self._check(m)
-        m.d.comb += self.busy.eq(1)
-        with m.FSM(name="state"):
-            with m.State("idle"):
-                m.d.comb += self.busy.eq(0)
-                with m.If(self.start & ~self.soft_reset):
-                    self._take(m)
-                    m.d.comb += self.taken.eq(1)
-                    m.d.sync += [self.code.eq(wrong_code), self.detail.eq(wrong_detail)]
-                    m.next = "check"
-            with m.State("check"):
-                # The code is that of this job's check.
-                with m.If(self.soft_reset):
-                    m.d.sync += [self.code.eq(0), self.detail.eq(0)]
-                    m.next = "idle"
-                with m.Elif(self.code != 0):
-                    m.d.comb += self.error.eq(1)
-                    m.next = "idle"
-                with m.Else():
-                    m.d.comb += self.go.eq(1)
-                    m.next = "run"
-            with m.State("run"):
-                with m.If(self.soft_reset):
-                    m.next = "stop"
-                with m.Elif(self.read_error):
-                    m.d.sync += self.code.eq(ERRORS["bus_read"])
-                    m.d.sync += self.detail.eq(self.read_address)
-                    m.next = "stop"
-                with m.Elif(self.write_error):
-                    m.d.sync += self.code.eq(ERRORS["bus_write"])
-                    m.d.sync += self.detail.eq(self.write_address)
-                    m.next = "stop"
-                with m.Elif(self.finished):
-                    m.d.comb += self.done.eq(1)
-                    m.next = "idle"
-            with m.State("stop"):
-                m.d.comb += self.stop.eq(1)
-                with m.If(self.soft_reset):
-                    m.d.sync += [self.code.eq(0), self.detail.eq(0)]
-                with m.If(self.quiet):
-                    m.d.comb += self.error.eq((self.code != 0) & ~self.soft_reset)
-                    m.next = "idle"
+        bus_code, bus_detail = first_failure(
+            m,
+            "bus",
+            (
+                (self.read_error, ERRORS["bus_read"], self.read_address),
+                (self.write_error, ERRORS["bus_write"], self.write_address),
+            ),
+        )
+        m.d.comb += [
+            states.wrong_code.eq(wrong_code),
+            states.wrong_detail.eq(wrong_detail),
+            states.prepared.eq(1),
+            states.failed.eq(self.read_error | self.write_error),
+            states.failed_code.eq(bus_code),
+            states.failed_detail.eq(bus_detail),
+        ]
+        for name in ("start", "soft_reset", "finished", "quiet"):
+            m.d.comb += getattr(states, name).eq(getattr(self, name))
+        for name in ("taken", "go", "stop", "busy", "done", "error", "code", "detail"):
+            m.d.comb += getattr(self, name).eq(getattr(states, name))
+        with m.If(states.taken):
+            self._take(m)
         return m
 
     def _take(self, m: Module) -> None:
@@ -141,18 +121,13 @@ class JobControl(wiring.Component):
     def _check(self, m: Module) -> tuple[Value, Value]:
         """The code (0: none) and the detail of the first check that the registers fail."""
         registers = register_map(self._config)
-        first_code = Signal(8)
-        first_detail = Signal(_DETAIL_BITS)
-        for check in reversed(CHECKS):
+        causes = []
+        for check in CHECKS:
             fails = self._fails(check)
             if check.only_with_c:
                 fails = fails & self.flags_use_c
-            with m.If(fails):
-                m.d.comb += [
-                    first_code.eq(ERRORS[check.error]),
-                    first_detail.eq(registers[check.register].offset),
-                ]
-        return first_code, first_detail
+            causes.append((fails, ERRORS[check.error], registers[check.register].offset))
+        return first_failure(m, "wrong", causes)
 
     def _fails(self, check: Check) -> Value:
         register: Value = getattr(self, check.register.lower())

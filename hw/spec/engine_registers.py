@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .engine import OPERANDS, SIZE_BITS, EngineConfig
+from .job_registers import CONTROL, COUNTER_BITS, constants, counter_registers, number
 from .registers import Field, Register, RegisterMap
 
 __all__ = [
@@ -20,9 +21,6 @@ __all__ = [
 
 ID = int.from_bytes(b"TWTE", "little")
 VERSION = 0x0001_0000
-
-COUNTER_BITS = 48
-"""Width of a counter; it reads as 64 bits, the upper ones zero."""
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
@@ -81,34 +79,13 @@ CHECKS = _checks()
 """In order: the first one that fails is reported."""
 
 
-def _constants(name: str, offset: int, doc: str, *fields: tuple[str, int, int, str]) -> Register:
-    """A read-only register of constants, each (name, width, value, doc), from bit 0 on."""
-    placed, low = [], 0
-    for field, width, value, said in fields:
-        placed.append(Field(name=field, low=low, width=width, reset=value, constant=True, doc=said))
-        low += width
-    return Register(name=name, offset=offset, access="ro", fields=tuple(placed), doc=doc)
-
-
-def _value(name: str, offset: int, access: str, width: int, doc: str) -> Register:
-    """A register that is one number."""
-    return Register(
-        name=name,
-        offset=offset,
-        access=access,
-        bits=64 if width > 32 else 32,
-        fields=(Field(name="value", low=0, width=width),),
-        doc=doc,
-    )
-
-
 def _identity(config: EngineConfig) -> list[Register]:
     unit, block = config.unit, config.block
     mask = sum(1 << opcode for opcode in config.opcodes.values())
     return [
-        _constants("ID", 0x00, "the letters TWTE", ("value", 32, ID, "")),
-        _constants("VERSION", 0x04, "version of this register map", ("value", 32, VERSION, "")),
-        _constants(
+        constants("ID", 0x00, "the letters TWTE", ("value", 32, ID, "")),
+        constants("VERSION", 0x04, "version of this register map", ("value", 32, VERSION, "")),
+        constants(
             "CONFIG0",
             0x08,
             "the matrix unit",
@@ -117,7 +94,7 @@ def _identity(config: EngineConfig) -> list[Register]:
             ("depth", 8, unit.depth, "lanes of a row of A's tile"),
             ("lane_bits", 8, unit.lane_bits, "width of a lane of A and B"),
         ),
-        _constants(
+        constants(
             "CONFIG1",
             0x0C,
             "widths",
@@ -126,8 +103,8 @@ def _identity(config: EngineConfig) -> list[Register]:
             ("addr_bits", 8, config.addr_bits, "width of an address"),
             ("managers", 8, config.managers, "AXI managers"),
         ),
-        _constants("CONFIG2", 0x10, "a bit for each opcode there is", ("value", 32, mask, "")),
-        _constants(
+        constants("CONFIG2", 0x10, "a bit for each opcode there is", ("value", 32, mask, "")),
+        constants(
             "CONFIG3",
             0x14,
             "the block",
@@ -139,44 +116,9 @@ def _identity(config: EngineConfig) -> list[Register]:
     ]
 
 
-_CONTROL = [
-    Register(
-        name="CTRL",
-        offset=0x20,
-        access="rw",
-        fields=(
-            Field(name="start", low=0, access="wo", doc="1: take the job registers and run"),
-            Field(name="soft_reset", low=1, access="wo", doc="1: back to idle, whatever runs"),
-            Field(name="irq_enable", low=2, doc="irq is high while done or error is set"),
-        ),
-        doc="commands",
-    ),
-    Register(
-        name="STATUS",
-        offset=0x24,
-        access="ro",
-        fields=(
-            Field(name="busy", low=0, doc="a job runs, or the bus still owes answers"),
-            Field(name="done", low=1, access="w1c", doc="a job has ended well"),
-            Field(name="error", low=2, access="w1c", doc="a job has failed"),
-            Field(name="error_code", low=8, width=8, doc="why the last job failed; 0: it did not"),
-        ),
-        doc="state",
-    ),
-    _value("ERROR_DETAIL", 0x28, "ro", 64, "offset of the wrong register, or the bus address"),
-]
-
-
-def _counters() -> list[Register]:
-    return [
-        _value(name.upper(), 0x30 + 8 * index, "ro", COUNTER_BITS, doc)
-        for index, (name, doc) in enumerate(COUNTERS.items())
-    ]
-
-
 def _job(config: EngineConfig) -> list[Register]:
     rows = [
-        _value("OP", 0x80, "rw", 32, "opcode of the operation"),
+        number("OP", 0x80, "rw", 32, "opcode of the operation"),
         Register(
             name="FLAGS",
             offset=0x84,
@@ -187,19 +129,23 @@ def _job(config: EngineConfig) -> list[Register]:
             ),
             doc="variants of the job",
         ),
-        _value("M", 0x88, "rw", 32, "rows of A, C and D"),
-        _value("N", 0x8C, "rw", 32, "columns of B, C and D"),
-        _value("K", 0x90, "rw", 32, "columns of A, rows of B"),
+        number("M", 0x88, "rw", 32, "rows of A, C and D"),
+        number("N", 0x8C, "rw", 32, "columns of B, C and D"),
+        number("K", 0x90, "rw", 32, "columns of A, rows of B"),
     ]
     for index, operand in enumerate("ABCD"):
         doc = f"byte address of {operand}, a multiple of {config.beat_bytes}"
-        rows.append(_value(f"{operand}_BASE", 0xA0 + 8 * index, "rw", 64, doc))
+        rows.append(number(f"{operand}_BASE", 0xA0 + 8 * index, "rw", 64, doc))
     for index, operand in enumerate("ABCD"):
         doc = f"bytes from a row of {operand} to the next, a multiple of {config.beat_bytes}"
-        rows.append(_value(f"{operand}_STRIDE", 0xC0 + 4 * index, "rw", 32, doc))
+        rows.append(number(f"{operand}_STRIDE", 0xC0 + 4 * index, "rw", 32, doc))
     return rows
 
 
 def register_map(config: EngineConfig) -> RegisterMap:
     """The registers of an engine."""
-    return RegisterMap(registers=(*_identity(config), *_CONTROL, *_counters(), *_job(config)))
+    detail = number(
+        "ERROR_DETAIL", 0x28, "ro", 64, "offset of the wrong register, or the bus address"
+    )
+    control = (*CONTROL, detail, *counter_registers(COUNTERS))
+    return RegisterMap(registers=(*_identity(config), *control, *_job(config)))

@@ -17,15 +17,24 @@ class SkidBuffer(wiring.Component):
     Parameters
     ----------
     payload: shape of a transfer
+    clearable: whether there is a ``clear``
 
     Members
     -------
     i, o: the streams
+    clear: in; forgets everything at the end of the cycle, a transfer at ``i`` included
     """
 
-    def __init__(self, payload: ShapeLike) -> None:
+    def __init__(self, payload: ShapeLike, *, clearable: bool = False) -> None:
         self._payload = payload
-        super().__init__({"i": In(stream.Signature(payload)), "o": Out(stream.Signature(payload))})
+        self._clearable = clearable
+        signature = stream.Signature(payload)
+        clear = {"clear": In(1)} if clearable else {}
+        super().__init__({"i": In(signature), "o": Out(signature), **clear})
+
+    @property
+    def clearable(self) -> bool:
+        return self._clearable
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -46,4 +55,7 @@ class SkidBuffer(wiring.Component):
                 m.d.sync += payload.eq(self.i.payload)
         with m.Elif(self.i.valid & ~spare_valid):
             m.d.sync += [spare.eq(self.i.payload), spare_valid.eq(1)]
+        if self._clearable:
+            with m.If(self.clear):
+                m.d.sync += [valid.eq(0), spare_valid.eq(0)]
         return m

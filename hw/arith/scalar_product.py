@@ -1,0 +1,124 @@
+"""(x) of a semiring on two values, pipelined."""
+
+from __future__ import annotations
+
+from amaranth.hdl import C, Module, Mux, Signal, Value, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec.formats import FloatFormat, Format, IntFormat
+from ..spec.semirings import Semiring
+from .add import FloatAdd
+from .multiply import FloatMultiply
+from .scalar_functions import choose, delay, is_true, saturating_sum, truth
+
+__all__ = ["ScalarProduct"]
+
+
+class ScalarProduct(wiring.Component):
+    """``o = a (x) b``, rounded once.
+
+    Integers: sums saturate, products are taken modulo ``2**bits``, and where (+) is min or max
+    the product of the two padding values is its identity. A squared difference of floats is that
+    of the difference rounded to the format's precision, which neither overflows nor underflows
+    before it is squared.
+
+    Latency ``stages`` cycles, an operation a cycle. Registers have no reset and move only while
+    ``advance`` is set.
+
+    Parameters
+    ----------
+    semiring: whose (x) it is
+    format: of a, b and o
+    stages: register stages, 1..3
+
+    Members
+    -------
+    a, b: the operands
+    advance: enables all registers
+    o: the product
+    """
+
+    def __init__(self, semiring: Semiring, format: Format, stages: int) -> None:
+        self._semiring = semiring
+        self._format = format
+        self._stages = stages
+        if stages not in range(1, 4):
+            raise ValueError(f"`stages` must be in 1..3, not {stages}")
+        bits = format.bits
+        super().__init__({"a": In(bits), "b": In(bits), "advance": In(1), "o": Out(bits)})
+
+    @property
+    def semiring(self) -> Semiring:
+        return self._semiring
+
+    @property
+    def format(self) -> Format:
+        return self._format
+
+    @property
+    def stages(self) -> int:
+        return self._stages
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fmt, times = self._format, self._semiring.times
+        if isinstance(fmt, FloatFormat) and times in ("mul", "add", "square_difference"):
+            m.d.comb += self.o.eq(self._rounded(m, fmt))
+            return m
+        if times == "and":
+            result = truth(is_true(self.a, fmt) & is_true(self.b, fmt), fmt)
+        elif times in ("min", "max"):
+            result = choose(m, self.a, self.b, fmt, maximum=times == "max")
+        else:
+            assert isinstance(fmt, IntFormat)
+            result = self._integer(m, fmt)
+        m.d.comb += self.o.eq(delay(m, result, self._stages, self.advance, "result"))
+        return m
+
+    def _rounded(self, m: Module, fmt: FloatFormat) -> Value:
+        """What takes an adder or a multiplier of floats."""
+        a, b, operand, stages = self.a, self.b, fmt, self._stages
+        if self._semiring.times != "mul":
+            squares = self._semiring.times == "square_difference"
+            # With a bit more, no difference of two values overflows, and none is subnormal.
+            wide = FloatFormat(
+                name="wide",
+                exponent_bits=fmt.exponent_bits + 1,
+                fraction_bits=fmt.fraction_bits,
+                container_bits=fmt.container_bits + 1,
+            )
+            before = min(1, stages - 1) if squares else stages
+            m.submodules.add = add = FloatAdd(fmt, wide if squares else fmt, stages=before)
+            m.d.comb += [add.a.eq(a), add.b.eq(b), add.subtract.eq(int(squares))]
+            if before:
+                m.d.comb += add.advance.eq(self.advance)
+            if not squares:
+                return add.o
+            a, b, operand, stages = add.o, add.o, wide, stages - before
+        m.submodules.multiply = multiply = FloatMultiply(operand, fmt, stages=stages)
+        m.d.comb += [multiply.a.eq(a), multiply.b.eq(b), multiply.advance.eq(self.advance)]
+        return multiply.o
+
+    def _integer(self, m: Module, fmt: IntFormat) -> Value:
+        """The operation before its registers."""
+        if self._semiring.times == "add":
+            found = saturating_sum(m, self.a, self.b, fmt)
+        else:
+            x = Signal(signed(fmt.bits), name="left")
+            y = Signal(signed(fmt.bits), name="right")
+            product = Signal(fmt.bits)
+            squares = self._semiring.times == "square_difference"
+            m.d.comb += [
+                x.eq(self.a - self.b if squares else self.a),
+                y.eq(x if squares else self.b),
+                product.eq(x * y),
+            ]
+            found = product
+        if self._semiring.plus not in ("min", "max"):
+            return found
+        padding, identity = self._semiring.padding_in(fmt), self._semiring.identity_in(fmt)
+        assert padding is not None
+        assert identity is not None
+        padded = (self.a == padding[0]) & (self.b == padding[1])
+        return Mux(padded, C(identity, fmt.bits), found)

@@ -1,0 +1,54 @@
+"""Counts of what goes on while a job runs."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec.job_registers import COUNTER_BITS
+
+__all__ = ["Activity", "ones"]
+
+
+class Activity(wiring.Component):
+    """Cycles in which something happens, and those in which it does not, in between.
+
+    ``busy_cycles`` and ``stalls`` together are the cycles from the first to the last one in
+    which it happened.
+
+    Members
+    -------
+    clear: pulse: from zero
+    active: it happens in this cycle
+    busy_cycles, stalls
+    """
+
+    def __init__(self) -> None:
+        counters = {name: Out(COUNTER_BITS) for name in ("busy_cycles", "stalls")}
+        super().__init__({"clear": In(1), "active": In(1), **counters})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        begun = Signal()
+        gap = Signal(COUNTER_BITS)
+        with m.If(self.active):
+            m.d.sync += [
+                begun.eq(1),
+                gap.eq(0),
+                self.stalls.eq(self.stalls + gap),
+                self.busy_cycles.eq(self.busy_cycles + 1),
+            ]
+        with m.Elif(begun):
+            m.d.sync += gap.eq(gap + 1)
+        with m.If(self.clear):
+            m.d.sync += [begun.eq(0), gap.eq(0), self.stalls.eq(0), self.busy_cycles.eq(0)]
+        return m
+
+
+def ones(bits: Value) -> Value:
+    """How many bits are set."""
+    if len(bits) == 1:
+        return bits
+    half = len(bits) // 2
+    return ones(bits[:half]) + ones(bits[half:])

@@ -1,0 +1,125 @@
+"""Readers that each reach all memory channels."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..stream.round_robin import RoundRobin
+from .layouts import address_layout, beat_layout, routed_layout
+
+__all__ = ["ReadCrossbar"]
+
+
+class ReadCrossbar(wiring.Component):
+    """Brings the requests of each lane to the channels they name, and the beats back.
+
+    A channel takes one request a cycle, from the lanes that name it in turn; a lane takes one beat
+    a cycle, from the channels that have one for it in turn. Nobody waits for more than one
+    transfer of each other; what waits also holds up what is behind it. Latency: one cycle each way.
+
+    An ID on a channel is the lane's number above the lane's own ID. A request for a channel
+    that does not exist, or a beat for such a lane, must not come.
+
+    Parameters
+    ----------
+    lanes, channels: at least 1 each
+    addr_bits, data_bits: widths of the bus
+    lane_id_bits: width of a lane's IDs
+
+    Members
+    -------
+    lane_ar, lane_r: the lanes' sides (arrays); ``lane_ar`` with ``channel``
+    ar, r: the channels (arrays)
+    conflicts: out; requests that waited, one cycle ago, while their channel took that of another
+        lane
+    """
+
+    def __init__(
+        self, lanes: int, channels: int, *, addr_bits: int, data_bits: int, lane_id_bits: int
+    ) -> None:
+        self._lanes, self._channels, self._lane_id_bits = lanes, channels, lane_id_bits
+        self._lane_bits = (lanes - 1).bit_length()
+        self._id_bits = lane_id_bits + self._lane_bits
+        self._request = address_layout(addr_bits, lane_id_bits)
+        self._beat = beat_layout(data_bits, lane_id_bits)
+        routed = routed_layout(addr_bits, self.channel_bits, lane_id_bits)
+        request = stream.Signature(address_layout(addr_bits, self._id_bits))
+        super().__init__(
+            {
+                "lane_ar": In(stream.Signature(routed)).array(lanes),
+                "lane_r": Out(stream.Signature(self._beat)).array(lanes),
+                "ar": Out(request).array(channels),
+                "r": In(stream.Signature(beat_layout(data_bits, self._id_bits))).array(channels),
+                "conflicts": Out(range(lanes + 1)),
+            }
+        )
+
+    @property
+    def channel_bits(self) -> int:
+        """Width of a channel's number."""
+        return max(1, (self._channels - 1).bit_length())
+
+    @property
+    def id_bits(self) -> int:
+        """Width of an ID on a channel."""
+        return self._id_bits
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        requests = [self._requests(m, channel) for channel in range(self._channels)]
+        waits = []
+        for lane, source in enumerate(self.lane_ar):
+            channel = source.payload.channel
+            m.d.comb += source.ready.eq(Array(a.i[lane].ready for a in requests)[channel])
+            serves = Array(Cat(i.ready for i in a.i).any() for a in requests)[channel]
+            waits.append(source.valid & ~source.ready & serves)
+        m.d.sync += self.conflicts.eq(sum(waits))
+        beats = [self._beats(m, lane) for lane in range(self._lanes)]
+        for channel, source in enumerate(self.r):
+            lane = source.payload.id[self._lane_id_bits :]
+            ready = Array(a.i[channel].ready for a in beats)
+            m.d.comb += source.ready.eq(ready[lane] if self._lane_bits else ready[0])
+        return m
+
+    def _requests(self, m: Module, channel: int) -> RoundRobin:
+        """The arbiter in front of a channel."""
+        arbiter = RoundRobin(self._request, self._lanes)
+        m.submodules[f"requests_{channel}"] = arbiter
+        for i, source in zip(arbiter.i, self.lane_ar, strict=True):
+            m.d.comb += [
+                i.valid.eq(source.valid & (source.payload.channel == channel)),
+                i.payload.address.eq(source.payload.address),
+                i.payload.length.eq(source.payload.length),
+                i.payload.id.eq(source.payload.id),
+            ]
+        chosen, ar = arbiter.o.payload, self.ar[channel]
+        m.d.comb += [
+            ar.valid.eq(arbiter.o.valid),
+            arbiter.o.ready.eq(ar.ready),
+            ar.payload.address.eq(chosen.payload.address),
+            ar.payload.length.eq(chosen.payload.length),
+            ar.payload.id.eq(Cat(chosen.payload.id, chosen.source[: self._lane_bits])),
+        ]
+        return arbiter
+
+    def _beats(self, m: Module, lane: int) -> RoundRobin:
+        """The arbiter in front of a lane."""
+        arbiter = RoundRobin(self._beat, self._channels)
+        m.submodules[f"beats_{lane}"] = arbiter
+        for i, source in zip(arbiter.i, self.r, strict=True):
+            beat = source.payload
+            m.d.comb += [
+                i.valid.eq(source.valid & (beat.id[self._lane_id_bits :] == lane)),
+                i.payload.data.eq(beat.data),
+                i.payload.response.eq(beat.response),
+                i.payload.last.eq(beat.last),
+                i.payload.id.eq(beat.id[: self._lane_id_bits]),
+            ]
+        m.d.comb += [
+            self.lane_r[lane].valid.eq(arbiter.o.valid),
+            arbiter.o.ready.eq(self.lane_r[lane].ready),
+            self.lane_r[lane].payload.eq(arbiter.o.payload.payload),
+        ]
+        return arbiter

@@ -1,0 +1,130 @@
+"""The states that a job goes through, in any accelerator with job registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["CODE_BITS", "DETAIL_BITS", "JobStates", "connect_control", "first_failure"]
+
+CODE_BITS = 8
+DETAIL_BITS = 64
+
+
+class JobStates(wiring.Component):
+    """Idle, check, run, stop.
+
+    A job that fails its check ends there. One that meets an error, or a soft reset, is stopped;
+    when all is quiet, idle follows. A soft reset ends a job without ``done`` and without
+    ``error``.
+
+    Members
+    -------
+    start, soft_reset: pulses, as written to CTRL; soft_reset wins
+    wrong_code, wrong_detail: of the check that the job registers fail, now; code 0: none
+    prepared: the job may begin; looked at in the cycles after ``taken``
+    failed: the running job cannot go on; failed_code (not 0), failed_detail: why. Held until
+        ``stop``
+    finished: the running job has reached its end
+    quiet: nothing is under way
+    taken: pulse: a job is taken, and will be checked
+    go: pulse: begin
+    stop: level: begin nothing more, drop all
+    busy; done, error: pulses; code, detail: why the last job failed
+    """
+
+    def __init__(self) -> None:
+        inputs = ("start", "soft_reset", "prepared", "failed", "finished", "quiet")
+        outputs = ("taken", "go", "stop", "busy", "done", "error")
+        causes = ("wrong", "failed")
+        super().__init__(
+            {
+                **{name: In(1) for name in inputs},
+                **{f"{cause}_code": In(CODE_BITS) for cause in causes},
+                **{f"{cause}_detail": In(DETAIL_BITS) for cause in causes},
+                **{name: Out(1) for name in outputs},
+                "code": Out(CODE_BITS),
+                "detail": Out(DETAIL_BITS),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.busy.eq(1)
+        with m.FSM(name="state"):
+            with m.State("idle"):
+                m.d.comb += self.busy.eq(0)
+                with m.If(self.start & ~self.soft_reset):
+                    m.d.comb += self.taken.eq(1)
+                    m.d.sync += [self.code.eq(self.wrong_code), self.detail.eq(self.wrong_detail)]
+                    m.next = "check"
+            with m.State("check"):
+                # The code is that of this job's check.
+                with m.If(self.soft_reset):
+                    m.d.sync += [self.code.eq(0), self.detail.eq(0)]
+                    m.next = "idle"
+                with m.Elif(self.code != 0):
+                    m.d.comb += self.error.eq(1)
+                    m.next = "idle"
+                with m.Elif(self.prepared):
+                    m.d.comb += self.go.eq(1)
+                    m.next = "run"
+            with m.State("run"):
+                with m.If(self.soft_reset):
+                    m.next = "stop"
+                with m.Elif(self.failed):
+                    m.d.sync += [self.code.eq(self.failed_code), self.detail.eq(self.failed_detail)]
+                    m.next = "stop"
+                with m.Elif(self.finished):
+                    m.d.comb += self.done.eq(1)
+                    m.next = "idle"
+            with m.State("stop"):
+                m.d.comb += self.stop.eq(1)
+                with m.If(self.soft_reset):
+                    m.d.sync += [self.code.eq(0), self.detail.eq(0)]
+                with m.If(self.quiet):
+                    m.d.comb += self.error.eq((self.code != 0) & ~self.soft_reset)
+                    m.next = "idle"
+        return m
+
+
+def first_failure(
+    m: Module, name: str, causes: Iterable[tuple[Value, int, Value | int]]
+) -> tuple[Signal, Signal]:
+    """The code (0: none) and the detail of the first cause that holds.
+
+    Parameters
+    ----------
+    name: of the two signals, before ``_code`` and ``_detail``
+    causes: whether each holds, its code and its detail
+    """
+    code = Signal(CODE_BITS, name=f"{name}_code")
+    detail = Signal(DETAIL_BITS, name=f"{name}_detail")
+    for holds, its_code, its_detail in reversed(list(causes)):
+        with m.If(holds):
+            m.d.comb += [code.eq(its_code), detail.eq(its_detail)]
+    return code, detail
+
+
+def connect_control(m: Module, registers: Any, control: Any, irq: Value) -> None:
+    """Connect the fields of CTRL, STATUS and ERROR_DETAIL, and the interrupt.
+
+    Parameters
+    ----------
+    registers: an ``AxiLiteRegisters`` with the registers of ``hw/spec/job_registers.py``
+    control: a component with the members of :class:`JobStates` of these names
+    """
+    m.d.comb += [
+        control.start.eq(registers.ctrl_start),
+        control.soft_reset.eq(registers.ctrl_soft_reset),
+        registers.status_busy.eq(control.busy),
+        registers.status_done_set.eq(control.done),
+        registers.status_error_set.eq(control.error),
+        registers.status_error_code.eq(control.code),
+        registers.error_detail.eq(control.detail),
+        irq.eq(registers.ctrl_irq_enable & (registers.status_done | registers.status_error)),
+    ]

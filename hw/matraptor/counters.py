@@ -1,0 +1,106 @@
+"""What is counted while a job runs."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..axi.activity import Activity, ones
+from ..spec.c2sr import PAIR_BYTES
+from ..spec.matraptor import MatRaptorConfig
+from ..spec.matraptor_registers import COUNTER_BITS, COUNTERS
+
+__all__ = ["EVENTS", "READS", "Counters"]
+
+READS = ("a_pairs", "a_entries", "b_pairs", "b_entries")
+"""What a lane reads; a beat of each is an event."""
+
+EVENTS = ("multiplied", "merge_step", "stored_row", "stored_entry", *READS)
+"""What may happen in a lane in a cycle."""
+
+
+class Counters(wiring.Component):
+    """The counters of ``hw/spec/matraptor_registers.py``; they keep their values after a job.
+
+    An event is counted three cycles after it at the latest.
+
+    Parameters
+    ----------
+    config: see :class:`MatRaptorConfig`
+
+    Members
+    -------
+    clear: pulse: a job is taken
+    running: a job runs
+    the members of ``EVENTS``: of each lane, whether it happens
+    conflicts: requests that wait for another lane's
+    and the members of ``COUNTERS``, outputs
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                **{name: In(1) for name in ("clear", "running")},
+                **{name: In(config.lanes) for name in EVENTS},
+                # Not to be taken for the counter of that name.
+                "waiting": In(range(config.lanes + 1)),
+                **{name: Out(COUNTER_BITS) for name in COUNTERS},
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.activity = activity = Activity()
+        m.d.comb += [
+            activity.clear.eq(self.clear),
+            activity.active.eq(self.multiplied.any()),
+            self.busy_cycles.eq(activity.busy_cycles),
+            self.stalls.eq(activity.stalls),
+        ]
+        new = {}
+        for name in EVENTS:
+            new[name] = Signal(range(config.lanes + 1), name=f"new_{name}")
+            m.d.sync += new[name].eq(ones(getattr(self, name)))
+        pairs = new["stored_row"] * PAIR_BYTES
+        entries = new["stored_entry"] * config.layout.entry_bytes
+        read = {name: new[name] * config.beat_bytes for name in READS}
+        self._sum(m, "cycles", self.running)
+        self._sum(m, "operations", new["multiplied"])
+        self._sum(m, "bytes_read", sum(read.values()))
+        self._sum(m, "bytes_written", pairs + entries)
+        for name in READS:
+            self._sum(m, f"bytes_{name}", read[name])
+        self._sum(m, "bytes_c_pairs", pairs)
+        self._sum(m, "bytes_c_entries", entries)
+        self._sum(m, "conflicts", self.waiting)
+        self._sum(m, "merge_steps", new["merge_step"])
+        self._sum(m, "results", new["stored_entry"])
+        self._balance(m)
+        return m
+
+    def _sum(self, m: Module, name: str, step: Value) -> None:
+        counter: Value = getattr(self, name)
+        m.d.sync += counter.eq(counter + step)
+        with m.If(self.clear):
+            m.d.sync += counter.eq(0)
+
+    def _balance(self, m: Module) -> None:
+        """Products of the busiest lane and of the least busy one.
+
+        The greatest of counts that grow by one grows if one of the greatest does; the least, if all
+        of the least do.
+        """
+        lanes = self._config.lanes
+        counts = Signal(data.ArrayLayout(COUNTER_BITS, lanes), name="lane_products")
+        grows = [self.multiplied[lane] for lane in range(lanes)]
+        leads = [counts[lane] == self.lane_busy_max for lane in range(lanes)]
+        trails = [counts[lane] == self.lane_busy_min for lane in range(lanes)]
+        pairs = list(zip(grows, leads, trails, strict=True))
+        m.d.sync += [counts[lane].eq(counts[lane] + grows[lane]) for lane in range(lanes)]
+        self._sum(m, "lane_busy_max", Cat(grow & lead for grow, lead, _ in pairs).any())
+        self._sum(m, "lane_busy_min", Cat(grow | ~trail for grow, _, trail in pairs).all())
+        with m.If(self.clear):
+            m.d.sync += counts.eq(0)

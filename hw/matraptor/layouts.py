@@ -1,0 +1,84 @@
+"""What travels between the parts of the accelerator."""
+
+from __future__ import annotations
+
+from amaranth.hdl import ShapeLike
+from amaranth.lib import data
+
+from ..axi.layouts import routed_layout
+from ..spec.matraptor import MatRaptorConfig
+
+__all__ = [
+    "beat_request_layout",
+    "entry_layout",
+    "job_layout",
+    "left_layout",
+    "partial_layout",
+    "product_layout",
+    "result_layout",
+    "row_layout",
+]
+
+
+def row_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """A row of A and C within its lane.
+
+    ``index``: its number within its channel, ``i // channels``; ``slot``: which of the lane's
+    channels, if it has several. The channel is ``lane + lanes * slot``, or ``lane % channels``.
+    """
+    fields: dict[str, ShapeLike] = {"index": config.index_bits}
+    if config.lane_channels > 1:
+        fields["slot"] = (config.lane_channels - 1).bit_length()
+    return data.StructLayout(fields)
+
+
+def _token(config: MatRaptorConfig, fields: dict[str, ShapeLike]) -> data.StructLayout:
+    """Fields, and where they stand: a token that is not ``present`` only ends a row.
+
+    ``row_last``: last token of the row; ``lane_last``: and of the lane's last row.
+    """
+    ends: dict[str, ShapeLike] = {"present": 1, "row_last": 1, "lane_last": 1}
+    return data.StructLayout({**fields, **ends, "row": row_layout(config)})
+
+
+def left_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """An entry of A: ``value``, ``column`` (k)."""
+    return _token(config, {"value": config.format.bits, "column": config.index_bits})
+
+
+def product_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """Two values to multiply: ``a``, ``b``, ``column`` (j); ``b_last``: last of a row of B."""
+    bits = config.format.bits
+    return _token(config, {"a": bits, "b": bits, "column": config.index_bits, "b_last": 1})
+
+
+def partial_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """A product: ``value``, ``column``; ``ends``: last of a partial row; ``unsorted``: its column
+    is no larger than that before it."""
+    fields: dict[str, ShapeLike] = {"value": config.format.bits, "column": config.index_bits}
+    return _token(config, {**fields, "ends": 1, "unsorted": 1})
+
+
+def entry_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """An entry of a partial row, in a sorting queue."""
+    return data.StructLayout({"value": config.format.bits, "column": config.index_bits})
+
+
+def result_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """An entry of C: ``value``, ``column``."""
+    return _token(config, {"value": config.format.bits, "column": config.index_bits})
+
+
+def beat_request_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """A burst to read: ``address`` of its first beat, ``length`` (beats less one), ``channel``.
+
+    It lies within one block of the interleaving.
+    """
+    return routed_layout(config.addr_bits, max(1, (config.channels - 1).bit_length()))
+
+
+def job_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """A job, constant while it runs: flat bases, rows of A and of B, ``capacity`` (entries that
+    each lane may write into each of its channels)."""
+    bases = {f"{x}_{what}": config.addr_bits for x in "abc" for what in ("pairs", "entries")}
+    return data.StructLayout({**bases, "rows": 32, "b_rows": 32, "capacity": 32})

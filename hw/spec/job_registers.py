@@ -1,0 +1,71 @@
+"""What the register maps of all accelerators that run jobs have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .registers import Field, Register
+
+__all__ = ["CONTROL", "COUNTER_BITS", "constants", "counter_registers", "number"]
+
+COUNTER_BITS = 48
+"""Width of a counter; it reads as 64 bits, the upper ones zero."""
+
+_FIRST_COUNTER = 0x30
+
+
+def constants(name: str, offset: int, doc: str, *fields: tuple[str, int, int, str]) -> Register:
+    """A read-only register of constants, each (name, width, value, doc), from bit 0 on."""
+    placed, low = [], 0
+    for field, width, value, said in fields:
+        placed.append(Field(name=field, low=low, width=width, reset=value, constant=True, doc=said))
+        low += width
+    return Register(name=name, offset=offset, access="ro", fields=tuple(placed), doc=doc)
+
+
+def number(name: str, offset: int, access: str, width: int, doc: str) -> Register:
+    """A register that is one number."""
+    return Register(
+        name=name,
+        offset=offset,
+        access=access,
+        bits=64 if width > 32 else 32,
+        fields=(Field(name="value", low=0, width=width),),
+        doc=doc,
+    )
+
+
+CONTROL = (
+    Register(
+        name="CTRL",
+        offset=0x20,
+        access="rw",
+        fields=(
+            Field(name="start", low=0, access="wo", doc="1: take the job registers and run"),
+            Field(name="soft_reset", low=1, access="wo", doc="1: back to idle, whatever runs"),
+            Field(name="irq_enable", low=2, doc="irq is high while done or error is set"),
+        ),
+        doc="commands",
+    ),
+    Register(
+        name="STATUS",
+        offset=0x24,
+        access="ro",
+        fields=(
+            Field(name="busy", low=0, doc="a job runs, or the bus still owes answers"),
+            Field(name="done", low=1, access="w1c", doc="a job has ended well"),
+            Field(name="error", low=2, access="w1c", doc="a job has failed"),
+            Field(name="error_code", low=8, width=8, doc="why the last job failed; 0: it did not"),
+        ),
+        doc="state",
+    ),
+)
+"""Behind them, at 0x28, is ERROR_DETAIL; what it holds differs."""
+
+
+def counter_registers(counters: Mapping[str, str]) -> list[Register]:
+    """The counters, each (name, doc), one behind the other."""
+    return [
+        number(name.upper(), _FIRST_COUNTER + 8 * index, "ro", COUNTER_BITS, doc)
+        for index, (name, doc) in enumerate(counters.items())
+    ]

@@ -1,0 +1,156 @@
+"""Lanes of ordered readers, their multiplexers and the crossbar in one top."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+from tilewright.hw.axi.crossbar import ReadCrossbar
+from tilewright.hw.axi.layouts import data_layout, routed_layout
+from tilewright.hw.axi.ordered_reader import OrderedReader
+from tilewright.hw.axi.ports import ManagerPort
+from tilewright.hw.axi.reader_mux import ReaderMux
+
+__all__ = ["RoutedReaders", "RoutedSizes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoutedSizes:
+    """``readers`` ordered readers in each of the lanes."""
+
+    lanes: int = 1
+    channels: int = 1
+    readers: int = 1
+    addr_bits: int = 40
+    data_bits: int = 64
+    outstanding: int = 16
+    burst_beats: int = 8
+
+    @property
+    def channel_bits(self) -> int:
+        return max(1, (self.channels - 1).bit_length())
+
+    @property
+    def slot_bits(self) -> int:
+        return (self.outstanding - 1).bit_length()
+
+    @property
+    def lane_id_bits(self) -> int:
+        return self.slot_bits + (self.readers - 1).bit_length()
+
+    @property
+    def id_bits(self) -> int:
+        return self.lane_id_bits + (self.lanes - 1).bit_length()
+
+
+class RoutedReaders(wiring.Component):
+    """Reader ``lane * readers + unit`` has streams ``request`` and ``o`` of that number.
+
+    Members
+    -------
+    request, o: arrays of streams, as in ``OrderedReader``
+    stop: of all readers
+    idle, error: a bit for each reader
+    error_address: array
+    conflicts: of the crossbar
+    offered, taken: a bit for each lane: a request is at the crossbar, and moves
+    wanted: the channels of these requests
+    """
+
+    def __init__(self, sizes: RoutedSizes) -> None:
+        self._sizes = sizes
+        self._ports = [
+            ManagerPort(
+                prefix=f"m{channel}_axi",
+                addr_bits=sizes.addr_bits,
+                data_bits=sizes.data_bits,
+                id_bits=sizes.id_bits,
+            )
+            for channel in range(sizes.channels)
+        ]
+        self.axi_ports = [port.describe() for port in self._ports]
+        count = sizes.lanes * sizes.readers
+        request = stream.Signature(routed_layout(sizes.addr_bits, sizes.channel_bits))
+        members: dict[str, wiring.Member] = {}
+        for port in self._ports:
+            members |= port.members()
+        super().__init__(
+            {
+                **members,
+                "request": In(request).array(count),
+                "o": Out(stream.Signature(data_layout(sizes.data_bits))).array(count),
+                "stop": In(1),
+                "idle": Out(count),
+                "error": Out(count),
+                "error_address": Out(sizes.addr_bits).array(count),
+                "conflicts": Out(range(sizes.lanes + 1)),
+                "offered": Out(sizes.lanes),
+                "taken": Out(sizes.lanes),
+                "wanted": Out(sizes.lanes * sizes.channel_bits),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        sizes = self._sizes
+        m.submodules.crossbar = crossbar = ReadCrossbar(
+            sizes.lanes,
+            sizes.channels,
+            addr_bits=sizes.addr_bits,
+            data_bits=sizes.data_bits,
+            lane_id_bits=sizes.lane_id_bits,
+        )
+        assert crossbar.id_bits == sizes.id_bits
+        for channel, port in enumerate(self._ports):
+            port.connect(
+                m, self, read=SimpleNamespace(ar=crossbar.ar[channel], r=crossbar.r[channel])
+            )
+        readers = [self._lane(m, lane, crossbar) for lane in range(sizes.lanes)]
+        flat = [reader for lane in readers for reader in lane]
+        lane_ar = list(crossbar.lane_ar)
+        m.d.comb += [
+            self.idle.eq(Cat(reader.idle for reader in flat)),
+            self.error.eq(Cat(reader.error for reader in flat)),
+            self.conflicts.eq(crossbar.conflicts),
+            self.offered.eq(Cat(ar.valid for ar in lane_ar)),
+            self.taken.eq(Cat(ar.valid & ar.ready for ar in lane_ar)),
+            self.wanted.eq(Cat(ar.payload.channel for ar in lane_ar)),
+        ]
+        return m
+
+    def _lane(self, m: Module, lane: int, crossbar: ReadCrossbar) -> list[OrderedReader]:
+        sizes = self._sizes
+        widths = {
+            "addr_bits": sizes.addr_bits,
+            "data_bits": sizes.data_bits,
+            "channel_bits": sizes.channel_bits,
+        }
+        readers = []
+        for unit in range(sizes.readers):
+            index = lane * sizes.readers + unit
+            reader = OrderedReader(
+                **widths, outstanding=sizes.outstanding, burst_beats=sizes.burst_beats
+            )
+            m.submodules[f"reader_{index}"] = reader
+            wiring.connect(m, reader.request, wiring.flipped(self.request[index]))
+            wiring.connect(m, reader.o, wiring.flipped(self.o[index]))
+            m.d.comb += [
+                reader.stop.eq(self.stop),
+                self.error_address[index].eq(reader.error_address),
+            ]
+            readers.append(reader)
+        if sizes.readers == 1:
+            wiring.connect(m, readers[0].ar, crossbar.lane_ar[lane])
+            wiring.connect(m, readers[0].r, crossbar.lane_r[lane])
+            return readers
+        mux = ReaderMux(sizes.readers, **widths, slot_bits=sizes.slot_bits)
+        m.submodules[f"mux_{lane}"] = mux
+        for unit, reader in enumerate(readers):
+            wiring.connect(m, reader.ar, mux.reader_ar[unit])
+            wiring.connect(m, reader.r, mux.reader_r[unit])
+        wiring.connect(m, mux.ar, crossbar.lane_ar[lane])
+        wiring.connect(m, mux.r, crossbar.lane_r[lane])
+        return readers

@@ -1,0 +1,280 @@
+"""Runs jobs on any device with MatRaptor's RTL: what they must leave, and how those that fail must
+end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from tilewright.hw.spec.c2sr import PAIR_BYTES
+from tilewright.hw.spec.formats import IntFormat
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.spec.matraptor_registers import COUNTERS, ERRORS, ID, register_map
+from tilewright.sim.c2sr import C2sr, to_csr
+from tilewright.sim.c2sr_image import from_image, image
+from tilewright.sim.job_registers import JobRegisters, JobStatus
+from tilewright.sim.matraptor import SparseProduct, reference_product
+from tilewright.verif.kit.matraptor_cases import SparseCase
+from tilewright.verif.kit.matraptor_rows import walk
+
+__all__ = [
+    "Mismatch",
+    "SparseRtl",
+    "check_case",
+    "check_failure",
+    "check_product",
+    "check_reset",
+    "load_case",
+    "run_case",
+]
+
+Bytes = npt.NDArray[np.uint8]
+_RESET_POLLS = 400
+
+
+class Mismatch(AssertionError):
+    """The RTL did not do what it has to."""
+
+
+class SparseRtl(Protocol):
+    """What the jobs run on."""
+
+    @property
+    def config(self) -> MatRaptorConfig: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    def read_register(self, offset: int) -> int: ...
+    def write_register(self, offset: int, value: int) -> None: ...
+    def read_memory(self, address: int, count: int) -> bytes: ...
+    def write_memory(self, address: int, content: bytes) -> None: ...
+    def run(self, cycles: int) -> None: ...
+    def wait(self) -> None: ...
+
+
+def load_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) -> Bytes:
+    """Put the operands into a memory full of random bytes; returns its content."""
+    memory = rng.integers(0, 256, device.memory_bytes, dtype=np.uint8)
+    for name, matrix in (("a", case.a), ("b", case.b)):
+        pairs, entries = case.base[f"{name}_pairs"], case.base[f"{name}_entries"]
+        for block in image(matrix, pairs_base=pairs, entries_base=entries):
+            memory[block.address : block.address + len(block.data)] = block.data
+    device.write_memory(0, memory.tobytes())
+    return memory
+
+
+def run_case(
+    device: SparseRtl, case: SparseCase, overrides: Mapping[str, int] | None = None
+) -> JobStatus:
+    """Write the job registers, some with other values, run, and take the counters."""
+    registers = JobRegisters(device, register_map(case.config), ID)
+    for name, value in (case.registers | dict(overrides or {})).items():
+        registers.write(name, value)
+    return registers.run(tuple(COUNTERS), ERRORS)
+
+
+def _content(device: SparseRtl) -> Bytes:
+    return np.frombuffer(device.read_memory(0, device.memory_bytes), np.uint8)
+
+
+def check_product(case: SparseCase, c: C2sr) -> None:
+    """The structure is SciPy's, and so are values but for rounding; of other semirings than mma,
+    what the definition says. Raises Mismatch."""
+    config = case.config
+    got = c.patterns()
+    wanted = reference_product(case.a, case.b, config.semiring)
+    same = (got.starts, wanted.starts), (got.columns, wanted.columns)
+    if not all(np.array_equal(x, y) for x, y in same):
+        raise Mismatch("the structure of C is wrong")
+    if config.operators.plus != "add" and not np.array_equal(got.values, wanted.values):
+        raise Mismatch("values of C are not what the definition says")
+    a, b, found = to_csr(case.a), to_csr(case.b), to_csr(c)
+    finite = all(np.isfinite(x.data).all() for x in (a, b))
+    if config.semiring != "mma" or not finite:
+        return
+    wide = np.int64 if isinstance(config.format, IntFormat) else np.float64
+    pattern = [sp.csr_array((np.ones(x.nnz, np.int64), x.indices, x.indptr), x.shape)
+               for x in (a, b)]  # fmt: skip
+    structure = (pattern[0] @ pattern[1]).sorted_indices()
+    same = (structure.indptr, found.indptr), (structure.indices, found.indices)
+    if not all(np.array_equal(x, y) for x, y in same):
+        raise Mismatch("the structure of C is not SciPy's")
+    exact = (a.astype(wide) @ b.astype(wide)).toarray()
+    if wide is np.int64:
+        if not np.array_equal(exact.astype(np.int32), found.toarray()):
+            raise Mismatch("C is not SciPy's")
+        return
+    size = (abs(a).astype(np.float64) @ abs(b).astype(np.float64)).toarray()
+    if not size.max(initial=0) < 1e4:
+        return
+    # The last place of one, and the least number.
+    place, least = {"fp16": (10, 24), "bf16": (7, 133), "fp32": (23, 149), "fp64": (52, 1074)}[
+        config.value
+    ]
+    most = a.shape[1] * (size * 2.0**-place + 2.0**-least)
+    if not (abs(found.toarray() - exact) <= most).all():
+        raise Mismatch("C is not SciPy's up to rounding")
+
+
+def check_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) -> JobStatus:
+    """Run a job that must end well: all of memory must be as the model says, C as SciPy says, and
+    the counters as counted here. Raises Mismatch."""
+    memory = load_case(rng, device, case)
+    product = case.product()
+    status = run_case(device, case)
+    if status.error != "none":
+        raise Mismatch(f"{status.error}, detail {status.detail:#x}")
+    assert product.c is not None
+    inside = case.result_bytes(device.memory_bytes, product.c)
+    expected, left = memory.copy(), np.zeros(device.memory_bytes, np.uint8)
+    bases = {"pairs_base": case.base["c_pairs"], "entries_base": case.base["c_entries"]}
+    for block in image(product.c, **bases):
+        left[block.address : block.address + len(block.data)] = block.data
+    expected[inside] = left[inside]
+    wrong = np.flatnonzero(_content(device) != expected)
+    if len(wrong):
+        outside = int((~inside[wrong]).sum())
+        raise Mismatch(
+            f"{len(wrong)} bytes are wrong, {outside} of them not C's, first {wrong[0]:#x}"
+        )
+    shape = (case.a.shape[0], case.b.shape[1])
+    check_product(case, from_image(device.read_memory, case.config.layout, shape, **bases))
+    _check_counts(case, product, status.counts)
+    return status
+
+
+def _beats(config: MatRaptorConfig, matrix: C2sr) -> npt.NDArray[np.int64]:
+    """Beats of the entries of every row."""
+    size = config.layout.entry_bytes
+    first = matrix.pointers * size // config.beat_bytes
+    last = ((matrix.pointers + matrix.lengths) * size - 1) // config.beat_bytes
+    beats: npt.NDArray[np.int64] = np.where(matrix.lengths > 0, last - first + 1, 0)
+    return beats
+
+
+def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
+    """Blocks of A's pairs that the lanes read, and of its entries: a block once for rows that
+    follow each other in it."""
+    config, a = case.config, case.a
+    layout = config.layout
+    pairs = entries = 0
+    for lane in range(config.lanes):
+        held: tuple[int, int] | None = None
+        seen = set()
+        for place in walk(config, lane, a.shape[0]):
+            seen.add((place.slot, place.index // layout.block_pairs))
+            length, pointer = int(a.lengths[place.i]), int(a.pointers[place.i])
+            if length:
+                first = pointer // layout.block_entries
+                last = (pointer + length - 1) // layout.block_entries
+                entries += last - first + ((place.slot, first) != held)
+                held = place.slot, last
+        pairs += len(seen)
+    return pairs, entries
+
+
+def _check_counts(case: SparseCase, product: SparseProduct, counts: dict[str, int]) -> None:
+    config, statistics = case.config, product.statistics
+    of_a = case.a.patterns().columns
+    pairs, entries = _blocks_of_a(case)
+    wanted = {
+        "operations": statistics.products,
+        "results": statistics.results,
+        "merge_steps": statistics.merge_steps,
+        "lane_busy_max": int(statistics.lane_products.max()),
+        "lane_busy_min": int(statistics.lane_products.min()),
+        "bytes_a_pairs": pairs * config.interleave,
+        "bytes_a_entries": entries * config.interleave,
+        "bytes_b_pairs": len(of_a) * config.beat_bytes,
+        "bytes_b_entries": int(_beats(config, case.b)[of_a].sum()) * config.beat_bytes,
+        "bytes_c_pairs": case.a.shape[0] * PAIR_BYTES,
+        "bytes_c_entries": statistics.results * config.layout.entry_bytes,
+    }
+    parts = {
+        name: sum(wanted[part] for part in wanted if part[:7] in prefixes)
+        for name, prefixes in (
+            ("bytes_read", ("bytes_a", "bytes_b")),
+            ("bytes_written", ("bytes_c",)),
+        )
+    }
+    wanted |= parts
+    wrong = {name: (counts[name], value) for name, value in wanted.items() if counts[name] != value}
+    if wrong:
+        raise Mismatch(f"counters (found, expected): {wrong}")
+    busy, span = counts["busy_cycles"], counts["busy_cycles"] + counts["stalls"]
+    fits = (
+        busy <= counts["operations"] <= busy * config.lanes,
+        busy >= counts["lane_busy_max"],
+        span < counts["cycles"],
+    )
+    if not all(fits):
+        raise Mismatch(f"counters do not fit each other: {counts}")
+
+
+def check_failure(
+    rng: np.random.Generator,
+    device: SparseRtl,
+    case: SparseCase,
+    errors: Mapping[str, Any],
+    *,
+    spoiled: Mapping[int, bytes] | None = None,
+    overrides: Mapping[str, int] | None = None,
+) -> JobStatus:
+    """Run a job that must fail with one of the errors, and a detail that is listed for it; bytes
+    that cannot be C's must be as they were. Raises Mismatch.
+
+    Parameters
+    ----------
+    spoiled: bytes to put into the memory beforehand, by address
+    overrides: job registers with other values
+    """
+    memory = load_case(rng, device, case)
+    for address, content in (spoiled or {}).items():
+        device.write_memory(address, content)
+        memory[address : address + len(content)] = np.frombuffer(content, np.uint8)
+    status = run_case(device, case, overrides)
+    if status.error not in errors or status.detail not in errors[status.error]:
+        allowed = {name: [*details][:8] for name, details in errors.items()}
+        raise Mismatch(f"{status.error}, detail {status.detail:#x}, expected one of {allowed}")
+    _check_outside(device, case, memory)
+    return status
+
+
+def _check_outside(device: SparseRtl, case: SparseCase, memory: Bytes) -> None:
+    inside = case.result_bytes(device.memory_bytes, None)
+    wrong = np.flatnonzero((_content(device) != memory) & ~inside)
+    if len(wrong):
+        raise Mismatch(f"{len(wrong)} bytes outside of C changed, first {wrong[0]:#x}")
+
+
+def check_reset(rng: np.random.Generator, device: SparseRtl, case: SparseCase, cycles: int) -> bool:
+    """A soft reset some cycles after a job's start must bring the accelerator back to idle.
+
+    Returns whether the job was still running. Raises Mismatch.
+    """
+    registers = JobRegisters(device, register_map(case.config), ID)
+    status, control = registers.register("STATUS"), registers.register("CTRL")
+    memory = load_case(rng, device, case)
+    for name, value in case.registers.items():
+        registers.write(name, value)
+    registers.write("CTRL", control.put(start=1, irq_enable=1))
+    device.run(cycles)
+    running = bool(status.get(registers.read("STATUS"), "busy"))
+    registers.write("CTRL", control.put(soft_reset=1, irq_enable=1))
+    for _ in range(_RESET_POLLS):
+        word = registers.read("STATUS")
+        if not status.get(word, "busy"):
+            break
+        device.run(20)
+    else:
+        raise Mismatch(f"busy long after a soft reset, {cycles} cycles after the start")
+    if status.get(word, "error") or status.get(word, "error_code"):
+        raise Mismatch(f"status {word:#x} after a soft reset")
+    finished = bool(status.get(word, "done"))
+    if not running and not finished:
+        raise Mismatch("neither running nor done")
+    registers.write("STATUS", status.put(done=1))
+    _check_outside(device, case, memory)
+    return not finished
