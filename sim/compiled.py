@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numba
 from numba.core import config
 
-__all__ = ["compiled"]
+__all__ = ["allocating", "compiled", "inlined"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -37,11 +37,29 @@ def _directory() -> str:
     return str(cache / f"numba-{state.hexdigest()[:16]}")
 
 
-def compiled(function: _Function) -> _Function:
-    """Compile without the interpreter (Numba, nopython); the first call of a version compiles."""
+def _kept(function: _Function, **options: Any) -> _Function:
     before = config.CACHE_DIR
     config.CACHE_DIR = _directory()
     try:
-        return numba.njit(cache=True, error_model="numpy")(function)
+        return numba.njit(cache=True, error_model="numpy", **options)(function)
     finally:
         config.CACHE_DIR = before
+
+
+def compiled(function: _Function) -> _Function:
+    """A function as machine code; numbers as NumPy has them: no error when dividing by zero.
+
+    It works in arrays that it is given, and makes none: then references need not be counted.
+    """
+    return _kept(function, _nrt=False)
+
+
+def allocating(function: _Function) -> _Function:
+    """As `compiled`, for a function that makes arrays."""
+    return _kept(function)
+
+
+def inlined(function: _Function) -> _Function:
+    """A part of compiled functions: it becomes part of each that calls it, so that tuples of arrays
+    cost nothing to pass."""
+    return numba.njit(inline="always", error_model="numpy", _nrt=False)(function)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .compiled import compiled
+from .compiled import allocating
 
 __all__ = ["Expressions", "merge_rows"]
 
@@ -78,7 +78,7 @@ def merge_rows(
     )  # fmt: skip
 
 
-@compiled
+@allocating
 def _add(left: int, right: int, products: int, sums: Any, count: int) -> int:
     """Make sum number ``count``; its term."""
     left_level = sums[2, left - products] if left >= products else 0
@@ -88,7 +88,7 @@ def _add(left: int, right: int, products: int, sums: Any, count: int) -> int:
     return products + count
 
 
-@compiled
+@allocating
 def _shortest(sizes: Any, written: Any, helper: int) -> int:
     """The queue with the fewest entries but for the helper; of several, the one written first."""
     chosen = -1
@@ -102,7 +102,7 @@ def _shortest(sizes: Any, written: Any, helper: int) -> int:
     return chosen
 
 
-@compiled
+@allocating
 def _write_partial_row(
     columns: Any, terms: Any, target: int, source: int, waiting: int, b_columns: Any,
     begin: int, end: int, product: int, depth: int, products: int, sums: Any, count: int,
@@ -131,7 +131,7 @@ def _write_partial_row(
     return size, count
 
 
-@compiled
+@allocating
 def _merge_rows(
     a: Any, b: Any, depth: int, products: int, storage: Any,
     sums: Any, entries: Any, lengths: Any, fits: Any,
@@ -177,7 +177,7 @@ def _merge_rows(
     return count, found, merge_steps, pops, largest
 
 
-@compiled
+@allocating
 def _drain(
     columns: Any, terms: Any, sizes: Any, products: int, sums: Any, count: int,
     entries: Any, found: int,
@@ -217,7 +217,7 @@ def _drain(
         found += 1
 
 
-@compiled
+@allocating
 def _by_level(levels: Any) -> Any:
     """Sort by counting: the order, and where each level begins in it and the last one ends."""
     starts = np.zeros(levels.max() + 1 if len(levels) else 1, np.int64)

@@ -137,7 +137,7 @@ def simulate(
             f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
         ) from None
     from .hw.spec.engine import EngineConfig
-    from .hw.spec.m3xu import SequencerConfig
+    from .hw.spec.sequencer import SequencerConfig
     from .verif import simulate_engine, simulate_sequencer
     from .verif.native_build import BuildError
 

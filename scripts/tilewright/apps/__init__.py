@@ -19,8 +19,11 @@ def register(app: typer.Typer) -> None:
     from .dft import dft
     from .gemm import gemm
     from .knn import knn
+    from .mcl import mcl
     from .options import expanded
     from .paths import graph_commands
+    from .spgemm import spgemm
+    from .triangles import triangles
 
     commands: dict[str, Callable[..., None]] = {
         "gemm": gemm,
@@ -28,6 +31,9 @@ def register(app: typer.Typer) -> None:
         "conv2d": conv2d,
         **graph_commands(),
         "knn": knn,
+        "spgemm": spgemm,
+        "triangles": triangles,
+        "mcl": mcl,
     }
     for name, command in commands.items():
         app.command(name)(expanded(command))

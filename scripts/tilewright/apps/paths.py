@@ -23,6 +23,8 @@ from .problems import PROBLEMS, Problem
 from .references import has_negative_cycle, hop_diameter
 from .report import finish, measure
 from .session import UnitChoice, choose_semiring_unit, product_unit
+from .sparse_options import SparseOptions
+from .sparse_paths import sparse_paths
 
 __all__ = ["graph_commands"]
 
@@ -30,6 +32,11 @@ GraphArgument = Annotated[
     Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")
 ]
 TreeOption = Annotated[Path | None, typer.Option(help="The forest's edges, .mtx (mst only).")]
+
+
+SparseFlag = Annotated[
+    bool, typer.Option("--sparse", help="By sparse products, on MatRaptor; --set is about that.")
+]
 
 
 def graph_commands() -> dict[str, Callable[..., None]]:
@@ -46,13 +53,38 @@ def _command(problem: Problem) -> Callable[..., None]:
     ) -> None:
         _run(problem, graph, how, options, tree)
 
+    def run_sparse(
+        graph: GraphArgument, how: GraphOptions, options: SemiringOptions,
+        sparse: SparseFlag = False,
+    ) -> None:  # fmt: skip
+        if sparse:
+            sparse_paths(problem, graph, how, _sparse_options(options))
+        else:
+            _run(problem, graph, how, options)
+
     command = run_tree if problem.undirected else run
+    if problem.name == "apsp":
+        command = run_sparse
     command.__doc__ = (
         f"Compute {problem.title}, of all pairs of vertices: iterated {problem.operation}.\n\n"
         f"Every operation goes through the unit and is checked; the values are compared with "
         f"those of a library."
     )
     return command
+
+
+def _sparse_options(options: SemiringOptions) -> SparseOptions:
+    """The same for the accelerator of sparse products."""
+    if options.unit != SemiringOptions.unit:
+        raise UserError(f"unit must not be given with --sparse, not {options.unit!r}")
+    if options.waves:
+        raise UserError(f"{options.waves}: waves are not written with --sparse")
+    return SparseOptions(
+        config_file=options.config_file,
+        settings=options.settings,
+        backend=options.backend,
+        json_file=options.json_file,
+    )
 
 
 def _run(

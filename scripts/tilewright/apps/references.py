@@ -14,6 +14,7 @@ from .session import need
 
 __all__ = [
     "Reference",
+    "connected",
     "has_negative_cycle",
     "hop_diameter",
     "least_reliable",
@@ -166,6 +167,13 @@ def _bottlenecks(graph: Graph, weights: Floats, *, empty: float, absent: float) 
         values[start, ends] = sizes[found]
     np.fill_diagonal(values, empty)
     return Reference(values, "NetworkX all_pairs_dijkstra_path_length, exact integers")
+
+
+def connected(pattern: Any) -> NDArray[np.int64]:
+    """A number for each vertex: the same where edges join them, whatever their direction."""
+    _, labels = _csgraph().connected_components(pattern, directed=True, connection="weak")
+    found: NDArray[np.int64] = labels.astype(np.int64)
+    return found
 
 
 def strong_components(graph: Graph) -> NDArray[np.int64]:
