@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .spec.c2sr_converter import C2srConverterConfig
 from .spec.config import Config
 from .spec.engine import M3xuEngineConfig, Simd2EngineConfig
 from .spec.m3xu import BaselineConfig, M3xuConfig, WideConfig
@@ -104,6 +105,13 @@ _ROWS = (
         source="MatRaptor: row-wise product, C2SR, architecture",
         config=MatRaptorConfig,
         component="matraptor.matraptor:MatRaptor",
+    ),
+    Unit(
+        name="c2sr_converter",
+        summary="sparse matrices in memory from CSR to C2SR and back, an entry a cycle, over AXI4",
+        source="MatRaptor: sparse matrix format",
+        config=C2srConverterConfig,
+        component="matraptor.converter:Converter",
     ),
 )
 

@@ -167,9 +167,9 @@ def simulate(
     times = latencies or latency(config)
     if max(times.left_depth, times.product_depth, times.result_depth) > 64:
         raise ValueError("queues between units must have at most 64 places")
-    limit = bound(config, a, b, memory, gigahertz)
+    products = int(work.b_length[a.indices].sum())
     # Far more than any job takes.
-    most = 10_000 + 2_000 * (a.nnz + a.shape[0] + limit.operations + limit.beats)
+    most = 10_000 + 2_000 * (a.nnz + a.shape[0] + products)
     dram, timings = channels(memory, config.channels), timing(memory, gigahertz)
     cycles, first, last, busy, full = _run(numbers, machine, dram, timings, work, times, most)
     if full >= 0:
@@ -177,6 +177,8 @@ def simulate(
         raise QueueOverflow(int(work.row_number[row]), config.queue_depth)
     if cycles < 0:
         raise AssertionError("the cycle model has come to a standstill")
+    results = int(machine.lanes["results"].sum())
+    limit = bound(config, a, b, memory, gigahertz, results)
     return _report(config, machine, limit, a.shape[0], gigahertz, (cycles, first, last, busy))
 
 

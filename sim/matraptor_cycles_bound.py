@@ -29,8 +29,6 @@ class Bound:
     ----------
     bytes_per_use, bytes_once: compulsory bytes
     operations: products
-    results: entries of C
-    beats: beats of B's rows and pairs, once for each use
     bytes_per_cycle: peak of all channels
     lanes: products that can be made a cycle
     """
@@ -38,8 +36,6 @@ class Bound:
     bytes_per_use: int
     bytes_once: int
     operations: int
-    results: int
-    beats: int
     bytes_per_cycle: float
     lanes: int
 
@@ -71,15 +67,21 @@ def _granules(config: MatRaptorConfig, lengths: Ints, size: int) -> Ints:
 
 
 def bound(
-    config: MatRaptorConfig, a: csr_array, b: csr_array, memory: MemoryModel, gigahertz: float
+    config: MatRaptorConfig,
+    a: csr_array,
+    b: csr_array,
+    memory: MemoryModel,
+    gigahertz: float,
+    results: int | None = None,
 ) -> Bound:
-    """Of a product of canonical CSR arrays."""
+    """Of a product of canonical CSR arrays; ``results``: entries of C, if they are known."""
+    if results is None:
+        results = _results(a, b)
     size = config.beat_bytes if memory.flat else memory.access_bytes
     lengths = np.diff(b.indptr).astype(np.int64)
     used = np.bincount(a.indices, minlength=a.shape[1])
     entries = int((used * _granules(config, lengths, size)).sum()) * size
     pairs = a.nnz * size
-    results = int(_structure(a, b).nnz)
     outer = (a.nnz + results) * config.layout.entry_bytes + 2 * a.shape[0] * PAIR_BYTES
     needed = used > 0
     once = int(lengths[needed].sum()) * config.layout.entry_bytes
@@ -88,16 +90,14 @@ def bound(
         bytes_per_use=outer + entries + pairs,
         bytes_once=outer + once + int(needed.sum()) * PAIR_BYTES,
         operations=int((used * lengths).sum()),
-        results=results,
-        beats=(entries + pairs) // size,
         bytes_per_cycle=config.channels * rate,
         lanes=config.lanes,
     )
 
 
-def _structure(a: csr_array, b: csr_array) -> csr_array:
-    """Where C has entries; ones never cancel."""
-    ones = [
+def _results(a: csr_array, b: csr_array) -> int:
+    """Entries of C; ones never cancel."""
+    ones = (
         csr_array((np.ones(m.nnz, np.float32), m.indices, m.indptr), shape=m.shape) for m in (a, b)
-    ]
-    return ones[0] @ ones[1]
+    )
+    return int((next(ones) @ next(ones)).nnz)

@@ -222,6 +222,7 @@ def bus_step(c: Shape, s: State, d: Any, dram: Any, t: Any, now: int) -> None:
                     cycle = int(ready + dram.controller) + 1
                     _answer(s, channel, cycle, tag, tag % _TAG)
     _beats(c, s, t, now)
-    _addresses(c, s, d, t, now)
+    # A port that is full at the beginning of a cycle takes nothing in it.
     for lane in range(c.lanes):
         _lane_port(c, s, t, lane, now)
+    _addresses(c, s, d, t, now)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Protocol
 
-__all__ = ["Allowed", "Config", "Flag", "IntRange", "OneOf", "SubsetOf", "parameter"]
+__all__ = ["Allowed", "Config", "Flag", "IntRange", "OneOf", "SubsetOf", "like", "parameter"]
 
 
 class Allowed(Protocol):
@@ -163,3 +163,11 @@ class Config:
     def default_of(cls, item: Field[Any]) -> Any:
         """The declared default, for help texts."""
         return None if item.default is MISSING else item.default
+
+
+def like(config: type[Config], name: str, **changes: Any) -> Any:
+    """The declaration of another configuration's parameter, with ``changes`` of its ``default``,
+    ``allowed`` or ``doc``."""
+    item = next(item for item in config.parameters() if item.name == name)
+    said = {"default": item.default, **item.metadata, **changes}
+    return parameter(said["default"], allowed=said["allowed"], doc=said["doc"])

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from .config import Config, IntRange, parameter
+from .config import Config, IntRange, like, parameter
 from .m3xu import M3xuConfig
 from .matrix_unit import MatrixUnit
 from .simd2 import Simd2Config
@@ -22,13 +22,6 @@ _MANAGERS = {1: (0, 0, 0), 2: (0, 0, 1), 3: (0, 1, 2)}
 """By number of managers: the one that reads A, the one that reads B, the one for C and D."""
 
 _LARGEST_AUTOMATIC_BLOCK = 32
-
-
-def _like(config: type[Config], name: str, **changes: Any) -> Any:
-    """The declaration of another configuration's parameter."""
-    item = next(item for item in config.parameters() if item.name == name)
-    said = {"default": item.default, **item.metadata, **changes}
-    return parameter(said["default"], allowed=said["allowed"], doc=said["doc"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,13 +170,13 @@ def _power_of_two(high: int) -> IntRange:
 class M3xuEngineConfig(EngineConfig):
     """The engine around the multi-mode matrix unit."""
 
-    rows: int = _like(M3xuConfig, "rows", allowed=_power_of_two(64))
-    cols: int = _like(M3xuConfig, "cols", allowed=_power_of_two(64))
-    depth: int = _like(M3xuConfig, "depth", allowed=_power_of_two(64))
-    modes: tuple[str, ...] = _like(M3xuConfig, "modes")
-    alignment_bits: int = _like(M3xuConfig, "alignment_bits")
-    pipeline: int = _like(M3xuConfig, "pipeline")
-    data_assignment: str = _like(M3xuConfig, "data_assignment")
+    rows: int = like(M3xuConfig, "rows", allowed=_power_of_two(64))
+    cols: int = like(M3xuConfig, "cols", allowed=_power_of_two(64))
+    depth: int = like(M3xuConfig, "depth", allowed=_power_of_two(64))
+    modes: tuple[str, ...] = like(M3xuConfig, "modes")
+    alignment_bits: int = like(M3xuConfig, "alignment_bits")
+    pipeline: int = like(M3xuConfig, "pipeline")
+    data_assignment: str = like(M3xuConfig, "data_assignment")
 
     @property
     def unit(self) -> M3xuConfig:
@@ -198,14 +191,14 @@ class M3xuEngineConfig(EngineConfig):
 class Simd2EngineConfig(EngineConfig):
     """The engine around the semiring matrix unit."""
 
-    tile: int = _like(Simd2Config, "tile", allowed=_power_of_two(16))
-    format: str = _like(Simd2Config, "format")
-    accumulator: str = _like(Simd2Config, "accumulator")
-    ops: tuple[str, ...] = _like(Simd2Config, "ops")
-    alignment_bits: int = _like(Simd2Config, "alignment_bits")
-    shared: bool = _like(Simd2Config, "shared")
-    pipeline: int = _like(Simd2Config, "pipeline")
-    multiplier_bits: int = _like(Simd2Config, "multiplier_bits")
+    tile: int = like(Simd2Config, "tile", allowed=_power_of_two(16))
+    format: str = like(Simd2Config, "format")
+    accumulator: str = like(Simd2Config, "accumulator")
+    ops: tuple[str, ...] = like(Simd2Config, "ops")
+    alignment_bits: int = like(Simd2Config, "alignment_bits")
+    shared: bool = like(Simd2Config, "shared")
+    pipeline: int = like(Simd2Config, "pipeline")
+    multiplier_bits: int = like(Simd2Config, "multiplier_bits")
 
     @property
     def unit(self) -> Simd2Config:

@@ -137,18 +137,22 @@ def simulate(
             f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
         ) from None
     from .hw.spec.engine import EngineConfig
+    from .hw.spec.matraptor import MatRaptorConfig
     from .hw.spec.sequencer import SequencerConfig
-    from .verif import simulate_engine, simulate_sequencer
+    from .verif import simulate_engine, simulate_matraptor, simulate_sequencer
     from .verif.native_build import BuildError
 
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
-        if isinstance(values, SequencerConfig | EngineConfig) and sim != "verilator":
+        native_only = SequencerConfig | EngineConfig | MatRaptorConfig
+        if isinstance(values, native_only) and sim != "verilator":
             raise UserError(f"--sim must be verilator for {unit}, not {sim!r}")
         report: Report
         if isinstance(values, SequencerConfig):
             report = simulate_sequencer.run(unit, values, seed=seed, count=count, waves=waves)
         elif isinstance(values, EngineConfig):
             report = simulate_engine.run(unit, values, seed=seed, count=count, waves=waves)
+        elif isinstance(values, MatRaptorConfig):
+            report = simulate_matraptor.run(unit, values, seed=seed, count=count, waves=waves)
         else:
             report = run(unit, values, simulator=sim, seed=seed, count=count, waves=waves)
     report.print(_console())
@@ -186,7 +190,7 @@ def table(
 ) -> None:
     """Measure a table of the papers: theirs beside ours."""
     from .synth.errors import ToolError
-    from .synth.tables import TABLES
+    from .tables import TABLES
 
     if name not in TABLES:
         raise UserError(f"table must be one of {', '.join(TABLES)}, not {name!r}")

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import threading
-from collections.abc import Mapping
-from multiprocessing.connection import Connection, Listener
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from cocotb_tools.runner import get_runner
 from tilewright.hw.emit import emit
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig
-from tilewright.sim.device import RegisterError
-from tilewright.verif.kit.job import CocotbBuild
-from tilewright.verif.native import BuildError
+from tilewright.verif.kit.axi_device import AxiDevice, DeviceTimeout
 
 __all__ = ["EngineDevice", "EngineTimeout", "unit_of"]
 
-
-class EngineTimeout(RuntimeError):
-    """The interrupt did not come."""
+EngineTimeout = DeviceTimeout
 
 
 def unit_of(config: EngineConfig) -> str:
@@ -30,201 +18,19 @@ def unit_of(config: EngineConfig) -> str:
     return "engine_m3xu" if isinstance(config, M3xuEngineConfig) else "engine_simd2"
 
 
-class EngineDevice:
-    """A simulation in a process of its own; use it in a ``with`` statement.
+class EngineDevice(AxiDevice[EngineConfig]):
+    """An engine; parameters are those of :class:`AxiDevice`."""
 
-    Time passes during register accesses, ``wait`` and ``run``, not in between.
-
-    Parameters
-    ----------
-    config: the engine
-    memory_bytes: size of the memory, which begins at address 0; the bus fails behind it
-    axi_ram: the memory is cocotbext-axi's; else our own, which can do more (see ``behave``)
-    seed: of everything random
-    stall: share of the cycles in which each channel of the memory pauses
-    lite_stall: likewise on the register bus
-    time_out: cycles that ``wait`` waits
-    waves: file to keep the waves in (VCD), complete when the device is closed
-    """
-
-    def __init__(
-        self,
-        config: EngineConfig,
-        *,
-        memory_bytes: int = 1 << 20,
-        axi_ram: bool = False,
-        seed: int = 0,
-        stall: float = 0.0,
-        lite_stall: float = 0.0,
-        time_out: int = 200_000,
-        waves: Path | None = None,
-    ) -> None:
+    def __init__(self, config: EngineConfig, **settings: Any) -> None:
         emitted = emit(unit_of(config), config)
-        self._module = emitted.sidecar["module"]
-        self._build = CocotbBuild(emitted, waves=waves is not None)
-        self._waves = waves
-        self._config, self._memory_bytes, self._time_out = config, memory_bytes, time_out
-        managers = [port for port in emitted.sidecar["axi"] if port["role"] == "manager"]
-        self._settings = {
-            "prefixes": [port["prefix"] for port in managers],
-            "data_bits": config.data_bits,
-            "outstanding": config.outstanding,
-            "memory_bytes": memory_bytes,
-            "axi_ram": axi_ram,
-            "lite_stall": lite_stall,
-            "seed": seed,
-            **_behaviour(seed=seed, stall=stall),
-        }
-        self._connection: Connection | None = None
-
-    @property
-    def config(self) -> EngineConfig:
-        return self._config
-
-    @property
-    def memory_bytes(self) -> int:
-        return self._memory_bytes
-
-    def __enter__(self) -> EngineDevice:
-        self._scratch = tempfile.TemporaryDirectory(prefix="tilewright-")
-        directory = Path(self._scratch.name)
-        address = str(directory / "socket")
-        with Listener(address, "AF_UNIX") as listener:
-            listener._listener._socket.settimeout(60)  # type: ignore[attr-defined]
-            self._thread = threading.Thread(target=self._simulate, args=(directory, address))
-            self._thread.start()
-            try:
-                self._connection = listener.accept()
-            except TimeoutError:
-                self._thread.join()
-                raise BuildError(self._said("did not begin")) from None
-        self._connection.send(self._settings)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._connection is not None
-        self._connection.close()
-        self._thread.join()
-        if self._waves is not None and kind is None:
-            shutil.copyfile(Path(self._scratch.name) / "waves.vcd", self._waves)
-        self._scratch.cleanup()
-
-    def _simulate(self, directory: Path, address: str) -> None:
-        with self._build._quiet_runner():
-            get_runner("verilator").test(
-                test_module="tilewright.verif.kit.engine_server",
-                hdl_toplevel=self._module,
-                hdl_toplevel_lang="verilog",
-                build_dir=self._build.directory,
-                test_dir=directory,
-                test_args=self._trace_options(directory),
-                extra_env={"TILEWRIGHT_SOCKET": address, "COCOTB_LOG_LEVEL": "WARNING"},
-                results_xml=str(directory / "results.xml"),
-                log_file=directory / "run.log",
-            )
-
-    def _trace_options(self, directory: Path) -> list[str]:
-        if self._waves is None:
-            return []
-        return ["--trace", "--trace-file", str(directory / "waves.vcd")]
-
-    def _said(self, what: str) -> str:
-        log = Path(self._scratch.name) / "run.log"
-        said = log.read_text()[-4000:] if log.exists() else ""
-        return f"the simulation {what}:\n{said}"
-
-    def _ask(self, name: str, *arguments: Any) -> Any:
-        assert self._connection is not None
-        try:
-            self._connection.send((name, arguments))
-            error, answer = self._connection.recv()
-        except (EOFError, OSError) as gone:
-            self._thread.join()
-            raise BuildError(self._said("ended early")) from gone
-        if error is not None:
-            raise ValueError(error)
-        return answer
-
-    def read_register(self, offset: int) -> int:
-        """The word at an offset. Raises RegisterError if the bus says so."""
-        response, value = self._ask("read", offset)
-        if response:
-            raise RegisterError(f"response {response} to a read at offset {offset:#x}")
-        return int(value)
-
-    def write_register(self, offset: int, value: int) -> None:
-        """Write the word at an offset. Raises RegisterError if the bus says so."""
-        response = self._ask("write", offset, value)
-        if response:
-            raise RegisterError(f"response {response} to a write at offset {offset:#x}")
-
-    def read_memory(self, address: int, count: int) -> bytes:
-        """Bytes of the memory."""
-        found: bytes = self._ask("dump", address, count)
-        return found
-
-    def write_memory(self, address: int, content: bytes) -> None:
-        """Put bytes into the memory."""
-        self._ask("load", address, content)
-
-    def wait(self) -> None:
-        """Until the interrupt. Raises EngineTimeout if it does not come."""
-        came, _ = self._ask("wait", self._time_out)
-        if not came:
-            raise EngineTimeout(f"no interrupt after {self._time_out} cycles")
-
-    def irq(self) -> bool:
-        """The interrupt line."""
-        return bool(self._ask("irq"))
-
-    def run(self, cycles: int) -> None:
-        """Let time pass."""
-        self._ask("run", cycles)
-
-    def behave(
-        self,
-        *,
-        seed: int = 0,
-        latency: tuple[int, int] = (1, 1),
-        stall: float = 0.0,
-        mixed: bool = False,
-        bad_reads: Mapping[int, int] | None = None,
-        bad_writes: Mapping[int, int] | None = None,
-    ) -> None:
-        """How the memory answers from now on; see ``axi_memory.Behaviour``.
-
-        ``bad_reads``, ``bad_writes``: responses by the address of a beat, of a burst.
-        """
-        settings = _behaviour(
-            seed=seed,
-            latency=latency,
-            stall=stall,
-            mixed=mixed,
-            bad_beats={"read": dict(bad_reads or {}), "write": dict(bad_writes or {})},
-        )
-        self._ask("behave", settings)
-
-    @property
-    def faults(self) -> list[str]:
-        """Rules of AXI that the engine broke, one line each."""
-        found: list[str] = self._ask("faults")
-        return found
+        super().__init__(emitted, config, outstanding=config.outstanding, **settings)
 
     def watch(self) -> None:
-        """Note the matrix unit's input from now on."""
+        """Note the matrix unit's input and what goes over the managers from now on."""
         self._ask("watch")
 
-    def seen(self) -> list[tuple[int, int]]:
-        """The cycles in which the unit had an operation at its input, and whether it took it."""
-        found: list[tuple[int, int]] = self._ask("seen")
+    def seen(self) -> tuple[list[tuple[int, int]], dict[str, int]]:
+        """The cycles in which the unit had an operation at its input, and whether it took it;
+        the bytes that were read and written, by "read" and "write"."""
+        found: tuple[list[tuple[int, int]], dict[str, int]] = self._ask("seen")
         return found
-
-
-def _behaviour(**settings: Any) -> dict[str, Any]:
-    default = {"latency": (1, 1), "stall": 0.0, "mixed": False}
-    return default | {"bad_beats": {"read": {}, "write": {}}} | settings

@@ -1,4 +1,4 @@
-"""The cocotb side of :class:`EngineDevice`: does what a program in another process asks for.
+"""The cocotb side of :class:`AxiDevice`: does what a program in another process asks for.
 
 Requests come over a local socket while the simulation stands still; each is a name and arguments,
 each answer a value. Time passes only during requests that need it.
@@ -97,6 +97,7 @@ class _Memories:
                 behaviour,
                 seed=str(settings["seed"]),
                 outstanding=self._settings["outstanding"],
+                may_wait=self._settings["may_wait"],
             )
             for prefix in self._settings["prefixes"]
         ]
@@ -107,12 +108,13 @@ class _Server:
     """The requests by name."""
 
     def __init__(self, dut: Any, settings: dict[str, Any]) -> None:
-        self._dut = dut
+        self._dut, self._settings = dut, settings
         kind = _AxiRams if settings["axi_ram"] else _Memories
         self._memory: Any = kind(dut, settings)
         self._lite = lite_master(dut, seed=str(settings["seed"]), stall=settings["lite_stall"])
         self._watch: Any = None
         self._seen: list[tuple[int, int]] = []
+        self._moved = {"read": 0, "write": 0}
 
     async def reset(self) -> None:
         self._dut.rst.value = 1
@@ -157,22 +159,36 @@ class _Server:
         return found
 
     async def watch(self) -> None:
-        """Note from now on the cycles in which the unit has an operation at its input."""
-        self._seen = []
+        """Note from now on what the unit has at its input, and count bytes at the managers."""
+        self._seen, self._moved = [], {"read": 0, "write": 0}
         self._watch = cocotb.start_soon(self._observe())
 
-    async def seen(self) -> list[tuple[int, int]]:
-        """The cycles noted, and for each whether the unit took the operation."""
+    async def seen(self) -> tuple[list[tuple[int, int]], dict[str, int]]:
+        """The cycles with an operation and for each whether the unit took it; bytes by side."""
         self._watch.cancel()
-        return self._seen
+        return self._seen, self._moved
 
     async def _observe(self) -> None:
         valid, ready = self._dut.unit__i__valid, self._dut.unit__i__ready
+        reads, writes = (
+            [
+                [getattr(self._dut, f"{prefix}_{name}") for name in names]
+                for prefix in self._settings["prefixes"]
+            ]
+            for names in (("rvalid", "rready"), ("wvalid", "wready", "wstrb"))
+        )
+        beat_bytes = self._settings["data_bits"] // 8
         edge = RisingEdge(self._dut.clk)
         while True:
             await edge
             if valid.value == 1:
                 self._seen.append((cycle(), int(ready.value)))
+            for given, taken in reads:
+                if given.value == taken.value == 1:
+                    self._moved["read"] += beat_bytes
+            for given, taken, strobe in writes:
+                if given.value == taken.value == 1:
+                    self._moved["write"] += int(strobe.value).bit_count()
 
 
 @cocotb.test()

@@ -1,0 +1,58 @@
+"""What pages of the documentation say, for the benches that hold them against the tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tilewright.hw.spec.registers import Field, Register, RegisterMap
+
+__all__ = ["documented_codes", "documented_registers", "examples", "page", "register_rows"]
+
+
+def page(name: str) -> Path:
+    """A page of ``docs``."""
+    return Path(__file__).resolve().parents[2] / "docs" / name
+
+
+def _section(path: Path, title: str) -> str:
+    return path.read_text().partition(f"## {title}")[2].partition("\n## ")[0]
+
+
+def _bits(field: Field) -> str:
+    return f"{field.low + field.width - 1}:{field.low}" if field.width > 1 else str(field.low)
+
+
+def _rows(register: Register) -> list[str]:
+    """A register's rows of a table: itself, and its fields if there are several."""
+    where = f"0x{register.offset:02X}"
+    if len(register.fields) == 1 and register.fields[0].name == "value":
+        bits = _bits(register.fields[0])
+        return [f"| {where} | {register.name} | {bits} | {register.access} | {register.doc} |"]
+    rows = [f"| {where} | {register.name} | | | {register.doc} |"]
+    return rows + [
+        f"| | {field.name} | {_bits(field)} | {register.access_of(field)} | {field.doc} |"
+        for field in register.fields
+    ]
+
+
+def register_rows(registers: RegisterMap) -> list[str]:
+    """The rows that a page's table of these registers must have."""
+    return [row for register in registers for row in _rows(register)]
+
+
+def documented_registers(path: Path) -> list[str]:
+    """The rows of the table in the section "Registers"."""
+    lines = _section(path, "Registers").splitlines()
+    return [line for line in lines if re.match(r"\| (0x|\|)", line)]
+
+
+def documented_codes(path: Path) -> dict[str, int]:
+    """The codes of the table in the section "Errors", by name."""
+    found = re.findall(r"^\| (\d+) \| (\w+) \|", _section(path, "Errors"), re.M)
+    return {name: int(code) for code, name in found}
+
+
+def examples(path: Path, language: str) -> list[str]:
+    """The blocks of code in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(), re.M | re.S)

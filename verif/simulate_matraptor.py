@@ -1,0 +1,116 @@
+"""Simulates a MatRaptor on random jobs from a memory that behaves as badly as it may."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from tilewright.hw.emit import emit
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.verif.kit.matraptor_cases import random_case
+from tilewright.verif.kit.matraptor_jobs import Mismatch, check_case
+from tilewright.verif.native_axi import (
+    AcceleratorTimeout,
+    AxiBehaviour,
+    AxiRuleError,
+    NativeAccelerator,
+)
+from tilewright.verif.simulate import Report
+
+__all__ = ["SparseReport", "run"]
+
+_MEMORY_BYTES = 1 << 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseReport(Report):
+    """A report of jobs, whose cycles depend on the memory: nothing is promised.
+
+    Parameters
+    ----------
+    jobs: that were run
+    """
+
+    jobs: int
+
+    def lines(self) -> list[str]:
+        return [
+            f"{self.unit}: {'pass' if self.passed else 'FAIL'}, {self.jobs} jobs of "
+            f"{self.operations} products, all of memory compared bit for bit, "
+            f"{self.cycles} cycles, seed {self.seed}, {self.simulator}",
+            *(f"error: {complaint}" for complaint in self.complaints),
+        ]
+
+
+def run(
+    unit_name: str,
+    config: MatRaptorConfig,
+    *,
+    seed: int = 0,
+    count: int = 1000,
+    waves: Path | None = None,
+) -> SparseReport:
+    """Check random jobs against the model: all of memory, status and counters.
+
+    Every other memory answers at once, the others after random latencies, out of order and with
+    stalls on all channels.
+
+    Parameters
+    ----------
+    unit_name, config: the unit of the catalogue
+    seed: of jobs and memories
+    count: products to compute at least
+    waves: file for the waves
+
+    Raises as :class:`NativeAccelerator`.
+    """
+    rng = np.random.default_rng(seed)
+    coverage: Counter[tuple[str, str]] = Counter()
+    complaints: list[str] = []
+    number = operations = cycles = 0
+    with NativeAccelerator(
+        emit(unit_name, config), config, memory_bytes=_MEMORY_BYTES, waves=waves
+    ) as device:
+        while operations < count and not complaints:
+            memory = "ideal"
+            if number % 2:
+                memory = "rough"
+                device.behave(
+                    AxiBehaviour(
+                        seed=int(rng.integers(1 << 32)),
+                        latency=(1, int(rng.choice([5, 50, 200]))),
+                        stall=float(rng.choice([0.0, 0.2, 0.5])),
+                        mixed=True,
+                    )
+                )
+            else:
+                device.behave(AxiBehaviour())
+            case = random_case(rng, config, _MEMORY_BYTES)
+            number += 1
+            product = case.product()
+            if product.c is None:
+                # A row that does not fit: how such jobs end is not this bench's.
+                coverage[memory, "too large"] += 1
+                continue
+            try:
+                counts = check_case(rng, device, case).counts
+                operations, cycles = operations + counts["operations"], cycles + counts["cycles"]
+            except (Mismatch, AcceleratorTimeout, AxiRuleError) as error:
+                complaints.append(" ".join(str(error).split()))
+            coverage[memory, "jobs"] += 1
+            coverage[memory, "merges"] += bool(product.statistics.merge_steps)
+            coverage[memory, "empty rows"] += bool((case.a.lengths == 0).any())
+    return SparseReport(
+        unit=unit_name,
+        simulator="verilator",
+        seed=seed,
+        jobs=number,
+        operations=operations,
+        cycles=cycles,
+        cycles_promised=cycles,
+        timings=[],
+        coverage=coverage,
+        complaints=complaints,
+    )
