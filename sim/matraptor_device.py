@@ -28,7 +28,7 @@ class MatRaptorModel(ModelDevice):
     """What a job leaves in memory is the hardware's, bit for bit; what it counts comes from the
     cycle model, or without one is what does not depend on time, the rest being zero.
 
-    A job that fails leaves no part of C. B's columns must ascend in every row: ValueError otherwise.
+    A job that fails leaves no part of C. B's columns must ascend in every row, else ValueError.
 
     Parameters
     ----------

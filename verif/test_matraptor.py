@@ -62,7 +62,7 @@ def sparse_device(name: str, **settings: Any) -> AxiDevice[MatRaptorConfig]:
     )
 
 
-@pytest.fixture(scope="module", params=slow_but(["small"], CONFIGS))
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS))
 def device(request: pytest.FixtureRequest) -> Iterator[AxiDevice[MatRaptorConfig]]:
     with sparse_device(request.param, lite_stall=0.3) as device:
         yield device

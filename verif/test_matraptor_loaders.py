@@ -152,7 +152,7 @@ def judged(name: str, kind: str) -> list[dict[str, Any]]:
     return [result for _, result in results(name)[kind]]
 
 
-every_config = pytest.mark.parametrize("name", slow_but(["2x2"], CONFIGS))
+every_config = pytest.mark.parametrize("name", slow_but([], CONFIGS))
 
 
 @every_config

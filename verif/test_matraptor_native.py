@@ -19,16 +19,16 @@ MEMORY_BYTES = 1 << 18
 SMALL = {"queues": 3, "queue_depth": 24, "outstanding": 4, "data_bits": 64}
 CONFIGS: dict[str, dict[str, Any]] = {
     "plus_times": {**SMALL, "lanes": 2, "channels": 2},
-    "min_plus": {**SMALL, "semiring": "minplus", "lanes": 4, "channels": 4, "queues": 5},
+    "min_plus": {**SMALL, "semiring": "minplus", "lanes": 2, "channels": 2, "queues": 5},
     "max_plus": {**SMALL, "semiring": "maxplus", "value": "int32", "lanes": 1, "channels": 4},
-    "min_mul": {**SMALL, "semiring": "minmul", "value": "fp16", "lanes": 4, "channels": 1},
-    "max_mul": {**SMALL, "semiring": "maxmul", "value": "fp64", "data_bits": 128, "lanes": 2},
-    "min_max": {**SMALL, "semiring": "minmax", "value": "bf16", "lanes": 5, "channels": 5},
-    "max_min": {**SMALL, "semiring": "maxmin", "lanes": 3, "channels": 6, "queues": 10},
-    "or_and": {**SMALL, "semiring": "orand", "index_bits": 16, "lanes": 16, "channels": 2},
-    "add_norm": {**SMALL, "semiring": "addnorm", "lanes": 2, "channels": 1, "queues": 16},
-    "eight": {"lanes": 8, "channels": 8, "queue_depth": 64, "outstanding": 16},
-}
+    "min_mul": {**SMALL, "semiring": "minmul", "value": "fp16", "lanes": 3, "channels": 1},
+    "max_mul": {**SMALL, "semiring": "maxmul", "value": "fp64", "data_bits": 128,
+                "lanes": 2, "channels": 1},
+    "min_max": {**SMALL, "semiring": "minmax", "value": "bf16", "lanes": 3, "channels": 3},
+    "max_min": {**SMALL, "semiring": "maxmin", "lanes": 1, "channels": 6, "queues": 10},
+    "or_and": {**SMALL, "semiring": "orand", "index_bits": 16, "lanes": 4, "channels": 2},
+    "add_norm": {**SMALL, "semiring": "addnorm", "lanes": 1, "channels": 2, "queues": 16},
+}  # fmt: skip
 Device = NativeAccelerator[MatRaptorConfig]
 
 

@@ -54,7 +54,7 @@ def check(config: MatRaptorConfig, jobs: Sequence[Sequence[Row]], pauses: Pauses
     return Outcome(unit, given, [expected(config, rows) for rows in jobs], pauses)
 
 
-QUEUES = slow_but(["3 of 4", "10 of 16"], ["3 of 4", "4 of 9", "5 of 16", "10 of 16", "16 of 64"])
+QUEUES = slow_but(["3 of 4"], ["3 of 4", "4 of 9", "5 of 16", "10 of 16", "16 of 64"])
 
 
 @pytest.mark.parametrize("queues", QUEUES)
@@ -70,7 +70,7 @@ def test_rows_of_many_shapes(queues: str, pauses: Pauses) -> None:
     check(config, jobs, pauses)
 
 
-@pytest.mark.parametrize("adder", slow_but([1], [1, 2, 3]))
+@pytest.mark.parametrize("adder", slow_but([], [1, 2, 3]))
 def test_any_latency(adder: int) -> None:
     multiplier = 1 + adder % 3
     config = config_of(
@@ -244,7 +244,7 @@ def test_a_stop_in_the_middle(pauses: Pauses, queues: str) -> None:
     Outcome(unit, joined(given), jobs, pauses)
 
 
-@pytest.mark.parametrize("queues", slow_but(["3 of 16"], ["3 of 16", "4 of 16", "10 of 16"]))
+@pytest.mark.parametrize("queues", slow_but([], ["3 of 16", "4 of 16", "10 of 16"]))
 def test_the_models_agree(queues: str) -> None:
     """The rules in plain terms and the golden model of the accelerator."""
     config = sized(queues, index_bits=32)

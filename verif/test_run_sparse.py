@@ -17,8 +17,8 @@ from tilewright.verif.kit.graphs import RING, write_graph
 
 MODEL = ("--backend", "model")
 CYCLES = ("--backend", "cycles")
-TWO = ("--lanes", "2", "--set", "queue_depth=64")
-"""What the RTL is built with: shallow queues, so that some matrices overflow them."""
+TWO = ("--lanes", "2", "--set", "queues=5", "--set", "outstanding=16")
+"""What the RTL is built with."""
 
 
 @pytest.fixture
@@ -228,10 +228,14 @@ def test_a_corner_of_a_network_on_rtl(run: Run) -> None:
 @pytest.mark.slow
 def test_applications_on_rtl(run: Run) -> None:
     karate = data_directory() / "matrices" / "karate.mtx"
-    found = _report(run, "triangles", karate, "--lanes", "2")
+    found = _report(run, "triangles", karate, *TWO, "--set", "value=fp32")
     assert (found["triangles"], found["mismatches"]) == (45, 0)
     found = _report(run, "mcl", karate, *TWO)
     assert (found["same"], found["mismatches"]) == (True, 0)
-    found = _report(run, "apsp", karate, "--sparse", "--set", "lanes=2", "--set", "channels=2")
+    shallow = ("lanes=2", "channels=2", "queues=5", "queue_depth=24", "outstanding=4",
+               "data_bits=64")  # fmt: skip
+    settings = [word for setting in shallow for word in ("--set", setting)]
+    found = _report(run, "apsp", karate, "--sparse", *settings)
+    assert found["overflows"] > 0
     assert found["mismatches"] == 0 == found["agreement"]["wrong"]
     assert found["checked"] > 1156
