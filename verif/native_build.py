@@ -44,6 +44,9 @@ _VERILATOR_FLAGS = (
 # Verilator multiplies signed operands as signed C++ integers, whose overflow must wrap.
 _COMPILER_FLAGS = ("-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-w", "-pthread", "-fwrapv")
 _OPTIMISE = "-O2"
+_BUNDLE = 1 << 20
+"""Bytes of Verilator's output compiled as one file: its headers alone take the compiler longer than
+most of the files that it splits its output into."""
 _RUNTIME = ("verilated", "verilated_threads")
 _TRACE_RUNTIME = (*_RUNTIME, "verilated_vcd_c")
 
@@ -198,7 +201,7 @@ def build_library(
             _verilate(work, verilog, sidecar["module"], wave_depth)
             (work / "native_glue.h").write_text(glue)
             flags = ("-I", str(work), *_include_flags(root, waves))
-            sources = [*work.glob("Vunit*.cpp"), harness.source]
+            sources = [*_bundles(work), harness.source]
             _publish(_link(work, sources, flags, optimise, _runtime_objects(waves)), target)
     return target
 
@@ -216,6 +219,26 @@ def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> 
     _output([str(program), *options, str(work / "unit.v")], VERILATOR_ROOT=str(root))
 
 
+def _bundles(work: Path) -> list[Path]:
+    """Verilator's output in few files, largest first; what it calls slow stays apart."""
+    texts: dict[Path, list[Path]] = {}
+    order = sorted(work.glob("Vunit*.cpp"), key=lambda source: source.stat().st_size, reverse=True)
+    for suffix in ("", "Slow"):
+        room = 0
+        for source in order:
+            if source.stem.endswith("Slow") != bool(suffix):
+                continue
+            size = source.stat().st_size
+            if size > room:
+                bundle, room = work / f"bundle_{len(texts)}{suffix}.cpp", _BUNDLE
+                texts[bundle] = []
+            texts[bundle].append(source)
+            room -= size
+    for bundle, parts in texts.items():
+        bundle.write_text("".join(f'#include "{part.name}"\n' for part in parts))
+    return list(texts)
+
+
 def _link(
     work: Path,
     sources: list[Path],
@@ -224,7 +247,6 @@ def _link(
     runtime: list[Path],
 ) -> Path:
     """Compile Verilator's output and the harness into a library in the work directory."""
-    sources.sort(key=lambda source: source.stat().st_size, reverse=True)
     objects = [work / f"{source.stem}.o" for source in sources]
     _compile(
         # What Verilator calls slow runs once, at the start.

@@ -1,21 +1,19 @@
-"""The tile engine's RTL against its model: any job, any memory, errors, resets, utilisation."""
+"""The tile engine's RTL against its model under cocotb: any job, any memory, errors, resets.
+
+A few engines, on a memory and a register master that share no code with those of the native
+simulation, on which test_native_axi_engine.py does the same with every engine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
-from tilewright.sim.engine import EngineModel
-from tilewright.sim.engine_job import Job
 from tilewright.verif.kit.engine_configs import CONFIGS, MEMORY_BYTES
 from tilewright.verif.kit.engine_device import EngineDevice
 from tilewright.verif.kit.engine_jobs import (
     Bench,
     check_failure,
-    check_job,
     check_reset,
-    fill,
     random_job,
     rows_of,
 )
@@ -28,8 +26,10 @@ def device(request: pytest.FixtureRequest) -> Iterator[EngineDevice]:
         yield device
 
 
+ENGINES = ("small", "three_managers", "narrow_results")
+
 every_engine = pytest.mark.parametrize(
-    "device", slow_but(["small"], CONFIGS), indirect=True, scope="module"
+    "device", slow_but(["small"], ENGINES), indirect=True, scope="module"
 )
 one_engine = pytest.mark.parametrize("device", ["small"], indirect=True, scope="module")
 
@@ -37,14 +37,14 @@ one_engine = pytest.mark.parametrize("device", ["small"], indirect=True, scope="
 @every_engine
 def test_random_jobs(device: EngineDevice) -> None:
     device.behave()
-    assert Bench(device, 1).jobs(cases(80)) > 0
+    assert Bench(device, 1).jobs(cases(40)) > 0
 
 
 @every_engine
 def test_any_memory(device: EngineDevice) -> None:
     """Latencies of 1 to 200 cycles, responses out of order, stalls on all channels."""
     bench = Bench(device, 2)
-    for number in range(cases(20)):
+    for number in range(cases(10)):
         most, stall = int(bench.rng.choice([1, 10, 200])), float(bench.rng.choice([0, 0.3, 0.8]))
         device.behave(seed=number, latency=(1, most), stall=stall, mixed=True)
         assert bench.jobs(2) > 0
@@ -55,7 +55,7 @@ def test_bus_errors(device: EngineDevice) -> None:
     """Any read or write may fail: an error code, the address, and the next job runs."""
     bench = Bench(device, 3)
     size = device.config.beat_bytes
-    for number in range(cases(40)):
+    for number in range(cases(20)):
         job = random_job(bench.rng, device.config, MEMORY_BYTES)
         operand = str(bench.rng.choice(["a", "b", "d", *(["c"] if job.use_c else [])]))
         rows = rows_of(device.config, job, operand)
@@ -88,32 +88,10 @@ def test_a_read_behind_the_memory(device: EngineDevice) -> None:
 def test_soft_reset_at_any_time(device: EngineDevice) -> None:
     bench = Bench(device, 5)
     stopped = 0
-    for number in range(cases(60)):
+    for number in range(cases(40)):
         latency, stall = (1, int(bench.rng.choice([1, 20, 200]))), float(bench.rng.choice([0, 0.5]))
         device.behave(seed=number, latency=latency, stall=stall, mixed=True)
         job = random_job(bench.rng, device.config, MEMORY_BYTES)
         stopped += check_reset(device, bench.model, job, int(bench.rng.integers(1, 300)))
         bench.jobs(1)
-    assert stopped > cases(60) // 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", [(65535, 1, 1), (1, 65535, 1), (1, 1, 65535)])
-def test_the_largest_sizes(shape: tuple[int, int, int]) -> None:
-    m, n, k = shape
-    config, size = CONFIGS["small"], 3 << 20
-    job = Job(
-        op=config.opcodes["mma"],
-        m=m,
-        n=n,
-        k=k,
-        base={operand: index * size // 4 for index, operand in enumerate("abcd")},
-        stride={"a": -(-k // 4) * 8, "b": -(-n // 4) * 8, "c": 8, "d": -(-n // 2) * 8},
-        transposed_b=False,
-        use_c=False,
-    )
-    with EngineDevice(config, memory_bytes=size, time_out=4_000_000) as device:
-        model = EngineModel(config, size)
-        fill(np.random.default_rng(6), device, model)
-        assert check_job(device, model, job).counts.bytes_written == m * n * 4
-        assert device.faults == []
+    assert stopped > cases(40) // 4

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pytest
-from tilewright.hw.spec.engine import OPERANDS, EngineConfig, M3xuEngineConfig, Simd2EngineConfig
+from tilewright.hw.emit import Emitted, emit
+from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.hw.spec.engine_registers import CHECKS, ERRORS, Check, register_map
 from tilewright.sim.device import Device, JobError, RegisterError
 from tilewright.sim.driver import Driver
 from tilewright.sim.engine import EngineModel
 from tilewright.sim.engine_job import Job
 from tilewright.verif.kit.engine_configs import CONFIGS, MEMORY_BYTES
-from tilewright.verif.kit.engine_device import EngineDevice
+from tilewright.verif.kit.engine_device import EngineDevice, unit_of
 from tilewright.verif.kit.engine_jobs import (
     Bench,
     check_job,
@@ -23,7 +25,8 @@ from tilewright.verif.kit.engine_jobs import (
     write_job,
     wrong_value,
 )
-from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.kit.engine_rates import large_product, measure
+from tilewright.verif.native_axi import NativeAccelerator
 
 SMALL = CONFIGS["small"]
 
@@ -131,68 +134,64 @@ def test_the_memory_of_cocotbext_axi(stall: float) -> None:
     with EngineDevice(
         config, memory_bytes=MEMORY_BYTES, axi_ram=True, seed=14, stall=stall
     ) as device:
-        assert Bench(device, 14).jobs(20) > 0
+        assert Bench(device, 14).jobs(10) > 0
 
 
-RATES: dict[str, tuple[EngineConfig, str, tuple[int, int, int]]] = {
-    "simd2": (Simd2EngineConfig(tile=4, ops=("mma", "minplus"), managers=3), "mma", (96, 96, 96)),
+RATES: dict[str, tuple[EngineConfig, str]] = {
+    "simd2": (Simd2EngineConfig(tile=4, ops=("mma", "minplus"), managers=3), "mma"),
     "deep_tile": (
         M3xuEngineConfig(rows=4, cols=4, depth=8, modes=("fp16",), pipeline=1, managers=3),
         "fp16",
-        (192, 128, 128),
     ),
     "two_steps": (
         M3xuEngineConfig(rows=4, cols=4, depth=4, modes=("fp16", "fp32"), managers=3),
         "fp32",
-        (64, 64, 64),
     ),
-    "512_bits": (
-        Simd2EngineConfig(tile=4, ops=("mma", "minplus"), data_bits=512),
-        "mma",
-        (128, 128, 128),
-    ),
+    "512_bits": (Simd2EngineConfig(tile=4, ops=("mma", "minplus"), data_bits=512), "mma"),
 }
 
 
-@pytest.mark.parametrize("name", slow_but([], RATES))
+@cache
+def native_build(name: str) -> Emitted:
+    config, _ = RATES[name]
+    return emit(unit_of(config), config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RATES)
 @pytest.mark.parametrize("transposed_b", [False, True])
-@pytest.mark.parametrize("axi_ram", [False, True])
-def test_large_products_keep_the_unit_busy(name: str, transposed_b: bool, axi_ram: bool) -> None:
-    """At least 95 % of the cycles, by the counters and as seen from outside, to the cycle."""
-    config, operation, (m, n, k) = RATES[name]
-    row = config.unit.operations[operation]
-    beat = config.data_bits
-    widths = {"a": k * row.operand_bits, "b": (k if transposed_b else n) * row.operand_bits}
-    widths |= dict.fromkeys("cd", n * row.result_bits)
-    stride = {x: -(-width // beat) * config.beat_bytes for x, width in widths.items()}
-    lines = {"a": m, "b": n if transposed_b else k, "c": m, "d": m}
-    base, end = {}, 0
-    for operand in OPERANDS:
-        base[operand] = end
-        end += lines[operand] * stride[operand]
-    job = Job(
-        op=row.opcode,
-        m=m,
-        n=n,
-        k=k,
-        base=base,
-        stride=stride,
-        transposed_b=transposed_b,
-        use_c=True,
-    )
+def test_large_products_keep_the_unit_busy(name: str, transposed_b: bool) -> None:
+    """At least 95 % of the cycles, by the counters, whose bytes are those that the bus moved."""
+    config, operation = RATES[name]
+    job = large_product(config, operation, transposed_b=transposed_b)
+    with NativeAccelerator(native_build(name), config) as device:
+        model = EngineModel(config, device.memory_bytes)
+        fill(np.random.default_rng(15), device, model)
+        counts = check_job(device, model, job).counts
+        moved = [(t.read.bytes, t.write.bytes) for t in device.traffic.values()]
+        assert device.faults == []
+        assert counts.cycles <= device.cycles
+    print(f"{name}: {counts}, utilisation {counts.utilisation:.4f}")
+    assert np.sum(moved, axis=0).tolist() == [counts.bytes_read, counts.bytes_written]
+    span = counts.busy_cycles + counts.stalls
+    assert span < counts.cycles
+    interval = config.unit.initiation_interval[operation]
+    assert counts.operations * interval >= 0.95 * span
+    assert counts.utilisation >= 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("transposed_b", "axi_ram"), [(False, True), (True, False)])
+def test_the_counters_are_what_is_seen_from_outside(transposed_b: bool, axi_ram: bool) -> None:
+    """To the cycle, at the input of a unit that takes an operation every other cycle, on either
+    memory."""
+    config, operation = RATES["two_steps"]
+    job = large_product(config, operation, transposed_b=transposed_b)
     with EngineDevice(config, memory_bytes=1 << 20, axi_ram=axi_ram) as device:
         model = EngineModel(config, device.memory_bytes)
         fill(np.random.default_rng(15), device, model)
-        device.watch()
-        counts = check_job(device, model, job).counts
-        seen = device.seen()
+        rate = measure(device, model, operation, job)
         assert device.faults == []
-    cycles = [cycle for cycle, _ in seen]
-    span = cycles[-1] - cycles[0] + 1
-    interval = config.unit.initiation_interval[operation]
-    print(f"{name}: {counts}, utilisation {counts.utilisation:.4f}")
-    assert counts.busy_cycles == len(seen)
-    assert counts.busy_cycles + counts.stalls == span
-    assert counts.operations == sum(taken for _, taken in seen)
-    assert counts.operations * interval >= 0.95 * span
-    assert counts.utilisation >= 0.95
+    assert rate.complaints == []
+    assert rate.counts.busy_cycles > 0.99 * rate.counts.operations * 2
+    assert rate.counts.utilisation >= 0.95

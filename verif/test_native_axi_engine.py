@@ -13,11 +13,13 @@ from tilewright.hw.spec.engine import EngineConfig
 from tilewright.sim.device import Device
 from tilewright.sim.driver import Driver
 from tilewright.sim.engine import EngineModel
+from tilewright.sim.engine_job import Job
 from tilewright.verif.kit.engine_configs import CONFIGS, MEMORY_BYTES
 from tilewright.verif.kit.engine_device import EngineDevice, unit_of
 from tilewright.verif.kit.engine_jobs import (
     check_failure,
     check_job,
+    check_reset,
     differences,
     fill,
     random_job,
@@ -29,9 +31,6 @@ from tilewright.verif.native_axi import AxiBehaviour, NativeAccelerator
 from tilewright.verif.oracles.semiring_matrices import matrix_product
 
 Engine = NativeAccelerator[EngineConfig]
-
-# Between them: beats of 64, 128 and 256 bits, addresses of 40 and 64, one to three managers.
-ENGINES = ("small", "three_managers", "fp8", "complex")
 
 
 @cache
@@ -47,7 +46,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 
 every_engine = pytest.mark.parametrize(
-    "device", slow_but(["small"], ENGINES), indirect=True, scope="module"
+    "device", slow_but(["small"], CONFIGS), indirect=True, scope="module"
 )
 one_engine = pytest.mark.parametrize("device", ["small"], indirect=True, scope="module")
 
@@ -83,7 +82,7 @@ def test_any_job_on_any_memory(device: Engine) -> None:
     rng = np.random.default_rng(2)
     model = EngineModel(device.config, MEMORY_BYTES)
     device.behave(AxiBehaviour())
-    for number in range(cases(300)):
+    for number in range(cases(150)):
         if number % 10 == 0:
             fill(rng, device, model)
         device.behave(any_behaviour(rng))
@@ -107,7 +106,7 @@ def test_bus_errors(device: Engine) -> None:
     model = EngineModel(device.config, MEMORY_BYTES)
     device.behave(AxiBehaviour())
     fill(rng, device, model)
-    for number in range(cases(200)):
+    for number in range(cases(80)):
         job = random_job(rng, device.config, MEMORY_BYTES)
         operand = str(rng.choice(["a", "b", "d", *(["c"] if job.use_c else [])]))
         rows = rows_of(device.config, job, operand)
@@ -142,6 +141,23 @@ def test_a_read_behind_the_memory(device: Engine) -> None:
     assert check_failure(device, model, job, "bus_read") == MEMORY_BYTES
 
 
+@every_engine
+def test_soft_reset_at_any_time(device: Engine) -> None:
+    print("seed 7")
+    rng, model = np.random.default_rng(7), EngineModel(device.config, MEMORY_BYTES)
+    device.behave(AxiBehaviour())
+    fill(rng, device, model)
+    stopped = 0
+    for number in range(cases(60)):
+        latency, stall = (1, int(rng.choice([1, 20, 200]))), float(rng.choice([0, 0.5]))
+        device.behave(AxiBehaviour(seed=number, latency=latency, stall=stall, mixed=True))
+        job = random_job(rng, device.config, MEMORY_BYTES)
+        stopped += check_reset(device, model, job, int(rng.integers(1, 300)))
+        check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
+    assert stopped > cases(60) // 4
+    assert device.faults == []
+
+
 @one_engine
 def test_a_reset_in_the_middle(device: Engine) -> None:
     """The hardware's reset, while bursts are under way; they are forgotten."""
@@ -160,6 +176,28 @@ def test_a_reset_in_the_middle(device: Engine) -> None:
         assert (device.cycles, device.traffic["m0_axi"].read.under_way) == (0, 0)
         check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
     assert interrupted > cases(60) // 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(65535, 1, 1), (1, 65535, 1), (1, 1, 65535)])
+def test_the_largest_sizes(shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    config, size = CONFIGS["small"], 3 << 20
+    job = Job(
+        op=config.opcodes["mma"],
+        m=m,
+        n=n,
+        k=k,
+        base={operand: index * size // 4 for index, operand in enumerate("abcd")},
+        stride={"a": -(-k // 4) * 8, "b": -(-n // 4) * 8, "c": 8, "d": -(-n // 2) * 8},
+        transposed_b=False,
+        use_c=False,
+    )
+    with NativeAccelerator(emitted("small"), config, memory_bytes=size) as device:
+        model = EngineModel(config, size)
+        fill(np.random.default_rng(6), device, model)
+        assert check_job(device, model, job).counts.bytes_written == m * n * 4
+        assert device.faults == []
 
 
 @pytest.mark.slow

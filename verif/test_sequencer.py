@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from tilewright.hw.emit import emit
-from tilewright.hw.spec.m3xu import INSTRUCTIONS, SequencerConfig
+from tilewright.hw.spec.sequencer import INSTRUCTIONS, SequencerConfig
 from tilewright.sim.m3xu import matrix_unit
 from tilewright.sim.sequencer import execute
 from tilewright.verif.kit.instructions import ILLEGAL, Program, fragments

@@ -55,9 +55,9 @@ def draw(name: str, kind: str, count: int, seed: int, products: int | None = Non
 @pytest.mark.parametrize("name", MODES)
 def test_clauses_hold(name: str, kind: str) -> None:
     for window in (56, CLAUSE_WINDOW) if name in BASELINE else (56,):
-        operands = draw(name, kind, cases(10_000), 11)
+        operands = draw(name, kind, cases(5_000), 11)
         report = judge(operands, model(operands, name, window), name, window)
-        assert report.checked == cases(10_000)
+        assert report.checked == cases(5_000)
         assert not report.violations, report.violations[0]
 
 
@@ -82,7 +82,7 @@ def test_corrupted_results_are_found_out(name: str) -> None:
 def test_order_does_not_matter(name: str) -> None:
     rng = np.random.default_rng(14)
     for kind in stimuli.DOT_PRODUCT_KINDS:
-        a, b, c = draw(name, kind, 3000, 15)
+        a, b, c = draw(name, kind, 1500, 15)
         order = rng.permuted(np.tile(np.arange(a.shape[1]), (len(c), 1)), axis=1)
         permuted = np.take_along_axis(a, order, 1), np.take_along_axis(b, order, 1), c
         assert np.array_equal(model((a, b, c), name, 56), model(permuted, name, 56))
@@ -92,7 +92,7 @@ def test_order_does_not_matter(name: str) -> None:
 def test_one_product_is_softfloats_multiply_add(name: str) -> None:
     fmt = FLOAT_FORMATS[name]
     for kind in stimuli.DOT_PRODUCT_KINDS:
-        a, b, c = draw(name, kind, cases(50_000), 16, products=1)
+        a, b, c = draw(name, kind, cases(20_000), 16, products=1)
         expected = softfloat.multiply_add(as_fp32(a[:, 0], fmt), as_fp32(b[:, 0], fmt), c, FP32)
         assert np.array_equal(model((a, b, c), name, 56), expected), kind
 
@@ -133,11 +133,10 @@ def test_no_less_accurate_than_the_chain(name: str, kind: str) -> None:
     assert (ours <= chain).all(), f"largest, mean: {ours}, chain {chain}"
 
 
-@pytest.mark.parametrize("seed", [22, 23])
 @pytest.mark.parametrize("kind", [kind for kind in ACCURACY_KINDS if kind not in BEYOND])
 @pytest.mark.parametrize("name", BASELINE)
-def test_small_window_is_no_less_accurate_than_the_chain(name: str, kind: str, seed: int) -> None:
-    chain, ours = accuracy(name, kind, ACCURATE_WINDOW, seed)
+def test_small_window_is_no_less_accurate_than_the_chain(name: str, kind: str) -> None:
+    chain, ours = accuracy(name, kind, ACCURATE_WINDOW, 22)
     assert (ours <= chain).all(), f"largest, mean: {ours}, chain {chain}"
 
 

@@ -21,8 +21,9 @@ def unit(element: str, **parameters: Any) -> Simd2Config:
 SHAPES = {
     "tile_3": unit("bf16", tile=3),
     "tile_5": unit("fp8e4m3", tile=5),
-    "tile_7_int8": unit("int8", tile=7, ops=("mma", "minplus", "maxmul", "orand")),
-    "tile_8": unit("fp8e5m2", tile=8, ops=("mma", "minplus", "maxmin")),
+    # Dot products of floats this large take the compiler minutes.
+    "tile_7": unit("fp8e5m2", tile=7, ops=("minmax", "maxmin")),
+    "tile_8_int8": unit("int8", tile=8, ops=("mma", "minplus", "maxmul", "orand")),
 }
 PIPELINES = {
     **{f"fp8_pipeline_{n}": unit("fp8e5m2", pipeline=n) for n in (1, 2, 3, 5, 6)},
@@ -34,7 +35,7 @@ PIPELINES = {
 SEPARATE = {
     "separate_fp16": unit("fp16", shared=False),
     "separate_bf16_pipeline_1": unit("bf16", shared=False, pipeline=1, ops=("mma", "addnorm")),
-    "separate_fp8": unit("fp8e4m3", shared=False, pipeline=6, tile=3),
+    "separate_fp8": unit("fp8e4m3", shared=False, pipeline=6),
     "separate_int16": unit("int16", shared=False, pipeline=3),
 }
 WINDOWS = {
@@ -65,8 +66,12 @@ STEPS = {
 }
 SPARSE = {
     "sparse_fp16": unit("fp16", sparsity="2:4"),
-    "sparse_fp8_tile_4": unit("fp8e5m2", sparsity="2:4", tile=4, pipeline=2),
-    "sparse_int8_tile_6": unit("int8", sparsity="2:4", tile=6, pipeline=1),
+    "sparse_fp8_tile_4": unit(
+        "fp8e5m2", sparsity="2:4", tile=4, pipeline=2, ops=("mma", "minplus", "maxmul")
+    ),
+    "sparse_int8_tile_6": unit(
+        "int8", sparsity="2:4", tile=6, pipeline=1, ops=("mma", "maxplus", "addnorm")
+    ),
     "sparse_separate": unit("fp8e4m3", sparsity="2:4", shared=False, pipeline=3),
     "sparse_two_steps": unit("fp32", sparsity="2:4", multiplier_bits=12, pipeline=5),
 }
@@ -98,7 +103,7 @@ def test_every_configuration_gives_the_models_bits_and_the_sidecars_timing(name:
     simulated = SemiringRtl(config, emitted(config))
     assert simulated.sidecar["opcodes"] == {op: SEMIRINGS[op].opcode for op in config.ops}
     # Windows over 60 bits take the model's slow path.
-    count = cases(20_000 if config.window_bits <= 60 and config.tile < 8 else 3_000)
+    count = cases(10_000 if config.window_bits <= 60 and config.tile < 7 else 2_000)
     simulated.check(operations(config, count, 871), Pauses(seed=872, gap=0.2, stall=0.3))
     simulated.check(operations(config, count, 873))
     simulated.check_timing(operations(config, 1000, 874, illegal=0.1))

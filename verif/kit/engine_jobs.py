@@ -13,6 +13,7 @@ from tilewright.sim.driver import Driver
 from tilewright.sim.engine import EngineModel
 from tilewright.sim.engine_job import Job
 from tilewright.verif.kit.engine_device import EngineDevice
+from tilewright.verif.native_axi import NativeAccelerator
 
 __all__ = [
     "Bench",
@@ -207,7 +208,12 @@ def check_failure(device: Device, model: EngineModel, job: Job, error: str) -> i
     return detail
 
 
-def check_reset(device: EngineDevice, model: EngineModel, job: Job, cycles: int) -> bool:
+def check_reset(
+    device: EngineDevice | NativeAccelerator[EngineConfig],
+    model: EngineModel,
+    job: Job,
+    cycles: int,
+) -> bool:
     """A soft reset some cycles after a job's start must bring the engine back to idle.
 
     Returns whether the job was still running. Raises Mismatch.
