@@ -4,6 +4,8 @@
 steps for every design. The hierarchy is kept: each different module is mapped once (``mapping``),
 then the mapped modules are put together (``netlist``), nets of high fan-out get buffer trees
 (``fanout``), and static timing analysis runs over the whole of it, across modules (``timing``).
+Large memories are left out of all that: their bits are counted, and they are boundaries for
+timing (``memories``).
 ``ecp5`` and ``ice40`` are placed and routed (``fpga``).
 """
 
@@ -22,7 +24,7 @@ from .library import INVERTER, NAND2, Library
 from .mapping import map_module
 from .netlist import MappedModule, flatten, read_mapped
 from .opensta import opensta_available, opensta_delay
-from .report import AsicReport, ModuleArea, PathReport, Report
+from .report import AsicReport, MemoryBits, ModuleArea, PathReport, Report
 from .timing import Timing, analyse
 
 __all__ = ["synthesize", "synthesize_verilog", "target_library"]
@@ -70,15 +72,20 @@ def _module_areas(
 ) -> tuple[ModuleArea, ...]:
     rows = []
     whole: dict[str, float] = {}
+    bits: dict[str, int] = {}
     counts = design.counts()
     for name in design.order():
+        if design.modules[name].memory_bits:
+            whole[name], bits[name] = 0.0, design.modules[name].memory_bits
+            continue
         area, flip_flops = [0.0, 0.0], 0
         for kind, pins in modules[name].cells.items():
             cell = library.cells[kind]
             area[cell.sequential] += cell.area * len(pins)
             flip_flops += cell.sequential * len(pins)
-        inside = (whole[child] for child in design.modules[name].children.values())
-        whole[name] = sum(area) + sum(inside)
+        children = design.modules[name].children.values()
+        whole[name] = sum(area) + sum(whole[child] for child in children)
+        bits[name] = sum(bits[child] for child in children)
         rows.append(
             ModuleArea(
                 name=name,
@@ -88,8 +95,24 @@ def _module_areas(
                 flip_flops=flip_flops,
                 total=sum(area) * counts[name],
                 whole=whole[name],
+                memory_bits=bits[name],
             )
         )
+    return tuple(sorted(rows, key=lambda row: (-row.total, row.name)))
+
+
+def _memories(design: Design) -> tuple[MemoryBits, ...]:
+    counts = design.counts()
+    rows = [
+        MemoryBits(
+            name=module.name,
+            instances=counts[module.name],
+            bits=module.memory_bits,
+            total=module.memory_bits * counts[module.name],
+        )
+        for module in design.modules.values()
+        if module.memory_bits
+    ]
     return tuple(sorted(rows, key=lambda row: (-row.total, row.name)))
 
 
@@ -116,6 +139,10 @@ def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -
     timing = analyse(netlist, library)
     checked = opensta_delay(netlist, library) if facts.pop("cross_check") else None
     rows = _module_areas(design, modules, library)
+    memories = _memories(design)
+    stand_ins = sum(
+        memory.instances * sum(map(len, modules[memory.name].cells.values())) for memory in memories
+    )
     combinational = sum(row.combinational * row.instances for row in rows)
     sequential = sum(row.sequential * row.instances for row in rows)
     buffer_area = buffers * buffer.area if buffer else 0.0
@@ -135,11 +162,14 @@ def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -
         nand2_equivalents=area / nand2.area,
         transistors=round(area) if target == "cmos" else None,
         flip_flops=sum(row.flip_flops * row.instances for row in rows),
-        cells=sum(len(pins) for pins in netlist.cells.values()),
+        cells=sum(len(pins) for pins in netlist.cells.values()) - stand_ins,
         modules=rows,
         path=_path_report(timing, checked),
         fo4_ns=timing.fo4,
-        timing_by="static timing analysis over the whole netlist, without wires",
+        timing_by="static timing analysis over the whole netlist, without wires"
+        + (", memories as flip-flops at their pins" if memories else ""),
+        memory_bits=sum(memory.total for memory in memories),
+        memories=memories,
         **facts,
     )
 

@@ -1,4 +1,7 @@
-"""A design cut into its different modules, each of which is synthesised once."""
+"""A design cut into its different modules, each of which is synthesised once.
+
+Large memories become modules of their own, see :mod:`.memories`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ import re
 from dataclasses import dataclass
 
 from .errors import ToolError
+from .memories import MODULE, keep_memories
 from .yosys import run_yosys
 
 __all__ = ["Design", "Module", "split_design"]
 
-_MODULE = re.compile(r"^module (\S+)$(.*?)^end$", re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^ +cell (\S+) (\S+)$", re.MULTILINE)
 _PORT = re.compile(r"^ +wire .*\b(?:input|output|inout) \d+.*$", re.MULTILINE)
 _SOURCE = re.compile(r"^ *attribute \\(?:src|top|hdlname|keep_hierarchy) .*\n", re.MULTILINE)
@@ -26,12 +29,14 @@ class Module:
     rtlil: its text, without source locations
     interface: its text with the ports alone, as a black box
     children: instances inside: name -> name of the module
+    memory_bits: of the memory that it stands for; 0 for a module of the design itself
     """
 
     name: str
     rtlil: str
     interface: str
     children: dict[str, str]
+    memory_bits: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,16 @@ class Design:
 
 def _plain_names(text: str) -> str:
     """RTLIL in which modules that yosys derived from parameters have names of their own."""
-    derived = sorted({name for name, _ in _MODULE.findall(text) if name.startswith("$")})
+    derived = sorted({name for name, _ in MODULE.findall(text) if name.startswith("$")})
     for number, name in enumerate(derived):
         base = re.sub(r"\W+", "_", name.split("\\")[1]) if "\\" in name else "module"
         text = re.sub(rf"(?<=\s){re.escape(name)}(?=\s)", rf"\\{base}__{number}", text)
     return text
+
+
+def _interface(name: str, body: str) -> str:
+    ports = "\n".join(_PORT.findall(body))
+    return f"attribute \\blackbox 1\nmodule {name}\n{ports}\nend\n"
 
 
 def split_design(verilog: str, top: str) -> Design:
@@ -88,12 +98,16 @@ def split_design(verilog: str, top: str) -> Design:
         text = run_yosys(script, {"design.v": verilog}, ["design.il"])["design.il"]
     except ToolError as error:
         raise ValueError(f"the Verilog of `{top}` is not usable: {error}") from None
-    found = {}
     text = _plain_names(_SOURCE.sub("", text))
-    bodies: dict[str, str] = dict(_MODULE.findall(text))
+    bodies: dict[str, str] = dict(MODULE.findall(text))
+    kept, stand_ins = keep_memories(bodies, lambda name: _interface(name, bodies[name]))
+    bodies |= {name: _SOURCE.sub("", body) for name, body in kept.items()}
+    bodies |= {f"\\{memory.name}": memory.body for memory in stand_ins}
+    bits = {memory.name: memory.bits for memory in stand_ins}
+    found = {}
     for name, body in bodies.items():
         children = {i[1:]: kind[1:] for kind, i in _CELL.findall(body) if kind in bodies}
-        ports = "\n".join(_PORT.findall(body))
-        interface = f"attribute \\blackbox 1\nmodule {name}\n{ports}\nend\n"
-        found[name[1:]] = Module(name[1:], f"module {name}{body}end\n", interface, children)
+        rtlil, plain = f"module {name}{body}end\n", name[1:]
+        interface = _interface(name, body)
+        found[plain] = Module(plain, rtlil, interface, children, bits.get(plain, 0))
     return Design(top, found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["AsicReport", "FpgaReport", "ModuleArea", "PathReport", "Report"]
+__all__ = ["AsicReport", "FpgaReport", "MemoryBits", "ModuleArea", "PathReport", "Report"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,8 @@ class ModuleArea:
     combinational, sequential: area of one instance, without the modules inside it
     flip_flops: in one instance, likewise
     total: area of all instances, likewise
-    whole: area of one instance with all that is inside it
+    whole: area of one instance with all that is inside it, but for large memories
+    memory_bits: of the large memories inside one instance
     """
 
     name: str
@@ -57,6 +58,24 @@ class ModuleArea:
     flip_flops: int
     total: float
     whole: float
+    memory_bits: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryBits:
+    """A large memory, which is in no area.
+
+    Members
+    -------
+    name: says its words, their bits, its read and write ports
+    instances: how many the whole design has
+    bits: of one; total: of all
+    """
+
+    name: str
+    instances: int
+    bits: int
+    total: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +110,15 @@ class AsicReport(Report):
     -------
     library: name of the cell library
     area_unit: "transistors", or "library units" (which are um2 in most)
-    area: all of it; combinational, sequential and buffer_area are its three parts
+    area: all of it but for large memories; combinational, sequential and buffer_area are its
+        three parts
     buffer_area, buffers: the trees on nets of high fan-out that cross modules
     nand2_equivalents: area in two-input NAND gates of the library
     transistors: for the target ``cmos``, else None
     flip_flops, cells: how many
+    memory_bits: of all large memories, see :mod:`.memories`; their area and the time that an
+        access takes are not modelled: for timing there are flip-flops at their pins
+    memories: the different ones, most bits first
     modules: largest total first
     path: None for a design without any path
     fo4_ns: the library's FO4 inverter delay
@@ -117,6 +140,8 @@ class AsicReport(Report):
     path: PathReport | None
     fo4_ns: float
     timing_by: str
+    memory_bits: int = 0
+    memories: tuple[MemoryBits, ...] = ()
 
     def print(self, console: Console) -> None:
         from rich.table import Table
@@ -133,6 +158,8 @@ class AsicReport(Report):
         facts.add_row("  sequential", f"{self.sequential:,.0f}", f"{self.flip_flops:,} flip-flops")
         facts.add_row("  fan-out buffers", f"{self.buffer_area:,.0f}", f"{self.buffers:,} buffers")
         facts.add_row("area", f"{self.nand2_equivalents:,.0f}", "NAND2 equivalents")
+        if self.memories:
+            facts.add_row("memories", f"{self.memory_bits:,}", "bits, in no area")
         if self.path:
             path = self.path
             facts.add_row("critical path", f"{path.ns:.3f}", f"ns, {path.kind}")
@@ -144,6 +171,21 @@ class AsicReport(Report):
             if path.opensta_ns is not None:
                 facts.add_row("  by OpenSTA", f"{path.opensta_ns:.3f}", "ns")
         console.print(facts, self._module_table())
+        if self.memories:
+            console.print(self._memory_table())
+
+    def _memory_table(self) -> RenderableType:
+        from rich.table import Table
+
+        table = Table(title="memories", title_justify="left")
+        table.add_column("memory", overflow="fold", ratio=1)
+        for heading in ("count", "bits", "total"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for memory in self.memories:
+            table.add_row(
+                memory.name, f"{memory.instances:,}", f"{memory.bits:,}", f"{memory.total:,}"
+            )
+        return table
 
     def _module_table(self) -> RenderableType:
         from rich.table import Table

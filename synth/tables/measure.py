@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..flow import synthesize, target_library
-from ..report import AsicReport
+from ..report import AsicReport, ModuleArea
 
-__all__ = ["Progress", "cycle_time", "measure", "part_area", "quiet"]
+__all__ = ["Progress", "cycle_time", "measure", "part_area", "part_memory", "quiet"]
 
 Progress = Callable[[str], None]
 
@@ -40,12 +40,21 @@ def cycle_time(report: AsicReport) -> float:
     return report.path.ns if report.path else 0.0
 
 
-def part_area(report: AsicReport, name: str) -> tuple[float, int]:
-    """Area of one instance of the modules of a component, inner ones included, and how many."""
+def _modules(report: AsicReport, name: str) -> list[ModuleArea]:
     prefix = f"{report.unit}_{name}"
-    found = [
+    return [
         m for m in report.modules
         if m.name == prefix or m.name.removeprefix(prefix + "_").isdigit()
     ]  # fmt: skip
+
+
+def part_area(report: AsicReport, name: str) -> tuple[float, int]:
+    """Area of one instance of the modules of a component, inner ones included, and how many."""
+    found = _modules(report, name)
     count = sum(m.instances for m in found)
     return sum(m.whole * m.instances for m in found) / max(count, 1), count
+
+
+def part_memory(report: AsicReport, name: str) -> int:
+    """Bits of the large memories in all instances of a component."""
+    return sum(m.memory_bits * m.instances for m in _modules(report, name))
