@@ -22,7 +22,9 @@ from .stripe_walk import StripeWalk
 __all__ = ["ConverterReader"]
 
 _AHEAD = 4
-"""Rows ahead of the entries that are sent, for each burst under way: rows may be shorter."""
+_LEAST_AHEAD = 64
+"""Rows ahead of the entries that are sent, for each burst under way and at least: where rows are
+short, the next block of CSR's entries is asked for when a row that ends there is found."""
 
 
 class ConverterReader(wiring.Component):
@@ -72,7 +74,7 @@ class ConverterReader(wiring.Component):
         m.submodules.pairs = pairs = StripePairs(config)
         m.submodules.pointers = pointers = RowPointers(config)
         m.submodules.spans = spans = RowSpans(config)
-        depth = _AHEAD * config.outstanding
+        depth = max(_AHEAD * config.outstanding, _LEAST_AHEAD)
         m.submodules.waiting = waiting = DeepQueue(asked_span_layout(config), depth)
         m.submodules.entries = entries = SharedEntries(config)
         wiring.connect(m, spans.spans, walks["entries"].i)

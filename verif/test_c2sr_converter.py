@@ -1,0 +1,451 @@
+"""The converter between CSR and C2SR, RTL at native speed: byte for byte, on any memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.sparse import csr_array
+from tilewright.hw.emit import Emitted, emit
+from tilewright.hw.spec.c2sr import PAIR_BYTES
+from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
+from tilewright.hw.spec.c2sr_converter_registers import (
+    CHECKS,
+    ERRORS,
+    ID,
+    MODES,
+    limits,
+    register_map,
+)
+from tilewright.hw.spec.matraptor_registers import Check
+from tilewright.sim.c2sr import from_csr, to_csr
+from tilewright.sim.c2sr_converter_driver import ConversionError, ConverterDriver
+from tilewright.sim.job_registers import JobRegisters, JobStatus
+from tilewright.verif.kit.converter_cases import (
+    ConverterCase,
+    any_rows,
+    load,
+    matrix_of,
+    place,
+    run,
+    scattered,
+)
+from tilewright.verif.kit.pages import (
+    documented_codes,
+    documented_registers,
+    page,
+    register_rows,
+)
+from tilewright.verif.kit.sampling import QUICK, cases, slow_but
+from tilewright.verif.native_axi import AxiBehaviour, NativeAccelerator
+
+MEMORY_BYTES = 1 << 19
+CONFIGS: dict[str, dict[str, Any]] = {
+    "two": {"channels": 2, "outstanding": 16},
+    "one": {"channels": 1, "data_bits": 64, "outstanding": 4},
+    "three": {"channels": 3, "data_bits": 512, "value": "fp64", "outstanding": 16,
+              "interleave": 128},
+    "eight": {"channels": 8, "data_bits": 512, "value": "fp16", "index_bits": 16,
+              "outstanding": 8, "addr_bits": 64},
+    "narrow": {"channels": 3, "data_bits": 64, "value": "bf16", "index_bits": 16,
+               "interleave": 256, "outstanding": 2},
+    "one_wide": {"channels": 1, "data_bits": 256, "value": "int32", "outstanding": 4,
+                 "interleave": 2048},
+    "entry_is_beat": {"channels": 2, "value": "fp64", "outstanding": 16},
+}  # fmt: skip
+
+Converter = NativeAccelerator[C2srConverterConfig]
+Ints = npt.NDArray[np.int64]
+
+
+@cache
+def emitted(name: str) -> Emitted:
+    return emit("c2sr_converter", C2srConverterConfig(**CONFIGS[name]))
+
+
+@pytest.fixture(scope="module", params=slow_but(["two"], CONFIGS))
+def device(request: pytest.FixtureRequest) -> Iterator[Converter]:
+    config = C2srConverterConfig(**CONFIGS[request.param])
+    made = emitted(request.param)
+    with NativeAccelerator(made, config, memory_bytes=MEMORY_BYTES, time_out=300_000) as device:
+        yield device
+
+
+def rng_of(device: Converter, seed: int) -> np.random.Generator:
+    device.reset()
+    device.behave(AxiBehaviour())
+    return np.random.default_rng(seed)
+
+
+def any_behaviour(rng: np.random.Generator, **errors: Any) -> AxiBehaviour:
+    return AxiBehaviour(
+        seed=int(rng.integers(1 << 40)),
+        latency=(1, int(rng.choice([1, 10, 200]))),
+        stall=float(rng.choice([0, 0.3, 0.7])),
+        mixed=bool(rng.integers(2)),
+        beat_cycles=float(rng.choice([0, 0, 1, 2.5])),
+        register_stall=float(rng.choice([0, 0.5])),
+        **errors,
+    )
+
+
+def any_case(
+    rng: np.random.Generator,
+    config: C2srConverterConfig,
+    direction: str,
+    *,
+    rows: int | None = None,
+    most: int | None = None,
+) -> ConverterCase:
+    """A matrix of any shape; in C2SR perhaps with gaps."""
+    if rows is None:
+        rows = int(rng.choice([1, 2, 7, int(rng.integers(1, 60)), int(rng.integers(60, 400))]))
+    cols = int(rng.choice([1, 3, 40, 3000])) if most is None else most
+    longest = most or int(rng.choice([1, 4, 12, 2000 // rows + 1]))
+    lengths = any_rows(rng, rows, cols, longest)
+    matrix = matrix_of(rng, config, lengths, cols)
+    if direction == "c2sr_to_csr" and rng.integers(2):
+        matrix = scattered(rng, matrix)
+    return place(rng, config, direction, matrix, spare=int(rng.integers(0, 20)))
+
+
+def good_case(rng: np.random.Generator, config: C2srConverterConfig, mode: str) -> ConverterCase:
+    """Some entries in every channel."""
+    lengths = rng.integers(1, 30, 50).astype(np.int64)
+    return place(rng, config, mode, matrix_of(rng, config, lengths, 40), spare=5)
+
+
+def moved(device: Converter) -> Ints:
+    """Bytes read and written over each manager so far, (2, channels)."""
+    sides = device.traffic.values()
+    return np.array([[side.read.bytes for side in sides], [side.write.bytes for side in sides]])
+
+
+def check(rng: np.random.Generator, device: Converter, case: ConverterCase) -> JobStatus:
+    """Run a job that must end well: every byte of memory, what went over each channel, and the
+    counters."""
+    config, matrix = case.config, case.matrix
+    expected = load(rng, device, case)
+    before = moved(device)
+    status = run(device, case)
+    assert (status.error, status.detail) == ("none", 0)
+    left, inside = np.zeros(MEMORY_BYTES, np.uint8), case.written(MEMORY_BYTES)
+    for block in case.result():
+        left[block.address : block.address + len(block.data)] = block.data
+    expected[inside] = left[inside]
+    wrong = np.flatnonzero(device.memory != expected)
+    assert not len(wrong), f"{len(wrong)} bytes are wrong, first {wrong[0]:#x}: {case.base}"
+    channel = np.flatnonzero(inside) // config.interleave % config.channels
+    through = read_bytes(config, case), np.bincount(channel, minlength=config.channels)
+    assert (moved(device) - before).tolist() == [side.tolist() for side in through]
+    rows, counts = matrix.shape[0], status.counts
+    assert (counts["rows_done"], counts["entries"]) == (rows, matrix.nnz)
+    assert counts["bytes_read"] == through[0].sum()
+    assert counts["bytes_written"] == through[1].sum()
+    assert counts["cycles"] >= matrix.nnz
+    return status
+
+
+def read_bytes(config: C2srConverterConfig, case: ConverterCase) -> Ints:
+    """What has to be read over each channel: of CSR whole blocks; of C2SR the beats of the pairs,
+    and those of the entries, but for a beat with which the row before ended."""
+    layout, matrix = config.layout, case.matrix
+    rows, size, beat = matrix.shape[0], layout.entry_bytes, config.beat_bytes
+    found = np.zeros(config.channels, np.int64)
+    if case.direction == "csr_to_c2sr":
+        for part in (POINTER_BYTES * (rows + 1), size * matrix.nnz):
+            blocks = np.arange(-(-part // config.interleave)) % config.channels
+            found += np.bincount(blocks, minlength=config.channels) * config.interleave
+        return found
+    before = -1, -1
+    for channel in range(config.channels):
+        count = len(range(channel, rows, config.channels))
+        found[channel] += -(-count * PAIR_BYTES // beat) * beat
+    lengths, pointers = matrix.lengths.tolist(), matrix.pointers.tolist()
+    for row, (length, pointer) in enumerate(zip(lengths, pointers, strict=True)):
+        if length:
+            channel = row % config.channels
+            first, last = pointer * size // beat, ((pointer + length) * size - 1) // beat
+            found[channel] += (last - first + ((channel, first) != before)) * beat
+            before = channel, last
+    return found
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_any_matrix_on_a_perfect_memory(device: Converter, direction: str) -> None:
+    rng = rng_of(device, 1)
+    entries = 0
+    for _ in range(cases(60)):
+        entries += check(rng, device, any_case(rng, device.config, direction)).counts["entries"]
+    assert entries > 0
+    assert device.faults == []
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_any_matrix_on_any_memory(device: Converter, direction: str) -> None:
+    rng = rng_of(device, 2)
+    for _ in range(cases(40)):
+        device.behave(any_behaviour(rng))
+        check(rng, device, any_case(rng, device.config, direction))
+    assert device.faults == []
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_all_small_numbers_of_rows(device: Converter, direction: str) -> None:
+    """Ends of beats, blocks and stripes, of pairs and pointers; a row of no, one, some entries."""
+    config = device.config
+    rng = rng_of(device, 3)
+    last = 2 * config.channels * config.beat_bytes // PAIR_BYTES + 2
+    for rows in range(1, 4 if QUICK else last):
+        for length in (0, 1, 3):
+            lengths = np.full(rows, length, np.int64)
+            check(rng, device, place(rng, config, direction, matrix_of(rng, config, lengths, 9)))
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_an_entry_every_cycle(device: Converter, direction: str) -> None:
+    """What twice as many rows take longer, once reading is ahead, on a memory with a beat a cycle.
+
+    The channels' beats alone can make it less, if rows are short: pairs and row pointers take
+    some, and so do beats with little in them.
+    """
+    config = device.config
+    rng = rng_of(device, 4)
+    for length, rows in ((1, 3000), (2, 2000), (8, 400), (64, 20), (1000, 4)):
+        counts = []
+        for count in (rows, 2 * rows):
+            matrix = matrix_of(rng, config, np.full(count, length, np.int64), 1000)
+            case = place(rng, config, direction, matrix)
+            counts.append(check(rng, device, case).counts)
+        more = {name: counts[1][name] - counts[0][name] for name in counts[0]}
+        bytes_moved = max(more["bytes_read"], more["bytes_written"])
+        least = max(more["entries"], bytes_moved / config.beat_bytes / config.channels)
+        rate, bound = (more["entries"] / cycles for cycles in (more["cycles"], least))
+        print(f"{config} {direction} {length}: {rate:.3f} of {bound:.3f}")
+        if length >= 64:
+            assert rate >= 0.98 * bound
+            assert bound >= 0.98
+        elif config.outstanding > 2 or direction == "csr_to_c2sr":
+            # Two bursts under way are two short rows of C2SR.
+            assert rate >= 0.95 * bound
+
+
+@pytest.mark.parametrize("direction", MODES)
+@pytest.mark.parametrize("rule", CHECKS, ids=lambda rule: f"{rule.error}-{rule.register}")
+def test_a_job_that_cannot_run(device: Converter, direction: str, rule: Check) -> None:
+    config = device.config
+    rng = rng_of(device, 5)
+    case = good_case(rng, config, direction)
+    most = limits(config).get(rule.register, 0)
+    value = {
+        "zero_size": 0,
+        "size_limit": most + 1,
+        "misaligned_base": case.base.get(rule.register.lower(), 0) + config.interleave // 2,
+        "address_range": 1 << config.addr_bits,
+    }[rule.error]
+    memory = load(rng, device, case)
+    if value >> (64 if rule.error == "address_range" else 32):
+        # There is no such value.
+        assert (most, config.addr_bits)[rule.error == "address_range"] in (2**32 - 1, 64)
+        return
+    status = run(device, case, {rule.register: value})
+    assert (status.error, status.where) == (rule.error, rule.register)
+    assert status.counts["bytes_read"] == status.counts["bytes_written"] == 0
+    assert (device.memory == memory).all()
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_region(device: Converter, direction: str) -> None:
+    """A result that is larger than said: nothing is written behind the room for it."""
+    config = device.config
+    rng = rng_of(device, 6)
+    for capacity in (1, 7, 100):
+        device.behave(any_behaviour(rng))
+        lengths = rng.integers(0, 30, 60).astype(np.int64)
+        lengths[-config.channels :] = 30
+        case = place(rng, config, direction, matrix_of(rng, config, lengths, 40))
+        sums = np.zeros(60, np.int64)
+        groups = 1 if direction == "c2sr_to_csr" else config.channels
+        for group in range(groups):
+            sums[group::groups] = np.cumsum(lengths[group::groups])
+        memory = load(rng, device, case)
+        if sums.max() <= capacity:
+            continue
+        status = run(device, case, {"CAPACITY": capacity})
+        assert (status.error, status.detail) == ("region", int(np.argmax(sums > capacity)))
+        outside = ~case.written(MEMORY_BYTES, capacity)
+        assert (device.memory == memory)[outside].all()
+        check(rng, device, good_case(rng, config, direction))
+    assert device.faults == []
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_pointers_that_do_not_ascend(device: Converter, first: bool) -> None:
+    config = device.config
+    rng = rng_of(device, 7)
+    case = good_case(rng, config, "csr_to_c2sr")
+    starts = case.matrix.patterns().starts
+    for row in [0] if first else rng.integers(1, 49, 3).tolist():
+        load(rng, device, case)
+        # The end of the row, or the first pointer.
+        address = case.base["csr_pointers"] + POINTER_BYTES * (row if first else row + 1)
+        value = 1 if first else int(starts[row]) - 1
+        device.write_memory(address, value.to_bytes(POINTER_BYTES, "little"))
+        status = run(device, case)
+        assert (status.error, status.detail) == ("unsorted", row)
+        check(rng, device, good_case(rng, config, "c2sr_to_csr"))
+        check(rng, device, case)
+
+
+def addresses(case: ConverterCase, row: int, *, source: bool) -> list[int]:
+    """Of the row's pair or pointer, and of its first entry; of the matrix or of the result."""
+    layout, base = case.config.layout, case.base
+    starts = case.matrix.patterns().starts
+    if source == (case.direction == "csr_to_c2sr"):
+        words = POINTER_BYTES * row, layout.entry_bytes * int(starts[row])
+        return [base["csr_pointers"] + words[0], base["csr_entries"] + words[1]]
+    index, channel = divmod(row, layout.channels)
+    words = PAIR_BYTES * index, layout.entry_bytes * int(case.matrix.pointers[row])
+    names = "c2sr_pairs", "c2sr_entries"
+    return [layout.flat(base[name], channel, x) for name, x in zip(names, words, strict=True)]
+
+
+@pytest.mark.parametrize("direction", MODES)
+@pytest.mark.parametrize("side", ["read", "write"])
+def test_bus_errors(device: Converter, direction: str, side: str) -> None:
+    """In any array, then a good job."""
+    config = device.config
+    rng = rng_of(device, 8)
+    case = good_case(rng, config, direction)
+    for address in addresses(case, 30, source=side == "read"):
+        size = config.interleave if side == "write" else config.beat_bytes
+        errors = {address // size * size + n: 2 for n in range(0, size, config.beat_bytes)}
+        device.behave(any_behaviour(rng, **{f"{side}_errors": errors}))
+        load(rng, device, case)
+        status = run(device, case)
+        assert status.error == f"bus_{side}"
+        assert status.detail in errors
+        device.behave(any_behaviour(rng))
+        check(rng, device, case)
+    assert device.faults == []
+
+
+def test_soft_reset_at_any_time(device: Converter) -> None:
+    config = device.config
+    rng = rng_of(device, 9)
+    registers = JobRegisters(device, register_map(config), ID)
+    control, status = registers.register("CTRL"), registers.register("STATUS")
+    stopped = 0
+    for number in range(6 if QUICK else 40):
+        direction = list(MODES)[number % 2]
+        device.behave(any_behaviour(rng))
+        case = good_case(rng, config, direction)
+        memory = load(rng, device, case)
+        for name, value in case.registers.items():
+            registers.write(name, value)
+        registers.write("CTRL", control.put(start=1, irq_enable=1))
+        device.run(int(rng.integers(0, 600)))
+        registers.write("CTRL", control.put(soft_reset=1, irq_enable=1))
+        for _ in range(400):
+            word = registers.read("STATUS")
+            if not status.get(word, "busy"):
+                break
+            device.run(20)
+        assert not status.get(word, "busy")
+        assert not status.get(word, "error")
+        stopped += not status.get(word, "done")
+        registers.write("STATUS", status.put(done=1))
+        assert (device.memory == memory)[~case.written(MEMORY_BYTES)].all()
+        check(rng, device, good_case(rng, config, list(MODES)[int(rng.integers(2))]))
+    assert stopped > 0
+    assert device.faults == []
+
+
+def test_registers(device: Converter) -> None:
+    """Identity, interrupt, and registers that are free while a job runs."""
+    config = device.config
+    rng = rng_of(device, 10)
+    device.behave(AxiBehaviour(latency=(60, 60)))
+    registers = JobRegisters(device, register_map(config), ID)
+    parts = registers.register("CONFIG0")
+    word = registers.read("CONFIG0")
+    assert parts.get(word, "channels") == config.channels
+    assert parts.get(word, "entry_bytes") == config.layout.entry_bytes
+    case = good_case(rng, config, "csr_to_c2sr")
+    load(rng, device, case)
+    for name, value in case.registers.items():
+        registers.write(name, value)
+    registers.write("CTRL", 1)
+    for name in case.registers:
+        registers.write(name, 0)
+    assert registers.read("STATUS") == 1
+    device.run(20_000)
+    assert (registers.read("STATUS"), device.irq()) == (2, False)
+    registers.write("CTRL", 4)
+    assert device.irq()
+    inside = case.written(MEMORY_BYTES)
+    for block in case.result():
+        here = slice(block.address, block.address + len(block.data))
+        assert (device.memory[here] == block.data)[inside[here]].all()
+    registers.write("STATUS", 2)
+    assert not device.irq()
+    registers.write("CTRL", 1 | 4)
+    device.wait()
+    status = registers.register("STATUS")
+    assert registers.read("STATUS") == status.put(error=1, error_code=ERRORS["zero_size"])
+    registers.write("STATUS", status.put(error=1))
+
+
+def test_driver(device: Converter) -> None:
+    """There and back, against SciPy; and what it refuses."""
+    config = device.config
+    rng = rng_of(device, 11)
+    device.behave(any_behaviour(rng))
+    driver = ConverterDriver(device, first_address=100)
+    assert driver.counts == {}
+    dense = rng.integers(-3, 4, (37, 21)) * (rng.random((37, 21)) < 0.3)
+    for array in (dense, dense[:1], dense[:, :1], 0 * dense, dense[:0]):
+        source = csr_array(array.astype(np.float64))
+        matrix = from_csr(source, config.layout)
+        for direction in MODES:
+            found = driver.convert(direction, matrix)
+            assert found.same_as(matrix)
+            assert (found.pointers == matrix.pointers).all()
+            assert driver.counts["entries"] == source.nnz
+        again = driver.convert("c2sr_to_csr", scattered(rng, matrix))
+        assert np.array_equal(to_csr(again).toarray(), array)
+    with pytest.raises(ValueError, match="`direction` must be one of csr_to_c2sr, c2sr_to_csr"):
+        driver.convert("c2sr", matrix)
+    wide = from_csr(csr_array(np.ones((600, 200))), config.layout)
+    with pytest.raises(ValueError, match=r"need \d+ bytes of memory; \d+ are there"):
+        driver.convert("csr_to_c2sr", wide)
+    other = C2srConverterConfig(**CONFIGS["three" if config.channels != 3 else "two"])
+    foreign = matrix_of(rng, other, np.ones(3, np.int64), 4)
+    with pytest.raises(ValueError, match="`matrix` must be in layout"):
+        driver.convert("csr_to_c2sr", foreign)
+    # The pointers' block is the first one behind the first address.
+    bad = {-(-100 // config.layout.stripe_bytes) * config.layout.stripe_bytes: 3}
+    device.behave(AxiBehaviour(read_errors=bad))
+    with pytest.raises(ConversionError, match=rf"error bus_read \(address {min(bad):#x}\)"):
+        driver.convert("csr_to_c2sr", from_csr(csr_array(dense.astype(np.float64)), config.layout))
+    device.behave(AxiBehaviour())
+    assert driver.convert("csr_to_c2sr", matrix).shape == matrix.shape
+
+
+def test_configurations_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match=r"`channels` must be an integer in 1\.\.16, not 17"):
+        C2srConverterConfig(channels=17)
+    with pytest.raises(ValueError, match="`data_bits` must be at least 128 for entries of fp64"):
+        C2srConverterConfig(value="fp64", data_bits=64)
+
+
+def test_registers_and_codes_are_those_of_the_page() -> None:
+    assert documented_registers(page("c2sr.md")) == register_rows(
+        register_map(C2srConverterConfig())
+    )
+    codes = {name: code for name, code in ERRORS.items() if code}
+    assert documented_codes(page("c2sr.md")) == codes
