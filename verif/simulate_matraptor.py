@@ -31,14 +31,16 @@ class SparseReport(Report):
     Parameters
     ----------
     jobs: that were run
+    unit_of_work: what ``operations`` counts
     """
 
     jobs: int
+    unit_of_work: str = "products"
 
     def lines(self) -> list[str]:
         return [
             f"{self.unit}: {'pass' if self.passed else 'FAIL'}, {self.jobs} jobs of "
-            f"{self.operations} products, all of memory compared bit for bit, "
+            f"{self.operations} {self.unit_of_work}, all of memory compared bit for bit, "
             f"{self.cycles} cycles, seed {self.seed}, {self.simulator}",
             *(f"error: {complaint}" for complaint in self.complaints),
         ]

@@ -24,15 +24,20 @@ from tilewright.hw.spec.c2sr_converter_registers import (
 from tilewright.hw.spec.matraptor_registers import Check
 from tilewright.sim.c2sr import from_csr, to_csr
 from tilewright.sim.c2sr_converter_driver import ConversionError, ConverterDriver
-from tilewright.sim.job_registers import JobRegisters, JobStatus
+from tilewright.sim.job_registers import JobRegisters
 from tilewright.verif.kit.converter_cases import (
     ConverterCase,
-    any_rows,
     load,
     matrix_of,
     place,
     run,
     scattered,
+)
+from tilewright.verif.kit.converter_jobs import (
+    Converter,
+    any_behaviour,
+    any_case,
+    check,
 )
 from tilewright.verif.kit.pages import (
     documented_codes,
@@ -58,7 +63,6 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "entry_is_beat": {"channels": 2, "value": "fp64", "outstanding": 16},
 }  # fmt: skip
 
-Converter = NativeAccelerator[C2srConverterConfig]
 Ints = npt.NDArray[np.int64]
 
 
@@ -81,98 +85,10 @@ def rng_of(device: Converter, seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def any_behaviour(rng: np.random.Generator, **errors: Any) -> AxiBehaviour:
-    return AxiBehaviour(
-        seed=int(rng.integers(1 << 40)),
-        latency=(1, int(rng.choice([1, 10, 200]))),
-        stall=float(rng.choice([0, 0.3, 0.7])),
-        mixed=bool(rng.integers(2)),
-        beat_cycles=float(rng.choice([0, 0, 1, 2.5])),
-        register_stall=float(rng.choice([0, 0.5])),
-        **errors,
-    )
-
-
-def any_case(
-    rng: np.random.Generator,
-    config: C2srConverterConfig,
-    direction: str,
-    *,
-    rows: int | None = None,
-    most: int | None = None,
-) -> ConverterCase:
-    """A matrix of any shape; in C2SR perhaps with gaps."""
-    if rows is None:
-        rows = int(rng.choice([1, 2, 7, int(rng.integers(1, 60)), int(rng.integers(60, 400))]))
-    cols = int(rng.choice([1, 3, 40, 3000])) if most is None else most
-    longest = most or int(rng.choice([1, 4, 12, 2000 // rows + 1]))
-    lengths = any_rows(rng, rows, cols, longest)
-    matrix = matrix_of(rng, config, lengths, cols)
-    if direction == "c2sr_to_csr" and rng.integers(2):
-        matrix = scattered(rng, matrix)
-    return place(rng, config, direction, matrix, spare=int(rng.integers(0, 20)))
-
-
 def good_case(rng: np.random.Generator, config: C2srConverterConfig, mode: str) -> ConverterCase:
     """Some entries in every channel."""
     lengths = rng.integers(1, 30, 50).astype(np.int64)
     return place(rng, config, mode, matrix_of(rng, config, lengths, 40), spare=5)
-
-
-def moved(device: Converter) -> Ints:
-    """Bytes read and written over each manager so far, (2, channels)."""
-    sides = device.traffic.values()
-    return np.array([[side.read.bytes for side in sides], [side.write.bytes for side in sides]])
-
-
-def check(rng: np.random.Generator, device: Converter, case: ConverterCase) -> JobStatus:
-    """Run a job that must end well: every byte of memory, what went over each channel, and the
-    counters."""
-    config, matrix = case.config, case.matrix
-    expected = load(rng, device, case)
-    before = moved(device)
-    status = run(device, case)
-    assert (status.error, status.detail) == ("none", 0)
-    left, inside = np.zeros(MEMORY_BYTES, np.uint8), case.written(MEMORY_BYTES)
-    for block in case.result():
-        left[block.address : block.address + len(block.data)] = block.data
-    expected[inside] = left[inside]
-    wrong = np.flatnonzero(device.memory != expected)
-    assert not len(wrong), f"{len(wrong)} bytes are wrong, first {wrong[0]:#x}: {case.base}"
-    channel = np.flatnonzero(inside) // config.interleave % config.channels
-    through = read_bytes(config, case), np.bincount(channel, minlength=config.channels)
-    assert (moved(device) - before).tolist() == [side.tolist() for side in through]
-    rows, counts = matrix.shape[0], status.counts
-    assert (counts["rows_done"], counts["entries"]) == (rows, matrix.nnz)
-    assert counts["bytes_read"] == through[0].sum()
-    assert counts["bytes_written"] == through[1].sum()
-    assert counts["cycles"] >= matrix.nnz
-    return status
-
-
-def read_bytes(config: C2srConverterConfig, case: ConverterCase) -> Ints:
-    """What has to be read over each channel: of CSR whole blocks; of C2SR the beats of the pairs,
-    and those of the entries, but for a beat with which the row before ended."""
-    layout, matrix = config.layout, case.matrix
-    rows, size, beat = matrix.shape[0], layout.entry_bytes, config.beat_bytes
-    found = np.zeros(config.channels, np.int64)
-    if case.direction == "csr_to_c2sr":
-        for part in (POINTER_BYTES * (rows + 1), size * matrix.nnz):
-            blocks = np.arange(-(-part // config.interleave)) % config.channels
-            found += np.bincount(blocks, minlength=config.channels) * config.interleave
-        return found
-    before = -1, -1
-    for channel in range(config.channels):
-        count = len(range(channel, rows, config.channels))
-        found[channel] += -(-count * PAIR_BYTES // beat) * beat
-    lengths, pointers = matrix.lengths.tolist(), matrix.pointers.tolist()
-    for row, (length, pointer) in enumerate(zip(lengths, pointers, strict=True)):
-        if length:
-            channel = row % config.channels
-            first, last = pointer * size // beat, ((pointer + length) * size - 1) // beat
-            found[channel] += (last - first + ((channel, first) != before)) * beat
-            before = channel, last
-    return found
 
 
 @pytest.mark.parametrize("direction", MODES)

@@ -136,14 +136,20 @@ def simulate(
         raise UserError(
             f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
         ) from None
+    from .hw.spec.c2sr_converter import C2srConverterConfig
     from .hw.spec.engine import EngineConfig
     from .hw.spec.matraptor import MatRaptorConfig
     from .hw.spec.sequencer import SequencerConfig
-    from .verif import simulate_engine, simulate_matraptor, simulate_sequencer
+    from .verif import (
+        simulate_converter,
+        simulate_engine,
+        simulate_matraptor,
+        simulate_sequencer,
+    )
     from .verif.native_build import BuildError
 
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
-        native_only = SequencerConfig | EngineConfig | MatRaptorConfig
+        native_only = SequencerConfig | EngineConfig | MatRaptorConfig | C2srConverterConfig
         if isinstance(values, native_only) and sim != "verilator":
             raise UserError(f"--sim must be verilator for {unit}, not {sim!r}")
         report: Report
@@ -153,6 +159,8 @@ def simulate(
             report = simulate_engine.run(unit, values, seed=seed, count=count, waves=waves)
         elif isinstance(values, MatRaptorConfig):
             report = simulate_matraptor.run(unit, values, seed=seed, count=count, waves=waves)
+        elif isinstance(values, C2srConverterConfig):
+            report = simulate_converter.run(unit, values, seed=seed, count=count, waves=waves)
         else:
             report = run(unit, values, simulator=sim, seed=seed, count=count, waves=waves)
     report.print(_console())
