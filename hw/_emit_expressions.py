@@ -7,7 +7,7 @@ width and the sign come from the whole expression it is part of.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 __all__ = ["Node", "Scope", "Tokens", "Unreadable", "depth", "replaced", "signed", "sites", "width"]
@@ -44,9 +44,9 @@ _REDUCTIONS = {"&", "|", "^", "!", "~^"}
 class Node:
     """An expression: ``kind``, what the kind says in ``word``, operands in ``parts``.
 
-    Kinds: name, range (``word`` is the text), constant, index (memory in ``word``), window
-    (``word`` is name and size), concat, repeat (``word`` is the count), unary, binary, ``?``,
-    call (``$signed``).
+    Kinds: name, range (``word`` is the text), constant, index (memory in ``word``), part (of an
+    index; ``word`` is the bits), window (``word`` is name and size), concat, repeat (``word`` is
+    the count), unary, binary, ``?``, call (``$signed``).
     """
 
     kind: str
@@ -58,7 +58,9 @@ class Node:
 
     @property
     def signal(self) -> str:
-        """The signal that a name, range, index or window is of; else empty."""
+        """The signal that a name, range, index, part or window is of; else empty."""
+        if self.kind == "part":
+            return self.parts[0].signal
         return re.split(r"[\[ ]", self.word)[0] if self.kind in _OF_SIGNALS else ""
 
     def walk(self) -> Iterator[Node]:
@@ -71,7 +73,7 @@ class Node:
 
 
 _OF_SIGNALS = {"name", "range", "index", "window"}
-_ATOMS = _OF_SIGNALS | {"constant", "concat", "repeat", "call"}
+_ATOMS = _OF_SIGNALS | {"constant", "part", "concat", "repeat", "call"}
 
 
 def _operand(node: Node, chain: str = "") -> str:
@@ -97,10 +99,30 @@ def _choice(node: Node) -> str:
     return f"{condition} ? {first} : {second}"
 
 
+def _regrouped(parts: Sequence[Node]) -> Iterator[Node]:
+    """A range between repeated bits gives them those that are theirs."""
+    repeated = [str(part.parts[0]) if part.kind == "repeat" else "" for part in parts]
+    for part, before, after in zip(parts, ["", *repeated], [*repeated[1:], ""], strict=False):
+        match = _RANGE.fullmatch(part.word) if part.kind == "range" else None
+        if match is None or match[3] is None:
+            yield part
+            continue
+        name, high, low = match[1], int(match[2]), int(match[3])
+        if before == f"{name}[{high}]":
+            yield Node("range", before)
+            high -= 1
+        last = after == f"{name}[{low}]"
+        low += last
+        if high >= low:
+            yield Node("range", f"{name}[{high}:{low}]" if high > low else f"{name}[{high}]")
+        if last:
+            yield Node("range", after)
+
+
 def _concat(node: Node) -> str:
     texts: list[str] = []
     runs: list[tuple[str, int]] = []
-    for part in node.parts if node.kind == "concat" else (node,):
+    for part in _regrouped(node.parts) if node.kind == "concat" else (node,):
         repeated = part.kind == "repeat"
         text, count = str(part.parts[0] if repeated else part), int(part.word) if repeated else 1
         if runs and runs[-1][0] == text and part.kind != "constant":
@@ -118,8 +140,9 @@ def _concat(node: Node) -> str:
 _WRITERS: dict[str, Callable[[Node], str]] = {
     "name": lambda node: node.word,
     "range": lambda node: node.word,
-    "constant": lambda node: re.sub(r"'(s?[hbo])0+$", r"'\g<1>0", node.word),
+    "constant": lambda node: re.sub(r"'(s?h)0+(?=[0-9a-f]+$)", r"'\1", node.word),
     "index": lambda node: f"{node.word}[{node.parts[0]}]",
+    "part": lambda node: f"{node.parts[0]}[{node.word}]",
     "window": lambda node: "{0}[{2} +: {1}]".format(*node.word.split(), node.parts[0]),
     "concat": _concat,
     "repeat": _concat,
@@ -210,7 +233,15 @@ class Tokens:
         self.take("]")
         if index.kind == "constant" and index.word.isdigit():
             return Node("range", f"{name}[{index}]")
-        return Node("index", name, (index,))
+        word = Node("index", name, (index,))
+        return self._part_of(word) if self.skip("[") else word
+
+    def _part_of(self, word: Node) -> Node:
+        bits = self.take()
+        if self.skip(":"):
+            bits += f":{self.take()}"
+        self.take("]")
+        return Node("part", bits, (word,))
 
     def _braces(self) -> Node:
         first = self.expression()
@@ -245,6 +276,9 @@ def width(node: Node, scope: Scope) -> int:
         return int(match[1]) if match and match[1] else 32
     if node.kind == "window":
         return int(node.word.split()[1])
+    if node.kind == "part":
+        high, _, low = node.word.partition(":")
+        return int(high) - int(low or high) + 1
     widths = [width(part, scope) for part in node.parts]
     if node.kind == "concat":
         return sum(widths)
@@ -288,7 +322,7 @@ def sites(
     yield node, context, alone
     for position, part in enumerate(node.parts):
         apart = (
-            node.kind in ("concat", "repeat", "call", "index", "window")
+            node.kind in ("concat", "repeat", "call", "index", "part", "window")
             or (node.kind == "?" and position == 0)
             or (node.kind == "unary" and node.word in _REDUCTIONS)
             or (node.kind == "binary" and node.word in _LOGICAL)

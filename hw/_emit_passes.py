@@ -2,8 +2,11 @@
 
 * Register initial values go: a register that is reset has no use for one, and one that is
   not reset must not rely on it (which is checked).
+* Memories have no contents at power-up unless they are given some, and their read registers
+  have names (``_emit_memories``).
 * Signals and operations that nothing reads go, and clocks and resets that nothing uses.
-* Equal operations are computed once.
+* Operations with constants that decide them are not computed, and equal ones once
+  (``_emit_fold``).
 * Result bits that nothing reads are not computed, and operands are extended to the width at
   which they are computed, so that no linter has to guess what was meant.
 * An instance's output that is but a part of a wider signal drives that part itself.
@@ -14,6 +17,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from ._emit_fold import without_trivial_operations
+from ._emit_memories import with_plain_memories
 from ._emit_rtlil import NAME, Cell, Element, ModuleText, elements
 
 __all__ = ["MODULE", "tidy"]
@@ -250,13 +255,20 @@ def _runs(bits: list[tuple[str, int]]) -> list[tuple[str, int, int]]:
     return parts
 
 
+def _simplified(rtlil: str) -> str:
+    """Only what is used, and that once. Merging may make both sides of a choice the same."""
+    while (simpler := _merge_equal(_drop_dead(without_trivial_operations(rtlil)))) != rtlil:
+        rtlil = simpler
+    return rtlil
+
+
 def tidy(rtlil: str, *, keep_clock: bool) -> str:
     """The module's text under the rules above; ``keep_clock`` leaves clk and rst as they are.
 
     Raises ValueError for a register that relies on its initial value.
     """
-    plain = _connect_unconditional(_drop_initial_values(rtlil))
-    text = ModuleText(_merge_equal(_drop_dead(plain)))
+    plain = _connect_unconditional(_drop_initial_values(with_plain_memories(rtlil)))
+    text = ModuleText(_simplified(plain))
     _narrow(text)
     _extend(text)
     _attach_outputs(text)

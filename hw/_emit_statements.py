@@ -189,7 +189,7 @@ def items(body: str) -> Iterator[Item]:
         try:
             yield _item(chunk)
         except Unreadable:
-            yield Raw(re.sub(r"'(h0)0+\b", r"'\1", chunk))
+            yield Raw(re.sub(r"'(s?h)0+(?=[0-9a-f]+\b)", r"'\1", chunk))
 
 
 def _spots(line: str) -> Iterator[tuple[int, int]]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from amaranth.back import verilog
 
+from ._emit_branches import with_few_branches
 from ._emit_inline import with_expressions
 from ._emit_loops import with_loops
 from ._emit_registers import check_processes, with_registers
@@ -156,7 +157,7 @@ def _module(text: str, ports: Sequence[str], names: Mapping[str, str]) -> str:
     }
     private = (derived | pins) & set(declared)
     contents = with_expressions(with_registers(parsed, private), private, scope)
-    contents = with_loops(contents, set(scope))
+    contents = with_few_branches(with_loops(contents, set(scope)))
     text = "\n".join(map(written, contents))
     unused = private - set(re.findall(r"[A-Za-z_]\w*", text))
     left = _declaration_order({n: d for n, d in declared.items() if n not in unused}, derived)

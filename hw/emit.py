@@ -2,6 +2,10 @@
 
 The text has one module for each different component, however many instances there are, and is
 the same, byte for byte, for the same configuration.
+
+Nothing in it has a value before the reset, and memories not even after it: a design must not use a
+word that it has not written. (A memory is initialised if it is given contents other than zeros, or
+is never written.)
 """
 
 from __future__ import annotations

@@ -1,16 +1,28 @@
-"""Simulates a tile engine on random jobs from a memory that behaves as badly as it may."""
+"""Simulates a tile engine on random jobs from a memory that behaves as badly as it may.
+
+Then on large products from a memory that answers at once, to see how busy the unit is.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tilewright.hw.spec.engine import EngineConfig
 from tilewright.sim.engine import EngineModel
 from tilewright.verif.kit.engine_device import EngineDevice, EngineTimeout
 from tilewright.verif.kit.engine_jobs import Mismatch, check_job, fill, random_job
+from tilewright.verif.kit.engine_rates import (
+    Rate,
+    bytes_of,
+    large_product,
+    measure,
+    typical_operations,
+)
 from tilewright.verif.simulate import Report
 
 __all__ = ["EngineReport", "run"]
@@ -25,17 +37,23 @@ class EngineReport(Report):
     Parameters
     ----------
     jobs: that were run
+    rates: of large products, one for each kind of operation
     """
 
     jobs: int
+    rates: list[Rate]
 
     def lines(self) -> list[str]:
         return [
             f"{self.unit}: {'pass' if self.passed else 'FAIL'}, {self.jobs} jobs of "
             f"{self.operations} operations, all of memory compared bit for bit, "
             f"{self.cycles} cycles, seed {self.seed}, {self.simulator}",
+            *map(str, self.rates),
             *(f"error: {complaint}" for complaint in self.complaints),
         ]
+
+    def as_json(self) -> dict[str, Any]:
+        return super().as_json() | {"jobs": self.jobs, "rates": [r.as_json() for r in self.rates]}
 
 
 def run(
@@ -49,7 +67,8 @@ def run(
     """Check random jobs against the model: all of memory, status and counters.
 
     Every other memory answers at once, the others after random latencies, out of order and with
-    stalls on all channels.
+    stalls on all channels. Large products follow, with the counters held against what the bench
+    sees; not if there are waves, which would be large, too.
 
     Parameters
     ----------
@@ -88,6 +107,12 @@ def run(
             coverage[name, "C in place"] += job.use_c and job.base["c"] == job.base["d"]
             number += 1
         complaints += device.faults
+    rates: list[Rate] = []
+    if waves is None and not complaints:
+        try:
+            rates += _rates(config, rng)
+        except (Mismatch, EngineTimeout) as error:
+            complaints.append(" ".join(str(error).split()))
     return EngineReport(
         unit=unit_name,
         simulator="verilator",
@@ -98,5 +123,19 @@ def run(
         cycles_promised=cycles,
         timings=[],
         coverage=coverage,
-        complaints=complaints,
+        complaints=complaints + [text for rate in rates for text in rate.complaints],
+        rates=rates,
     )
+
+
+def _rates(config: EngineConfig, rng: np.random.Generator) -> Iterator[Rate]:
+    """Large products of each kind, from a memory that is as large and patient as they need."""
+    jobs = {name: large_product(config, name) for name in typical_operations(config)}
+    size = max(map(bytes_of, jobs.values()))
+    with EngineDevice(config, memory_bytes=size, time_out=1_000_000 + 4 * size) as device:
+        model = EngineModel(config, size)
+        fill(rng, device, model)
+        for name, job in jobs.items():
+            yield measure(device, model, name, job)
+        if device.faults:
+            raise Mismatch("; ".join(device.faults))

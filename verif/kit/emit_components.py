@@ -1,11 +1,11 @@
 """Small components for the emitter's tests: plain ports, a state machine with memory, a grid."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Arithmetic", "Cell", "Grid", "Machine"]
+__all__ = ["Arithmetic", "Cell", "Grid", "Machine", "Tables"]
 
 
 class Arithmetic(wiring.Component):
@@ -65,6 +65,47 @@ class Machine(wiring.Component):
             write.en.eq(self.i[3]),
             self.o.eq(port.data + small),
             self.busy.eq(fsm.ongoing("RUN")),
+        ]
+        return m
+
+
+class Tables(wiring.Component):
+    """Synchronous read ports of all kinds; operations with constants and with equal operands."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            {"i": In(8), "at": In(2), "to": In(2), "write": In(2), "read": In(1)}
+            | {name: Out(8) for name in ("held", "latest", "seen", "zero", "square")}
+            | {"low": Out(4), "high": Out(4)}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.words = words = Memory(shape=8, depth=4, init=[])
+        m.submodules.zeros = zeros = Memory(shape=8, depth=4, init=[])
+        m.submodules.squares = squares = Memory(shape=8, depth=4, init=[0, 1, 4, 9])
+        write = words.write_port(granularity=4)
+        held = words.read_port()
+        parted = words.read_port()
+        latest = words.read_port()
+        seen = words.read_port(transparent_for=[write])
+        zero = zeros.read_port()
+        square = squares.read_port()
+        same = self.i[0] & Const(1, 1)
+        for port in (held, parted, latest, seen, zero, square):
+            m.d.comb += port.addr.eq(self.at)
+        m.d.comb += [
+            write.addr.eq(self.to),
+            write.data.eq(self.i << Const(0, 1)),
+            write.en.eq(self.write | Const(0, 2)),
+            held.en.eq(Mux(Const(1, 1), self.read, self.write[0])),
+            parted.en.eq(Mux(self.write[1], self.i[0], same)),
+            self.held.eq(held.data),
+            Cat(self.low, self.high).eq(parted.data),
+            self.latest.eq(Mux(Const(0, 1), self.i, latest.data)),
+            self.seen.eq(seen.data),
+            self.zero.eq(zero.data),
+            self.square.eq(square.data),
         ]
         return m
 

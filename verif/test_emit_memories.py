@@ -1,0 +1,90 @@
+"""No unit relies on what its memories hold before it has written them.
+
+The simulators start with zeros. Here every word of every memory starts with something else.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tilewright.hw.emit import Emitted, emit
+from tilewright.hw.spec.engine import EngineConfig
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.spec.sequencer import SequencerConfig
+from tilewright.sim.engine import EngineModel
+from tilewright.verif.kit.engine_configs import CONFIGS, MEMORY_BYTES
+from tilewright.verif.kit.engine_device import unit_of
+from tilewright.verif.kit.engine_jobs import check_job, fill, random_job
+from tilewright.verif.kit.instructions import ILLEGAL, Program
+from tilewright.verif.kit.matraptor_cases import random_case
+from tilewright.verif.kit.matraptor_jobs import check_case
+from tilewright.verif.native import NativeSimulation, Pauses
+from tilewright.verif.native_axi import AxiBehaviour, NativeAccelerator
+
+pytestmark = pytest.mark.slow
+
+_MEMORY = re.compile(r"^  logic \[(\d+):0\] (\w+) \[(\d+):0\];\n", re.M)
+
+
+def with_contents(made: Emitted, seed: int) -> Emitted:
+    """The unit with a random pattern in each of its memories, another one in every word."""
+    chosen = random.Random(seed)
+
+    def filled(match: re.Match[str]) -> str:
+        width, name, last = int(match[1]) + 1, match[2], int(match[3])
+        pattern = f"{width}'h{chosen.getrandbits(width):x}"
+        step = f"{width}'h{chosen.getrandbits(width) | 1:x}"
+        loop = f"for (int n = 0; n <= {last}; n++) {name}[n] = {pattern} + {width}'(n) * {step};"
+        return f"{match[0]}  initial {loop}\n"
+
+    text, count = _MEMORY.subn(filled, made.verilog)
+    assert count > 0
+    return replace(made, verilog=text)
+
+
+def rough(number: int) -> AxiBehaviour:
+    return AxiBehaviour(seed=number, latency=(1, 50), stall=0.3, mixed=True)
+
+
+@pytest.mark.parametrize("name", ["small", "fp8", "complex"])
+def test_engine(name: str) -> None:
+    config: EngineConfig = CONFIGS[name]
+    made = with_contents(emit(unit_of(config), config), 21)
+    rng = np.random.default_rng(21)
+    with NativeAccelerator(made, config, memory_bytes=MEMORY_BYTES) as device:
+        model = EngineModel(config, MEMORY_BYTES)
+        fill(rng, device, model)
+        for number in range(60):
+            device.behave(rough(number) if number % 2 else AxiBehaviour())
+            check_job(device, model, random_job(rng, config, MEMORY_BYTES))
+        assert device.faults == []
+
+
+def test_matraptor() -> None:
+    config = MatRaptorConfig(
+        lanes=2, channels=2, queues=3, queue_depth=24, outstanding=4, data_bits=64
+    )
+    rng = np.random.default_rng(22)
+    made = with_contents(emit("matraptor", config), 22)
+    computed = 0
+    with NativeAccelerator(made, config, memory_bytes=MEMORY_BYTES) as device:
+        for number in range(20):
+            device.behave(rough(number) if number % 2 else AxiBehaviour())
+            case = random_case(rng, config, MEMORY_BYTES)
+            if case.product().c is not None:
+                check_case(rng, device, case)
+                computed += 1
+        assert device.faults == []
+    assert computed > 10
+
+
+def test_sequencer() -> None:
+    config = SequencerConfig(rows=4, cols=2, depth=4)
+    made = with_contents(emit("m3xu_sequencer", config), 23)
+    opcodes = np.random.default_rng(23).choice([*config.opcodes.values(), ILLEGAL], 60).tolist()
+    program = Program(config, opcodes, 23)
+    assert program.run(NativeSimulation(made), Pauses(seed=23, gap=0.3, stall=0.3)) > 0
