@@ -9,6 +9,7 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
+from PIL import Image
 from scipy.io import mmread, mmwrite
 from scipy.sparse import coo_array, random_array
 from tilewright.apps.sparse_session import MOST_PRODUCTS
@@ -64,6 +65,22 @@ def test_result_is_written_whole(run: Run) -> None:
     assert run("spgemm", a, "-o", product, "--set", "value=fp64", *MODEL) == 0
     matrix = mmread(a).tocsr()
     np.testing.assert_allclose(mmread(product).toarray(), (matrix @ matrix).toarray(), rtol=1e-14)
+
+
+def test_picture_shows_where_entries_are(run: Run) -> None:
+    rng = np.random.default_rng(9)
+    matrix = np.zeros((1024, 1024))
+    matrix[:2, :2] = 1 + rng.random((2, 2))
+    matrix[1023, 1023] = 1
+    file, picture = run.directory / "a.mtx", run.directory / "c.png"
+    mmwrite(file, coo_array(matrix))
+    assert run("spgemm", file, "--picture", picture, *MODEL) == 0
+    pixels = np.asarray(Image.open(picture))
+    assert pixels.shape == (512, 512, 3)
+    painted = (pixels < 255).any(axis=2)
+    assert np.argwhere(painted).tolist() == [[0, 0], [511, 511]]
+    # Four entries are darker than one.
+    assert pixels[0, 0].sum() < pixels[511, 511].sum()
 
 
 def test_figures_of_the_cycle_model(run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from .files import check_output, write_whole
 from .session import need
 
-__all__ = ["check_picture", "colours", "write_picture"]
+__all__ = ["check_picture", "colours", "density", "write_picture"]
 
 _SCALE = np.array(
     [(48, 18, 59), (65, 105, 200), (40, 165, 160), (130, 205, 90), (250, 230, 60)], np.float64
@@ -45,3 +46,18 @@ def write_picture(path: Path, values: NDArray[np.float64]) -> None:
     pixels = colours(values).repeat(each, axis=0).repeat(each, axis=1)
     image = need("PIL.Image", "Pillow").fromarray(pixels)
     write_whole(path, partial(image.save, format="PNG"))
+
+
+def density(matrix: Any) -> NDArray[np.float64]:
+    """Where a sparse matrix has entries, to write as a picture: at most 512 squares each way, the
+    darker the more entries are in it, infinite where there is none."""
+    rows, cols = (min(count, _LEAST) for count in matrix.shape)
+    entries = matrix.tocoo()
+    place = (
+        entries.row.astype(np.int64) * rows // matrix.shape[0] * cols
+        + entries.col.astype(np.int64) * cols // matrix.shape[1]
+    )
+    counts = np.bincount(place, minlength=rows * cols).reshape(rows, cols)
+    with np.errstate(divide="ignore"):
+        found: NDArray[np.float64] = -np.log(counts.astype(np.float64))
+    return found

@@ -10,6 +10,7 @@ import typer
 from ..errors import UserError
 from ..sim.c2sr import to_csr
 from .files import check_output
+from .picture import check_picture, density, write_picture
 from .published import PUBLISHED
 from .sparse_files import read_sparse, write_sparse
 from .sparse_options import SparseOptions, choose_sparse_unit
@@ -32,6 +33,10 @@ def spgemm(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The product, Matrix Market (.mtx).")
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Where C has entries, .png: the darker the more, white none."),
+    ] = None,
     *,
     options: SparseOptions,
 ) -> None:
@@ -44,6 +49,8 @@ def spgemm(
     config = choice.config
     if output:
         check_output(output, (".mtx",))
+    if picture:
+        check_picture(picture)
     left = read_sparse(a, config.layout)
     right = left if b is None else read_sparse(b, config.layout)
     name = a.name if b is None else f"{a.name} and {b.name}"
@@ -74,6 +81,9 @@ def spgemm(
     if output:
         write_sparse(output, result)
         rows.append(("result", str(output)))
+    if picture:
+        write_picture(picture, density(result))
+        rows.append(("picture", str(picture)))
     published = PUBLISHED.get(a.stem, {}) if square and config.semiring == "mma" else {}
     if published:
         times = ", ".join(f"{who} {us:,.0f} us" for who, us in published.items())
