@@ -6,43 +6,22 @@ The same program runs on the RTL in a simulator and on anything else that is a
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from ..hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ..hw.spec.c2sr_converter_registers import COUNTERS, ERRORS, ID, MODES, limits, register_map
 from .c2sr import C2sr, CsrPatterns, from_patterns
 from .c2sr_image import csr_image, entries_bytes, from_csr_image, from_image, image, pairs_bytes
-from .job_registers import JobRegisters, JobStatus, RegisterDevice
+from .device import Accelerator
+from .job_registers import JobRegisters
 
-__all__ = ["ConversionError", "ConverterDevice", "ConverterDriver"]
+__all__ = ["ConverterDevice", "ConverterDriver"]
 
-_ON_BUS = ("bus_read", "bus_write")
 _OF_A_ROW = ("unsorted", "region")
 
 
-class ConverterDevice(RegisterDevice, Protocol):
-    """A converter with its memory."""
-
-    @property
-    def config(self) -> C2srConverterConfig: ...
-    @property
-    def memory_bytes(self) -> int: ...
-    def read_memory(self, address: int, count: int) -> bytes: ...
-    def write_memory(self, address: int, content: bytes) -> None: ...
-
-
-class ConversionError(RuntimeError):
-    """A job failed: ``error``, a name of ERRORS, and ``detail``, as ERROR_DETAIL says."""
-
-    def __init__(self, status: JobStatus) -> None:
-        self.error, self.detail = status.error, status.detail
-        if self.error in _ON_BUS:
-            where = f"address {self.detail:#x}"
-        else:
-            where = f"row {self.detail}" if self.error in _OF_A_ROW else str(status.where)
-        super().__init__(f"the converter stopped with error {self.error} ({where})")
+ConverterDevice = Accelerator[C2srConverterConfig]
+"""A converter with its memory."""
 
 
 class ConverterDriver:
@@ -84,7 +63,7 @@ class ConverterDriver:
         Raises
         ------
         ValueError if direction or layout are not the device's, or the memory is too small.
-        ConversionError if the device reports an error.
+        JobError if the device reports an error.
         """
         layout = self.config.layout
         if direction not in MODES:
@@ -113,7 +92,7 @@ class ConverterDriver:
         status = self._registers.run(tuple(COUNTERS), ERRORS)
         self.counts = status.counts
         if status.error != "none":
-            raise ConversionError(status)
+            raise status.failure("converter", _OF_A_ROW)
         read = self._device.read_memory
         if to_csr:
             return from_csr_image(read, layout, matrix.shape, **csr, room=room)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ..hw.spec.engine import EngineConfig
 from ..hw.spec.engine_registers import COUNTERS
@@ -11,9 +11,14 @@ from ..hw.spec.engine_registers import COUNTERS
 __all__ = ["Accelerator", "Counts", "Device", "JobError", "RegisterError"]
 
 
-class Accelerator(Protocol):
+Config = TypeVar("Config", covariant=True)
+
+
+class Accelerator(Protocol[Config]):
     """An accelerator of any kind with its memory, which begins at address 0."""
 
+    @property
+    def config(self) -> Config: ...
     @property
     def memory_bytes(self) -> int: ...
     def read_register(self, offset: int) -> int: ...
@@ -24,11 +29,8 @@ class Accelerator(Protocol):
         """Return when the interrupt is high."""
 
 
-class Device(Accelerator, Protocol):
-    """An engine with its memory."""
-
-    @property
-    def config(self) -> EngineConfig: ...
+Device = Accelerator[EngineConfig]
+"""An engine with its memory."""
 
 
 class RegisterError(Exception):
@@ -36,10 +38,10 @@ class RegisterError(Exception):
 
 
 class JobError(RuntimeError):
-    """A job failed: ``error``, a name of ERRORS, and ``detail``."""
+    """A job failed: ``error``, a name of the accelerator's ERRORS, and ``detail``."""
 
-    def __init__(self, error: str, detail: int, where: str) -> None:
-        super().__init__(f"the engine stopped with error {error} ({where})")
+    def __init__(self, accelerator: str, error: str, detail: int, where: str) -> None:
+        super().__init__(f"the {accelerator} stopped with error {error} ({where})")
         self.error, self.detail = error, detail
 
 

@@ -21,7 +21,7 @@ from ..hw.spec.formats import FORMATS
 from ..hw.spec.registers import Register
 from ..hw.spec.semirings import SEMIRINGS
 from ..hw.spec.simd2 import Simd2Config
-from .device import Counts, Device, JobError
+from .device import Counts, Device
 from .job_registers import JobRegisters
 from .matrices import Matrix, container_bits, formats_of, from_words, to_words
 
@@ -213,9 +213,7 @@ class Driver:
         ended = self._registers.run(tuple(COUNTERS), ERRORS)
         self.counts = Counts(**ended.counts)
         if ended.error != "none":
-            on_bus = ended.error.startswith("bus")
-            where = f"address {ended.detail:#x}" if on_bus else str(ended.where)
-            raise JobError(ended.error, ended.detail, where)
+            raise ended.failure("engine")
 
     # Whole matrices
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..hw.spec.engine import SIZE_BITS, EngineConfig
-from ..hw.spec.engine_registers import CHECKS, ERRORS, Check, register_map
+from ..hw.spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
+from ..hw.spec.job_registers import Check
 from ..hw.spec.matrix_unit import Operation
 from .matrix_unit import mixed_operations
 
@@ -159,7 +160,8 @@ def _check(config: EngineConfig, job: Job) -> None:
     values |= {f"{x.upper()}_BASE": value for x, value in job.base.items()}
     values |= {f"{x.upper()}_STRIDE": value for x, value in job.stride.items()}
     for check in CHECKS:
-        if (job.use_c or not check.only_with_c) and _fails(config, check, values[check.register]):
+        counts = job.use_c or check.register not in ONLY_WITH_C
+        if counts and _fails(config, check, values[check.register]):
             raise JobFailure(check.error, registers[check.register].offset)
 
 

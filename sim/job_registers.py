@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 from ..hw.spec.registers import Register, RegisterMap
+from .device import Accelerator, JobError
 
-__all__ = ["JobRegisters", "JobStatus", "RegisterDevice"]
-
-
-class RegisterDevice(Protocol):
-    """Registers and an interrupt."""
-
-    def read_register(self, offset: int) -> int: ...
-    def write_register(self, offset: int, value: int) -> None: ...
-    def wait(self) -> None:
-        """Return when the interrupt is high."""
+__all__ = ["JobRegisters", "JobStatus"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +29,21 @@ class JobStatus:
     detail: int
     where: str | None
 
+    def failure(self, accelerator: str, of_rows: Collection[str] = ()) -> JobError:
+        """The error, to raise.
+
+        Parameters
+        ----------
+        accelerator: what to call it
+        of_rows: errors whose detail is the number of a row
+        """
+        where = str(self.where)
+        if self.error in ("bus_read", "bus_write"):
+            where = f"address {self.detail:#x}"
+        elif self.error in of_rows:
+            where = f"row {self.detail}"
+        return JobError(accelerator, self.error, self.detail, where)
+
 
 class JobRegisters:
     """The registers of an accelerator with CTRL, STATUS, ERROR_DETAIL and counters.
@@ -52,7 +59,7 @@ class JobRegisters:
     ValueError if ID holds something else.
     """
 
-    def __init__(self, device: RegisterDevice, registers: RegisterMap, identity: int) -> None:
+    def __init__(self, device: Accelerator[Any], registers: RegisterMap, identity: int) -> None:
         self._device = device
         self._map = registers
         found = self.read("ID")

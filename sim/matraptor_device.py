@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..hw.spec.job_registers import Check
 from ..hw.spec.matraptor import MatRaptorConfig
 from ..hw.spec.matraptor_registers import (
     ARRAYS,
     CHECKS,
     COUNTERS,
     ERRORS,
-    Check,
     limits,
     register_map,
 )

@@ -7,7 +7,6 @@ The same program runs on the model, on the RTL in a simulator, and on anything e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,36 +15,18 @@ from ..hw.spec.matraptor import MatRaptorConfig
 from ..hw.spec.matraptor_registers import ARRAYS, COUNTERS, ERRORS, ID, limits, register_map
 from .c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of
 from .c2sr_image import entries_bytes, from_image, image, image_sizes, pairs_bytes
-from .job_registers import JobRegisters, JobStatus, RegisterDevice
+from .device import Accelerator
+from .job_registers import JobRegisters
 
-__all__ = ["SparseDevice", "SparseDriver", "SparseJob", "SparseJobError", "most_entries"]
+__all__ = ["SparseDevice", "SparseDriver", "SparseJob", "most_entries"]
 
 Ints = npt.NDArray[np.int64]
 
-_ON_BUS = ("bus_read", "bus_write")
+_OF_A_ROW = ("index", "unsorted", "overflow", "region")
 
 
-class SparseDevice(RegisterDevice, Protocol):
-    """A MatRaptor with its memory."""
-
-    @property
-    def config(self) -> MatRaptorConfig: ...
-    @property
-    def memory_bytes(self) -> int: ...
-    def read_memory(self, address: int, count: int) -> bytes: ...
-    def write_memory(self, address: int, content: bytes) -> None: ...
-
-
-class SparseJobError(RuntimeError):
-    """A job failed: ``error``, a name of ERRORS, and ``detail``, as ERROR_DETAIL says."""
-
-    def __init__(self, status: JobStatus) -> None:
-        self.error, self.detail = status.error, status.detail
-        if self.error in _ON_BUS:
-            where = f"address {self.detail:#x}"
-        else:
-            where = status.where if status.where and self.detail >= 0x100 else f"row {self.detail}"
-        super().__init__(f"the accelerator stopped with error {self.error} ({where})")
+SparseDevice = Accelerator[MatRaptorConfig]
+"""A MatRaptor with its memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +96,7 @@ class SparseDriver:
         Raises
         ------
         ValueError if shapes or layouts do not fit, or the memory is too small.
-        SparseJobError if the device reports an error other than an overflow.
+        JobError if the device reports an error other than an overflow.
         """
         for name, matrix in (("a", a), ("b", b)):
             if matrix.layout != self.config.layout:
@@ -190,7 +171,7 @@ class SparseDriver:
         if status.error == "overflow":
             return None
         if status.error != "none":
-            raise SparseJobError(status)
+            raise status.failure("accelerator", _OF_A_ROW)
         return from_image(
             self._device.read_memory,
             layout,

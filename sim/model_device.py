@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .device import RegisterError
 __all__ = ["ModelDevice"]
 
 
-class ModelDevice:
+class ModelDevice(ABC):
     """Registers and memory of an accelerator whose jobs are over as soon as they are started.
 
     A subclass has `_job`, which does the job of the registers.
@@ -36,9 +37,9 @@ class ModelDevice:
             for register in registers
         }
 
+    @abstractmethod
     def _job(self) -> tuple[int, int, dict[str, int]]:
         """Do the job of the registers; returns error code, ERROR_DETAIL and counters."""
-        raise NotImplementedError
 
     @property
     def memory_bytes(self) -> int:
@@ -92,7 +93,9 @@ class ModelDevice:
             self._start()
 
     def wait(self) -> None:
-        """Until the interrupt; jobs are over at once here."""
+        """Until the interrupt. Jobs are over at once here; RuntimeError if it will never come."""
+        if not self.irq():
+            raise RuntimeError("the interrupt will never come: no job has ended with it enabled")
 
     def _find(self, offset: int) -> tuple[Any, int]:
         for register in self._map:

@@ -19,7 +19,7 @@ from tilewright.verif.kit.job import CocotbBuild, JobResult
 from tilewright.verif.kit.matrix_stimuli import Operations, operations
 from tilewright.verif.native import pack
 
-__all__ = ["Report", "Timing", "elapsed", "expected_cycles", "matrix_job", "run"]
+__all__ = ["JobsReport", "Report", "Timing", "elapsed", "expected_cycles", "matrix_job", "run"]
 
 GAP, STALL, ILLEGAL = 0.25, 0.45, 0.1
 _TIMED = 16
@@ -112,6 +112,36 @@ class Report:
             "coverage": {f"{mode}: {what}": n for (mode, what), n in self.coverage.items()},
             "complaints": self.complaints,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobsReport(Report):
+    """A report of jobs, whose cycles depend on the memory: nothing is promised of them.
+
+    Parameters
+    ----------
+    jobs: that were run
+    counted: what ``operations`` counts
+    """
+
+    jobs: int
+    counted: str = "operations"
+
+    def lines(self) -> list[str]:
+        return [
+            f"{self.unit}: {'pass' if self.passed else 'FAIL'}, {self.jobs} jobs of "
+            f"{self.operations} {self.counted}, all of memory compared bit for bit, "
+            f"{self.cycles} cycles, seed {self.seed}, {self.simulator}",
+            *self.figures(),
+            *(f"error: {complaint}" for complaint in self.complaints),
+        ]
+
+    def figures(self) -> list[str]:
+        """Lines that a kind of accelerator adds."""
+        return []
+
+    def as_json(self) -> dict[str, Any]:
+        return super().as_json() | {"jobs": self.jobs, "counted": self.counted}
 
 
 def run(

@@ -11,11 +11,12 @@ from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
 from tilewright.hw.spec.c2sr_converter_registers import MODES
 from tilewright.verif.kit.converter_jobs import any_behaviour, any_case, check
 from tilewright.verif.native_axi import AcceleratorTimeout, AxiRuleError, NativeAccelerator
-from tilewright.verif.simulate_matraptor import SparseReport
+from tilewright.verif.simulate import JobsReport
 
 __all__ = ["run"]
 
-_MEMORY_BYTES = 1 << 19
+_STRIPES = 128
+"""Of the memory: a block in every channel each."""
 
 
 def run(
@@ -25,7 +26,7 @@ def run(
     seed: int = 0,
     count: int = 1000,
     waves: Path | None = None,
-) -> SparseReport:
+) -> JobsReport:
     """Check random conversions: all of memory, the bytes over each channel, the counters.
 
     Parameters
@@ -41,8 +42,9 @@ def run(
     coverage: Counter[tuple[str, str]] = Counter()
     complaints: list[str] = []
     number = entries = cycles = 0
+    size = max(1 << 19, _STRIPES * config.layout.stripe_bytes)
     with NativeAccelerator(
-        emit(unit_name, config), config, memory_bytes=_MEMORY_BYTES, waves=waves
+        emit(unit_name, config), config, memory_bytes=size, waves=waves
     ) as device:
         while entries < count and not complaints:
             direction = list(MODES)[number % len(MODES)]
@@ -56,7 +58,7 @@ def run(
                 complaints.append(" ".join(str(error).split()) or "a wrong result")
             coverage[direction, "jobs"] += 1
             coverage[direction, "empty rows"] += bool((case.matrix.lengths == 0).any())
-    return SparseReport(
+    return JobsReport(
         unit=unit_name,
         simulator="verilator",
         seed=seed,
@@ -67,5 +69,5 @@ def run(
         timings=[],
         coverage=coverage,
         complaints=complaints,
-        unit_of_work="entries",
+        counted="entries",
     )

@@ -23,7 +23,7 @@ from tilewright.verif.kit.engine_rates import (
     measure,
     typical_operations,
 )
-from tilewright.verif.simulate import Report
+from tilewright.verif.simulate import JobsReport
 
 __all__ = ["EngineReport", "run"]
 
@@ -31,29 +31,21 @@ _MEMORY_BYTES = 1 << 17
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineReport(Report):
-    """A report of jobs, whose cycles depend on the memory: nothing is promised.
+class EngineReport(JobsReport):
+    """A report of an engine's jobs.
 
     Parameters
     ----------
-    jobs: that were run
     rates: of large products, one for each kind of operation
     """
 
-    jobs: int
     rates: list[Rate]
 
-    def lines(self) -> list[str]:
-        return [
-            f"{self.unit}: {'pass' if self.passed else 'FAIL'}, {self.jobs} jobs of "
-            f"{self.operations} operations, all of memory compared bit for bit, "
-            f"{self.cycles} cycles, seed {self.seed}, {self.simulator}",
-            *map(str, self.rates),
-            *(f"error: {complaint}" for complaint in self.complaints),
-        ]
+    def figures(self) -> list[str]:
+        return list(map(str, self.rates))
 
     def as_json(self) -> dict[str, Any]:
-        return super().as_json() | {"jobs": self.jobs, "rates": [r.as_json() for r in self.rates]}
+        return super().as_json() | {"rates": [rate.as_json() for rate in self.rates]}
 
 
 def run(

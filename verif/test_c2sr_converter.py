@@ -21,9 +21,10 @@ from tilewright.hw.spec.c2sr_converter_registers import (
     limits,
     register_map,
 )
-from tilewright.hw.spec.matraptor_registers import Check
+from tilewright.hw.spec.job_registers import Check
 from tilewright.sim.c2sr import from_csr, to_csr
-from tilewright.sim.c2sr_converter_driver import ConversionError, ConverterDriver
+from tilewright.sim.c2sr_converter_driver import ConverterDriver
+from tilewright.sim.device import JobError
 from tilewright.sim.job_registers import JobRegisters
 from tilewright.verif.kit.converter_cases import (
     ConverterCase,
@@ -346,7 +347,7 @@ def test_driver(device: Converter) -> None:
     # The pointers' block is the first one behind the first address.
     bad = {-(-100 // config.layout.stripe_bytes) * config.layout.stripe_bytes: 3}
     device.behave(AxiBehaviour(read_errors=bad))
-    with pytest.raises(ConversionError, match=rf"error bus_read \(address {min(bad):#x}\)"):
+    with pytest.raises(JobError, match=rf"error bus_read \(address {min(bad):#x}\)"):
         driver.convert("csr_to_c2sr", from_csr(csr_array(dense.astype(np.float64)), config.layout))
     device.behave(AxiBehaviour())
     assert driver.convert("csr_to_c2sr", matrix).shape == matrix.shape

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from tilewright.hw.emit import Emitted, emit
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
-from tilewright.hw.spec.engine_registers import CHECKS, ERRORS, Check, register_map
+from tilewright.hw.spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
+from tilewright.hw.spec.job_registers import Check
 from tilewright.sim.device import Counts, Device, JobError, RegisterError
 from tilewright.sim.driver import Driver
 from tilewright.sim.engine import EngineModel
@@ -79,7 +80,7 @@ def test_a_job_that_cannot_run(device: EngineDevice, rule: Check) -> None:
     assert found == (rule.error, offset)
     assert differences(device, bench.model) == []
     assert (hardware.counts.operations, hardware.counts.bytes_read) == (0, 0)
-    if rule.only_with_c:
+    if rule.register in ONLY_WITH_C:
         hardware.write("FLAGS", 0)
         hardware.run()
         assert hardware.counts.operations > 0

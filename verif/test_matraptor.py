@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit import emit
+from tilewright.hw.spec.job_registers import Check
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import CHECKS, ERRORS, ID, Check, register_map
+from tilewright.hw.spec.matraptor_registers import CHECKS, ERRORS, ID, register_map
 from tilewright.sim.device import RegisterError
 from tilewright.sim.job_registers import JobRegisters
 from tilewright.sim.matraptor_device import MatRaptorModel

@@ -13,7 +13,8 @@ from tilewright.hw.spec.engine import (
     M3xuEngineConfig,
     Simd2EngineConfig,
 )
-from tilewright.hw.spec.engine_registers import CHECKS, ERRORS, Check, register_map
+from tilewright.hw.spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
+from tilewright.hw.spec.job_registers import Check
 from tilewright.sim.device import RegisterError
 from tilewright.sim.engine import EngineModel
 from tilewright.sim.engine_job import Job, JobFailure, run_job
@@ -200,7 +201,7 @@ def test_a_job_that_cannot_run(rule: Check) -> None:
     write(model, "FLAGS", 0)
     write(model, "STATUS", 6)
     write(model, "CTRL", 1)
-    assert (read(model, "STATUS") == 2) == rule.only_with_c
+    assert (read(model, "STATUS") == 2) == (rule.register in ONLY_WITH_C)
 
 
 def test_registers() -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from amaranth.hdl import C, Module, Mux, Signal, Value, signed
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
-from ..spec.formats import FloatFormat, Format, IntFormat
-from ..spec.semirings import Semiring
+from ..spec.formats import FloatFormat, IntFormat
 from .add import FloatAdd
 from .multiply import FloatMultiply
 from .scalar_functions import choose, delay, is_true, saturating_sum, truth
+from .scalar_operator import ScalarOperator
 
 __all__ = ["ScalarProduct"]
 
 
-class ScalarProduct(wiring.Component):
+class ScalarProduct(ScalarOperator):
     """``o = a (x) b``, rounded once.
 
     Integers: sums saturate, products are taken modulo ``2**bits``, and where (+) is min or max
@@ -38,27 +36,6 @@ class ScalarProduct(wiring.Component):
     advance: enables all registers
     o: the product
     """
-
-    def __init__(self, semiring: Semiring, format: Format, stages: int) -> None:
-        self._semiring = semiring
-        self._format = format
-        self._stages = stages
-        if stages not in range(1, 4):
-            raise ValueError(f"`stages` must be in 1..3, not {stages}")
-        bits = format.bits
-        super().__init__({"a": In(bits), "b": In(bits), "advance": In(1), "o": Out(bits)})
-
-    @property
-    def semiring(self) -> Semiring:
-        return self._semiring
-
-    @property
-    def format(self) -> Format:
-        return self._format
-
-    @property
-    def stages(self) -> int:
-        return self._stages
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

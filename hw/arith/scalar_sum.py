@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from ..spec.formats import FloatFormat, Format
 from ..spec.semirings import Semiring
 from .add import FloatAdd
 from .scalar_functions import choose, delay, is_true, truth
+from .scalar_operator import ScalarOperator
 
 __all__ = ["OptionalSum", "ScalarSum"]
 
 
-class ScalarSum(wiring.Component):
+class ScalarSum(ScalarOperator):
     """``o = a (+) b``: a sum, rounded once or modulo ``2**bits``, a minimum, a maximum, or a
     disjunction (0 or 1).
 
@@ -33,27 +33,6 @@ class ScalarSum(wiring.Component):
     advance: enables all registers
     o: the sum
     """
-
-    def __init__(self, semiring: Semiring, format: Format, stages: int) -> None:
-        self._semiring = semiring
-        self._format = format
-        self._stages = stages
-        if stages not in range(1, 4):
-            raise ValueError(f"`stages` must be in 1..3, not {stages}")
-        bits = format.bits
-        super().__init__({"a": In(bits), "b": In(bits), "advance": In(1), "o": Out(bits)})
-
-    @property
-    def semiring(self) -> Semiring:
-        return self._semiring
-
-    @property
-    def format(self) -> Format:
-        return self._format
-
-    @property
-    def stages(self) -> int:
-        return self._stages
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -74,7 +53,7 @@ class ScalarSum(wiring.Component):
         return m
 
 
-class OptionalSum(wiring.Component):
+class OptionalSum(ScalarOperator):
     """``a (+) b`` of two values that may be absent: of one alone, that one unchanged.
 
     Timing as :class:`ScalarSum`.
@@ -94,32 +73,7 @@ class OptionalSum(wiring.Component):
     """
 
     def __init__(self, semiring: Semiring, format: Format, stages: int) -> None:
-        self._semiring = semiring
-        self._format = format
-        self._stages = stages
-        value = format.bits
-        super().__init__(
-            {
-                "a": In(value),
-                "b": In(value),
-                "a_present": In(1),
-                "b_present": In(1),
-                "advance": In(1),
-                "o": Out(value),
-            }
-        )
-
-    @property
-    def semiring(self) -> Semiring:
-        return self._semiring
-
-    @property
-    def format(self) -> Format:
-        return self._format
-
-    @property
-    def stages(self) -> int:
-        return self._stages
+        super().__init__(semiring, format, stages, a_present=In(1), b_present=In(1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

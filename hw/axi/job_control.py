@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
-__all__ = ["CODE_BITS", "DETAIL_BITS", "JobStates", "connect_control", "first_failure"]
+from ..spec.job_registers import Check
+from ..spec.registers import RegisterMap
+
+__all__ = [
+    "CODE_BITS",
+    "DETAIL_BITS",
+    "JobStates",
+    "connect_control",
+    "control_members",
+    "first_failure",
+    "first_wrong",
+    "run_states",
+]
 
 CODE_BITS = 8
 DETAIL_BITS = 64
+
+_INPUTS = ("start", "soft_reset", "finished", "quiet")
+_OUTPUTS = ("taken", "go", "stop", "busy", "done", "error")
+
+
+def control_members() -> dict[str, Member]:
+    """What an accelerator's control has of :class:`JobStates`."""
+    return {
+        **{name: In(1) for name in _INPUTS},
+        **{name: Out(1) for name in _OUTPUTS},
+        "code": Out(CODE_BITS),
+        "detail": Out(DETAIL_BITS),
+    }
 
 
 class JobStates(wiring.Component):
@@ -38,17 +63,14 @@ class JobStates(wiring.Component):
     """
 
     def __init__(self) -> None:
-        inputs = ("start", "soft_reset", "prepared", "failed", "finished", "quiet")
-        outputs = ("taken", "go", "stop", "busy", "done", "error")
         causes = ("wrong", "failed")
         super().__init__(
             {
-                **{name: In(1) for name in inputs},
+                **control_members(),
+                "prepared": In(1),
+                "failed": In(1),
                 **{f"{cause}_code": In(CODE_BITS) for cause in causes},
                 **{f"{cause}_detail": In(DETAIL_BITS) for cause in causes},
-                **{name: Out(1) for name in outputs},
-                "code": Out(CODE_BITS),
-                "detail": Out(DETAIL_BITS),
             }
         )
 
@@ -108,6 +130,64 @@ def first_failure(
         with m.If(holds):
             m.d.comb += [code.eq(its_code), detail.eq(its_detail)]
     return code, detail
+
+
+def first_wrong(
+    m: Module,
+    registers: RegisterMap,
+    checks: Iterable[Check],
+    errors: Mapping[str, int],
+    fails: Callable[[Check], Value],
+) -> tuple[Signal, Signal]:
+    """The code and the detail of the first check that the job registers fail."""
+    causes = [
+        (fails(check), errors[check.error], registers[check.register].offset) for check in checks
+    ]
+    return first_failure(m, "wrong", causes)
+
+
+def run_states(
+    m: Module,
+    control: Any,
+    wrong: tuple[Value, Value],
+    failed: tuple[Value, Value],
+    prepared: Value | int = 1,
+    *,
+    registered: bool = False,
+) -> JobStates:
+    """Put the states into a control that has their members (:func:`control_members`).
+
+    Parameters
+    ----------
+    wrong: code and detail of the check that the job registers fail
+    failed: code and detail of what happened to the running job
+    prepared: see :class:`JobStates`
+    registered: look at failures and at the end a cycle later, in which they are on their way
+    """
+    m.submodules.states = states = JobStates()
+    finished = control.finished
+    if registered:
+        # An end that comes with an error comes no sooner; that of the job before is none.
+        finished = Signal()
+        m.d.sync += finished.eq(control.finished & ~states.go)
+    domain = m.d.sync if registered else m.d.comb
+    domain += [
+        states.failed.eq(failed[0] != 0),
+        states.failed_code.eq(failed[0]),
+        states.failed_detail.eq(failed[1]),
+    ]
+    m.d.comb += [
+        states.start.eq(control.start),
+        states.soft_reset.eq(control.soft_reset),
+        states.wrong_code.eq(wrong[0]),
+        states.wrong_detail.eq(wrong[1]),
+        states.prepared.eq(prepared),
+        states.finished.eq(finished),
+        states.quiet.eq(control.quiet),
+    ]
+    for name in (*_OUTPUTS, "code", "detail"):
+        m.d.comb += getattr(control, name).eq(getattr(states, name))
+    return states
 
 
 def connect_control(m: Module, registers: Any, control: Any, irq: Value) -> None:

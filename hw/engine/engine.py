@@ -7,12 +7,9 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 
-from ..axi.job_control import connect_control
+from ..axi.accelerator import Accelerator
 from ..axi.managers import ReadManager, WriteManager
-from ..axi.ports import LitePort, ManagerPort
-from ..axi.registers import AxiLiteRegisters
 from ..spec.engine import OPERANDS, EngineConfig
 from ..spec.engine_registers import COUNTERS, register_map
 from ..stream.queue import Queue
@@ -32,7 +29,7 @@ __all__ = ["Engine"]
 _ID_BITS = 2
 
 
-class Engine(wiring.Component):
+class Engine(Accelerator):
     """``D = C (+) A (x) B`` for matrices of any size in memory.
 
     D is computed block by block; the loads of the next blocks of A and B, of the next block of
@@ -55,17 +52,13 @@ class Engine(wiring.Component):
 
     def __init__(self, config: EngineConfig) -> None:
         self._config = config
-        self.register_map = register_map(config)
-        self._lite = LitePort(prefix="s_axil", addr_bits=self.register_map.address_bits)
-        widths = {"addr_bits": config.addr_bits, "data_bits": config.data_bits}
-        self._managers = [
-            ManagerPort(prefix=f"m{n}_axi", **widths, id_bits=_ID_BITS)
-            for n in range(config.managers)
-        ]
-        ports: list[Any] = [self._lite, *self._managers]
-        self.axi_ports = [port.describe() for port in ports]
-        members = {name: member for port in ports for name, member in port.members().items()}
-        super().__init__({**members, "irq": Out(1)})
+        super().__init__(
+            register_map(config),
+            config.managers,
+            addr_bits=config.addr_bits,
+            data_bits=config.data_bits,
+            id_bits=_ID_BITS,
+        )
 
     @property
     def config(self) -> EngineConfig:
@@ -100,7 +93,10 @@ class Engine(wiring.Component):
         bus_idle = self._bus(m, control, loaders, storer)
         at_rest = ~Cat(part.running for part in parts).any() & bus_idle
         m.d.comb += [control.finished.eq(at_rest), control.quiet.eq(at_rest)]
-        self._registers(m, control, self._counters(m, control, unit, loaders, storer))
+        job = ["op", "m", "n", "k", "flags_transposed_b", "flags_use_c"]
+        job += [f"{operand}_{what}" for operand in OPERANDS for what in ("base", "stride")]
+        counters = self._counters(m, control, unit, loaders, storer)
+        self.connect_registers(m, control, counters, job=job, counted=COUNTERS)
         return m
 
     def _compute(
@@ -216,7 +212,7 @@ class Engine(wiring.Component):
             "buffer_beats": max(2 * burst, min(128, config.outstanding * burst)),
         }
         idle = []
-        for number, port in enumerate(self._managers):
+        for number in range(config.managers):
             users = [x for x, n in zip("abc", config.channels, strict=True) if n == number]
             m.submodules[f"readers_{number}"] = readers = ReadManager(len(users), **settings)
             for index, operand in enumerate(users):
@@ -240,7 +236,7 @@ class Engine(wiring.Component):
                 ]
                 idle.append(writers.idle)
             idle.append(readers.idle)
-            port.connect(m, self, read=readers, write=writers)
+            self.connect_manager(m, number, read=readers, write=writers)
         return Cat(idle).all()
 
     def _counters(
@@ -262,14 +258,3 @@ class Engine(wiring.Component):
             counters.strobe.eq(storer.o.payload.strobe),
         ]
         return counters
-
-    def _registers(self, m: Module, control: JobControl, counters: Counters) -> None:
-        m.submodules.registers = registers = AxiLiteRegisters(
-            self.register_map, self.register_map.address_bits
-        )
-        self._lite.connect(m, self, registers)
-        names = ["op", "m", "n", "k", "flags_transposed_b", "flags_use_c"]
-        names += [f"{operand}_{what}" for operand in OPERANDS for what in ("base", "stride")]
-        m.d.comb += [getattr(control, name).eq(getattr(registers, name)) for name in names]
-        m.d.comb += [getattr(registers, name).eq(getattr(counters, name)) for name in COUNTERS]
-        connect_control(m, registers, control, self.irq)

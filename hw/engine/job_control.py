@@ -9,9 +9,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..axi.job_control import CODE_BITS, DETAIL_BITS, JobStates, first_failure
+from ..axi.job_control import control_members, first_failure, first_wrong, run_states
 from ..spec.engine import OPERANDS, SIZE_BITS, EngineConfig
-from ..spec.engine_registers import CHECKS, ERRORS, Check, register_map
+from ..spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
+from ..spec.job_registers import Check
 from .layouts import Sizes, job_layout, log2
 
 __all__ = ["JobControl"]
@@ -45,44 +46,26 @@ class JobControl(wiring.Component):
         registers |= {"flags_transposed_b": In(1), "flags_use_c": In(1)}
         registers |= {f"{operand}_base": In(64) for operand in OPERANDS}
         registers |= {f"{operand}_stride": In(32) for operand in OPERANDS}
-        inputs = ("start", "soft_reset", "read_error", "write_error", "finished", "quiet")
         super().__init__(
             {
                 **registers,
-                **{name: In(1) for name in inputs},
+                **control_members(),
+                "read_error": In(1),
+                "write_error": In(1),
                 "read_address": In(config.addr_bits),
                 "write_address": In(config.addr_bits),
                 "job": Out(self._layout),
-                **{name: Out(1) for name in ("taken", "go", "stop", "busy", "done", "error")},
-                "code": Out(CODE_BITS),
-                "detail": Out(DETAIL_BITS),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.states = states = JobStates()
-        wrong_code, wrong_detail = self._check(m)
-        bus_code, bus_detail = first_failure(
-            m,
-            "bus",
-            (
-                (self.read_error, ERRORS["bus_read"], self.read_address),
-                (self.write_error, ERRORS["bus_write"], self.write_address),
-            ),
+        wrong = first_wrong(m, register_map(self._config), CHECKS, ERRORS, self._fails)
+        failures = (
+            (self.read_error, ERRORS["bus_read"], self.read_address),
+            (self.write_error, ERRORS["bus_write"], self.write_address),
         )
-        m.d.comb += [
-            states.wrong_code.eq(wrong_code),
-            states.wrong_detail.eq(wrong_detail),
-            states.prepared.eq(1),
-            states.failed.eq(self.read_error | self.write_error),
-            states.failed_code.eq(bus_code),
-            states.failed_detail.eq(bus_detail),
-        ]
-        for name in ("start", "soft_reset", "finished", "quiet"):
-            m.d.comb += getattr(states, name).eq(getattr(self, name))
-        for name in ("taken", "go", "stop", "busy", "done", "error", "code", "detail"):
-            m.d.comb += getattr(self, name).eq(getattr(states, name))
+        states = run_states(m, self, wrong, first_failure(m, "bus", failures))
         with m.If(states.taken):
             self._take(m)
         return m
@@ -118,17 +101,6 @@ class JobControl(wiring.Component):
         matches = [self.op == opcode for opcode, its in of.items() if its == value]
         return reduce(or_, matches)
 
-    def _check(self, m: Module) -> tuple[Value, Value]:
-        """The code (0: none) and the detail of the first check that the registers fail."""
-        registers = register_map(self._config)
-        causes = []
-        for check in CHECKS:
-            fails = self._fails(check)
-            if check.only_with_c:
-                fails = fails & self.flags_use_c
-            causes.append((fails, ERRORS[check.error], registers[check.register].offset))
-        return first_failure(m, "wrong", causes)
-
     def _fails(self, check: Check) -> Value:
         register: Value = getattr(self, check.register.lower())
         beat = log2(self._config.beat_bytes)
@@ -143,4 +115,5 @@ class JobControl(wiring.Component):
             if len(register) > self._config.addr_bits
             else Const(0),
         }
-        return rules[check.error]
+        fails = rules[check.error]
+        return fails & self.flags_use_c if check.register in ONLY_WITH_C else fails

@@ -6,16 +6,21 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..axi.job_control import CODE_BITS, DETAIL_BITS, JobStates, first_failure
+from ..axi.job_control import (
+    CODE_BITS,
+    control_members,
+    first_failure,
+    first_wrong,
+    run_states,
+)
+from ..spec.job_registers import Check
 from ..spec.matraptor import MatRaptorConfig
-from ..spec.matraptor_registers import ARRAYS, CHECKS, ERRORS, JOB, Check, limits, register_map
+from ..spec.matraptor_registers import ARRAYS, CHECKS, ERRORS, JOB, limits, register_map
 from .lane_rows import LaneRows
 from .layouts import job_layout, row_layout
+from .register_checks import breaks
 
 __all__ = ["Control", "failure_layout"]
-
-_INPUTS = ("start", "soft_reset", "finished", "quiet")
-_OUTPUTS = ("taken", "go", "stop", "busy", "done", "error")
 
 
 def failure_layout(config: MatRaptorConfig) -> data.StructLayout:
@@ -54,72 +59,41 @@ class Control(wiring.Component):
         super().__init__(
             {
                 **{name: In(64 if name in ARRAYS else 32) for name in JOB},
-                **{name: In(1) for name in _INPUTS},
+                **control_members(),
                 "failures": In(data.ArrayLayout(failure_layout(config), config.lanes)),
                 "write_error": In(1),
                 "write_address": In(config.addr_bits),
                 "job": Out(job_layout(config)),
                 "lane_rows": Out(data.ArrayLayout(32, config.lanes)),
-                **{name: Out(1) for name in _OUTPUTS},
-                "code": Out(CODE_BITS),
-                "detail": Out(DETAIL_BITS),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.states = states = JobStates()
-        m.submodules.rows = rows = LaneRows(self._config.lanes)
-        wrong_code, wrong_detail = self._check(m)
-        failed_code, failed_detail = self._failure(m)
-        finished = Signal()
-        m.d.sync += [
-            # An end that comes with an error comes no sooner; that of the job before is none.
-            finished.eq(self.finished & ~states.go),
-            states.failed.eq(failed_code != 0),
-            states.failed_code.eq(failed_code),
-            states.failed_detail.eq(failed_detail),
-        ]
+        config = self._config
+        m.submodules.lane_counts = rows = LaneRows(config.lanes)
+        wrong = first_wrong(m, register_map(config), CHECKS, ERRORS, self._breaks)
+        failed = self._failure(m)
+        states = run_states(m, self, wrong, failed, rows.ready, registered=True)
         m.d.comb += [
-            states.start.eq(self.start),
-            states.soft_reset.eq(self.soft_reset),
-            states.wrong_code.eq(wrong_code),
-            states.wrong_detail.eq(wrong_detail),
-            states.prepared.eq(rows.ready),
-            states.finished.eq(finished),
-            states.quiet.eq(self.quiet),
             rows.start.eq(states.taken),
             rows.rows.eq(self.rows),
             self.lane_rows.eq(rows.counts),
         ]
-        for name in (*_OUTPUTS, "code", "detail"):
-            m.d.comb += getattr(self, name).eq(getattr(states, name))
         with m.If(states.taken):
             m.d.sync += [self.job[name].eq(getattr(self, name)) for name in JOB]
         return m
 
-    def _check(self, m: Module) -> tuple[Value, Value]:
-        """The code (0: none) and the detail of the first check that the registers fail."""
-        registers = register_map(self._config)
-        causes = [
-            (self._fails(check), ERRORS[check.error], registers[check.register].offset)
-            for check in CHECKS
-        ]
-        return first_failure(m, "wrong", causes)
-
-    def _fails(self, check: Check) -> Value:
-        register: Value = getattr(self, check.register.lower())
+    def _breaks(self, check: Check) -> Value:
         config = self._config
-        if check.error == "zero_size":
-            return register == 0
-        if check.error == "size_limit":
-            most = limits(config)[check.register]
-            return register > most if most < (1 << 32) - 1 else Const(0)
-        if check.error == "misaligned_base":
-            return register[: config.interleave.bit_length() - 1].any()
-        if check.error == "misaligned_capacity":
-            return register[: config.layout.block_entries.bit_length() - 1].any()
-        return register[config.addr_bits :].any() if config.addr_bits < 64 else Const(0)
+        register: Value = getattr(self, check.register.lower())
+        return breaks(
+            check,
+            register,
+            layout=config.layout,
+            limits=limits(config),
+            addr_bits=config.addr_bits,
+        )
 
     def _failure(self, m: Module) -> tuple[Value, Value]:
         """The code (0: none) and the detail of the first lane that cannot go on."""

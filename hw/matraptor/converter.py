@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 
+from ..axi.accelerator import Accelerator
 from ..axi.crossbar import ReadCrossbar
-from ..axi.job_control import connect_control
 from ..axi.managers import WriteManager
-from ..axi.ports import LitePort, ManagerPort
-from ..axi.registers import AxiLiteRegisters
 from ..spec.c2sr_converter import C2srConverterConfig
 from ..spec.c2sr_converter_registers import COUNTERS, JOB, register_map
 from .converter_control import ConverterControl
@@ -27,7 +23,7 @@ from .sparse_a_loader import READERS
 __all__ = ["Converter"]
 
 
-class Converter(wiring.Component):
+class Converter(Accelerator):
     """Converts a sparse matrix from CSR to C2SR, or back. One entry a cycle.
 
     Rows come in their order, entries as they are. In CSR pointers and entries are at consecutive
@@ -49,21 +45,13 @@ class Converter(wiring.Component):
 
     def __init__(self, config: C2srConverterConfig) -> None:
         self._config = config
-        self.register_map = register_map(config)
-        self._lite = LitePort(prefix="s_axil", addr_bits=self.register_map.address_bits)
-        self._managers = [
-            ManagerPort(
-                prefix=f"m{channel}_axi",
-                addr_bits=config.addr_bits,
-                data_bits=config.data_bits,
-                id_bits=config.id_bits,
-            )
-            for channel in range(config.channels)
-        ]
-        ports: list[Any] = [self._lite, *self._managers]
-        self.axi_ports = [port.describe() for port in ports]
-        members = {name: member for port in ports for name, member in port.members().items()}
-        super().__init__({**members, "irq": Out(1)})
+        super().__init__(
+            register_map(config),
+            config.channels,
+            addr_bits=config.addr_bits,
+            data_bits=config.data_bits,
+            id_bits=config.id_bits,
+        )
 
     @property
     def config(self) -> C2srConverterConfig:
@@ -85,9 +73,9 @@ class Converter(wiring.Component):
             ]
         crossbar = self._read(m, reader)
         managers = [self._write(m, control, writer, n) for n in range(config.channels)]
-        for channel, port in enumerate(self._managers):
+        for channel in range(config.channels):
             read = SimpleNamespace(ar=crossbar.ar[channel], r=crossbar.r[channel])
-            port.connect(m, self, read=read, write=managers[channel])
+            self.connect_manager(m, channel, read=read, write=managers[channel])
         quiet = reader.idle & Cat(manager.idle for manager in managers).all()
         m.d.comb += [
             control.quiet.eq(quiet),
@@ -101,7 +89,7 @@ class Converter(wiring.Component):
             counters.stored_entry.eq(writer.stored_entry),
         ]
         self._fail(m, control, reader, writer, managers)
-        self._registers(m, control, counters)
+        self.connect_registers(m, control, counters, job=JOB, counted=COUNTERS)
         return m
 
     def _read(self, m: Module, reader: ConverterReader) -> ReadCrossbar:
@@ -172,12 +160,3 @@ class Converter(wiring.Component):
                     control.bus_write.eq(1),
                     control.bus_write_detail.eq(manager.error_address),
                 ]
-
-    def _registers(self, m: Module, control: ConverterControl, counters: ConverterCounters) -> None:
-        m.submodules.registers = registers = AxiLiteRegisters(
-            self.register_map, self.register_map.address_bits
-        )
-        self._lite.connect(m, self, registers)
-        m.d.comb += [getattr(control, name).eq(getattr(registers, name)) for name in JOB]
-        m.d.comb += [getattr(registers, name).eq(getattr(counters, name)) for name in COUNTERS]
-        connect_control(m, registers, control, self.irq)

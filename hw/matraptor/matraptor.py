@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 
+from ..axi.accelerator import Accelerator
 from ..axi.crossbar import ReadCrossbar
-from ..axi.job_control import connect_control
 from ..axi.managers import WriteManager
-from ..axi.ports import LitePort, ManagerPort
-from ..axi.registers import AxiLiteRegisters
 from ..spec.matraptor import MatRaptorConfig
 from ..spec.matraptor_registers import COUNTERS, JOB, register_map
 from .control import Control
@@ -25,7 +21,7 @@ from .row_writer_packer import count_bits
 __all__ = ["MatRaptor"]
 
 
-class MatRaptor(wiring.Component):
+class MatRaptor(Accelerator):
     """``C = A (x) B`` of sparse matrices in C2SR.
 
     Row ``i`` of C is computed by lane ``i % lanes``, from row ``i`` of A and the rows of B that its
@@ -46,21 +42,13 @@ class MatRaptor(wiring.Component):
 
     def __init__(self, config: MatRaptorConfig) -> None:
         self._config = config
-        self.register_map = register_map(config)
-        self._lite = LitePort(prefix="s_axil", addr_bits=self.register_map.address_bits)
-        self._managers = [
-            ManagerPort(
-                prefix=f"m{channel}_axi",
-                addr_bits=config.addr_bits,
-                data_bits=config.data_bits,
-                id_bits=config.id_bits,
-            )
-            for channel in range(config.channels)
-        ]
-        ports: list[Any] = [self._lite, *self._managers]
-        self.axi_ports = [port.describe() for port in ports]
-        members = {name: member for port in ports for name, member in port.members().items()}
-        super().__init__({**members, "irq": Out(1)})
+        super().__init__(
+            register_map(config),
+            config.channels,
+            addr_bits=config.addr_bits,
+            data_bits=config.data_bits,
+            id_bits=config.id_bits,
+        )
 
     @property
     def config(self) -> MatRaptorConfig:
@@ -91,9 +79,9 @@ class MatRaptor(wiring.Component):
                     control.write_error.eq(1),
                     control.write_address.eq(manager.error_address),
                 ]
-        for channel, port in enumerate(self._managers):
+        for channel in range(config.channels):
             read = SimpleNamespace(ar=crossbar.ar[channel], r=crossbar.r[channel])
-            port.connect(m, self, read=read, write=writers[channel])
+            self.connect_manager(m, channel, read=read, write=writers[channel])
         idle = [lane.idle for lane in lanes] + [manager.idle for manager in writers]
         m.d.comb += [
             control.quiet.eq(Cat(idle).all()),
@@ -102,7 +90,7 @@ class MatRaptor(wiring.Component):
             counters.running.eq(control.busy),
             counters.waiting.eq(crossbar.conflicts),
         ]
-        self._registers(m, control, counters)
+        self.connect_registers(m, control, counters, job=JOB, counted=COUNTERS)
         return m
 
     def _read(self, m: Module, lanes: list[Lane]) -> ReadCrossbar:
@@ -146,12 +134,3 @@ class MatRaptor(wiring.Component):
             wiring.connect(m, getattr(lane, f"{name}_data")[slot], manager.i[index])
         m.d.comb += manager.stop.eq(control.stop)
         return manager
-
-    def _registers(self, m: Module, control: Control, counters: Counters) -> None:
-        m.submodules.registers = registers = AxiLiteRegisters(
-            self.register_map, self.register_map.address_bits
-        )
-        self._lite.connect(m, self, registers)
-        m.d.comb += [getattr(control, name).eq(getattr(registers, name)) for name in JOB]
-        m.d.comb += [getattr(registers, name).eq(getattr(counters, name)) for name in COUNTERS]
-        connect_control(m, registers, control, self.irq)

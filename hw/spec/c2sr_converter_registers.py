@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from .c2sr_converter import C2srConverterConfig
-from .job_registers import CONTROL, constants, counter_registers, number
+from .job_registers import CONTROL, checks_of, constants, counter_registers, identity, number
 from .matraptor import VALUES
 from .matraptor_registers import ERRORS as _ERRORS
-from .matraptor_registers import Check
 from .registers import Register, RegisterMap
 
 __all__ = [
@@ -68,14 +67,16 @@ failed; of ``unsorted`` (CSR's row pointers do not ascend from 0) and of ``regio
 the row."""
 
 _SIZES = ("ROWS", "CAPACITY")
-_RULES: dict[str, tuple[str, ...]] = {
-    "zero_size": _SIZES,
-    "size_limit": _SIZES,
-    "misaligned_base": tuple(name.upper() for name in BASES),
-    "address_range": tuple(name.upper() for name in BASES),
-}
+_BASES = tuple(name.upper() for name in BASES)
 
-CHECKS = tuple(Check(error=error, register=name) for error in _RULES for name in _RULES[error])
+CHECKS = checks_of(
+    {
+        "zero_size": _SIZES,
+        "size_limit": _SIZES,
+        "misaligned_base": _BASES,
+        "address_range": _BASES,
+    }
+)
 """In order: the first one that fails is reported."""
 
 
@@ -89,8 +90,7 @@ def limits(config: C2srConverterConfig) -> dict[str, int]:
 def _identity(config: C2srConverterConfig) -> list[Register]:
     layout = config.layout
     return [
-        constants("ID", 0x00, "the letters TWCV", ("value", 32, ID, "")),
-        constants("VERSION", 0x04, "version of this register map", ("value", 32, VERSION, "")),
+        *identity(b"TWCV", VERSION),
         constants(
             "CONFIG0",
             0x08,

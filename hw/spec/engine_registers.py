@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .engine import OPERANDS, SIZE_BITS, EngineConfig
-from .job_registers import CONTROL, COUNTER_BITS, constants, counter_registers, number
+from .job_registers import (
+    CONTROL,
+    COUNTER_BITS,
+    checks_of,
+    constants,
+    counter_registers,
+    identity,
+    number,
+)
 from .registers import Field, Register, RegisterMap
 
 __all__ = [
@@ -14,8 +20,8 @@ __all__ = [
     "COUNTER_BITS",
     "ERRORS",
     "ID",
+    "ONLY_WITH_C",
     "VERSION",
-    "Check",
     "register_map",
 ]
 
@@ -48,43 +54,31 @@ ERRORS: dict[str, int] = {
 last two the address at which the bus failed."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """A rule that a job register must obey before the job runs.
-
-    Parameters
-    ----------
-    error: what is wrong if it does not
-    register: the register
-    only_with_c: the rule holds for jobs that read C
-    """
-
-    error: str
-    register: str
-    only_with_c: bool = False
+def _of_operands(suffix: str) -> tuple[str, ...]:
+    return tuple(f"{operand.upper()}_{suffix}" for operand in OPERANDS)
 
 
-def _checks() -> tuple[Check, ...]:
-    rows = [Check(error="opcode", register="OP")]
-    rows += [Check(error=e, register=r) for e in ("zero_size", "size_limit") for r in "MNK"]
-    suffixes = {"misaligned_base": "BASE", "misaligned_stride": "STRIDE", "address_range": "BASE"}
-    for error, suffix in suffixes.items():
-        for operand in OPERANDS:
-            name = f"{operand.upper()}_{suffix}"
-            rows.append(Check(error=error, register=name, only_with_c=operand == "c"))
-    return tuple(rows)
-
-
-CHECKS = _checks()
+CHECKS = checks_of(
+    {
+        "opcode": ("OP",),
+        "zero_size": "MNK",
+        "size_limit": "MNK",
+        "misaligned_base": _of_operands("BASE"),
+        "misaligned_stride": _of_operands("STRIDE"),
+        "address_range": _of_operands("BASE"),
+    }
+)
 """In order: the first one that fails is reported."""
+
+ONLY_WITH_C = ("C_BASE", "C_STRIDE")
+"""Registers that are looked at only for jobs that read C."""
 
 
 def _identity(config: EngineConfig) -> list[Register]:
     unit, block = config.unit, config.block
     mask = sum(1 << opcode for opcode in config.opcodes.values())
     return [
-        constants("ID", 0x00, "the letters TWTE", ("value", 32, ID, "")),
-        constants("VERSION", 0x04, "version of this register map", ("value", 32, VERSION, "")),
+        *identity(b"TWTE", VERSION),
         constants(
             "CONFIG0",
             0x08,

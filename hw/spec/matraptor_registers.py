@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from .job_registers import CONTROL, COUNTER_BITS, constants, counter_registers, number
+from .job_registers import (
+    CONTROL,
+    COUNTER_BITS,
+    checks_of,
+    constants,
+    counter_registers,
+    identity,
+    number,
+)
 from .matraptor import VALUES, MatRaptorConfig
 from .registers import Register, RegisterMap
 
@@ -17,7 +23,6 @@ __all__ = [
     "ID",
     "JOB",
     "VERSION",
-    "Check",
     "limits",
     "register_map",
 ]
@@ -71,33 +76,18 @@ was wrong; of ``bus_read`` and ``bus_write`` the address at which the bus failed
 the number of the row of C at which it happened."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """A rule that a job register must obey before the job runs.
+_SIZES = ("ROWS", "B_ROWS", "CAPACITY")
+_BASES = tuple(name.upper() for name in ARRAYS)
 
-    Parameters
-    ----------
-    error: what is wrong if it does not
-    register: the register
-    """
-
-    error: str
-    register: str
-
-
-def _checks() -> tuple[Check, ...]:
-    sizes, bases = ("ROWS", "B_ROWS", "CAPACITY"), [name.upper() for name in ARRAYS]
-    rules = {
-        "zero_size": sizes,
-        "size_limit": sizes,
-        "misaligned_base": bases,
+CHECKS = checks_of(
+    {
+        "zero_size": _SIZES,
+        "size_limit": _SIZES,
+        "misaligned_base": _BASES,
         "misaligned_capacity": ("CAPACITY",),
-        "address_range": bases,
+        "address_range": _BASES,
     }
-    return tuple(Check(error=error, register=name) for error in rules for name in rules[error])
-
-
-CHECKS = _checks()
+)
 """In order: the first one that fails is reported."""
 
 
@@ -112,8 +102,7 @@ def _identity(config: MatRaptorConfig) -> list[Register]:
     layout, semiring = config.layout, config.operators
     value = VALUES.index(config.value)
     return [
-        constants("ID", 0x00, "the letters TWMR", ("value", 32, ID, "")),
-        constants("VERSION", 0x04, "version of this register map", ("value", 32, VERSION, "")),
+        *identity(b"TWMR", VERSION),
         constants(
             "CONFIG0",
             0x08,

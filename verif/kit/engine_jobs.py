@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from tilewright.hw.spec.engine import OPERANDS, EngineConfig
-from tilewright.hw.spec.engine_registers import Check
+from tilewright.hw.spec.job_registers import Check
 from tilewright.sim.device import Device, JobError
 from tilewright.sim.driver import Driver
 from tilewright.sim.engine import EngineModel

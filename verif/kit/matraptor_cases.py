@@ -10,8 +10,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.formats import IntFormat
+from tilewright.hw.spec.job_registers import Check
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ARRAYS, Check, limits
+from tilewright.hw.spec.matraptor_registers import ARRAYS, limits
 from tilewright.sim.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, starts_of
 from tilewright.sim.c2sr_image import entries_bytes, image_sizes, pairs_bytes
 from tilewright.sim.matraptor import SparseProduct, least_capacity, spgemm

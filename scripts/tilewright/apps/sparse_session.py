@@ -14,9 +14,10 @@ from rich.console import Console
 
 from ..errors import UserError
 from ..sim.c2sr import C2sr, from_csr, to_csr
+from ..sim.device import JobError
 from ..sim.matraptor_cycles_bound import Bound, bound
 from ..sim.matraptor_device import MatRaptorModel
-from ..sim.matraptor_driver import SparseDevice, SparseDriver, SparseJobError, most_entries
+from ..sim.matraptor_driver import SparseDevice, SparseDriver, most_entries
 from .sparse_options import SparseChoice
 
 __all__ = ["MOST_PRODUCTS", "SparseProducts", "SparseTally", "sparse_unit"]
@@ -93,7 +94,7 @@ class SparseProducts:
             result = self._driver.multiply(a, b)
         except ValueError as error:
             raise UserError(str(error)) from None
-        except SparseJobError as error:
+        except JobError as error:
             raise UserError(f"the product cannot be computed: {error}") from None
         tally.seconds += time.perf_counter() - began
         tally.products += 1
