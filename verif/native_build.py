@@ -1,4 +1,5 @@
-"""Verilog and its sidecar to a shared library that simulates it: Verilator, then the C++ compiler.
+"""Verilog and its sidecar to a shared library that simulates it: Verilator, then the C++ compiler;
+and what Verilator has written for cocotb to a program.
 
 Libraries are cached by everything that decides their content, in ``$TILEWRIGHT_CACHE`` or
 ``$XDG_CACHE_HOME/tilewright``. A library appears under its final name in one step; processes that
@@ -25,7 +26,7 @@ from typing import Any
 
 from .native_glue import STREAMS, Harness
 
-__all__ = ["BuildError", "ToolMissing", "build_library", "cache_directory"]
+__all__ = ["BuildError", "ToolMissing", "build_library", "build_program", "cache_directory"]
 
 _VERILATOR_FLAGS = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--no-assert"),
@@ -42,13 +43,17 @@ _VERILATOR_FLAGS = (
     *("-Wno-fatal", "--prefix", "Vunit"),
 )
 # Verilator multiplies signed operands as signed C++ integers, whose overflow must wrap.
-_COMPILER_FLAGS = ("-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-w", "-pthread", "-fwrapv")
+_COMPILER_FLAGS = ("-std=gnu++17", "-w", "-pthread", "-fwrapv")
+_LIBRARY_FLAGS = (*_COMPILER_FLAGS, "-fPIC", "-fvisibility=hidden")
+_PROGRAM_FLAGS = (*_COMPILER_FLAGS, "-DVERILATOR=1")
 _OPTIMISE = "-O2"
+_PROGRAM_OPTIMISE = "-O1"
 _BUNDLE = 1 << 20
 """Bytes of Verilator's output compiled as one file: its headers alone take the compiler longer than
 most of the files that it splits its output into."""
 _RUNTIME = ("verilated", "verilated_threads")
-_TRACE_RUNTIME = (*_RUNTIME, "verilated_vcd_c")
+_TRACE_RUNTIME = ("verilated_vcd_c",)
+_VPI_RUNTIME = ("verilated_vpi", "verilated_dpi")
 
 
 class ToolMissing(RuntimeError):
@@ -109,7 +114,7 @@ def _compile(jobs: Iterable[tuple[Path, Path, tuple[str, ...]]]) -> None:
     command, _ = _compiler()
     with ThreadPoolExecutor(max_workers=max(1, len(os.sched_getaffinity(0)))) as pool:
         running = [
-            pool.submit(_output, [*command, *_COMPILER_FLAGS, *flags, "-c", str(src), "-o", str(o)])
+            pool.submit(_output, [*command, *flags, "-c", str(src), "-o", str(o)])
             for src, o, flags in jobs
         ]
         for job in running:
@@ -122,18 +127,16 @@ def _include_flags(root: Path, waves: bool) -> tuple[str, ...]:
     return (*flags, "-DVM_TRACE_VCD=1", "-DNATIVE_TRACE") if waves else flags
 
 
-def _runtime_objects(waves: bool) -> list[Path]:
-    """Verilator's own run-time library, compiled once per version and compiler."""
+def _runtime_objects(names: tuple[str, ...], flags: tuple[str, ...]) -> list[Path]:
+    """Parts of Verilator's own run-time library, compiled once per version, compiler and flags."""
     _program, root, version = _verilator()
     _, compiler = _compiler()
-    key = _digest(version, str(root), compiler, str(_COMPILER_FLAGS), str(waves))
+    key = _digest(version, str(root), compiler, str(names), str(flags))
     target = cache_directory() / f"runtime-{key}"
-    names = _TRACE_RUNTIME if waves else _RUNTIME
     with _scratch(target) as scratch:
         if scratch:
             work = scratch / "runtime"
             work.mkdir()
-            flags = (*_include_flags(root, waves), "-O2")
             _compile((root / "include" / f"{n}.cpp", work / f"{n}.o", flags) for n in names)
             _publish(work, target)
     return [target / f"{name}.o" for name in names]
@@ -193,17 +196,45 @@ def build_library(
     glue, optimise = harness.glue(sidecar), "-O0" if waves else _OPTIMISE
     key = _digest(
         verilog, glue, *harness.texts(), version, compiler, platform.machine(),
-        str((wave_depth, _VERILATOR_FLAGS, _COMPILER_FLAGS, optimise, sidecar["module"])),
+        str((wave_depth, _VERILATOR_FLAGS, _LIBRARY_FLAGS, optimise, sidecar["module"])),
     )  # fmt: skip
     target = cache_directory() / f"{sidecar['module']}-{key}.so"
     with _scratch(target) as work:
         if work:
             _verilate(work, verilog, sidecar["module"], wave_depth)
             (work / "native_glue.h").write_text(glue)
-            flags = ("-I", str(work), *_include_flags(root, waves))
-            sources = [*_bundles(work), harness.source]
-            _publish(_link(work, sources, flags, optimise, _runtime_objects(waves)), target)
+            flags = (*_LIBRARY_FLAGS, *_include_flags(root, waves))
+            names = (*_RUNTIME, *(_TRACE_RUNTIME if waves else ()))
+            runtime = _runtime_objects(names, (*flags, "-O2"))
+            library = work / "unit.so"
+            sources = [*_bundles(work, "Vunit"), harness.source]
+            objects = _objects(work, sources, flags, optimise)
+            _link(library, [*objects, *runtime], ("-shared",))
+            _publish(library, target)
     return target
+
+
+def build_program(
+    work: Path, prefix: str, main: Path, program: Path, *, waves: bool, link: tuple[str, ...]
+) -> None:
+    """Compile what Verilator has written into a directory, with VPI, to a program.
+
+    Parameters
+    ----------
+    work: the directory
+    prefix: that Verilator was told
+    main: the program's C++ source
+    waves: whether Verilator was told to trace
+    link: more options for the linker
+
+    Raises `ToolMissing` without Verilator or a compiler, `BuildError` if the compiler fails.
+    """
+    _, root, _ = _verilator()
+    flags = (*_PROGRAM_FLAGS, *_include_flags(root, waves))
+    names = (*_RUNTIME, *_VPI_RUNTIME, *(_TRACE_RUNTIME if waves else ()))
+    runtime = _runtime_objects(names, (*flags, _PROGRAM_OPTIMISE))
+    objects = _objects(work, [*_bundles(work, prefix), main], flags, _PROGRAM_OPTIMISE)
+    _link(program, [*objects, *runtime], link)
 
 
 def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> None:
@@ -219,10 +250,10 @@ def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> 
     _output([str(program), *options, str(work / "unit.v")], VERILATOR_ROOT=str(root))
 
 
-def _bundles(work: Path) -> list[Path]:
+def _bundles(work: Path, prefix: str) -> list[Path]:
     """Verilator's output in few files, largest first; what it calls slow stays apart."""
     texts: dict[Path, list[Path]] = {}
-    order = sorted(work.glob("Vunit*.cpp"), key=lambda source: source.stat().st_size, reverse=True)
+    order = sorted(work.glob(f"{prefix}*.cpp"), key=lambda s: s.stat().st_size, reverse=True)
     for suffix in ("", "Slow"):
         room = 0
         for source in order:
@@ -239,21 +270,18 @@ def _bundles(work: Path) -> list[Path]:
     return list(texts)
 
 
-def _link(
-    work: Path,
-    sources: list[Path],
-    flags: tuple[str, ...],
-    optimise: str,
-    runtime: list[Path],
-) -> Path:
-    """Compile Verilator's output and the harness into a library in the work directory."""
+def _objects(work: Path, sources: list[Path], flags: tuple[str, ...], optimise: str) -> list[Path]:
+    """Compile Verilator's output and what drives it, in the work directory."""
     objects = [work / f"{source.stem}.o" for source in sources]
+    flags = ("-I", str(work), *flags)
     _compile(
         # What Verilator calls slow runs once, at the start.
         (source, target, (*flags, "-O0" if source.stem.endswith("Slow") else optimise))
         for source, target in zip(sources, objects, strict=True)
     )
-    library = work / "unit.so"
-    linked = [str(path) for path in (*objects, *runtime)]
-    _output([*_compiler()[0], "-shared", "-pthread", "-o", str(library), *linked])
-    return library
+    return objects
+
+
+def _link(output: Path, objects: list[Path], options: tuple[str, ...]) -> None:
+    linked = [str(path) for path in objects]
+    _output([*_compiler()[0], "-pthread", "-o", str(output), *linked, *options])

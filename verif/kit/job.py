@@ -21,7 +21,7 @@ from cocotb_tools import config
 from cocotb_tools.runner import Verilator, get_runner
 from tilewright.hw.emit import Emitted
 from tilewright.verif.native import cache_directory
-from tilewright.verif.native_build import BuildError
+from tilewright.verif.native_build import BuildError, build_program
 from tilewright.verif.toolchain import find_icarus, find_verilator, require_compiler
 
 __all__ = ["SIMULATORS", "CocotbBuild", "JobResult", "StreamTrace"]
@@ -30,15 +30,16 @@ SIMULATORS = ("verilator", "icarus")
 
 Words = npt.NDArray[np.uint32]
 
+_PREFIX = "Vtop"
 _OPTIONS = {
     "verilator": (
-        *("--cc", "--exe", "--vpi", "--prefix", "Vtop", "--timescale", "1ns/1ps", "-O3"),
+        *("--cc", "--vpi", "--prefix", _PREFIX, "--timescale", "1ns/1ps", "-O3"),
         *("--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style"),
         *("--output-split", "20000", "--output-split-cfuncs", "5000", "--inline-mult", "200"),
     ),
     "icarus": ("-g2012",),
 }
-_VERSION = 2
+_VERSION = 3
 """Of what a build directory holds; part of the cache's key."""
 
 
@@ -155,16 +156,12 @@ class CocotbBuild:
             f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n'
         )
         main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
-        library = f"-Wl,-rpath,{config.libs_dir} -L{config.libs_dir} -lcocotbvpi_verilator"
         options = [*_OPTIONS["verilator"], *(["--trace"] if self._waves else [])]
-        options += ["--top-module", top, "-o", top, "-Mdir", str(work), "-LDFLAGS", library]
-        sources = [str(main), str(work / "ports.vlt"), str(work / "unit.v")]
-        _command([str(self._program), *options, *sources])
-        # The PyPI package's makefile lacks the option that names a precompiled header.
-        settings = ["OPT_FAST=-O1 -fwrapv", "OPT_SLOW=-O0", "CFG_CXXFLAGS_PCH_I=-include"]
-        jobs = f"-j{len(os.sched_getaffinity(0))}"
-        trace = f"VM_TRACE={int(self._waves)}"
-        _command(["make", "-s", jobs, "-C", str(work), "-f", "Vtop.mk", trace, *settings])
+        options += ["--top-module", top, "-Mdir", str(work)]
+        _command([str(self._program), *options, str(work / "ports.vlt"), str(work / "unit.v")])
+        libraries = (f"-Wl,-rpath,{config.libs_dir}", f"-L{config.libs_dir}",
+                     "-lcocotbvpi_verilator")  # fmt: skip
+        build_program(work, _PREFIX, main, work / top, waves=self._waves, link=libraries)
 
     def _compile_icarus(self, work: Path) -> None:
         with self._quiet_runner():
