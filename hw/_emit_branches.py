@@ -11,11 +11,15 @@ from ._emit_statements import Assign, Branch, Item, Process, Statement, Switch
 __all__ = ["with_few_branches"]
 
 
+def _is_exact(label: Node) -> bool:
+    """Whether one value fits a label, not any that differ in bits of no importance."""
+    return bool(re.fullmatch(r"\d+'[bdh][0-9a-f]+", str(label)))
+
+
 def _is_distinct(branches: Sequence[Branch]) -> bool:
     """Whether each value fits one label at most, so that the order of branches is nothing."""
-    labels = [str(label) for branch in branches for label in branch.labels]
-    exact = all(re.fullmatch(r"\d+'[bdh][0-9a-f]+", label) for label in labels)
-    return exact and len(set(labels)) == len(labels)
+    labels = [label for branch in branches for label in branch.labels]
+    return all(map(_is_exact, labels)) and len(set(map(str, labels))) == len(labels)
 
 
 def _is_equal(subject: Node, label: Node) -> Node:
@@ -37,9 +41,9 @@ def _switch(switch: Switch) -> Switch | None:
         branches = [branch for branch in branches if branch.body]
     if not branches:
         return None
-    if switch.subject is not None and len(branches) == len(branches[0].labels) == 1:
-        condition = _is_equal(switch.subject, branches[0].labels[0])
-        return Switch(None, [Branch((condition,), branches[0].body)])
+    labels, body = branches[0].labels, branches[0].body
+    if switch.subject is not None and len(branches) == len(labels) == 1 and _is_exact(labels[0]):
+        return Switch(None, [Branch((_is_equal(switch.subject, labels[0]),), body)])
     return Switch(switch.subject, branches)
 
 
@@ -53,6 +57,6 @@ def _body(body: Sequence[Statement]) -> list[Statement]:
 
 
 def with_few_branches(items: Sequence[Item]) -> list[Item]:
-    """The items without such branches; a case statement with one branch becomes an if."""
+    """The items without such branches; a case statement for one value becomes an if."""
     shorter = [Process(i.head, _body(i.body)) if isinstance(i, Process) else i for i in items]
     return [item for item in shorter if not isinstance(item, Process) or item.body]

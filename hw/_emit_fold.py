@@ -85,7 +85,8 @@ def _replace(text: ModuleText, target: str, result: str) -> None:
         high = int(match[1] or text.widths[target] - 1)
         return _part(text, result, high, int(match[2] or match[1] or 0))
 
-    uses = re.compile(rf"{re.escape(target)}(?!\w)(?: \[(\d+)(?::(\d+))?\])?")
+    # Not within the name of another signal: the second one called `x` is `\x$2`.
+    uses = re.compile(rf"(?<!\S){re.escape(target)}(?!\S)(?: \[(\d+)(?::(\d+))?\])?")
     for number, line in enumerate(text.lines):
         if target in line and not line.startswith("  wire "):
             text.lines[number] = uses.sub(part, line)

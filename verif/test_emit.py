@@ -18,7 +18,15 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw import emit as emitter
 from tilewright.hw.axi.ports import LitePort, ManagerPort
 from tilewright.hw.spec.m3xu import M3xuConfig
-from tilewright.verif.kit.emit_components import Arithmetic, Cell, Grid, Machine, Tables
+from tilewright.verif.kit.emit_components import (
+    Arithmetic,
+    Cell,
+    Grid,
+    Machine,
+    Namesakes,
+    Patterns,
+    Tables,
+)
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 from tilewright.verif.toolchain import find_verilator
 
@@ -26,6 +34,8 @@ COMPONENTS = {
     "arithmetic": Arithmetic,
     "machine": Machine,
     "tables": Tables,
+    "namesakes": Namesakes,
+    "patterns": Patterns,
     "grid": lambda: Grid(2, depth=1),
 }
 

@@ -1,11 +1,12 @@
-"""Small components for the emitter's tests: plain ports, a state machine with memory, a grid."""
+"""Small components for the emitter's tests: plain ports, a state machine with memory, a grid,
+what its passes have to tell apart."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Arithmetic", "Cell", "Grid", "Machine", "Tables"]
+__all__ = ["Arithmetic", "Cell", "Grid", "Machine", "Namesakes", "Patterns", "Tables"]
 
 
 class Arithmetic(wiring.Component):
@@ -107,6 +108,36 @@ class Tables(wiring.Component):
             self.zero.eq(zero.data),
             self.square.eq(square.data),
         ]
+        return m
+
+
+class Namesakes(wiring.Component):
+    """Signals of one name, whose numbers are also those of operations that compute nothing."""
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(8), "o": Out(data.ArrayLayout(8, 4))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for place in range(4):
+            word = Signal(8, name="word")
+            m.d.sync += word.eq(self.i + place)
+            m.d.comb += self.o[place].eq(word & Const(0xFF, 8))
+        return m
+
+
+class Patterns(wiring.Component):
+    """Decisions with a single branch, which several values take."""
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(4), "o": Out(4), "held": Out(4)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        with m.Switch(self.i), m.Case("1-0-"):
+            m.d.comb += self.o.eq(self.i)
+        with m.Switch(self.i), m.Case("--01"):
+            m.d.sync += self.held.eq(self.i)
         return m
 
 
