@@ -120,7 +120,6 @@ class Timing(NamedTuple):
     read_to_write: float
     write_to_read: float
     controller: float
-    banks: int
     write_high: int
     write_low: int
 
@@ -128,7 +127,7 @@ class Timing(NamedTuple):
 class Channels(NamedTuple):
     """State of all channels.
 
-    ``queue``: [channel, write, place] -> (page, accesses, tag) in order of arrival; ``count``:
+    ``queue``: [channel, write, place] -> (bank, row, accesses, tag) in order of arrival; ``count``:
     [channel, write]; ``row``, ``activate_at``, ``column_at``, ``precharge_at``: [channel,
     bank], the open row (-1: none) and when the next command may come; ``clock``: [channel] ->
     (when the bus is free, its last four activates, end of the last access's data); ``writing``:
@@ -145,7 +144,7 @@ class Channels(NamedTuple):
     writing: Any
 
 
-_PAGE, _ACCESSES, _TAG = range(3)
+_BANK, _ROW, _ACCESSES, _TAG = range(4)
 _FREE, _OLDEST, _NEWEST, _END = 0, 1, 4, 5
 
 
@@ -157,7 +156,6 @@ def timing(model: MemoryModel, gigahertz: float) -> Timing:
     return Timing(
         burst=model.access_bytes / model.gigabytes * gigahertz,
         **cycles,
-        banks=model.banks,
         write_high=high,
         write_low=model.write_queue // 2,
     )
@@ -170,7 +168,7 @@ def channels(model: MemoryModel, number: int) -> Channels:
     clock = np.zeros((number, 6))
     clock[:, _OLDEST : _NEWEST + 1] = -1e9
     return Channels(
-        queue=np.zeros((number, 2, size, 3), np.int64),
+        queue=np.zeros((number, 2, size, 4), np.int64),
         count=np.zeros((number, 2), np.int64),
         row=np.full(banks, -1, np.int64),
         activate_at=np.zeros(banks),
@@ -185,18 +183,27 @@ def channels(model: MemoryModel, number: int) -> Channels:
 def push(state: Channels, channel: int, write: int, page: int, accesses: int, tag: int) -> None:
     """Put a request (``accesses`` in one page) into the controller's queue, which has room."""
     place = state.count[channel, write]
-    state.queue[channel, write, place, _PAGE] = page
+    banks = state.row.shape[1]
+    state.queue[channel, write, place, _BANK] = page % banks
+    state.queue[channel, write, place, _ROW] = page // banks
     state.queue[channel, write, place, _ACCESSES] = accesses
     state.queue[channel, write, place, _TAG] = tag
     state.count[channel, write] = place + 1
 
 
 @inlined
-def _activates(time: Timing, state: Channels, channel: int, bank: int, now: float) -> float:
-    """When a bank may be activated for another row."""
+def _activates(time: Timing, state: Channels, channel: int, now: float) -> float:
+    """When any bank may be activated at the earliest."""
     clock = state.clock[channel]
-    at = max(now, state.activate_at[channel, bank])
-    at = max(at, clock[_NEWEST] + time.activate_gap, clock[_OLDEST] + time.activate_window)
+    return max(now, clock[_NEWEST] + time.activate_gap, clock[_OLDEST] + time.activate_window)
+
+
+@inlined
+def _opens(
+    time: Timing, state: Channels, channel: int, bank: int, now: float, soonest: float
+) -> float:
+    """When a bank may be activated for another row, not before ``soonest``."""
+    at = max(soonest, state.activate_at[channel, bank])
     if state.row[channel, bank] >= 0:
         at = max(at, max(now, state.precharge_at[channel, bank]) + time.precharge)
     return at
@@ -206,18 +213,19 @@ def _activates(time: Timing, state: Channels, channel: int, bank: int, now: floa
 def _choose(time: Timing, state: Channels, channel: int, write: int, now: float) -> int:
     """The request whose data can come first; row hits, then the oldest, first."""
     soonest = max(now, state.clock[channel, _FREE])
+    activates = _activates(time, state, channel, now)
     best, best_at, best_hit = -1, 0.0, False
+    queue = state.queue[channel, write]
     for place in range(state.count[channel, write]):
-        page = state.queue[channel, write, place, _PAGE]
-        bank = page % time.banks
-        hit = state.row[channel, bank] == page // time.banks
+        bank = queue[place, _BANK]
+        hit = state.row[channel, bank] == queue[place, _ROW]
         if hit:
             at = max(soonest, state.column_at[channel, bank])
             if at == soonest:
                 return place
         else:
-            opened = _activates(time, state, channel, bank, now) + time.activate
-            at = max(soonest, opened)
+            opened = _opens(time, state, channel, bank, now, activates)
+            at = max(soonest, opened + time.activate)
         if best < 0 or at < best_at or (at == best_at and hit and not best_hit):
             best, best_at, best_hit = place, at, hit
     return best
@@ -252,16 +260,16 @@ def serve(time: Timing, state: Channels, channel: int, now: float) -> tuple[int,
     write = state.writing[channel]
     place = _choose(time, state, channel, write, now)
     queue = state.queue[channel, write]
-    page, accesses, tag = queue[place, _PAGE], queue[place, _ACCESSES], queue[place, _TAG]
+    bank, row = queue[place, _BANK], queue[place, _ROW]
+    accesses, tag = queue[place, _ACCESSES], queue[place, _TAG]
     for later in range(place + 1, state.count[channel, write]):
-        queue[later - 1, _PAGE] = queue[later, _PAGE]
-        queue[later - 1, _ACCESSES] = queue[later, _ACCESSES]
-        queue[later - 1, _TAG] = queue[later, _TAG]
+        for field in range(4):
+            queue[later - 1, field] = queue[later, field]
     state.count[channel, write] -= 1
-    bank = page % time.banks
-    if state.row[channel, bank] != page // time.banks:
-        opened = _activates(time, state, channel, bank, now)
-        state.row[channel, bank] = page // time.banks
+    if state.row[channel, bank] != row:
+        activates = _activates(time, state, channel, now)
+        opened = _opens(time, state, channel, bank, now, activates)
+        state.row[channel, bank] = row
         state.column_at[channel, bank] = opened + time.activate
         state.precharge_at[channel, bank] = opened + time.active
         state.activate_at[channel, bank] = opened + time.active + time.precharge

@@ -24,10 +24,15 @@ from .values import Patterns
 __all__ = [
     "SparseProduct",
     "Statistics",
+    "cut_rows",
     "least_capacity",
+    "multiply_terms",
+    "place_rows",
+    "products_per_row",
     "reference_product",
     "result_pointers",
     "spgemm",
+    "terms_of",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -104,15 +109,16 @@ def spgemm(
             raise ValueError(f"`{name}` must be laid out as {config.layout}, not {operand.layout}")
     left, right = a.patterns(), b.patterns()
     shape = a.shape[0], b.shape[1]
-    products = starts_of(_row_products(left, right))
-    bounds = _bounds(products)
+    products = starts_of(products_per_row(left, right))
+    bounds = cut_rows(products)
     parts, values = [], []
     for first, last in pairwise(bounds):
         part = merge_rows(
             left.starts[first : last + 1], left.columns, right.starts, right.columns,
             queues=config.queues, depth=config.queue_depth,
         )  # fmt: skip
-        values.append(_evaluate(config, part, _products(config, left, right, first, last)))
+        found = multiply_terms(config, left, right, *terms_of(left, right, first, last))
+        values.append(_evaluate(config, part, found))
         # Of the sums only their number is still needed.
         parts.append(part._replace(left=_NONE, right=_NONE, order=_NONE, terms=_NONE))
     lengths = np.concatenate([part.lengths for part in parts])
@@ -121,7 +127,7 @@ def spgemm(
 
     if capacity is None:
         capacity = least_capacity(config, lengths)
-    pointers, region = _place(config, lengths, capacity)
+    pointers, region = place_rows(config, lengths, capacity)
     c = None
     if not len(overflow) and not len(region):
         columns = np.concatenate([part.columns for part in parts])
@@ -151,7 +157,7 @@ def result_pointers(config: MatRaptorConfig, lengths: Ints, capacity: int) -> In
     ValueError if a row does not fit its region, or ``capacity`` is not a multiple of a block's
     entries.
     """
-    pointers, region = _place(config, lengths, capacity)
+    pointers, region = place_rows(config, lengths, capacity)
     if len(region):
         raise ValueError(f"row {region[0]} must fit its lane's region of {capacity} entries")
     return pointers
@@ -175,8 +181,8 @@ def reference_product(a: C2sr, b: C2sr, semiring: str) -> CsrPatterns:
     _check_operands(a, b)
     row, fmt = SEMIRINGS[semiring], a.layout.format
     left, right = a.patterns(), b.patterns()
-    per_row = _row_products(left, right)
-    which_a, which_b = _terms(left, right, 0, a.shape[0])
+    per_row = products_per_row(left, right)
+    which_a, which_b = terms_of(left, right, 0, a.shape[0])
     found = semirings.product(row, left.values[which_a], right.values[which_b], fmt, fmt)
     places = np.repeat(np.arange(a.shape[0]), per_row) * b.shape[1] + right.columns[which_b]
     # Stable, and products of a row come in the order of k.
@@ -203,13 +209,13 @@ def _check_operands(a: C2sr, b: C2sr) -> None:
         raise ValueError(f"`b` must be of {a.layout.value} as `a`, not {b.layout.value}")
 
 
-def _row_products(a: CsrPatterns, b: CsrPatterns) -> Ints:
+def products_per_row(a: CsrPatterns, b: CsrPatterns) -> Ints:
     """Products of each row of A."""
     per_entry = starts_of(np.diff(b.starts)[a.columns])
     return np.diff(per_entry[a.starts])
 
 
-def _bounds(products: Ints) -> list[int]:
+def cut_rows(products: Ints) -> list[int]:
     """Rows at which to cut, from the first to behind the last: about ``_CHUNK`` products a part."""
     rows = len(products) - 1
     marks = np.arange(_CHUNK, int(products[-1]), _CHUNK)
@@ -217,7 +223,7 @@ def _bounds(products: Ints) -> list[int]:
     return [0, *(int(cut) for cut in cuts if 0 < cut < rows), rows]
 
 
-def _terms(a: CsrPatterns, b: CsrPatterns, first: int, last: int) -> tuple[Ints, Ints]:
+def terms_of(a: CsrPatterns, b: CsrPatterns, first: int, last: int) -> tuple[Ints, Ints]:
     """Entries of A and of B that are multiplied for rows ``first..last - 1``, in order."""
     entries = np.arange(a.starts[first], a.starts[last])
     begins = b.starts[a.columns[entries]]
@@ -225,10 +231,10 @@ def _terms(a: CsrPatterns, b: CsrPatterns, first: int, last: int) -> tuple[Ints,
     return np.repeat(entries, lengths), run_indices(begins, lengths)
 
 
-def _products(
-    config: MatRaptorConfig, a: CsrPatterns, b: CsrPatterns, first: int, last: int
+def multiply_terms(
+    config: MatRaptorConfig, a: CsrPatterns, b: CsrPatterns, which_a: Ints, which_b: Ints
 ) -> Patterns:
-    which_a, which_b = _terms(a, b, first, last)
+    """Products of entries of A with entries of B."""
     found = np.empty(len(which_a), np.uint64)
     for begin in range(0, len(found), _PIECE):
         piece = slice(begin, begin + _PIECE)
@@ -253,7 +259,7 @@ def _evaluate(config: MatRaptorConfig, rows: Expressions, products: Patterns) ->
     return found
 
 
-def _place(config: MatRaptorConfig, lengths: Ints, capacity: int) -> tuple[Ints, Ints]:
+def place_rows(config: MatRaptorConfig, lengths: Ints, capacity: int) -> tuple[Ints, Ints]:
     """Pointers of C's rows, and the first row in each region that does not fit it."""
     block = config.layout.block_entries
     if capacity < 1 or capacity % block:

@@ -18,7 +18,7 @@ from .dram import FLAT, MemoryModel, channels, timing
 from .matraptor_cycles_bound import Bound, bound
 from .matraptor_cycles_bus import bus_step
 from .matraptor_cycles_loaders import load_a, load_b
-from .matraptor_cycles_pe import emit, merge
+from .matraptor_cycles_pe import emit, merge, multiply
 from .matraptor_cycles_plan import Plan, canonical, plan
 from .matraptor_cycles_state import Latency, Shape, State, begin, latency, shape, state
 from .matraptor_cycles_writer import write_rows
@@ -46,12 +46,12 @@ def _run(c: Shape, s: State, d: Any, dram: Any, p: Plan, t: Latency, most: int) 
             if s.lanes[lane].finished:
                 finished += 1
                 continue
-            write_rows(c, s, p, t, lane, now)
-            took = merge(c, s, p, t, lane, now)
-            if took < 0:
+            taken = write_rows(c, s, p, t, lane, now)
+            waiting = s.lanes[lane].products_made - s.lanes[lane].products_out
+            if not merge(c, s, p, t, lane, now):
                 return now, first, last, busy, lane
-            emit(c, s, t, lane, now)
-            products += took
+            products += multiply(s, t, lane, waiting)
+            emit(c, s, t, lane, now, taken)
             load_b(c, s, p, t, lane, now)
             load_a(c, s, p, t, lane, now)
         if products:
@@ -165,8 +165,8 @@ def simulate(
     numbers, machine = shape(config, memory), state(config)
     begin(machine, work)
     times = latencies or latency(config)
-    if max(times.left_depth, times.product_depth, times.result_depth) > 64:
-        raise ValueError("queues between units must have at most 64 places")
+    if max(times.multiply, times.result) > 60:
+        raise ValueError("pipelines must have at most 60 stages")
     products = int(work.b_length[a.indices].sum())
     # Far more than any job takes.
     most = 10_000 + 2_000 * (a.nnz + a.shape[0] + products)

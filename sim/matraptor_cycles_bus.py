@@ -6,51 +6,42 @@ from typing import Any
 
 from .compiled import inlined
 from .dram import push, serve
-from .matraptor_cycles_state import ASKED, Shape, State
+from .matraptor_cycles_state import NEVER, SPANS, Shape, State
+from .matraptor_cycles_stores import store_step
 
-__all__ = ["ask", "bus_step", "can_ask", "has_beat", "take_beat"]
+__all__ = ["bus_step", "has_beat", "span", "span_fits", "take_beat"]
 
 A_PAIRS, A_ENTRIES, B_PAIRS, B_ENTRIES = range(4)
-_TAG = 512
-"""More than the beats of a burst: tags hold reader, slot and beats."""
+_UNITS = 4
+_SLOT, _TAG = 512, 512
+"""More than slots of a reader, than beats of a burst: tags hold lane, reader, slot and beats."""
+_ANSWER = 3
+"""From a beat at the memory's port to the reader's output, if nothing is before it."""
 
 
 @inlined
-def can_ask(c: Shape, s: State, lane: int, unit: int, stages: int) -> bool:
-    """Whether the stages before a reader take a request."""
+def span_fits(s: State, lane: int, unit: int) -> bool:
+    """Whether the registers before a reader take a span."""
     reader = s.readers[lane, unit]
-    return reader.waiting < stages and reader.issued - reader.head < c.slots
+    return reader.span_in - reader.span_out < SPANS
 
 
 @inlined
-def ask(
-    c: Shape, s: State, lane: int, unit: int, channel: int, address: int, beats: int, since: int
-) -> None:
-    """Request a burst; ``address`` counts within the channel."""
+def span(s: State, lane: int, unit: int, channel: int, beat: int, beats: int, now: int) -> None:
+    """Ask for beats of an array in a channel, counted from the channel's beginning."""
     reader = s.readers[lane, unit]
-    slot = reader.issued % c.slots
-    s.slot_beats[lane, unit, slot] = beats
-    s.slot_arrived[lane, unit, slot] = 0
-    reader.issued += 1
-    request = s.asked[lane, unit, (reader.first + reader.waiting) % ASKED]
-    request[0] = channel
-    request[1] = address
-    request[2] = beats
-    request[3] = ((lane * 4 + unit) * c.slots + slot) * _TAG + beats
-    request[4] = since
-    reader.waiting += 1
+    place = reader.span_in % SPANS
+    s.spans[lane, unit, place, 0] = channel
+    s.spans[lane, unit, place, 1] = beat
+    s.spans[lane, unit, place, 2] = beats
+    s.spans[lane, unit, place, 3] = now + SPANS
+    reader.span_in += 1
 
 
 @inlined
-def has_beat(c: Shape, s: State, lane: int, unit: int, now: int) -> bool:
-    """Whether a reader has its next beat."""
-    reader = s.readers[lane, unit]
-    if reader.issued == reader.head:
-        return False
-    slot = reader.head % c.slots
-    if s.slot_arrived[lane, unit, slot] <= reader.taken:
-        return False
-    return s.beat_time[lane, unit, slot * c.burst_beats + reader.taken] <= now
+def has_beat(s: State, lane: int, unit: int, now: int) -> bool:
+    """Whether a reader has its next beat at its output."""
+    return s.readers[lane, unit].next_at <= now
 
 
 @inlined
@@ -59,34 +50,79 @@ def take_beat(c: Shape, s: State, lane: int, unit: int) -> None:
     reader = s.readers[lane, unit]
     reader.popped += 1
     reader.taken += 1
-    if reader.taken == s.slot_beats[lane, unit, reader.head % c.slots]:
+    if reader.taken == s.slot_beats[lane, unit, reader.slot]:
         reader.taken = 0
         reader.head += 1
+        reader.slot = reader.slot + 1 if reader.slot + 1 < c.slots else 0
+    reader.next_at = NEVER
+    if reader.head < reader.issued and reader.taken < s.slot_arrived[lane, unit, reader.slot]:
+        reader.next_at = s.beat_time[lane, unit, reader.slot * c.burst_beats + reader.taken]
 
 
 @inlined
-def _lane_port(c: Shape, s: State, t: Any, lane: int, now: int) -> None:
-    """One request of the lane's readers, in turn, to its port."""
-    record = s.lanes[lane]
-    if record.port_count == 2:
-        return
-    for step in range(1, 5):
-        unit = (record.mux + step) % 4
-        reader = s.readers[lane, unit]
-        request = s.asked[lane, unit, reader.first]
-        # A slot is free again when its last beat is at the reader's output.
-        free = reader.sent - reader.head <= c.outstanding
-        if reader.waiting and request[4] <= now and free:
-            port = s.port[lane, record.port_count]
-            for field in range(4):
-                port[field] = request[field]
-            port[4] = now + 1
-            record.port_count += 1
-            record.mux = unit
-            reader.waiting -= 1
-            reader.sent += 1
-            reader.first = (reader.first + 1) % ASKED
+def _slot_free(c: Shape, s: State, lane: int, unit: int, now: int) -> bool:
+    """Whether a burst can have a slot: it is free from when its last beat is at the output."""
+    reader = s.readers[lane, unit]
+    used = reader.issued - reader.head
+    if used < c.outstanding:
+        return True
+    last = s.slot_beats[lane, unit, reader.slot] - 1
+    return used == c.outstanding and reader.taken == last and has_beat(s, lane, unit, now)
+
+
+@inlined
+def _issue(c: Shape, s: State, lane: int, unit: int, now: int) -> None:
+    """A burst of the span at hand into the reader's register; then the next span."""
+    reader = s.readers[lane, unit]
+    if reader.left and not reader.request and _slot_free(c, s, lane, unit, now):
+        slot = reader.issued % c.slots
+        beats = min(reader.left, c.burst_beats - reader.beat % c.burst_beats)
+        s.slot_beats[lane, unit, slot] = beats
+        s.slot_arrived[lane, unit, slot] = 0
+        reader.issued += 1
+        request = s.requests[lane, unit]
+        request[0] = reader.channel
+        request[1] = reader.beat * c.beat_bytes
+        request[2] = beats
+        request[3] = ((lane * _UNITS + unit) * _SLOT + slot) * _TAG + beats
+        reader.request = 1
+        s.lanes[lane].asking += 1
+        reader.beat += beats
+        reader.left -= beats
+        if reader.left:
             return
+    elif reader.left:
+        return
+    place = reader.span_out % SPANS
+    if reader.span_out < reader.span_in and s.spans[lane, unit, place, 3] <= now:
+        reader.channel = s.spans[lane, unit, place, 0]
+        reader.beat = s.spans[lane, unit, place, 1]
+        reader.left = s.spans[lane, unit, place, 2]
+        reader.span_out += 1
+
+
+@inlined
+def _lane_port(c: Shape, s: State, lane: int, now: int) -> None:
+    """One request of the lane's readers, in turn, to its port; new ones to the readers'."""
+    record = s.lanes[lane]
+    # A port that is full at the beginning of a cycle takes nothing in it.
+    if record.asking and record.port_count < 2:
+        for step in range(1, _UNITS + 1):
+            unit = (record.mux + step) % _UNITS
+            if s.readers[lane, unit].request:
+                port = s.port[lane, record.port_count]
+                for field in range(4):
+                    port[field] = s.requests[lane, unit, field]
+                port[4] = now + 1
+                record.port_count += 1
+                record.mux = unit
+                s.readers[lane, unit].request = 0
+                record.asking -= 1
+                break
+    for unit in range(_UNITS):
+        reader = s.readers[lane, unit]
+        if reader.left or reader.span_out < reader.span_in:
+            _issue(c, s, lane, unit, now)
 
 
 @inlined
@@ -114,15 +150,20 @@ def _accept(
 
 
 @inlined
-def _addresses(c: Shape, s: State, d: Any, t: Any, now: int) -> None:
+def _sooner(one: int, other: int, last: int) -> bool:
+    """Whether it is the turn of ``one`` before that of ``other``, which is less, after ``last``."""
+    return one > last >= other
+
+
+@inlined
+def _addresses(c: Shape, s: State, d: Any, now: int) -> None:
     """Each channel takes a request of one of the lanes, in turn."""
     offered = False
     for lane in range(c.lanes):
         if s.lanes[lane].port_count and s.port[lane, 0, 4] <= now:
             offered = True
             record = s.channels[s.port[lane, 0, 0]]
-            away = (lane - record.ar_mux - 1) % c.lanes
-            if record.offers == 0 or away < (record.offer - record.ar_mux - 1) % c.lanes:
+            if record.offers == 0 or _sooner(lane, record.offer, record.ar_mux):
                 record.offer = lane
             record.offers += 1
     if not offered:
@@ -137,7 +178,7 @@ def _addresses(c: Shape, s: State, d: Any, t: Any, now: int) -> None:
             continue
         s.lanes[lane].conflicts += others
         port = s.port[lane]
-        _accept(c, s, d, channel, port[0, 1], port[0, 2], port[0, 3], now + t.bus)
+        _accept(c, s, d, channel, port[0, 1], port[0, 2], port[0, 3], now + 1)
         for field in range(5):
             port[0, field] = port[1, field]
         s.lanes[lane].port_count -= 1
@@ -145,7 +186,7 @@ def _addresses(c: Shape, s: State, d: Any, t: Any, now: int) -> None:
 
 
 @inlined
-def _beats(c: Shape, s: State, t: Any, now: int) -> None:
+def _beats(c: Shape, s: State, now: int) -> None:
     """Each lane takes a beat of one of the channels, in turn."""
     offered = False
     for channel in range(c.channels):
@@ -154,9 +195,8 @@ def _beats(c: Shape, s: State, t: Any, now: int) -> None:
             continue
         offered = True
         tag = s.answers[channel, answers.head, 1] // _TAG
-        record = s.lanes[tag // c.slots // 4]
-        away = (channel - record.beat_mux - 1) % c.channels
-        if not record.offered or away < (record.offer - record.beat_mux - 1) % c.channels:
+        record = s.lanes[tag // _SLOT // _UNITS]
+        if not record.offered or _sooner(channel, record.offer, record.beat_mux):
             record.offer = channel
             record.offered = 1
     if not offered:
@@ -170,50 +210,27 @@ def _beats(c: Shape, s: State, t: Any, now: int) -> None:
         record.beat_mux = channel
         answers = s.channels[channel]
         tag = s.answers[channel, answers.head, 1] // _TAG
-        slot, unit = tag % c.slots, tag // c.slots % 4
+        slot, unit = tag % _SLOT, tag // _SLOT % _UNITS
         arrived = s.slot_arrived[lane, unit, slot]
-        s.beat_time[lane, unit, slot * c.burst_beats + arrived] = now + t.answer
+        s.beat_time[lane, unit, slot * c.burst_beats + arrived] = now + _ANSWER
         s.slot_arrived[lane, unit, slot] = arrived + 1
-        s.readers[lane, unit].bytes += c.beat_bytes
+        reader = s.readers[lane, unit]
+        reader.bytes += c.beat_bytes
+        if slot == reader.slot and arrived == reader.taken:
+            reader.next_at = now + _ANSWER
         answers.sent += 1
         if answers.sent == s.answers[channel, answers.head, 2]:
             answers.sent = 0
             answers.count -= 1
-            answers.head = (answers.head + 1) % s.answers.shape[1]
-
-
-@inlined
-def _write_beats(c: Shape, s: State, d: Any, channel: int, now: int) -> None:
-    """A beat of the burst that a channel is writing."""
-    record = s.channels[channel]
-    if record.write_count == 0:
-        return
-    head = record.write_head
-    if record.write_left == 0:
-        if s.writes[channel, head, 3] > now:
-            return
-        if not c.flat and d.count[channel, 1] >= c.write_queue:
-            return
-        record.write_left = s.writes[channel, head, 2]
-    record.write_left -= 1
-    lane = s.writes[channel, head, 0]
-    s.lanes[lane].write_beats -= 1
-    if record.write_left == 0:
-        address, beats = s.writes[channel, head, 1], s.writes[channel, head, 2]
-        if not c.flat:
-            last = address + beats * c.beat_bytes - 1
-            accesses = last // c.access_bytes - address // c.access_bytes + 1
-            push(d, channel, 1, address // c.page_bytes, accesses, 0)
-        s.lanes[lane].last_response = max(s.lanes[lane].last_response, now + c.flat_latency)
-        record.write_count -= 1
-        record.write_head = (head + 1) % s.writes.shape[1]
+            answers.head = answers.head + 1 if answers.head + 1 < s.answers.shape[1] else 0
 
 
 @inlined
 def bus_step(c: Shape, s: State, d: Any, dram: Any, t: Any, now: int) -> None:
-    """One cycle of everything between the readers and the memories."""
+    """One cycle of everything between the lanes and the memories."""
     for channel in range(c.channels):
-        _write_beats(c, s, d, channel, now)
+        if s.channels[channel].writing:
+            store_step(c, s, d, t, channel, now)
         if not c.flat:
             tag, write, ready = serve(dram, d, channel, float(now))
             if tag >= 0:
@@ -221,8 +238,7 @@ def bus_step(c: Shape, s: State, d: Any, dram: Any, t: Any, now: int) -> None:
                 if not write:
                     cycle = int(ready + dram.controller) + 1
                     _answer(s, channel, cycle, tag, tag % _TAG)
-    _beats(c, s, t, now)
-    # A port that is full at the beginning of a cycle takes nothing in it.
+    _beats(c, s, now)
     for lane in range(c.lanes):
-        _lane_port(c, s, t, lane, now)
-    _addresses(c, s, d, t, now)
+        _lane_port(c, s, lane, now)
+    _addresses(c, s, d, now)

@@ -8,9 +8,9 @@ from .matraptor_cycles_bus import (
     A_PAIRS,
     B_ENTRIES,
     B_PAIRS,
-    ask,
-    can_ask,
     has_beat,
+    span,
+    span_fits,
     take_beat,
 )
 from .matraptor_cycles_plan import DONE, FIRST, LAST, Plan
@@ -20,34 +20,48 @@ __all__ = ["load_a", "load_b"]
 
 
 @inlined
-def _pair_blocks(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
+def _has_room(held: int, left_at: int, depth: int, now: int) -> bool:
+    """Whether a queue of ``depth`` places and one at its output takes something more. What leaves
+    it in this cycle still counts."""
+    return held + (left_at == now) <= depth
+
+
+@inlined
+def _pair_blocks(c: Shape, s: State, p: Plan, lane: int, now: int) -> None:
     """Blocks of pairs of A, as far ahead as the reader allows: a row a cycle."""
     record = s.lanes[lane]
     row = record.row_block
     if row == p.row_start[lane + 1]:
         return
     if p.row_flags[row] & FIRST:
-        if not can_ask(c, s, lane, A_PAIRS, t.walk):
+        if not span_fits(s, lane, A_PAIRS):
             return
         block = record.block
-        address = p.bases[0] + p.block_index[block] * c.interleave
-        channel = p.block_channel[block]
-        ask(c, s, lane, A_PAIRS, channel, address, c.burst_beats, now + t.walk)
+        beat = p.bases[0] // c.beat_bytes + p.block_index[block] * c.burst_beats
+        span(s, lane, A_PAIRS, p.block_channel[block], beat, c.burst_beats, now)
         record.block = block + 1
     record.row_block = row + 1
 
 
 @inlined
-def _pairs_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
-    """The pair of a row of A a cycle, into the two stages before its requests."""
+def _pairs_of_a(c: Shape, s: State, p: Plan, lane: int, before: int, now: int) -> None:
+    """The pair of a row of A a cycle, into the skid buffer and the register before its requests.
+
+    ``before``: the row that was first of them when the cycle began.
+    """
     record = s.lanes[lane]
     row = record.row_paired
-    if row == p.row_start[lane + 1] or row - record.row >= 2:
+    if not has_beat(s, lane, A_PAIRS, now):
         return
-    if not has_beat(c, s, lane, A_PAIRS, now):
-        return
-    if s.readers[lane, A_PAIRS].popped < p.row_beat[row]:
+    # After the last row, the rest of its block is dropped.
+    if row == p.row_start[lane + 1] or s.readers[lane, A_PAIRS].popped < p.row_beat[row]:
         take_beat(c, s, lane, A_PAIRS)
+        return
+    held = row - before
+    if held and s.paired_time[lane, before % RING] <= now:
+        # That one is in the register.
+        held -= 1
+    if held == 2:
         return
     if p.row_flags[row] & DONE:
         take_beat(c, s, lane, A_PAIRS)
@@ -57,24 +71,21 @@ def _pairs_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) ->
 
 @inlined
 def _blocks_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
-    """Rows of A to requests for blocks of entries: a row, or a request, a cycle."""
+    """A row of A, with a span of blocks of entries if it needs any."""
     record = s.lanes[lane]
     row = record.row
-    if (
-        record.row_left == 0
-        and row < record.row_paired
-        and s.paired_time[lane, row % RING] <= now
-        and row - record.row_unpacked < t.rows_depth
-    ):
-        record.row_left = p.row_blocks[row]
-        s.row_time[lane, row % LONG_RING] = now + 2
-        record.row = row = row + 1
-    if record.row_left > 0 and can_ask(c, s, lane, A_ENTRIES, t.walk):
-        block = p.row_first[row - 1] + p.row_blocks[row - 1] - record.row_left
-        address = p.bases[1] + block * c.interleave
-        channel = p.row_channel[row - 1]
-        ask(c, s, lane, A_ENTRIES, channel, address, c.burst_beats, now + t.walk)
-        record.row_left -= 1
+    if row == record.row_paired or s.paired_time[lane, row % RING] > now:
+        return
+    if not _has_room(row - record.row_unpacked, record.row_left_at, t.rows_depth, now):
+        return
+    blocks = p.row_blocks[row]
+    if blocks:
+        if not span_fits(s, lane, A_ENTRIES):
+            return
+        beat = p.bases[1] // c.beat_bytes + p.row_first[row] * c.burst_beats
+        span(s, lane, A_ENTRIES, p.row_channel[row], beat, blocks * c.burst_beats, now)
+    s.row_time[lane, row % LONG_RING] = now + 2
+    record.row = row + 1
 
 
 @inlined
@@ -82,31 +93,49 @@ def _entries_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) 
     """An entry of A, or an empty row, a cycle."""
     record = s.lanes[lane]
     token, row = record.token_a, record.row_unpacked
+    if token == p.token_start[lane + 1]:
+        if has_beat(s, lane, A_ENTRIES, now):
+            take_beat(c, s, lane, A_ENTRIES)
+        return
     if row == record.row or s.row_time[lane, row % LONG_RING] > now:
         return
-    if token - record.token_lookup >= t.left_depth:
-        return
     if p.token_column[token] >= 0:
-        if not has_beat(c, s, lane, A_ENTRIES, now):
+        if not has_beat(s, lane, A_ENTRIES, now):
             return
         if s.readers[lane, A_ENTRIES].popped < p.token_beat[token]:
             take_beat(c, s, lane, A_ENTRIES)
             return
-        if p.token_flags[token] & DONE:
-            take_beat(c, s, lane, A_ENTRIES)
-    s.left_time[lane, token % RING] = now + t.left
+    if token > (record.token_placed if t.place else record.token_lookup):
+        return
+    if p.token_column[token] >= 0 and p.token_flags[token] & DONE:
+        take_beat(c, s, lane, A_ENTRIES)
+    s.left_time[lane, token % RING] = now + 1
     record.token_a = token + 1
-    record.row_unpacked = row + (p.token_flags[token] & LAST)
+    if p.token_flags[token] & LAST:
+        record.row_unpacked = row + 1
+        record.row_left_at = now
 
 
 @inlined
 def load_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
     """A cycle of the loader of A."""
-    if s.lanes[lane].token_a < p.token_start[lane + 1]:
-        _entries_of_a(c, s, p, t, lane, now)
-        _blocks_of_a(c, s, p, t, lane, now)
-        _pairs_of_a(c, s, p, t, lane, now)
-        _pair_blocks(c, s, p, t, lane, now)
+    before = s.lanes[lane].row
+    _entries_of_a(c, s, p, t, lane, now)
+    _blocks_of_a(c, s, p, t, lane, now)
+    _pairs_of_a(c, s, p, lane, before, now)
+    _pair_blocks(c, s, p, lane, now)
+
+
+@inlined
+def _place(s: State, t: Latency, lane: int, now: int) -> None:
+    """An entry of A into the division by a number of channels that is no power of two."""
+    record = s.lanes[lane]
+    token = record.token_placed
+    if token == record.token_a or s.left_time[lane, token % RING] > now:
+        return
+    if token - record.token_lookup < t.place:
+        s.placed_time[lane, token % RING] = now + t.place
+        record.token_placed = token + 1
 
 
 @inlined
@@ -114,100 +143,99 @@ def _look_up(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> No
     """An entry of A to the request for the pair of its row of B."""
     record = s.lanes[lane]
     token = record.token_lookup
-    if token == record.token_a or s.left_time[lane, token % RING] > now:
+    if t.place:
+        if token == record.token_placed or s.placed_time[lane, token % RING] > now:
+            return
+    elif token == record.token_a or s.left_time[lane, token % RING] > now:
         return
-    if token - record.token_row >= t.context_depth:
+    if not _has_room(token - record.token_row, record.row_taken_at, t.context_depth, now):
         return
     column = p.token_column[token]
     if column >= 0:
-        if not can_ask(c, s, lane, B_PAIRS, t.lookup):
+        if not span_fits(s, lane, B_PAIRS):
             return
-        place = column // c.channels * 8
-        address = p.bases[2] + place // c.beat_bytes * c.beat_bytes
-        ask(c, s, lane, B_PAIRS, column % c.channels, address, 1, now + t.lookup)
-    s.asked_time[lane, token % LONG_RING] = now + t.lookup - t.walk + 2
+        beat = (p.bases[2] + column // c.channels * 8) // c.beat_bytes
+        span(s, lane, B_PAIRS, column % c.channels, beat, 1, now)
+    s.asked_time[lane, token % LONG_RING] = now + 2
     record.token_lookup = token + 1
 
 
 @inlined
-def _rows_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
-    """A pair to requests for its row, cut at the blocks of the interleaving: one a cycle."""
+def _pairs_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> None:
+    """A row of B and its pair."""
     record = s.lanes[lane]
     token = record.token_row
-    if token == record.token_lookup:
+    if token == record.token_lookup or s.asked_time[lane, token % LONG_RING] > now:
         return
-    if s.asked_time[lane, token % LONG_RING] > now or token - record.token_out >= t.context_depth:
-        return
-    column = p.token_column[token]
-    if record.beat_next == record.beat_end:
-        s.spans_time[lane, token % LONG_RING] = now + 3
-    if column < 0:
-        record.token_row = token + 1
-        return
-    if record.beat_next == record.beat_end:
-        if not has_beat(c, s, lane, B_PAIRS, now):
+    if p.token_column[token] >= 0:
+        if not has_beat(s, lane, B_PAIRS, now):
             return
         take_beat(c, s, lane, B_PAIRS)
-        first, length = p.b_pointer[column], p.b_length[column]
-        if length == 0:
-            record.token_row = token + 1
-            return
-        record.beat_next = first // c.beat_entries
-        record.beat_end = (first + length - 1) // c.beat_entries + 1
-    if not can_ask(c, s, lane, B_ENTRIES, t.beats):
-        return
-    beat = record.beat_next
-    beats = min(record.beat_end - beat, c.burst_beats - beat % c.burst_beats)
-    address = p.bases[3] + beat * c.beat_bytes
-    ask(c, s, lane, B_ENTRIES, column % c.channels, address, beats, now + t.beats)
-    record.beat_next = beat + beats
-    if record.beat_next == record.beat_end:
-        record.token_row = token + 1
+    record.described = token
+    record.token_row = token + 1
+    record.row_taken_at = now
 
 
 @inlined
-def _entries_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
+def _rows_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
+    """A row of B to a span of its beats; an empty one goes, unless a row of A ends with it."""
+    record = s.lanes[lane]
+    token = record.described
+    if token < 0:
+        return
+    column = p.token_column[token]
+    length = p.b_length[column] if column >= 0 else 0
+    if length > 0 or p.token_flags[token] & LAST:
+        held = record.kept_in - record.kept_out
+        if not _has_room(held, record.kept_out_at, t.context_depth, now):
+            return
+        if length > 0:
+            if not span_fits(s, lane, B_ENTRIES):
+                return
+            first = p.b_pointer[column]
+            beat = first // c.beat_entries
+            beats = (first + length - 1) // c.beat_entries + 1 - beat
+            beat += p.bases[3] // c.beat_bytes
+            span(s, lane, B_ENTRIES, column % c.channels, beat, beats, now)
+        s.kept[lane, record.kept_in % LONG_RING] = token
+        s.kept_time[lane, record.kept_in % LONG_RING] = now + 2
+        record.kept_in += 1
+    record.described = -1
+
+
+@inlined
+def _entries_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> None:
     """An entry of B, or the end of a row of A, a cycle."""
     record = s.lanes[lane]
-    token = record.token_out
-    while True:
-        if token == record.token_row and record.beat_next == record.beat_end:
-            return
-        if s.spans_time[lane, token % LONG_RING] > now:
-            return
-        column = p.token_column[token]
-        length = p.b_length[column] if column >= 0 else 0
-        if length > 0 or p.token_flags[token] & LAST:
-            break
-        token += 1
-        record.token_out = token
-    if record.products_in - record.products_out >= t.product_depth:
+    if record.kept_out == record.kept_in or record.products_in > record.multiplied:
         return
-    if length == 0:
-        s.product_time[lane, record.products_in % RING] = now + t.product
-        record.products_in += 1
-        record.token_out = token + 1
+    if s.kept_time[lane, record.kept_out % LONG_RING] > now:
         return
-    first, entry = p.b_pointer[column], record.entry_out
-    beat = (first + entry) // c.beat_entries - first // c.beat_entries
-    if beat >= record.row_beats:
-        if not has_beat(c, s, lane, B_ENTRIES, now):
+    column = p.token_column[s.kept[lane, record.kept_out % LONG_RING]]
+    length = p.b_length[column] if column >= 0 else 0
+    if length > 0:
+        first, entry = p.b_pointer[column], record.entry_out
+        if not has_beat(s, lane, B_ENTRIES, now):
             return
-        take_beat(c, s, lane, B_ENTRIES)
-        record.row_beats += 1
-    s.product_time[lane, record.products_in % RING] = now + t.product
+        if (first + entry) % c.beat_entries == c.beat_entries - 1 or entry + 1 == length:
+            take_beat(c, s, lane, B_ENTRIES)
+        record.entry_out = entry + 1
+    # Whether it is a product.
+    s.product_step[lane, record.products_in % RING] = length > 0
     record.products_in += 1
-    record.entry_out = entry + 1
-    if entry + 1 == length:
+    if record.entry_out == length:
         record.entry_out = 0
-        record.row_beats = 0
-        record.token_out = token + 1
+        record.kept_out += 1
+        record.kept_out_at = now
 
 
 @inlined
 def load_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
     """A cycle of the loader of B."""
-    if s.lanes[lane].token_out < p.token_start[lane + 1]:
-        _entries_of_b(c, s, p, t, lane, now)
-        _rows_of_b(c, s, p, t, lane, now)
-        _look_up(c, s, p, t, lane, now)
+    _entries_of_b(c, s, p, lane, now)
+    _rows_of_b(c, s, p, t, lane, now)
+    if s.lanes[lane].described < 0:
+        _pairs_of_b(c, s, p, lane, now)
+    _look_up(c, s, p, t, lane, now)
+    if t.place:
+        _place(s, t, lane, now)

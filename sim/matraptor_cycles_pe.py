@@ -6,10 +6,9 @@ from .compiled import inlined
 from .matraptor_cycles_plan import LAST, Plan
 from .matraptor_cycles_state import RECENT, RING, Latency, Shape, State
 
-__all__ = ["OVERFLOW", "emit", "merge"]
+__all__ = ["emit", "merge", "multiply"]
 
 _BETWEEN, _APPEND, _MERGE, _DRAIN = range(4)
-OVERFLOW = 1
 
 
 @inlined
@@ -99,8 +98,27 @@ def _next_token(s: State, p: Plan, lane: int) -> None:
 
 
 @inlined
-def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> int:
-    """A cycle of phase I. Returns 1 if a product was taken, -1 if a queue is full."""
+def multiply(s: State, t: Latency, lane: int, waiting: int) -> int:
+    """A step of the multiplier, if less than two products were ``waiting`` behind it at the
+    beginning of the cycle. Returns 1 if it takes a product."""
+    record = s.lanes[lane]
+    if waiting == 2 or record.products_in == record.products_made:
+        return 0
+    made, number, took = record.products_made, record.multiplied, 0
+    if made < number and s.product_step[lane, made % RING] + t.multiply == record.multiplier:
+        record.products_made = made + 1
+    if number < record.products_in:
+        took = s.product_step[lane, number % RING]
+        s.product_step[lane, number % RING] = record.multiplier
+        record.multiplied = number + 1
+        record.products += took
+    record.multiplier += 1
+    return took
+
+
+@inlined
+def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> bool:
+    """A cycle of phase I. Returns False if a queue is full."""
     record = s.lanes[lane]
     half = record.merge_set
     if record.mode == _DRAIN:
@@ -109,17 +127,15 @@ def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> int:
             first = s.queue_first[lane, half, queue]
             column = s.queue_column[lane, half, queue, first]
             if not _write(c, s, lane, half, record.helper, column, now + t.sum):
-                return -1
+                return False
             s.queue_first[lane, half, queue] = first + 1
             record.merge_steps += 1
             if first + 1 == s.queue_end[lane, half, queue]:
                 _end_partial(c, s, p, t, lane, now)
-        return 0
+        return True
     number = record.products_out
-    if number == record.products_in or s.product_time[lane, number % RING] > now:
-        return 0
-    if s.set_full[lane, half]:
-        return 0
+    if number == record.products_made or s.set_full[lane, half]:
+        return True
     if record.mode == _BETWEEN:
         _next_token(s, p, lane)
     token = record.token_pe
@@ -129,7 +145,7 @@ def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> int:
         record.products_out += 1
         record.token_pe = token + 1
         _end_row(c, s, t, lane, now)
-        return 0
+        return True
     if record.mode == _BETWEEN:
         if record.partials < c.queues - 1:
             record.mode, record.target = _APPEND, record.partials
@@ -139,25 +155,24 @@ def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> int:
     queue, takes = record.target, True
     if record.mode == _APPEND:
         if not _write(c, s, lane, half, queue, column, now + t.append):
-            return -1
+            return False
     else:
         first = s.queue_first[lane, half, queue]
         left = s.queue_end[lane, half, queue] - first
         if left:
             if not _readable(s, lane, half, queue, now):
-                return 0
+                return True
             head = s.queue_column[lane, half, queue, first]
             takes = column <= head
             if head <= column:
                 s.queue_first[lane, half, queue] = first + 1
             column = min(column, head)
         if not _write(c, s, lane, half, record.helper, column, now + t.sum):
-            return -1
+            return False
         record.merge_steps += 1
     if not takes:
-        return 0
+        return True
     record.products_out += 1
-    record.products += 1
     record.entry_pe += 1
     if record.entry_pe == length:
         record.entry_pe = 0
@@ -167,7 +182,7 @@ def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> int:
             record.mode = _DRAIN
         else:
             _end_partial(c, s, p, t, lane, now)
-    return 1
+    return True
 
 
 @inlined
@@ -181,13 +196,17 @@ def _all_readable(c: Shape, s: State, lane: int, half: int, now: int) -> bool:
 
 
 @inlined
-def emit(c: Shape, s: State, t: Latency, lane: int, now: int) -> None:
-    """A cycle of phase II: one entry of the result, or the end of an empty row."""
+def emit(c: Shape, s: State, t: Latency, lane: int, now: int, taken: bool) -> None:
+    """A cycle of phase II: one entry of the result, or the end of an empty row. The adders step
+    unless a result is at their end that is not ``taken``."""
     record = s.lanes[lane]
     half = record.out_set
-    if not s.set_full[lane, half] or s.set_since[lane, half] > now:
+    head = s.result_step[lane, record.results_out % RING] >> 2
+    some = record.results_in > record.results_out
+    if some and not taken and head + t.result == record.adders:
         return
-    if record.results_in - record.results_out >= t.result_depth:
+    record.adders += 1
+    if not s.set_full[lane, half] or s.set_since[lane, half] > now:
         return
     if now < s.set_since[lane, half] + t.sum and not _all_readable(c, s, lane, half, now):
         return
@@ -207,7 +226,7 @@ def emit(c: Shape, s: State, t: Latency, lane: int, now: int) -> None:
         record.results += 1
     ends = s.set_left[lane, half] == 0
     place = record.results_in % RING
-    s.result_time[lane, place] = (now + t.result) * 4 + 2 * present + ends
+    s.result_step[lane, place] = (record.adders - 1) * 4 + 2 * present + ends
     record.results_in += 1
     if ends:
         for queue in range(c.queues):

@@ -13,10 +13,13 @@ import numpy.typing as npt
 
 from ..hw.spec.matraptor import MatRaptorConfig
 from ..hw.spec.matraptor_registers import ARRAYS, COUNTERS, ERRORS, ID, limits, register_map
-from .c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of
+from .c2sr import C2sr, CsrPatterns, from_patterns, starts_of
 from .c2sr_image import entries_bytes, from_image, image, image_sizes, pairs_bytes
+from .csr_parts import join_rows, no_entries, take_columns, take_rows
 from .device import Accelerator
 from .job_registers import JobRegisters
+from .matraptor_outer import by_columns
+from .matraptor_outer_tiles import Tiles, tiles_of
 
 __all__ = ["SparseDevice", "SparseDriver", "SparseJob", "most_entries"]
 
@@ -24,6 +27,8 @@ Ints = npt.NDArray[np.int64]
 
 _OF_A_ROW = ("index", "unsorted", "overflow", "region")
 
+
+_MODES = ("rows", "outer")
 
 SparseDevice = Accelerator[MatRaptorConfig]
 """A MatRaptor with its memory."""
@@ -37,12 +42,14 @@ class SparseJob:
     ----------
     rows: of A and C
     columns: range of B's columns that it was about
+    mode: "rows" or "outer"
     error: a name of ERRORS: "none", or "overflow" if it was split afterwards
     counts: its counters
     """
 
     rows: int
     columns: tuple[int, int]
+    mode: str
     error: str
     counts: dict[str, int]
 
@@ -61,6 +68,9 @@ class SparseDriver:
     with half of B's columns, and so on. Columns of a row never depend on each other, so that
     nothing is lost; only the order in which an element's products are added may differ from that of
     a larger queue.
+
+    In the mode "outer" of a device with outer products, C is computed in tiles that fit the chip, a
+    job each. Bits do not depend on the tiles.
 
     Parameters
     ----------
@@ -88,16 +98,40 @@ class SparseDriver:
     def config(self) -> MatRaptorConfig:
         return self._device.config
 
-    def multiply(self, a: C2sr, b: C2sr) -> C2sr:
+    def multiply(self, a: C2sr, b: C2sr, *, mode: str = "rows") -> C2sr:
         """``C = A (x) B`` in the semiring of the device.
 
         Pointers of the result are the hardware's if it was one job, else without gaps.
 
+        Parameters
+        ----------
+        a, b: in the layout of the device
+        mode: "rows", each of C from the rows of B that it needs; or "outer", C from outer products
+
         Raises
         ------
-        ValueError if shapes or layouts do not fit, or the memory is too small.
+        ValueError if shapes or layouts do not fit, the memory is too small, the device does not
+        have the mode, or A has more columns than the mode takes.
         JobError if the device reports an error other than an overflow.
         """
+        self._check(a, b, mode)
+        self.jobs = []
+        shape = a.shape[0], b.shape[1]
+        if not a.shape[0] or not b.shape[0]:
+            return from_patterns(no_entries(shape[0]), shape, self.config.layout)
+        if mode == "outer":
+            return self._outer(a, b)
+        whole = self._by_rows(a, b, (0, shape[1]))
+        if whole is not None:
+            return whole
+        rows = self._split(a.patterns(), b.patterns(), a.shape[1], (0, shape[1]))
+        return from_patterns(rows, shape, self.config.layout)
+
+    def tiles(self, a: C2sr, b: C2sr) -> Tiles:
+        """The jobs of an outer product that is not empty."""
+        return tiles_of(self.config, (a.shape[0], b.shape[1]), a.shape[1], (a.nnz, b.nnz))
+
+    def _check(self, a: C2sr, b: C2sr, mode: str) -> None:
         for name, matrix in (("a", a), ("b", b)):
             if matrix.layout != self.config.layout:
                 expected = self.config.layout
@@ -105,16 +139,44 @@ class SparseDriver:
         if a.shape[1] != b.shape[0]:
             raise ValueError(f"`b` must have {a.shape[1]} rows, as many as `a` has columns, "
                              f"not {b.shape[0]}")  # fmt: skip
-        self.jobs = []
-        shape = a.shape[0], b.shape[1]
-        if not a.shape[0] or not b.shape[0]:
-            empty = CsrPatterns(np.zeros(shape[0] + 1, np.int64), *_nothing())
-            return from_patterns(empty, shape, self.config.layout)
-        whole = self._job(a, b, (0, shape[1]))
-        if whole is not None:
-            return whole
-        rows = self._split(a.patterns(), b.patterns(), a.shape[1], (0, shape[1]))
-        return from_patterns(rows, shape, self.config.layout)
+        if mode not in _MODES:
+            raise ValueError(f"`mode` must be one of {', '.join(_MODES)}, not {mode!r}")
+        if mode == "outer" and not self.config.outer_product:
+            raise ValueError('`mode` must be "rows": the device has no `outer_product`')
+        most = limits(self.config, outer=mode == "outer")["B_ROWS"]
+        if b.shape[0] > most:
+            raise ValueError(f"`b` must have at most {most} rows, not {b.shape[0]}")
+
+    def _outer(self, a: C2sr, b: C2sr) -> C2sr:
+        """Tile by tile, each computed in a job."""
+        layout, shape, inner = self.config.layout, (a.shape[0], b.shape[1]), a.shape[1]
+        if not shape[1]:
+            return from_patterns(no_entries(shape[0]), shape, layout)
+        tiles = self.tiles(a, b)
+        if tiles.count == 1:
+            return self._tile(a, b, (0, shape[1]))
+        left, right = a.patterns(), b.patterns()
+        parts = []
+        for low, high in tiles.column_ranges:
+            few = take_columns(right, (low, high))
+            moved = from_patterns(
+                few._replace(columns=few.columns - low), (inner, high - low), layout
+            )
+            for first, last in tiles.row_ranges:
+                numbers = np.arange(first, last)
+                some = from_patterns(take_rows(left, numbers), (last - first, inner), layout)
+                found = self._tile(some, moved, (low, high)).patterns()
+                parts.append((numbers, found._replace(columns=found.columns + low)))
+        return from_patterns(join_rows(shape[0], parts), shape, layout)
+
+    def _tile(self, a: C2sr, b: C2sr, columns: tuple[int, int]) -> C2sr:
+        """One that fits."""
+        most = most_entries(a.patterns(), b.patterns(), b.shape[1])
+        stored = by_columns(self.config, a)
+        found = self._job(stored, b, most, columns, mode="outer")
+        if found is None:
+            raise RuntimeError("the device reports an overflow of a tile that fits its queues")
+        return found
 
     def _product(
         self, a: CsrPatterns, b: CsrPatterns, inner: int, columns: tuple[int, int]
@@ -123,7 +185,7 @@ class SparseDriver:
         layout = self.config.layout
         rows, cols = len(a.starts) - 1, columns[1]
         left = from_patterns(a, (rows, inner), layout)
-        found = self._job(left, from_patterns(b, (inner, cols), layout), columns)
+        found = self._by_rows(left, from_patterns(b, (inner, cols), layout), columns)
         return self._split(a, b, inner, columns) if found is None else found.patterns()
 
     def _split(
@@ -136,18 +198,30 @@ class SparseDriver:
             raise RuntimeError("the device reports an overflow of rows that fit its queues")
         parts = []
         if not heavy.all():
-            light_rows = self._product(_rows(a, ~heavy), b, inner, columns)
+            light_rows = self._product(take_rows(a, ~heavy), b, inner, columns)
             parts.append((np.flatnonzero(~heavy), light_rows))
         middle = (low + high) // 2
         for part in ((low, middle), (middle, high)):
-            few = _columns(b, part)
-            parts.append((np.flatnonzero(heavy), self._product(_rows(a, heavy), few, inner, part)))
-        return _joined(len(a.starts) - 1, parts)
+            few = take_columns(b, part)
+            parts.append(
+                (np.flatnonzero(heavy), self._product(take_rows(a, heavy), few, inner, part))
+            )
+        return join_rows(len(a.starts) - 1, parts)
 
-    def _job(self, a: C2sr, b: C2sr, columns: tuple[int, int]) -> C2sr | None:
-        """Run one job; None if a queue overflowed."""
-        rows, layout = a.shape[0], self.config.layout
-        capacity = self._capacity(a, b)
+    def _by_rows(self, a: C2sr, b: C2sr, columns: tuple[int, int]) -> C2sr | None:
+        """The product in one job; None if a queue overflowed."""
+        most = most_entries(a.patterns(), b.patterns(), b.shape[1])
+        return self._job(a, b, most, columns, mode="rows")
+
+    def _job(
+        self, a: C2sr, b: C2sr, most: Ints, columns: tuple[int, int], *, mode: str
+    ) -> C2sr | None:
+        """Run one job; None if a queue overflowed.
+
+        ``a``: as the mode has it in memory; ``most``: entries that each row of C can have.
+        """
+        rows, layout = len(most), self.config.layout
+        capacity = self._capacity(most)
         sizes = {
             **dict(zip(("a_pairs", "a_entries"), image_sizes(a), strict=True)),
             **dict(zip(("b_pairs", "b_entries"), image_sizes(b), strict=True)),
@@ -162,11 +236,15 @@ class SparseDriver:
             for block in blocks:
                 self._device.write_memory(block.address, block.data.tobytes())
         job = {"rows": rows, "b_rows": b.shape[0], "capacity": capacity, **base}
+        if self.config.outer_product:
+            job |= {"mode": int(mode == "outer"), "columns": b.shape[1]}
         for name, value in job.items():
             self._registers.write(name.upper(), value)
         status = self._registers.run(tuple(COUNTERS), ERRORS)
         self.jobs.append(
-            SparseJob(rows=rows, columns=columns, error=status.error, counts=status.counts)
+            SparseJob(
+                rows=rows, columns=columns, mode=mode, error=status.error, counts=status.counts
+            )
         )
         if status.error == "overflow":
             return None
@@ -181,9 +259,8 @@ class SparseDriver:
             channel_entries=capacity * self.config.channel_lanes,
         )
 
-    def _capacity(self, a: C2sr, b: C2sr) -> int:
+    def _capacity(self, most: Ints) -> int:
         """Entries that suffice for any lane in any of its channels."""
-        most = most_entries(a.patterns(), b.patterns(), b.shape[1])
         groups = max(self.config.lanes, self.config.channels)
         sums = np.bincount(np.arange(len(most)) % groups, weights=most, minlength=groups)
         block = self.config.layout.block_entries
@@ -210,37 +287,3 @@ class SparseDriver:
                 f"{max(0, room - self._first)} are there"
             )
         return base
-
-
-def _nothing() -> tuple[Ints, npt.NDArray[np.uint64]]:
-    return np.zeros(0, np.int64), np.zeros(0, np.uint64)
-
-
-def _rows(matrix: CsrPatterns, chosen: npt.NDArray[np.bool_]) -> CsrPatterns:
-    """Some of the rows."""
-    lengths = np.diff(matrix.starts)[chosen]
-    where = run_indices(matrix.starts[:-1][chosen], lengths)
-    return CsrPatterns(starts_of(lengths), matrix.columns[where], matrix.values[where])
-
-
-def _columns(matrix: CsrPatterns, part: tuple[int, int]) -> CsrPatterns:
-    """All rows, with the entries in a range of columns."""
-    kept = (matrix.columns >= part[0]) & (matrix.columns < part[1])
-    starts = starts_of(kept.astype(np.int64))[matrix.starts]
-    return CsrPatterns(starts, matrix.columns[kept], matrix.values[kept])
-
-
-def _joined(rows: int, parts: list[tuple[Ints, CsrPatterns]]) -> CsrPatterns:
-    """Rows of parts, each with its rows' numbers; columns of later parts come behind."""
-    lengths = np.zeros(rows, np.int64)
-    for numbers, part in parts:
-        lengths[numbers] += np.diff(part.starts)
-    starts = starts_of(lengths)
-    columns, values = np.empty(starts[-1], np.int64), np.empty(starts[-1], np.uint64)
-    next_free = starts[:-1].copy()
-    for numbers, part in parts:
-        counts = np.diff(part.starts)
-        where = run_indices(next_free[numbers], counts)
-        columns[where], values[where] = part.columns, part.values
-        next_free[numbers] += counts
-    return CsrPatterns(starts, columns, values)

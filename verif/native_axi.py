@@ -205,12 +205,6 @@ class NativeAccelerator(Generic[Config]):
 
     # Registers
 
-    def _offset(self, offset: int) -> int:
-        if not 0 <= offset < 1 << self._registers["addr_bits"]:
-            bits = self._registers["addr_bits"]
-            raise ValueError(f"`offset` must fit {bits} bits, not {offset:#x}")
-        return offset
-
     def read_register(self, offset: int) -> int:
         """The word at an offset. Raises RegisterError if the bus says so."""
         return self._access(f"read at offset {offset:#x}", offset)
@@ -285,9 +279,8 @@ class NativeAccelerator(Generic[Config]):
 
     def behave(self, behaviour: AxiBehaviour) -> None:
         """How the memory answers from now on. Raises ValueError if a burst is under way."""
-        under_way = [side.under_way for t in self.traffic.values() for side in (t.read, t.write)]
-        if any(under_way):
-            raise ValueError(f"{sum(under_way)} bursts are under way")
+        if self.under_way:
+            raise ValueError(f"{self.under_way} bursts are under way")
         self._library.native_behave(self._open, ctypes.byref(BehaviourStruct.of(behaviour)))
 
     def _check(self, status: int, late: str) -> None:
@@ -319,3 +312,13 @@ class NativeAccelerator(Generic[Config]):
             read, write = (Traffic(**dict(zip(names, side, strict=True))) for side in sides)
             found[port["prefix"]] = ManagerTraffic(read, write)
         return found
+
+    @property
+    def under_way(self) -> int:
+        """Bursts of all managers that wait for their last response."""
+        return sum(t.read.under_way + t.write.under_way for t in self.traffic.values())
+
+    @property
+    def moved(self) -> list[tuple[int, int]]:
+        """Bytes read and written over each manager since the last reset."""
+        return [(side.read.bytes, side.write.bytes) for side in self.traffic.values()]

@@ -9,7 +9,8 @@ import numpy as np
 from tilewright.hw.emit import emit
 from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
 from tilewright.hw.spec.c2sr_converter_registers import MODES
-from tilewright.verif.kit.converter_jobs import any_behaviour, any_case, check
+from tilewright.verif.kit.converter_jobs import any_case, check
+from tilewright.verif.kit.native_memory import any_behaviour
 from tilewright.verif.native_axi import AcceleratorTimeout, AxiRuleError, NativeAccelerator
 from tilewright.verif.simulate import JobsReport
 

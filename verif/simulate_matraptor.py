@@ -10,6 +10,7 @@ from tilewright.hw.emit import emit
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.verif.kit.matraptor_cases import random_case
 from tilewright.verif.kit.matraptor_jobs import Mismatch, check_case
+from tilewright.verif.kit.native_memory import any_behaviour
 from tilewright.verif.native_axi import (
     AcceleratorTimeout,
     AxiBehaviour,
@@ -34,8 +35,8 @@ def run(
 ) -> JobsReport:
     """Check random jobs against the model: all of memory, status and counters.
 
-    Every other memory answers at once, the others after random latencies, out of order and with
-    stalls on all channels.
+    Every other memory answers at once, the others are slow, out of order, with stalls on all
+    channels, or all of it.
 
     Parameters
     ----------
@@ -58,14 +59,7 @@ def run(
             memory = "ideal"
             if number % 2:
                 memory = "rough"
-                device.behave(
-                    AxiBehaviour(
-                        seed=int(rng.integers(1 << 32)),
-                        latency=(1, int(rng.choice([5, 50, 200]))),
-                        stall=float(rng.choice([0.0, 0.2, 0.5])),
-                        mixed=True,
-                    )
-                )
+                device.behave(any_behaviour(rng))
             else:
                 device.behave(AxiBehaviour())
             case = random_case(rng, config, size)

@@ -2,177 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.hw.spec.c2sr import C2srLayout
 from tilewright.hw.spec.matraptor import VALUES
-from tilewright.sim.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, to_csr
+from tilewright.sim.c2sr import CsrPatterns, from_csr, from_patterns, to_csr
 from tilewright.sim.c2sr_image import (
-    Block,
     csr_image,
     entries_bytes,
     from_csr_image,
     from_image,
     image,
-    image_sizes,
     pairs_bytes,
 )
+from tilewright.verif.kit.c2sr_rows import (
+    BITS,
+    Memory,
+    check_image,
+    check_rows,
+    layout,
+    patterns_of,
+    rounded,
+    some_matrix,
+    with_gaps,
+)
+from tilewright.verif.kit.pages import examples, page
 from tilewright.verif.kit.sampling import cases
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "c2sr.md"
-NUMPY: dict[str, Any] = {
-    "fp16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "fp32": np.float32,
-    "fp64": np.float64,
-    "int32": np.int32,
-}
-BITS = {"fp16": 16, "bf16": 16, "fp32": 32, "fp64": 64, "int32": 32}
-
-
-def layout(
-    channels: int = 2, interleave: int = 64, value: str = "fp32", index_bits: int = 32
-) -> C2srLayout:
-    return C2srLayout(channels=channels, interleave=interleave, value=value, index_bits=index_bits)
-
-
-def patterns_of(values: npt.ArrayLike, name: str) -> list[int]:
-    """Bit patterns by NumPy or ml_dtypes; integers modulo 2**32."""
-    numbers = np.asarray(values)
-    if name == "int32":
-        return [int(x) & 0xFFFFFFFF for x in numbers]
-    return [int(x) for x in rounded(numbers, name).view(f"u{BITS[name] // 8}")]
-
-
-def rounded(numbers: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    """Rounded by NumPy or ml_dtypes; the latter sees float32 and would round twice, unless what
-    float32 drops leaves its last bit odd."""
-    with np.errstate(over="ignore"):
-        if name == "bf16":
-            single = numbers.astype(np.float32)
-            even = (single.view(np.uint32) & 1) == 0
-            towards = np.where(single < numbers, np.inf, -np.inf).astype(np.float32)
-            inexact = np.isfinite(numbers) & (single != numbers) & even
-            numbers = np.where(inexact, np.nextafter(single, towards), single)
-        found: npt.NDArray[Any] = numbers.astype(NUMPY[name])
-    return found
-
-
-def some_matrix(rng: np.random.Generator, rows: int, cols: int, density: float) -> Any:
-    """Integers and zeros that are stored, in rows of very different lengths."""
-    dense = rng.integers(-9, 10, (rows, cols))
-    kept = rng.random((rows, cols)) < density * rng.choice([0, 0.5, 1, 2], (rows, 1))
-    r, c = np.nonzero(kept)
-    return sp.csr_array((dense[r, c].astype(float), (r, c)), shape=(rows, cols))
-
-
-class Memory:
-    """Bytes by address; reads outside of what was written are an error."""
-
-    def __init__(self, blocks: tuple[Block, ...]) -> None:
-        self.blocks = blocks
-
-    def read(self, address: int, count: int) -> bytes:
-        for block in self.blocks:
-            offset = address - block.address
-            if offset >= 0 and offset + count <= len(block.data):
-                return block.data[offset : offset + count].tobytes()
-        raise AssertionError(f"{count} bytes at {address:#x} are outside of the image")
-
-
-def check_rows(c2sr: C2sr, expected: Any) -> None:
-    """Row by row, pattern by pattern."""
-    channels = c2sr.layout.channels
-    assert c2sr.shape == expected.shape
-    for row in range(expected.shape[0]):
-        mine = slice(expected.indptr[row], expected.indptr[row + 1])
-        channel = row % channels
-        # The entries of a channel before this row's.
-        before = sum(int(c2sr.lengths[r]) for r in range(channel, row, channels))
-        found = slice(before, before + int(c2sr.lengths[row]))
-        assert c2sr.columns[channel][found].tolist() == expected.indices[mine].tolist()
-        wanted = patterns_of(expected.data[mine], c2sr.layout.value)
-        assert c2sr.values[channel][found].tolist() == wanted
-
-
-def slow_image(c2sr: C2sr, pairs_base: int, entries_base: int) -> dict[int, int]:
-    """Every byte that means something, by address, from the format's words."""
-    shape = c2sr.layout
-    channels, interleave = shape.channels, shape.interleave
-    value_bytes = BITS[shape.value] // 8
-    index_bytes = shape.index_bits // 8
-    entry_bytes = next(n for n in (4, 8, 16) if n >= value_bytes + index_bytes)
-    found: dict[int, int] = {}
-
-    def put(base: int, channel: int, offset: int, data: bytes) -> None:
-        for x, byte in enumerate(data, offset):
-            block = x // interleave
-            found[base + block * channels * interleave + channel * interleave + x % interleave] = (
-                byte
-            )
-
-    taken = [0] * channels
-    for row in range(c2sr.shape[0]):
-        channel, length, pointer = row % channels, int(c2sr.lengths[row]), int(c2sr.pointers[row])
-        pair = length.to_bytes(4, "little") + pointer.to_bytes(4, "little")
-        put(pairs_base, channel, row // channels * 8, pair)
-        for n in range(length):
-            value = int(c2sr.values[channel][taken[channel]]).to_bytes(value_bytes, "little")
-            column = int(c2sr.columns[channel][taken[channel]]).to_bytes(index_bytes, "little")
-            taken[channel] += 1
-            entry = (value + column).ljust(entry_bytes, b"\0")
-            put(entries_base, channel, (pointer + n) * entry_bytes, entry)
-    return found
-
-
-def check_image(c2sr: C2sr) -> None:
-    """Every byte is where the formula says, the rest are zeros; and back."""
-    stripe = c2sr.layout.channels * c2sr.layout.interleave
-    sizes = image_sizes(c2sr)
-    pairs_base = 3 * stripe
-    entries_base = pairs_base + sizes[0] + 5 * stripe
-    blocks = image(c2sr, pairs_base=pairs_base, entries_base=entries_base)
-    assert [(b.address, len(b.data)) for b in blocks] == [
-        (pairs_base, sizes[0]),
-        (entries_base, sizes[1]),
-    ]
-    assert all(size % stripe == 0 for size in sizes)
-    expected = slow_image(c2sr, pairs_base, entries_base)
-    found = {b.address + int(x): int(b.data[x]) for b in blocks for x in np.flatnonzero(b.data)}
-    assert found == {address: byte for address, byte in expected.items() if byte}
-    if expected:
-        assert max(expected) < entries_base + sizes[1]
-    again = from_image(
-        Memory(blocks).read,
-        c2sr.layout,
-        c2sr.shape,
-        pairs_base=pairs_base,
-        entries_base=entries_base,
-        channel_entries=c2sr.channel_entries,
-    )
-    assert again.same_as(c2sr)
-    assert np.array_equal(again.pointers, c2sr.pointers)
-
-
-def with_gaps(rng: np.random.Generator, c2sr: C2sr) -> C2sr:
-    """The same rows, each somewhere else in its channel, not in order."""
-    pointers = c2sr.pointers.copy()
-    for channel in range(c2sr.layout.channels):
-        place = 0
-        for row in rng.permutation(np.arange(channel, c2sr.shape[0], c2sr.layout.channels)):
-            place += int(rng.choice([0, 1, 3, 100]))
-            pointers[row] = place
-            place += int(c2sr.lengths[row])
-    return from_patterns(c2sr.patterns(), c2sr.shape, c2sr.layout, pointers=pointers)
+PAGE = page("c2sr.md")
 
 
 @pytest.mark.parametrize("channels", range(1, 17))
@@ -360,116 +221,6 @@ def test_region_sizes() -> None:
     assert entries_bytes(where, 5) == 384
 
 
-BAD = {
-    "not sparse": (lambda: from_csr(np.eye(2), layout()), TypeError,
-        "`matrix` must be a sparse matrix of SciPy, not ndarray"),
-    "complex": (lambda: from_csr(sp.csr_array(np.eye(2) * 1j), layout()), TypeError,
-        "`matrix` must be of real numbers, not complex128"),
-    "rows": (lambda: from_csr(sp.csr_array((65537, 1)), layout(index_bits=16)), ValueError,
-        "`rows` must be at most 65536 with 16 bits, not 65537"),
-    "columns": (lambda: from_csr(sp.csr_array((1, 65537)), layout(index_bits=16)), ValueError,
-        "`cols` must be at most 65536 with 16 bits, not 65537"),
-    "not finite": (lambda: from_csr(sp.csr_array([[1.0, np.inf]]), layout(value="int32")),
-        ValueError, "int32 does not hold inf"),
-    "too large": (lambda: from_csr(sp.csr_array([[2.0**63]]), layout(value="int32")), ValueError,
-        "int32 does not hold 9.223372036854776e+18"),
-    "pointers": (lambda: C2srs(pointers=np.array([0, 1 << 32])), ValueError,
-        "row 1 must end within the channel's first 4294967296 entries, not at 4294967298"),
-    "negative": (lambda: C2srs(pointers=np.array([-1, 0])), ValueError,
-        "`pointers` must not be negative, not -1"),
-    "overlap": (lambda: C2srs(pointers=np.array([1, 0])), ValueError,
-        "rows 1 and 0 must not overlap in channel 0"),
-    "type": (lambda: C2srs(lengths=np.array([1.0, 2.0])), ValueError,
-        "`lengths` must be 2 of int64, not (2,) float64"),
-    "channels": (lambda: C2srs(columns=()), ValueError, "`columns` must be of 1 channels, not 0"),
-    "entries": (lambda: C2srs(columns=(np.array([1, 2]),)), ValueError,
-        "`columns` of channel 0 must be 3, not (2,)"),
-    "order": (lambda: C2srs(columns=(np.array([1, 2, 2]),)), ValueError,
-        "row 1 must have ascending columns, not 2 after 2"),
-    "range": (lambda: C2srs(columns=(np.array([1, 2, 9]),)), ValueError,
-        "row 1 must have columns in 0..3, not 9"),
-    "bits": (lambda: C2srs(values=(np.array([1, 2, 1 << 32], np.uint64),)), ValueError,
-        "`values` must be patterns of 32 bits, not 0x100000000"),
-    "pairs base": (lambda: image(C2srs(), pairs_base=8, entries_base=0), ValueError,
-        "`pairs_base` must be a multiple of 64, not 0x8"),
-    "entries base": (lambda: image(C2srs(), pairs_base=0, entries_base=-64), ValueError,
-        "`entries_base` must be a multiple of 64, not -0x40"),
-    "image base": (lambda: from_image(bytes_of([]), layout(1), (2, 4), pairs_base=0,
-        entries_base=32), ValueError, "`entries_base` must be a multiple of 64, not 0x20"),
-    "room": (lambda: from_image(bytes_of([1, 0, 2, 9]), layout(1), (2, 4), pairs_base=0,
-        entries_base=64, channel_entries=10), ValueError,
-        "row 1 must end within 10 entries, not at 11"),
-    "length": (lambda: from_image(bytes_of([5]), layout(1), (2, 4), pairs_base=0,
-        entries_base=64), ValueError, "row 0 must have at most 4 entries, not 5"),
-    "image order": (lambda: from_image(bytes_of([2, 0]), layout(1), (1, 4), pairs_base=0,
-        entries_base=64), ValueError, "row 0 must have ascending columns, not 0 after 0"),
-    "short": (lambda: from_image(lambda address, count: b"", layout(1), (2, 4), pairs_base=0,
-        entries_base=64), ValueError, "memory gave 0 bytes at 0x0, not 64"),
-    "csr first": (lambda: from_csr_image(bytes_of([1, 1, 1]), layout(1), (2, 4), pointers_base=0,
-        entries_base=64), ValueError, "row pointers must ascend from 0: row 0 begins at 1"),
-    "csr order": (lambda: from_csr_image(bytes_of([0, 2, 1]), layout(1), (2, 4), pointers_base=0,
-        entries_base=64), ValueError, "row pointers must ascend from 0: row 1 begins at 2"),
-    "csr room": (lambda: from_csr_image(bytes_of([0, 1, 3]), layout(1), (2, 4), pointers_base=0,
-        entries_base=64, room=2), ValueError, "row 1 must end within 2 entries, not at 3"),
-    "scipy range": (lambda: from_csr(moved([4, 0]), layout()), ValueError,
-        "`matrix` must have columns in 0..3, not 4"),
-    "scipy negative": (lambda: from_csr(moved([1, -1]), layout()), ValueError,
-        "`matrix` must have columns in 0..3, not -1"),
-    "scipy pointers": (lambda: from_csr(moved([1, 2], [0, 2, 1]), layout()), ValueError,
-        "`matrix` must have row pointers that ascend from 0 to its entries"),
-}  # fmt: skip
-
-
-def C2srs(**changes: Any) -> C2sr:
-    """Two rows of four columns, some part changed."""
-    parts: dict[str, Any] = {
-        "layout": layout(1),
-        "shape": (2, 4),
-        "lengths": np.array([1, 2]),
-        "pointers": np.array([0, 1]),
-        "columns": (np.array([1, 0, 3]),),
-        "values": (np.array([1, 2, 3], np.uint64),),
-    }
-    return C2sr(**{**parts, **changes})
-
-
-def bytes_of(words: list[int]) -> Any:
-    """A memory of these words of 32 bits, then zeros, of 16 KiB."""
-    memory = b"".join(word.to_bytes(4, "little") for word in words).ljust(1 << 14, b"\0")
-    return lambda address, count: memory[address : address + count]
-
-
-def moved(indices: list[int], starts: list[int] | None = None) -> Any:
-    """A matrix of SciPy that somebody spoilt."""
-    matrix = sp.csr_array((np.ones(2), [1, 2], [0, 1, 2]), shape=(2, 4))
-    matrix.indices[:] = indices
-    matrix.indptr[:] = starts or [0, 1, 2]
-    return matrix
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_refusals(case: str) -> None:
-    call, error, message = BAD[case]
-    with pytest.raises(error) as caught:
-        call()
-    assert str(caught.value) == message
-
-
-def test_equality_sees_every_part() -> None:
-    same = C2srs()
-    assert same.same_as(C2srs())
-    for changes in (
-        {"layout": layout(1, 128)},
-        {"shape": (2, 5)},
-        {"lengths": np.array([2, 1]), "pointers": np.array([0, 2])},
-        {"pointers": np.array([0, 3])},
-        {"columns": (np.array([1, 0, 2]),)},
-        {"values": (np.array([1, 2, 4], np.uint64),)},
-    ):
-        changed = {"columns": (np.array([0, 1, 3]),)} if "lengths" in changes else {}
-        assert not same.same_as(C2srs(**changed, **changes))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["fp32", "bf16"])
 def test_ten_million_entries(value: str) -> None:
@@ -496,7 +247,7 @@ def test_ten_million_entries(value: str) -> None:
 
 
 def test_examples_of_the_page_run() -> None:
-    found = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    found = examples(PAGE, "python")
     assert found
     names: dict[str, object] = {}
     for example in found:

@@ -3,50 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy.sparse import csr_array
 from tilewright.hw.emit import Emitted, emit
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from tilewright.hw.spec.c2sr_converter_registers import (
-    CHECKS,
+    BASES,
     ERRORS,
     ID,
+    JOB,
     MODES,
-    limits,
     register_map,
 )
-from tilewright.hw.spec.job_registers import Check
 from tilewright.sim.c2sr import from_csr, to_csr
 from tilewright.sim.c2sr_converter_driver import ConverterDriver
 from tilewright.sim.device import JobError
 from tilewright.sim.job_registers import JobRegisters
+from tilewright.verif.kit.axi_device import AxiDevice
 from tilewright.verif.kit.converter_cases import (
     ConverterCase,
+    addresses,
     load,
     matrix_of,
     place,
     run,
     scattered,
+    wrong_values,
 )
-from tilewright.verif.kit.converter_jobs import (
-    Converter,
-    any_behaviour,
-    any_case,
-    check,
-)
+from tilewright.verif.kit.converter_jobs import any_case, check, check_result
+from tilewright.verif.kit.job_checks import QuietAtEnd, register_answers, soft_reset_after
+from tilewright.verif.kit.native_memory import any_behaviour
 from tilewright.verif.kit.pages import (
     documented_codes,
     documented_registers,
     page,
     register_rows,
 )
-from tilewright.verif.kit.sampling import QUICK, cases, slow_but
+from tilewright.verif.kit.sampling import QUICK, cases, draw_until, slow_but
 from tilewright.verif.native_axi import AxiBehaviour, NativeAccelerator
 
 MEMORY_BYTES = 1 << 19
@@ -64,7 +62,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "entry_is_beat": {"channels": 2, "value": "fp64", "outstanding": 16},
 }  # fmt: skip
 
-Ints = npt.NDArray[np.int64]
+Converter = NativeAccelerator[C2srConverterConfig]
 
 
 @cache
@@ -152,27 +150,20 @@ def test_an_entry_every_cycle(device: Converter, direction: str) -> None:
 
 
 @pytest.mark.parametrize("direction", MODES)
-@pytest.mark.parametrize("rule", CHECKS, ids=lambda rule: f"{rule.error}-{rule.register}")
-def test_a_job_that_cannot_run(device: Converter, direction: str, rule: Check) -> None:
+def test_jobs_that_cannot_run(device: Converter, direction: str) -> None:
+    """Every rule that its register can break."""
     config = device.config
     rng = rng_of(device, 5)
     case = good_case(rng, config, direction)
-    most = limits(config).get(rule.register, 0)
-    value = {
-        "zero_size": 0,
-        "size_limit": most + 1,
-        "misaligned_base": case.base.get(rule.register.lower(), 0) + config.interleave // 2,
-        "address_range": 1 << config.addr_bits,
-    }[rule.error]
-    memory = load(rng, device, case)
-    if value >> (64 if rule.error == "address_range" else 32):
-        # There is no such value.
-        assert (most, config.addr_bits)[rule.error == "address_range"] in (2**32 - 1, 64)
-        return
-    status = run(device, case, {rule.register: value})
-    assert (status.error, status.where) == (rule.error, rule.register)
-    assert status.counts["bytes_read"] == status.counts["bytes_written"] == 0
-    assert (device.memory == memory).all()
+    values = wrong_values(case)
+    assert len(values) == 6 + (config.index_bits < 32) + len(BASES) * (config.addr_bits < 64)
+    for rule, value in values.items():
+        memory = load(rng, device, case)
+        status = run(QuietAtEnd(device), case, {rule.register: value})
+        assert (status.error, status.where) == (rule.error, rule.register)
+        assert status.counts["bytes_read"] == status.counts["bytes_written"] == 0
+        assert (device.memory == memory).all()
+    check(rng, device, case)
 
 
 @pytest.mark.parametrize("direction", MODES)
@@ -180,20 +171,26 @@ def test_region(device: Converter, direction: str) -> None:
     """A result that is larger than said: nothing is written behind the room for it."""
     config = device.config
     rng = rng_of(device, 6)
-    for capacity in (1, 7, 100):
-        device.behave(any_behaviour(rng))
+
+    def draw(capacity: int) -> tuple[ConverterCase, int] | None:
+        """And the first row that does not fit."""
         lengths = rng.integers(0, 30, 60).astype(np.int64)
         lengths[-config.channels :] = 30
-        case = place(rng, config, direction, matrix_of(rng, config, lengths, 40))
-        sums = np.zeros(60, np.int64)
         groups = 1 if direction == "c2sr_to_csr" else config.channels
+        sums = np.zeros(60, np.int64)
         for group in range(groups):
             sums[group::groups] = np.cumsum(lengths[group::groups])
-        memory = load(rng, device, case)
         if sums.max() <= capacity:
-            continue
-        status = run(device, case, {"CAPACITY": capacity})
-        assert (status.error, status.detail) == ("region", int(np.argmax(sums > capacity)))
+            return None
+        case = place(rng, config, direction, matrix_of(rng, config, lengths, 40))
+        return case, int(np.argmax(sums > capacity))
+
+    for capacity in (1, 7, 100):
+        device.behave(any_behaviour(rng))
+        case, row = draw_until(partial(draw, capacity))
+        memory = load(rng, device, case)
+        status = run(QuietAtEnd(device), case, {"CAPACITY": capacity})
+        assert (status.error, status.detail) == ("region", row)
         outside = ~case.written(MEMORY_BYTES, capacity)
         assert (device.memory == memory)[outside].all()
         check(rng, device, good_case(rng, config, direction))
@@ -212,23 +209,10 @@ def test_pointers_that_do_not_ascend(device: Converter, first: bool) -> None:
         address = case.base["csr_pointers"] + POINTER_BYTES * (row if first else row + 1)
         value = 1 if first else int(starts[row]) - 1
         device.write_memory(address, value.to_bytes(POINTER_BYTES, "little"))
-        status = run(device, case)
+        status = run(QuietAtEnd(device), case)
         assert (status.error, status.detail) == ("unsorted", row)
         check(rng, device, good_case(rng, config, "c2sr_to_csr"))
         check(rng, device, case)
-
-
-def addresses(case: ConverterCase, row: int, *, source: bool) -> list[int]:
-    """Of the row's pair or pointer, and of its first entry; of the matrix or of the result."""
-    layout, base = case.config.layout, case.base
-    starts = case.matrix.patterns().starts
-    if source == (case.direction == "csr_to_c2sr"):
-        words = POINTER_BYTES * row, layout.entry_bytes * int(starts[row])
-        return [base["csr_pointers"] + words[0], base["csr_entries"] + words[1]]
-    index, channel = divmod(row, layout.channels)
-    words = PAIR_BYTES * index, layout.entry_bytes * int(case.matrix.pointers[row])
-    names = "c2sr_pairs", "c2sr_entries"
-    return [layout.flat(base[name], channel, x) for name, x in zip(names, words, strict=True)]
 
 
 @pytest.mark.parametrize("direction", MODES)
@@ -243,7 +227,7 @@ def test_bus_errors(device: Converter, direction: str, side: str) -> None:
         errors = {address // size * size + n: 2 for n in range(0, size, config.beat_bytes)}
         device.behave(any_behaviour(rng, **{f"{side}_errors": errors}))
         load(rng, device, case)
-        status = run(device, case)
+        status = run(QuietAtEnd(device), case)
         assert status.error == f"bus_{side}"
         assert status.detail in errors
         device.behave(any_behaviour(rng))
@@ -255,66 +239,126 @@ def test_soft_reset_at_any_time(device: Converter) -> None:
     config = device.config
     rng = rng_of(device, 9)
     registers = JobRegisters(device, register_map(config), ID)
-    control, status = registers.register("CTRL"), registers.register("STATUS")
     stopped = 0
-    for number in range(6 if QUICK else 40):
+    for number in range(cases(40)):
         direction = list(MODES)[number % 2]
         device.behave(any_behaviour(rng))
         case = good_case(rng, config, direction)
         memory = load(rng, device, case)
         for name, value in case.registers.items():
             registers.write(name, value)
-        registers.write("CTRL", control.put(start=1, irq_enable=1))
-        device.run(int(rng.integers(0, 600)))
-        registers.write("CTRL", control.put(soft_reset=1, irq_enable=1))
-        for _ in range(400):
-            word = registers.read("STATUS")
-            if not status.get(word, "busy"):
-                break
-            device.run(20)
-        assert not status.get(word, "busy")
-        assert not status.get(word, "error")
-        stopped += not status.get(word, "done")
-        registers.write("STATUS", status.put(done=1))
+        stopped += soft_reset_after(device, registers, int(rng.integers(0, 400)))
         assert (device.memory == memory)[~case.written(MEMORY_BYTES)].all()
         check(rng, device, good_case(rng, config, list(MODES)[int(rng.integers(2))]))
-    assert stopped > 0
+    assert stopped > cases(40) // 4
     assert device.faults == []
 
 
 def test_registers(device: Converter) -> None:
-    """Identity, interrupt, and registers that are free while a job runs."""
+    """Identity, and every word of the map: those of the job can be written, no other."""
+    rng_of(device, 14)
+    registers = register_map(device.config)
+    parts = registers["CONFIG0"]
+    word = device.read_register(parts.offset)
+    assert parts.get(word, "channels") == device.config.channels
+    assert parts.get(word, "entry_bytes") == device.config.layout.entry_bytes
+    answers = register_answers(device, registers)
+    for register in registers:
+        if register.name.lower() in JOB:
+            mask = 1 if register.name == "MODE" else 0xFFFF_FFFF
+            for n in range(register.words):
+                place = 2 * (register.offset // 4 + n) + 1
+                assert answers[place] == 0xA5A5_A5A5 & mask
+    # Behind the last one there is nothing.
+    assert answers[-4:] == ["refused"] * 4
+    for name in ("ID", "CONFIG0", "ENTRIES"):
+        assert answers[2 * (registers[name].offset // 4) + 1] == "refused"
+
+
+def test_interrupt(device: Converter) -> None:
     config = device.config
     rng = rng_of(device, 10)
     device.behave(AxiBehaviour(latency=(60, 60)))
     registers = JobRegisters(device, register_map(config), ID)
-    parts = registers.register("CONFIG0")
-    word = registers.read("CONFIG0")
-    assert parts.get(word, "channels") == config.channels
-    assert parts.get(word, "entry_bytes") == config.layout.entry_bytes
+    status = registers.register("STATUS")
     case = good_case(rng, config, "csr_to_c2sr")
-    load(rng, device, case)
+    memory = load(rng, device, case)
     for name, value in case.registers.items():
         registers.write(name, value)
     registers.write("CTRL", 1)
-    for name in case.registers:
-        registers.write(name, 0)
-    assert registers.read("STATUS") == 1
     device.run(20_000)
-    assert (registers.read("STATUS"), device.irq()) == (2, False)
+    assert (registers.read("STATUS"), device.irq()) == (status.put(done=1), False)
     registers.write("CTRL", 4)
     assert device.irq()
-    inside = case.written(MEMORY_BYTES)
-    for block in case.result():
-        here = slice(block.address, block.address + len(block.data))
-        assert (device.memory[here] == block.data)[inside[here]].all()
-    registers.write("STATUS", 2)
+    check_result(device, case, memory)
+    registers.write("STATUS", status.put(done=1))
     assert not device.irq()
+    registers.write("ROWS", 0)
     registers.write("CTRL", 1 | 4)
     device.wait()
-    status = registers.register("STATUS")
     assert registers.read("STATUS") == status.put(error=1, error_code=ERRORS["zero_size"])
     registers.write("STATUS", status.put(error=1))
+    assert not device.irq()
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_registers_are_free_while_a_job_runs(device: Converter, direction: str) -> None:
+    """A job works on what was there at its start; a second start meanwhile does nothing."""
+    config = device.config
+    rng = rng_of(device, 12)
+    device.behave(AxiBehaviour(latency=(60, 60)))
+    registers = JobRegisters(device, register_map(config), ID)
+    status = registers.register("STATUS")
+    case = good_case(rng, config, direction)
+    memory = load(rng, device, case)
+    for name, value in case.registers.items():
+        registers.write(name, value)
+    registers.write("CTRL", 1 | 4)
+    for name in case.registers:
+        registers.write(name, 0)
+    assert registers.read("STATUS") == status.put(busy=1)
+    # It would end with an error at once.
+    registers.write("CTRL", 1 | 4)
+    assert registers.read("STATUS") == status.put(busy=1)
+    device.wait()
+    assert registers.read("STATUS") == status.put(done=1)
+    check_result(device, case, memory)
+    registers.write("STATUS", status.put(done=1))
+    device.run(1000)
+    assert registers.read("STATUS") == 0
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_the_same_job_twice(device: Converter, direction: str) -> None:
+    """Counters begin at zero in every job, and all of the result is written again."""
+    rng = rng_of(device, 13)
+    device.behave(AxiBehaviour(latency=(20, 20)))
+    case = good_case(rng, device.config, direction)
+    first, second = (check(rng, device, case).counts for _ in range(2))
+    # Who waits for the other at a channel depends on who had the turn before.
+    assert abs(first.pop("cycles") - second.pop("cycles")) < 20
+    assert first == second
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+def test_the_memory_of_cocotbext_axi(stall: float) -> None:
+    """On a memory and a count of what went over the bus that share no code with ours."""
+    print("seed 15")
+    rng = np.random.default_rng(15)
+    config = C2srConverterConfig(**CONFIGS["two"])
+    with AxiDevice(
+        emitted("two"),
+        config,
+        outstanding=config.outstanding,
+        memory_bytes=1 << 15,
+        axi_ram=True,
+        seed=15,
+        stall=stall,
+    ) as device:
+        for direction in MODES:
+            for rows in (1, 7, 60):
+                check(rng, device, any_case(rng, config, direction, rows=rows, most=20))
 
 
 def test_driver(device: Converter) -> None:

@@ -12,10 +12,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tilewright.hw.emit import Emitted, emit
+from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
+from tilewright.hw.spec.c2sr_converter_registers import MODES
 from tilewright.hw.spec.engine import EngineConfig
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.sequencer import SequencerConfig
 from tilewright.sim.engine import EngineModel
+from tilewright.verif.kit import converter_jobs
 from tilewright.verif.kit.engine_configs import CONFIGS, MEMORY_BYTES
 from tilewright.verif.kit.engine_device import unit_of
 from tilewright.verif.kit.engine_jobs import check_job, fill, random_job
@@ -27,7 +30,14 @@ from tilewright.verif.native_axi import AxiBehaviour, NativeAccelerator
 
 pytestmark = pytest.mark.slow
 
-_MEMORY = re.compile(r"^  logic \[(\d+):0\] (\w+) \[(\d+):0\];\n", re.M)
+_MEMORY = re.compile(r"^  logic(?: \[(\d+):0\])? (\w+) \[(\d+):0\];\n", re.M)
+_DECLARATION = re.compile(r"^ *(?:(?:input|output) *)?logic\b[^;)]*", re.M)
+
+
+def memories(verilog: str) -> int:
+    """How many arrays are declared, in whatever way: their size comes after the name."""
+    declared = (f"{match[0]};" for match in _DECLARATION.finditer(verilog))
+    return sum(len(re.findall(r"\][,;]", text)) for text in declared)
 
 
 def with_contents(made: Emitted, seed: int) -> Emitted:
@@ -35,14 +45,14 @@ def with_contents(made: Emitted, seed: int) -> Emitted:
     chosen = random.Random(seed)
 
     def filled(match: re.Match[str]) -> str:
-        width, name, last = int(match[1]) + 1, match[2], int(match[3])
+        width, name, last = int(match[1] or 0) + 1, match[2], int(match[3])
         pattern = f"{width}'h{chosen.getrandbits(width):x}"
         step = f"{width}'h{chosen.getrandbits(width) | 1:x}"
         loop = f"for (int n = 0; n <= {last}; n++) {name}[n] = {pattern} + {width}'(n) * {step};"
         return f"{match[0]}  initial {loop}\n"
 
     text, count = _MEMORY.subn(filled, made.verilog)
-    assert count > 0
+    assert count == memories(made.verilog) > 0
     return replace(made, verilog=text)
 
 
@@ -80,6 +90,27 @@ def test_matraptor() -> None:
                 computed += 1
         assert device.faults == []
     assert computed > 10
+
+
+@pytest.mark.parametrize("direction", MODES)
+def test_c2sr_converter(direction: str) -> None:
+    config = C2srConverterConfig(channels=2, outstanding=4)
+    made = with_contents(emit("c2sr_converter", config), 24)
+    rng = np.random.default_rng(24)
+    entries = 0
+    with NativeAccelerator(made, config, memory_bytes=MEMORY_BYTES) as device:
+        for number in range(40):
+            device.behave(rough(number) if number % 2 else AxiBehaviour())
+            case = converter_jobs.any_case(rng, config, direction)
+            entries += converter_jobs.check(rng, device, case).counts["entries"]
+        assert device.faults == []
+    assert entries > 1000
+
+
+def test_memories_are_counted() -> None:
+    """However they are written."""
+    ways = "  logic a [3:0];\n  logic signed [7:0] b [0:3], c [3:0],\n    d;\n  logic [3:0] e, f;\n"
+    assert memories(f"module m (\n  input logic [7:0] i,\n  output logic o\n);\n{ways}") == 3
 
 
 def test_sequencer() -> None:

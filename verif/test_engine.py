@@ -26,7 +26,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[EngineDevice]:
         yield device
 
 
-ENGINES = ("small", "three_managers", "narrow_results")
+ENGINES = ("small", "three_managers", "two_steps")
 
 every_engine = pytest.mark.parametrize(
     "device", slow_but(["small"], ENGINES), indirect=True, scope="module"

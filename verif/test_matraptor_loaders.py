@@ -15,13 +15,13 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.verif.kit.axi_job import BenchBuild
 from tilewright.verif.kit.matraptor_loader_jobs import LoaderJob, ends_mask, random_matrix
 from tilewright.verif.kit.matraptor_loader_top import Loaders
-from tilewright.verif.kit.sampling import QUICK, slow_but
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.test_emit import lint
 
 BENCH = "tilewright.verif.kit.matraptor_loader_bench"
 ROUGH = {"latency": [1, 200], "stall": 0.3, "mixed": True, "gap": 0.2, "pause": 0.3}
 EVEN = {"latency": [1, 30], "mixed": True}
-SEEDS = 1 if QUICK else 4
+SEEDS = 4
 
 
 def _config(lanes: int, channels: int, **others: Any) -> MatRaptorConfig:
@@ -123,16 +123,13 @@ def scenarios(name: str) -> tuple[list[LoaderJob], dict[str, list[dict[str, Any]
     last = len(jobs) - 1
     choice = random.Random(3)
     patterns = [{**p, "seed": n} for n in range(SEEDS) for p in (ROUGH, EVEN)]
-    few = range(last) if not QUICK else [0, 3, 4, 5, 6]
-    runs = [{"task": n, **EVEN, "seed": n} for n in few]
+    runs = [{"task": n, **EVEN, "seed": n} for n in range(last)]
     runs += [{"task": choice.randrange(2), **p} for p in patterns]
     runs += [{"task": 1, "pause": 0.8}, {"task": 0, "stall": 0.7}]
     return jobs, {
         "run": [{"kind": "run", **s} for s in runs],
         "stop": [{"kind": "stop", "rounds": 4, "task": n % 2, **p} for n, p in enumerate(patterns)],
-        "error": [
-            {"kind": "error", "task": choice.randrange(4), **p} for p in patterns[:: 1 + QUICK]
-        ],
+        "error": [{"kind": "error", "task": choice.randrange(4), **p} for p in patterns],
         "index": [{"kind": "index", "task": last, "after": 0, **p} for p in patterns[-1:]],
     }
 

@@ -7,11 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tilewright.hw.emit import emit
 from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.spec.matraptor_registers import ARRAYS
+from tilewright.sim.c2sr import from_csr
+from tilewright.sim.matraptor_device import MatRaptorModel
 from tilewright.sim.matraptor_driver import SparseDriver
-from tilewright.verif.kit.matraptor_cases import SparseCase, random_case, random_matrix
+from tilewright.verif.kit.matraptor_cases import (
+    SparseCase,
+    place_case,
+    random_case,
+    random_matrix,
+)
+from tilewright.verif.kit.matraptor_faults import draw_fault
 from tilewright.verif.kit.matraptor_jobs import check_case, check_failure, check_reset
+from tilewright.verif.kit.native_memory import any_behaviour
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.native_axi import AxiBehaviour, NativeAccelerator
 
@@ -24,7 +35,8 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "min_mul": {**SMALL, "semiring": "minmul", "value": "fp16", "lanes": 3, "channels": 1},
     "max_mul": {**SMALL, "semiring": "maxmul", "value": "fp64", "data_bits": 128,
                 "lanes": 2, "channels": 1},
-    "min_max": {**SMALL, "semiring": "minmax", "value": "bf16", "lanes": 3, "channels": 3},
+    "min_max": {**SMALL, "semiring": "minmax", "value": "bf16", "lanes": 3, "channels": 3,
+                "outstanding": 16},
     "max_min": {**SMALL, "semiring": "maxmin", "lanes": 1, "channels": 6, "queues": 10},
     "or_and": {**SMALL, "semiring": "orand", "index_bits": 16, "lanes": 4, "channels": 2},
     "add_norm": {**SMALL, "semiring": "addnorm", "lanes": 1, "channels": 2, "queues": 16},
@@ -36,20 +48,9 @@ Device = NativeAccelerator[MatRaptorConfig]
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = MatRaptorConfig(**CONFIGS[request.param])
     with NativeAccelerator(
-        emit("matraptor", config), config, memory_bytes=MEMORY_BYTES, time_out=200_000
+        emit("matraptor", config), config, memory_bytes=MEMORY_BYTES, time_out=1_000_000
     ) as device:
         yield device
-
-
-def rough(rng: np.random.Generator, **errors: Any) -> AxiBehaviour:
-    return AxiBehaviour(
-        seed=int(rng.integers(1 << 32)),
-        latency=(1, int(rng.choice([3, 20, 200]))),
-        stall=float(rng.choice([0.0, 0.2, 0.5])),
-        mixed=True,
-        register_stall=0.3,
-        **errors,
-    )
 
 
 def rng_of(seed: int) -> np.random.Generator:
@@ -64,55 +65,70 @@ def heavy_case(rng: np.random.Generator, config: MatRaptorConfig) -> SparseCase:
 def test_random_jobs(device: Device) -> None:
     rng = rng_of(1)
     products = 0
-    for number in range(cases(300)):
-        device.behave(rough(rng) if number % 3 else AxiBehaviour())
+    for number in range(cases(200)):
+        device.behave(any_behaviour(rng) if number % 3 else AxiBehaviour())
         case = random_case(rng, device.config, MEMORY_BYTES, most=40)
         products += check_case(rng, device, case).counts["operations"]
     assert products > 0
 
 
-def test_bus_errors_end_the_job(device: Device) -> None:
-    """Every beat of some read, or every burst of some array, fails; then a good job."""
-    rng = rng_of(2)
+@pytest.mark.parametrize("array", ARRAYS)
+def test_bus_errors_end_the_job(device: Device, array: str) -> None:
+    """A beat of a read, or the bursts of a block that is written; then a good job."""
+    rng = rng_of(2 + ARRAYS.index(array))
     config = device.config
-    for _ in range(cases(60)):
-        case = heavy_case(rng, config)
-        used = np.flatnonzero(case.a.lengths)
-        if not len(used):
-            continue
-        row = int(rng.choice(used))
-        pairs = [case.pair_addresses("a", np.array([row])), case.row_addresses("a", case.a, row)]
-        address = int(rng.choice(pairs[int(rng.integers(2))]))
-        bad = address // config.beat_bytes * config.beat_bytes
-        device.behave(rough(rng, read_errors={bad: 2}))
-        check_failure(rng, device, case, {"bus_read": [bad]})
-        block = int(rng.choice(case.pair_addresses("c", np.array([row]))))
-        first = block // config.interleave * config.interleave
-        bursts = range(first, first + config.interleave, config.beat_bytes)
-        device.behave(rough(rng, write_errors=dict.fromkeys(bursts, 3)))
-        check_failure(rng, device, case, {"bus_write": bursts})
-        device.behave(rough(rng))
+    for _ in range(cases(20)):
+        case, where = draw_fault(rng, array, lambda: heavy_case(rng, config))
+        side, error = ("write", "bus_write") if array[0] == "c" else ("read", "bus_read")
+        responses = {address: int(rng.integers(2, 4)) for address in where}
+        device.behave(any_behaviour(rng, **{f"{side}_errors": responses}))
+        check_failure(rng, device, case, {error: where})
+        device.behave(any_behaviour(rng))
         check_case(rng, device, heavy_case(rng, config))
 
 
 def test_soft_reset_at_any_time(device: Device) -> None:
-    rng = rng_of(3)
+    rng = rng_of(9)
     stopped = 0
     for _ in range(cases(60)):
-        device.behave(rough(rng))
-        cycles = int(rng.integers(0, 600))
+        device.behave(any_behaviour(rng))
+        cycles = int(rng.integers(0, 400))
         stopped += check_reset(rng, device, heavy_case(rng, device.config), cycles)
         check_case(rng, device, heavy_case(rng, device.config))
-    assert stopped > 0
+    assert stopped > cases(60) // 4
+
+
+def conflicts(rng: np.random.Generator, device: Device, apart: bool) -> int:
+    """Of a product of which every lane reads B's rows in channels of its own, as it does A's if
+    there are enough channels; or all lanes those of the first channel."""
+    config = device.config
+    rows, inner, cols = 24, 48, 12
+    i, k = np.arange(rows)[:, None], np.arange(inner)[None, :]
+    if apart:
+        kept = k % config.lanes == i % config.lanes
+    else:
+        kept = k % config.channels == np.zeros_like(i)
+    a = from_csr(sp.csr_array(np.where(kept, 1.0, 0.0)), config.layout)
+    b = from_csr(sp.csr_array(np.ones((inner, cols))), config.layout)
+    case = place_case(rng, config, MEMORY_BYTES, a, b)
+    return check_case(rng, device, case).counts["conflicts"]
+
+
+def test_lanes_meet_at_channels_that_they_share(device: Device) -> None:
+    """And only there."""
+    rng = rng_of(5)
+    config = device.config
+    for _ in range(3):
+        device.behave(any_behaviour(rng))
+        assert (conflicts(rng, device, apart=True) > 0) == (config.channel_lanes > 1)
+        assert (conflicts(rng, device, apart=False) > 0) == (config.lanes > 1)
 
 
 def test_the_driver_splits_what_overflows(device: Device) -> None:
     """Bit for bit what the driver makes of the model."""
-    from tilewright.sim.matraptor_device import MatRaptorModel
-
     rng = rng_of(4)
     config = device.config
-    device.behave(rough(rng))
+    device.behave(any_behaviour(rng))
     split = 0
     for _ in range(4):
         a = random_matrix(rng, config, (30, 40), 0.5)

@@ -11,7 +11,7 @@ from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.verif.kit.axi_job import BenchBuild
 from tilewright.verif.kit.matraptor_writer_top import WriterTop
-from tilewright.verif.kit.sampling import QUICK, slow_but
+from tilewright.verif.kit.sampling import slow_but
 
 BENCH = "tilewright.verif.kit.matraptor_writer_bench"
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -26,7 +26,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
                "interleave": 2048, "addr_bits": 64},
     "beat_is_block": {"lanes": 3, "channels": 3, "data_bits": 512, "outstanding": 2},
 }  # fmt: skip
-SEEDS = 2 if QUICK else 8
+SEEDS = 8
 ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "gap": 0.2}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 from tilewright.hw.stream.deep_queue import DeepQueue
+from tilewright.hw.stream.gate import Gate
 from tilewright.hw.stream.output_register import OutputRegister
 from tilewright.hw.stream.queue import Queue
 from tilewright.hw.stream.round_robin import RoundRobin
@@ -149,15 +150,60 @@ def test_capacity(name: str) -> None:
     assert (len(run.sent[0]), run.taken) == (capacity, [])
 
 
-@pytest.mark.parametrize("depth", [2, 5, 8])
+CLEARABLE: dict[str, Callable[[], Any]] = {
+    "skid_buffer": lambda: SkidBuffer(BITS, clearable=True),
+    "output_register": lambda: OutputRegister(BITS, clearable=True),
+    **{name: part[0] for name, part in PARTS.items() if name.startswith("deep")},
+}
+
+
+@pytest.mark.parametrize("name", CLEARABLE)
 @pytest.mark.parametrize("seed", slow_but([0], range(3)))
-def test_clear_drops_what_is_inside(depth: int, seed: int) -> None:
-    part = DeepQueue(BITS, depth)
-    run = Run(part, counts=[400], cycles=900, gap=0.2, stall=0.4, clear=0.05, seed=seed)
+def test_clear_drops_what_is_inside(name: str, seed: int) -> None:
+    run = Run(
+        CLEARABLE[name](), counts=[400], cycles=900, gap=0.2, stall=0.4, clear=0.05, seed=seed
+    )
     words = [word for _, word in run.taken]
     assert words == sorted(set(range(400)) - run.dropped)
     assert len(run.dropped) > 20
     assert len(words) > 200
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.5])
+def test_a_gate_takes_nothing_back(stall: float) -> None:
+    """While held it offers nothing but what it has offered before; otherwise it passes all."""
+    part, chosen = Gate(BITS), random.Random(5)
+    seen = {"held": 0, "passed": 0, "stays": 0}
+
+    async def bench(sim: Any) -> None:
+        number, offered = 0, False
+        for _ in range(1000):
+            gap = chosen.random() < 0.3 and not sim.get(part.i.valid)
+            hold = chosen.random() < 0.5
+            sim.set(part.i.valid, int(not gap))
+            sim.set(part.i.payload, number)
+            sim.set(part.hold, int(hold))
+            sim.set(part.o.ready, int(chosen.random() >= stall))
+            valid = sim.get(part.o.valid)
+            assert valid == (not gap and (offered or not hold))
+            assert sim.get(part.i.ready) == (sim.get(part.o.ready) and (offered or not hold))
+            assert sim.get(part.o.payload) == number
+            moved = valid and sim.get(part.o.ready)
+            seen["held"] += not gap and not valid
+            seen["passed"] += moved
+            seen["stays"] += hold and offered
+            number, offered = number + moved, bool(valid and not moved)
+            await sim.tick()
+            if moved:
+                sim.set(part.i.valid, 0)
+
+    simulator = Simulator(part)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert seen["held"] > 100
+    assert seen["passed"] > 100
+    assert (seen["stays"] > 50) == (stall > 0)
 
 
 @pytest.mark.parametrize("inputs", [2, 3, 5])

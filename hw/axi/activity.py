@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec.job_registers import COUNTER_BITS
 
-__all__ = ["Activity", "ones"]
+__all__ = ["Activity", "count", "ones"]
 
 
 class Activity(wiring.Component):
@@ -52,3 +52,11 @@ def ones(bits: Value) -> Value:
         return bits
     half = len(bits) // 2
     return ones(bits[:half]) + ones(bits[half:])
+
+
+def count(m: Module, counters: wiring.Component, name: str, step: Value) -> None:
+    """Add ``step`` to a counter of a component in every cycle; its ``clear`` begins from zero."""
+    counter: Value = getattr(counters, name)
+    m.d.sync += counter.eq(counter + step)
+    with m.If(counters.clear):
+        m.d.sync += counter.eq(0)

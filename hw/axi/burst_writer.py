@@ -12,7 +12,16 @@ from ..stream.queue import Queue
 from .burst_splitter import BurstSplitter, check_burst
 from .layouts import address_layout, request_layout, response_layout, store_layout, write_layout
 
-__all__ = ["BurstWriter"]
+__all__ = ["BurstWriter", "most_unsent"]
+
+_DEEP = 16
+"""So many addresses are a memory, fewer are registers."""
+
+
+def most_unsent(outstanding: int, buffer_beats: int) -> int:
+    """How many issued bursts of a writer may wait until their data is sent: each has a beat in the
+    buffer, at its output, or on its way out."""
+    return min(outstanding, buffer_beats + 2)
 
 
 class BurstWriter(wiring.Component):
@@ -80,8 +89,9 @@ class BurstWriter(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # Addresses of the bursts that wait for a response, lengths of those that send data.
-        m.submodules.addresses = addresses = Queue(self._addr_bits, self._outstanding)
-        m.submodules.lengths = lengths = Queue(8, self._outstanding)
+        m.submodules.addresses = addresses = self._addresses()
+        unsent = most_unsent(self._outstanding, self._buffer_beats)
+        m.submodules.lengths = lengths = Queue(8, unsent)
         m.submodules.buffer = buffer = DeepQueue(store_layout(self._data_bits), self._buffer_beats)
         draining = Signal()
         stopping = Signal()
@@ -106,7 +116,18 @@ class BurstWriter(wiring.Component):
             m.d.sync += draining.eq(0)
         return m
 
-    def _issue(self, m: Module, stopping: Value, addresses: Queue, buffer: DeepQueue) -> Value:
+    def _addresses(self) -> Queue | DeepQueue:
+        """The queue of addresses. A response comes four cycles after its burst was issued at the
+        earliest, when the address has also left a memory; until then ``aw.valid`` says that the bus
+        is not clean."""
+        if self._outstanding < _DEEP:
+            return Queue(self._addr_bits, self._outstanding)
+        # It holds one more at its output.
+        return DeepQueue(self._addr_bits, self._outstanding - 1)
+
+    def _issue(
+        self, m: Module, stopping: Value, addresses: Queue | DeepQueue, buffer: DeepQueue
+    ) -> Value:
         """Requests to bursts at ``aw``; returns whether requests or unused data are inside."""
         m.submodules.splitter = splitter = BurstSplitter(
             addr_bits=self._addr_bits,
@@ -163,7 +184,7 @@ class BurstWriter(wiring.Component):
         with m.If(register.i.valid & register.i.ready):
             m.d.sync += sent.eq(Mux(last, 0, sent + 1))
 
-    def _respond(self, m: Module, stopping: Value, addresses: Queue) -> None:
+    def _respond(self, m: Module, stopping: Value, addresses: Queue | DeepQueue) -> None:
         """Responses; errors."""
         m.d.comb += [self.b.ready.eq(1), addresses.o.ready.eq(self.b.valid)]
         with m.If(self.b.valid & self.b.payload.response[1] & ~self.error):

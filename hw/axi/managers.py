@@ -9,7 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .burst_reader import BurstReader
-from .burst_writer import BurstWriter
+from .burst_writer import BurstWriter, most_unsent
 from .interconnect import ReadInterconnect, WriteInterconnect
 from .layouts import (
     address_layout,
@@ -163,11 +163,12 @@ class WriteManager(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        unsent = most_unsent(self._sizes["outstanding"], self._sizes["buffer_beats"])
         m.submodules.bus = bus = WriteInterconnect(
             self._writers,
             **self._widths,
             id_bits=self._id_bits,
-            outstanding=self._writers * self._sizes["outstanding"],
+            outstanding=self._writers * unsent,
         )
         for name in ("aw", "w", "b"):
             wiring.connect(m, getattr(bus, name), wiring.flipped(getattr(self, name)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -106,7 +106,7 @@ class OrderedReader(wiring.Component):
         m.d.comb += [marked.eq(self.r.valid << self.r.payload.id), fresh.eq(issue << slot)]
         m.d.sync += begun.eq((begun | marked) & ~fresh)
         finished = self.r.valid & self.r.payload.last
-        m.d.sync += owed.eq(owed + issue - finished)
+        m.d.sync += owed.eq(_moved(owed, issue, finished))
         m.d.comb += [
             stopping.eq(self.stop | draining),
             self.idle.eq((owed == 0) & (used == 0) & ~self.o.valid),
@@ -114,7 +114,7 @@ class OrderedReader(wiring.Component):
         with m.If(stopping):
             m.d.sync += [used.eq(0), begun.eq(0)]
         with m.Else():
-            m.d.sync += used.eq(used + issue - taken)
+            m.d.sync += used.eq(_moved(used, issue, taken))
         with m.If(self.stop):
             m.d.sync += draining.eq(1)
         with m.Elif(owed == 0):
@@ -231,3 +231,8 @@ class OrderedReader(wiring.Component):
         m.d.sync += valid.eq(beat.en | (valid & ~self.o.ready))
         with m.If(stopping):
             m.d.sync += [valid.eq(0), index.eq(0)]
+
+
+def _moved(count: Value, up: Value, down: Value) -> Value:
+    """A count, one more, or one less. What moves it comes late: it chooses, and carries nothing."""
+    return Mux(up == down, count, Mux(up, count + 1, count - 1))

@@ -7,9 +7,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.matraptor import MatRaptorConfig
+from ..stream.output_register import OutputRegister
 from .layouts import row_layout
 from .row_pairs import paired_row_layout
-from .stage import Stage
 from .stripe_walk import span_layout
 
 __all__ = ["BlockRows", "held_row_layout"]
@@ -54,7 +54,7 @@ class BlockRows(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, bits = self._config, self._place_bits
-        m.submodules.ended = ended = Stage(self._ended)
+        m.submodules.ended = ended = OutputRegister(self._ended, clearable=True)
         m.d.comb += [
             ended.clear.eq(self.clear),
             ended.i.valid.eq(self.i.valid),
@@ -89,7 +89,7 @@ class BlockRows(wiring.Component):
         ]
         return m
 
-    def _held(self, m: Module, ended: Stage) -> Signal:
+    def _held(self, m: Module, ended: OutputRegister) -> Signal:
         """Whether the row can take over the block in which the last one ended."""
         row, bits = ended.o.payload, self._place_bits
         some_held = Signal()

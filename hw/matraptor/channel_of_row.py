@@ -6,7 +6,7 @@ from amaranth.hdl import Array, Cat, Const, Module, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .stage import Stage
+from ..stream.output_register import OutputRegister
 
 __all__ = ["ChannelOfRow", "located_layout"]
 
@@ -84,13 +84,15 @@ class ChannelOfRow(wiring.Component):
             (self._residue(value[p : p + _NIBBLE], 1 << p) for p in places), start=Const(0, 1)
         )
 
-    def _stage(self, m: Module, name: str, fields: dict[str, ShapeLike]) -> Stage:
-        stage = Stage(data.StructLayout({**fields, "carried": self._carried}))
+    def _stage(self, m: Module, name: str, fields: dict[str, ShapeLike]) -> OutputRegister:
+        stage = OutputRegister(
+            data.StructLayout({**fields, "carried": self._carried}), clearable=True
+        )
         m.submodules[name] = stage
         m.d.comb += stage.clear.eq(self.clear)
         return stage
 
-    def _digit_sums(self, m: Module) -> Stage:
+    def _digit_sums(self, m: Module) -> OutputRegister:
         row = self.i.payload.row
         total = self._sum_of_digits(row[self._twos :])
         sums = self._stage(m, "sums", {"row": self._index_bits, "total": len(total)})
@@ -103,7 +105,7 @@ class ChannelOfRow(wiring.Component):
         ]
         return sums
 
-    def _remainders(self, m: Module, sums: Stage) -> Stage:
+    def _remainders(self, m: Module, sums: OutputRegister) -> OutputRegister:
         """The remainder, and the multiple of the odd part that is left."""
         bits = (self._odd - 1).bit_length()
         again = self._sum_of_digits(sums.o.payload.total)
@@ -125,10 +127,10 @@ class ChannelOfRow(wiring.Component):
         ]
         return remainders
 
-    def _quotients(self, m: Module, remainders: Stage) -> None:
+    def _quotients(self, m: Module, remainders: OutputRegister) -> None:
         bits = self._index_bits - self._twos
         inverse = pow(self._odd, -1, 1 << bits)
-        m.submodules.quotients = quotients = Stage(self._located)
+        m.submodules.quotients = quotients = OutputRegister(self._located, clearable=True)
         wiring.connect(m, quotients.o, wiring.flipped(self.o))
         source, located = remainders.o.payload, quotients.i.payload
         m.d.comb += [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,17 +15,27 @@ from ..axi.job_control import (
 )
 from ..spec.job_registers import Check
 from ..spec.matraptor import MatRaptorConfig
-from ..spec.matraptor_registers import ARRAYS, CHECKS, ERRORS, JOB, limits, register_map
+from ..spec.matraptor_registers import (
+    ARRAYS,
+    ERRORS,
+    checks,
+    job_members,
+    limits,
+    register_map,
+)
+from .lane_channel import lane_channel
 from .lane_rows import LaneRows
 from .layouts import job_layout, row_layout
 from .register_checks import breaks
 
 __all__ = ["Control", "failure_layout"]
 
+_WIDTHS = {"mode": 1, **dict.fromkeys(ARRAYS, 64)}
+
 
 def failure_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """Why a lane cannot go on: ``code`` (0: it can), and the ``address`` on the bus or the ``row``
-    of C, whichever belongs to the code."""
+    """Why a lane cannot go on: ``code`` (0: it can), and the ``address`` on the bus or the ``row``,
+    whichever belongs to the code."""
     return data.StructLayout(
         {"code": CODE_BITS, "address": config.addr_bits, "row": row_layout(config)}
     )
@@ -58,7 +68,7 @@ class Control(wiring.Component):
         self._config = config
         super().__init__(
             {
-                **{name: In(64 if name in ARRAYS else 32) for name in JOB},
+                **{name: In(_WIDTHS.get(name, 32)) for name in job_members(config)},
                 **control_members(),
                 "failures": In(data.ArrayLayout(failure_layout(config), config.lanes)),
                 "write_error": In(1),
@@ -72,7 +82,7 @@ class Control(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.lane_counts = rows = LaneRows(config.lanes)
-        wrong = first_wrong(m, register_map(config), CHECKS, ERRORS, self._breaks)
+        wrong = first_wrong(m, register_map(config), checks(config), ERRORS, self._breaks)
         failed = self._failure(m)
         states = run_states(m, self, wrong, failed, rows.ready, registered=True)
         m.d.comb += [
@@ -81,19 +91,27 @@ class Control(wiring.Component):
             self.lane_rows.eq(rows.counts),
         ]
         with m.If(states.taken):
-            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in JOB]
+            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in job_members(config)]
         return m
 
     def _breaks(self, check: Check) -> Value:
+        """Limits differ by mode, and in one of them columns do not count."""
         config = self._config
         register: Value = getattr(self, check.register.lower())
-        return breaks(
-            check,
-            register,
-            layout=config.layout,
-            limits=limits(config),
-            addr_bits=config.addr_bits,
-        )
+        broken = [
+            breaks(
+                check,
+                register,
+                layout=config.layout,
+                limits=limits(config, outer=outer),
+                addr_bits=config.addr_bits,
+            )
+            for outer in (False, True)
+            if outer or check.register != "COLUMNS"
+        ]
+        if not config.outer_product:
+            return broken[0]
+        return Mux(self.mode, broken[-1], broken[0] if len(broken) > 1 else 0)
 
     def _failure(self, m: Module) -> tuple[Value, Value]:
         """The code (0: none) and the detail of the first lane that cannot go on."""
@@ -107,11 +125,7 @@ class Control(wiring.Component):
                 m.d.comb += [lane.eq(number), code.eq(failure.code), row.eq(failure.row)]
         addresses = Array(failure.address for failure in self.failures)
         on_bus = (code == ERRORS["bus_read"]) | (code == ERRORS["bus_write"])
-        channel: Value
-        if config.lane_channels > 1:
-            channel = lane + config.lanes * row.slot
-        else:
-            channel = Array(Const(n % config.channels, 4) for n in range(config.lanes))[lane]
+        channel = lane_channel(config, lane, row)
         detail = Mux(on_bus, addresses[lane], row.index * config.channels + channel)
         write = (self.write_error, ERRORS["bus_write"], self.write_address)
         # A lane's code is not known beforehand.

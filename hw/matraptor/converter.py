@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 
 from ..axi.accelerator import Accelerator
@@ -12,6 +12,7 @@ from ..axi.crossbar import ReadCrossbar
 from ..axi.managers import WriteManager
 from ..spec.c2sr_converter import C2srConverterConfig
 from ..spec.c2sr_converter_registers import COUNTERS, JOB, register_map
+from ..stream.gate import Gate
 from .converter_control import ConverterControl
 from .converter_counters import ConverterCounters
 from .converter_reader import ConverterReader
@@ -107,13 +108,11 @@ class Converter(Accelerator):
         pairs_ar, entries_ar = crossbar.lane_ar
         wiring.connect(m, reader.entries_ar, entries_ar)
         # Pairs are read ahead and can wait; an entry that does is a cycle without one.
-        yields = Signal()
-        m.d.comb += [
-            yields.eq(entries_ar.valid & (entries_ar.payload.channel == pairs_ar.payload.channel)),
-            pairs_ar.payload.eq(reader.pairs_ar.payload),
-            pairs_ar.valid.eq(reader.pairs_ar.valid & ~yields),
-            reader.pairs_ar.ready.eq(pairs_ar.ready & ~yields),
-        ]
+        m.submodules.pairs_gate = gate = Gate(pairs_ar.payload.shape())
+        wiring.connect(m, reader.pairs_ar, gate.i)
+        wiring.connect(m, gate.o, pairs_ar)
+        same = entries_ar.payload.channel == pairs_ar.payload.channel
+        m.d.comb += gate.hold.eq(entries_ar.valid & same)
         return crossbar
 
     def _write(

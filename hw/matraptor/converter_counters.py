@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..axi.activity import ones
+from ..axi.activity import count, ones
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ..spec.c2sr_converter_registers import COUNTERS
@@ -43,23 +43,19 @@ class ConverterCounters(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        pointer, pair = Cat(self.stored_row | self.go), Cat(self.stored_row)
         index_bytes = Signal(range(PAIR_BYTES + 1))
+        entry_bytes = Mux(self.stored_entry, config.layout.entry_bytes, 0)
         m.d.comb += index_bytes.eq(
-            # One pointer more than rows.
-            Mux(self.mode, Mux(pointer, POINTER_BYTES, 0), Mux(pair, PAIR_BYTES, 0))
+            Mux(
+                self.mode,
+                # One pointer more than rows.
+                Mux(self.stored_row | self.go, POINTER_BYTES, 0),
+                Mux(self.stored_row, PAIR_BYTES, 0),
+            )
         )
-        self._sum(m, "cycles", self.running)
-        self._sum(m, "rows_done", self.stored_row)
-        self._sum(m, "entries", self.stored_entry)
-        self._sum(m, "bytes_read", ones(self.beats) * config.beat_bytes)
-        self._sum(
-            m, "bytes_written", index_bytes + Mux(self.stored_entry, config.layout.entry_bytes, 0)
-        )
+        count(m, self, "cycles", self.running)
+        count(m, self, "rows_done", self.stored_row)
+        count(m, self, "entries", self.stored_entry)
+        count(m, self, "bytes_read", ones(self.beats) * config.beat_bytes)
+        count(m, self, "bytes_written", index_bytes + entry_bytes)
         return m
-
-    def _sum(self, m: Module, name: str, step: Value) -> None:
-        counter: Value = getattr(self, name)
-        m.d.sync += counter.eq(counter + step)
-        with m.If(self.clear):
-            m.d.sync += counter.eq(0)

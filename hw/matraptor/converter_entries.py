@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import data_layout
 from ..spec.c2sr_converter import C2srConverterConfig
+from ..stream.output_register import OutputRegister
 from .converter_layouts import entry_token_layout
 from .converter_spans import asked_span_layout
-from .stage import Stage
-from .words import entry_of
+from .words import entry_of, entry_place
 
 __all__ = ["SharedEntries"]
 
@@ -45,7 +45,7 @@ class SharedEntries(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.sent = sent = Stage(entry_token_layout(config))
+        m.submodules.sent = sent = OutputRegister(entry_token_layout(config), clearable=True)
         wiring.connect(m, sent.o, wiring.flipped(self.o))
         row, token = self.i.payload, sent.i.payload
         # After the first entry of a row, and after the last row.
@@ -59,7 +59,7 @@ class SharedEntries(wiring.Component):
         empty = Signal()
         ends = Signal()
         moved = Signal()
-        number, beat_done = self._place(m, within, moved)
+        number, beat_done = entry_place(m, config.lane, row, within=within, moved=moved)
         beat = Mux(held, kept, self.beats.payload.data)
         value, column = entry_of(config.lane, beat, number)
         m.d.comb += [
@@ -91,15 +91,3 @@ class SharedEntries(wiring.Component):
         with m.If(self.start | self.clear):
             m.d.sync += [within.eq(0), after.eq(0)]
         return m
-
-    def _place(self, m: Module, within: Value, moved: Value) -> tuple[Value, Value]:
-        """The entry's place in its beat, and whether it is the beat's last."""
-        if self._config.lane.beat_entries == 1:
-            return Const(0), Const(1)
-        first = self.i.payload.place
-        following = Signal(len(first), reset_less=True)
-        place = Signal(len(first))
-        m.d.comb += place.eq(Mux(within, following, first))
-        with m.If(moved):
-            m.d.sync += following.eq(place + 1)
-        return place, place.all()

@@ -7,7 +7,6 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.c2sr_converter import C2srConverterConfig
-from .converter_layouts import channel_bits
 from .stripe_walk import BLOCK_BITS, span_layout
 
 __all__ = ["FlatBlocks"]
@@ -41,7 +40,7 @@ class FlatBlocks(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, span = self._config, self.spans.payload
-        channel = Signal(channel_bits(config))
+        channel = Signal(config.layout.channel_bits)
         block = Signal(BLOCK_BITS)
         m.d.comb += [
             self.spans.valid.eq(self.want),

@@ -8,12 +8,7 @@ from amaranth.lib import data
 from ..spec.c2sr_converter import C2srConverterConfig
 from ..spec.c2sr_converter_registers import BASES
 
-__all__ = ["channel_bits", "converter_job_layout", "entry_token_layout", "found_row_layout"]
-
-
-def channel_bits(config: C2srConverterConfig) -> int:
-    """Width of a channel's number."""
-    return max(1, (config.channels - 1).bit_length())
+__all__ = ["converter_job_layout", "entry_token_layout", "found_row_layout"]
 
 
 def converter_job_layout(config: C2srConverterConfig) -> data.StructLayout:
@@ -26,7 +21,7 @@ def found_row_layout(config: C2srConverterConfig) -> data.StructLayout:
     """A row of the matrix that is read: ``length``, ``pointer`` to its first entry, counted in its
     ``channel`` (0 in CSR), and whether it is the ``last``."""
     return data.StructLayout(
-        {"channel": channel_bits(config), "length": 32, "pointer": 32, "last": 1}
+        {"channel": config.layout.channel_bits, "length": 32, "pointer": 32, "last": 1}
     )
 
 

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ..axi.layouts import data_layout
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import C2srConverterConfig
-from .converter_layouts import channel_bits, found_row_layout
+from .converter_layouts import found_row_layout
 from .stripe_walk import BLOCK_BITS, span_layout
 from .words import pair_of
 
@@ -64,7 +64,7 @@ class StripePairs(wiring.Component):
         group = config.channels * self._beat_pairs
         # Rows whose pairs are in the beats that were not asked for, of this round's channels too.
         left = Signal(_ROW_BITS, name="rows_to_ask")
-        channel = Signal(channel_bits(config), name="asked_channel")
+        channel = Signal(config.layout.channel_bits, name="asked_channel")
         block = Signal(BLOCK_BITS)
         beat = Signal(range(max(2, config.lane.burst_beats)))
         round_ends = Signal()
@@ -93,7 +93,7 @@ class StripePairs(wiring.Component):
     def _take(self, m: Module) -> None:
         config, row = self._config, self.o.payload
         left = Signal(_ROW_BITS, name="rows_to_take")
-        channel = Signal(channel_bits(config), name="taken_channel")
+        channel = Signal(config.layout.channel_bits, name="taken_channel")
         moved = Signal()
         beat, number, fresh = self._beat(m, channel, moved)
         length, pointer = pair_of(beat, number)

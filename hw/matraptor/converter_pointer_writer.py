@@ -8,7 +8,6 @@ from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import store_layout
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from .converter_layouts import channel_bits
 from .row_writer_packer import Packer, write_request_layout
 from .row_writer_place import Place
 
@@ -75,7 +74,7 @@ class PointerWriter(wiring.Component):
 
     def _deal(self, m: Module, packer: Packer) -> None:
         """A request is of one block; the next one is of the next channel."""
-        channel = Signal(channel_bits(self._config))
+        channel = Signal(self._config.layout.channel_bits)
         request, beat = packer.request, packer.o
         request_ready = Signal()
         beat_ready = Signal()

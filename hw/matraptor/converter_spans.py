@@ -7,9 +7,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.c2sr_converter import C2srConverterConfig
+from ..stream.output_register import OutputRegister
 from .converter_flat_blocks import FlatBlocks
 from .converter_layouts import found_row_layout
-from .stage import Stage
 from .stripe_walk import span_layout
 
 __all__ = ["RowSpans", "asked_span_layout"]
@@ -60,7 +60,7 @@ class RowSpans(wiring.Component):
         m = Module()
         found = found_row_layout(self._config)
         fields = {name: field.shape for name, field in found}
-        ended = Stage(data.StructLayout({**fields, "final": _FINAL_BITS}))
+        ended = OutputRegister(data.StructLayout({**fields, "final": _FINAL_BITS}), clearable=True)
         m.submodules.ended = ended
         m.d.comb += [
             ended.clear.eq(self.clear),
@@ -100,7 +100,7 @@ class RowSpans(wiring.Component):
             m.d.sync += passed.eq(1)
         return m
 
-    def _held(self, m: Module, ended: Stage, some: Value) -> Value:
+    def _held(self, m: Module, ended: OutputRegister, some: Value) -> Value:
         """Whether the row begins in the beat in which the last row with entries ended."""
         row = ended.o.payload
         bits = self._config.lane.beat_entries.bit_length() - 1
@@ -136,7 +136,7 @@ class RowSpans(wiring.Component):
                 m.d.comb += span.beat.eq(first[:block_bits])
         return some & (beats != 0)
 
-    def _of_blocks(self, m: Module, ended: Stage, some: Value) -> tuple[Value, Value]:
+    def _of_blocks(self, m: Module, ended: OutputRegister, some: Value) -> tuple[Value, Value]:
         """Whole blocks, up to that of the row's last entry; returns whether the next one is still
         to be read, and whether more are."""
         row, span = ended.o.payload, self.spans.payload

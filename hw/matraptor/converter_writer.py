@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import store_layout
 from ..spec.c2sr_converter import C2srConverterConfig
-from .converter_layouts import channel_bits, converter_job_layout, entry_token_layout
+from .converter_layouts import converter_job_layout, entry_token_layout
 from .converter_pointer_writer import PointerWriter
 from .row_writer import WRITERS, RowWriter
 from .row_writer_packer import write_request_layout
@@ -127,7 +127,7 @@ class ConverterWriter(wiring.Component):
         """The token's channel, and the row there."""
         config, token = self._config, self.i.payload
         place = Signal(range(config.layout.block_entries))
-        channel = Signal(channel_bits(config))
+        channel = Signal(config.layout.channel_bits)
         index = Signal(config.index_bits)
         moves = Signal()
         m.d.comb += [

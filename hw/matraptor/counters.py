@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..axi.activity import Activity, ones
+from ..axi.activity import Activity, count, ones
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.matraptor import MatRaptorConfig
 from ..spec.matraptor_registers import COUNTER_BITS, COUNTERS
@@ -67,25 +67,19 @@ class Counters(wiring.Component):
         pairs = new["stored_row"] * PAIR_BYTES
         entries = new["stored_entry"] * config.layout.entry_bytes
         read = {name: new[name] * config.beat_bytes for name in READS}
-        self._sum(m, "cycles", self.running)
-        self._sum(m, "operations", new["multiplied"])
-        self._sum(m, "bytes_read", sum(read.values()))
-        self._sum(m, "bytes_written", pairs + entries)
+        count(m, self, "cycles", self.running)
+        count(m, self, "operations", new["multiplied"])
+        count(m, self, "bytes_read", sum(read.values()))
+        count(m, self, "bytes_written", pairs + entries)
         for name in READS:
-            self._sum(m, f"bytes_{name}", read[name])
-        self._sum(m, "bytes_c_pairs", pairs)
-        self._sum(m, "bytes_c_entries", entries)
-        self._sum(m, "conflicts", self.waiting)
-        self._sum(m, "merge_steps", new["merge_step"])
-        self._sum(m, "results", new["stored_entry"])
+            count(m, self, f"bytes_{name}", read[name])
+        count(m, self, "bytes_c_pairs", pairs)
+        count(m, self, "bytes_c_entries", entries)
+        count(m, self, "conflicts", self.waiting)
+        count(m, self, "merge_steps", new["merge_step"])
+        count(m, self, "results", new["stored_entry"])
         self._balance(m)
         return m
-
-    def _sum(self, m: Module, name: str, step: Value) -> None:
-        counter: Value = getattr(self, name)
-        m.d.sync += counter.eq(counter + step)
-        with m.If(self.clear):
-            m.d.sync += counter.eq(0)
 
     def _balance(self, m: Module) -> None:
         """Products of the busiest lane and of the least busy one.
@@ -100,7 +94,7 @@ class Counters(wiring.Component):
         trails = [counts[lane] == self.lane_busy_min for lane in range(lanes)]
         pairs = list(zip(grows, leads, trails, strict=True))
         m.d.sync += [counts[lane].eq(counts[lane] + grows[lane]) for lane in range(lanes)]
-        self._sum(m, "lane_busy_max", Cat(grow & lead for grow, lead, _ in pairs).any())
-        self._sum(m, "lane_busy_min", Cat(grow | ~trail for grow, _, trail in pairs).all())
+        count(m, self, "lane_busy_max", Cat(grow & lead for grow, lead, _ in pairs).any())
+        count(m, self, "lane_busy_min", Cat(grow | ~trail for grow, _, trail in pairs).all())
         with m.If(self.clear):
             m.d.sync += counts.eq(0)

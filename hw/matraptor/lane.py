@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,6 +15,8 @@ from ..spec.matraptor_registers import ERRORS
 from .control import failure_layout
 from .counters import EVENTS, READS
 from .layouts import job_layout
+from .modes import detour
+from .outer_columns import OuterColumns
 from .processing_element import ProcessingElement
 from .row_writer import WRITERS, RowWriter
 from .row_writer_packer import write_request_layout
@@ -49,7 +51,7 @@ class Lane(wiring.Component):
 
     def __init__(self, config: MatRaptorConfig) -> None:
         self._config = config
-        self._channel_bits = max(1, (config.channels - 1).bit_length())
+        self._channel_bits = config.layout.channel_bits
         request = stream.Signature(write_request_layout(config))
         beat = stream.Signature(store_layout(config.data_bits))
         slots, id_bits = config.lane_channels, config.lane_id_bits
@@ -57,7 +59,7 @@ class Lane(wiring.Component):
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "lane": In(max(1, (config.lanes - 1).bit_length())),
+                "lane": In(config.lane_bits),
                 "rows": In(32),
                 **{name: In(1) for name in ("start", "stop")},
                 "ar": Out(stream.Signature(reads)),
@@ -77,7 +79,6 @@ class Lane(wiring.Component):
         m.submodules.b_loader = b_loader = SparseBLoader(config)
         m.submodules.processing_element = element = ProcessingElement(config)
         m.submodules.writer = writer = RowWriter(config)
-        wiring.connect(m, a_loader.o, b_loader.i)
         wiring.connect(m, b_loader.o, element.i)
         wiring.connect(m, element.o, writer.i)
         for part in (a_loader, b_loader, element, writer):
@@ -89,8 +90,13 @@ class Lane(wiring.Component):
                 for stream_name in (f"{name}_request", f"{name}_data"):
                     inner, outer = (getattr(x, stream_name)[slot] for x in (writer, self))
                     wiring.connect(m, inner, wiring.flipped(outer))
+        causes: list[tuple[str, Value, dict[str, Value]]] = []
+        if config.outer_product:
+            causes = self._columns(m, a_loader, b_loader, element)
+        else:
+            wiring.connect(m, a_loader.o, b_loader.i)
+            m.d.comb += a_loader.rows_in_lane.eq(self.rows)
         m.d.comb += [
-            a_loader.rows_in_lane.eq(self.rows),
             self.idle.eq(a_loader.idle & b_loader.idle),
             self.finished.eq(writer.finished | (self.rows == 0)),
             self.multiplied.eq(element.multiplied),
@@ -99,8 +105,38 @@ class Lane(wiring.Component):
             self.stored_entry.eq(writer.stored_entry),
         ]
         self._read(m, a_loader, b_loader)
-        self._fail(m, a_loader, b_loader, element, writer)
+        self._fail(m, a_loader, b_loader, element, writer, causes)
         return m
+
+    def _columns(
+        self,
+        m: Module,
+        a_loader: SparseALoader,
+        b_loader: SparseBLoader,
+        element: ProcessingElement,
+    ) -> list[tuple[str, Value, dict[str, Value]]]:
+        """Between the loaders, in the outer-product mode: A comes by columns; returns what may
+        fail there.
+
+        As it is stored, A has a row for each row of B and lane.
+        """
+        config, job, mode = self._config, self.job, self.job.mode
+        m.submodules.columns = columns = OuterColumns(config)
+        detour(m, mode, a_loader.o, (columns.i, columns.o), b_loader.i)
+        wiring.connect(m, columns.columns, element.columns)
+        stored_rows = Mux(self.rows != 0, job.b_rows, 0)
+        m.d.comb += [
+            columns.rows_in_lane.eq(self.rows),
+            columns.clear.eq(self.stop),
+            element.rows_in_lane.eq(self.rows),
+            a_loader.rows_in_lane.eq(Mux(mode, stored_rows, self.rows)),
+        ]
+        if config.lane_channels > 1:
+            m.d.comb += a_loader.job.rows.eq(Mux(mode, job.b_rows * config.lanes, job.rows))
+        return [
+            ("index", columns.index_error, {"row": columns.error_row}),
+            ("index", element.index_error, {"row": element.error_row}),
+        ]
 
     def _read(self, m: Module, a_loader: SparseALoader, b_loader: SparseBLoader) -> None:
         """The loaders' readers, in the order of ``READS``, as one."""
@@ -128,13 +164,15 @@ class Lane(wiring.Component):
         b_loader: SparseBLoader,
         element: ProcessingElement,
         writer: RowWriter,
+        others: list[tuple[str, Value, dict[str, Value]]],
     ) -> None:
         """The first of the lane's errors, in the order of the codes."""
         failure = self.failure
-        causes: list[tuple[str, Value, dict[str, Value]]] = [
+        causes = [
             ("bus_read", a_loader.error, {"address": a_loader.error_address}),
             ("bus_read", b_loader.error, {"address": b_loader.error_address}),
             ("index", b_loader.index_error, {"row": b_loader.index_row}),
+            *others,
             ("unsorted", element.unsorted, {"row": element.error_row}),
             ("overflow", element.overflow, {"row": element.error_row}),
             ("region", writer.region, {"row": writer.region_row}),

@@ -10,9 +10,11 @@ from ..spec.matraptor import MatRaptorConfig
 
 __all__ = [
     "beat_request_layout",
+    "direct_layout",
     "entry_layout",
     "job_layout",
     "left_layout",
+    "outer_layout",
     "partial_layout",
     "product_layout",
     "result_layout",
@@ -46,22 +48,51 @@ def left_layout(config: MatRaptorConfig) -> data.StructLayout:
     return _token(config, {"value": config.format.bits, "column": config.index_bits})
 
 
+def _target(config: MatRaptorConfig) -> dict[str, ShapeLike]:
+    """In the outer-product mode, which of the lane's rows of C a product belongs to."""
+    return {"target": range(config.queue_depth)} if config.outer_product else {}
+
+
 def product_layout(config: MatRaptorConfig) -> data.StructLayout:
     """Two values to multiply: ``a``, ``b``, ``column`` (j); ``b_last``: last of a row of B."""
     bits = config.format.bits
-    return _token(config, {"a": bits, "b": bits, "column": config.index_bits, "b_last": 1})
+    fields: dict[str, ShapeLike] = {"a": bits, "b": bits, "column": config.index_bits}
+    return _token(config, {**fields, "b_last": 1, **_target(config)})
 
 
 def partial_layout(config: MatRaptorConfig) -> data.StructLayout:
     """A product: ``value``, ``column``; ``ends``: last of a partial row; ``unsorted``: its column
     is no larger than that before it."""
     fields: dict[str, ShapeLike] = {"value": config.format.bits, "column": config.index_bits}
-    return _token(config, {**fields, "ends": 1, "unsorted": 1})
+    return _token(config, {**fields, "ends": 1, "unsorted": 1, **_target(config)})
+
+
+def outer_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """An entry of a column of A in the outer-product mode: ``value``, ``target``; ``last``: of the
+    column. It may be not ``present`` and only end the column."""
+    return data.StructLayout(
+        {"value": config.format.bits, **_target(config), "present": 1, "last": 1}
+    )
 
 
 def entry_layout(config: MatRaptorConfig) -> data.StructLayout:
     """An entry of a partial row, in a sorting queue."""
     return data.StructLayout({"value": config.format.bits, "column": config.index_bits})
+
+
+def direct_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """Uses a queue's memory as it is: ``write`` the entry to ``write_address``, ``read`` what will
+    be the head in the next cycle, and stay it until the next ``read``."""
+    address = range(config.queue_depth)
+    return data.StructLayout(
+        {
+            "write": 1,
+            "write_address": address,
+            "entry": entry_layout(config),
+            "read": 1,
+            "read_address": address,
+        }
+    )
 
 
 def result_layout(config: MatRaptorConfig) -> data.StructLayout:
@@ -74,11 +105,15 @@ def beat_request_layout(config: MatRaptorConfig) -> data.StructLayout:
 
     It lies within one block of the interleaving.
     """
-    return routed_layout(config.addr_bits, max(1, (config.channels - 1).bit_length()))
+    return routed_layout(config.addr_bits, config.layout.channel_bits)
 
 
 def job_layout(config: MatRaptorConfig) -> data.StructLayout:
     """A job, constant while it runs: flat bases, rows of A and of B, ``capacity`` (entries that
-    each lane may write into each of its channels)."""
+    each lane may write into each of its channels). Where there is an outer-product mode, ``mode``
+    chooses it, and ``columns`` are those of B and C."""
     bases = {f"{x}_{what}": config.addr_bits for x in "abc" for what in ("pairs", "entries")}
-    return data.StructLayout({**bases, "rows": 32, "b_rows": 32, "capacity": 32})
+    fields: dict[str, ShapeLike] = {**bases, "rows": 32, "b_rows": 32, "capacity": 32}
+    if config.outer_product:
+        fields |= {"mode": 1, "columns": 32}
+    return data.StructLayout(fields)

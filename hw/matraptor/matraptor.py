@@ -11,7 +11,7 @@ from ..axi.accelerator import Accelerator
 from ..axi.crossbar import ReadCrossbar
 from ..axi.managers import WriteManager
 from ..spec.matraptor import MatRaptorConfig
-from ..spec.matraptor_registers import COUNTERS, JOB, register_map
+from ..spec.matraptor_registers import COUNTERS, job_members, register_map
 from .control import Control
 from .counters import EVENTS, Counters
 from .lane import Lane
@@ -90,7 +90,7 @@ class MatRaptor(Accelerator):
             counters.running.eq(control.busy),
             counters.waiting.eq(crossbar.conflicts),
         ]
-        self.connect_registers(m, control, counters, job=JOB, counted=COUNTERS)
+        self.connect_registers(m, control, counters, job=job_members(config), counted=COUNTERS)
         return m
 
     def _read(self, m: Module, lanes: list[Lane]) -> ReadCrossbar:

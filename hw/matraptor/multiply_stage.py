@@ -66,6 +66,7 @@ class MultiplyStage(wiring.Component):
                     "column": config.index_bits,
                     "row": row_layout(config),
                     **dict.fromkeys(("ends", "present", "row_last", "lane_last", "unsorted"), 1),
+                    **({"target": token.target.shape()} if config.outer_product else {}),
                 }
             )
         )
@@ -73,8 +74,9 @@ class MultiplyStage(wiring.Component):
             beside.ends.eq(token.b_last | token.row_last),
             beside.unsorted.eq(self._unsorted(m)),
         ]
-        for name in ("column", "row", "present", "row_last", "lane_last"):
-            m.d.comb += beside[name].eq(token[name])
+        for name in ("column", "row", "present", "row_last", "lane_last", "target"):
+            if name in beside.shape().members:
+                m.d.comb += beside[name].eq(token[name])
         valid = self.i.valid
         for stage in range(stages):
             following = Signal(name=f"valid_{stage}")

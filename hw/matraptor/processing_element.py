@@ -9,8 +9,10 @@ from amaranth.lib.wiring import In, Out
 from ..arith.scalar_functions import delay
 from ..arith.scalar_sum import OptionalSum
 from ..spec.matraptor import MatRaptorConfig
-from .layouts import product_layout, result_layout, row_layout
+from .layouts import job_layout, outer_layout, product_layout, result_layout, row_layout
+from .modes import detour, merge_ways, split_ways
 from .multiply_stage import MultiplyStage
+from .outer_product import OuterProduct
 from .partial_row_merge import PartialRowMerge, row_end_layout
 from .queue_set import QueueSet
 from .row_merge import RowMerge
@@ -44,6 +46,8 @@ class ProcessingElement(wiring.Component):
         taken; rows before it still leave
     unsorted: out; likewise: the columns of a row of B do not ascend
     error_row: out; with an error, the row of A
+    start, job, lane, rows_in_lane, columns, index_error: where there is an outer-product mode, see
+        :class:`OuterProduct`; in that mode ``i`` are rows of B
     multiplied: out; a product is taken in this cycle
     merge_step: out; an entry is moved in a merge of phase I
     merge_wait: out; a merge of phase I waits for an entry that is in the adder
@@ -52,8 +56,19 @@ class ProcessingElement(wiring.Component):
 
     def __init__(self, config: MatRaptorConfig) -> None:
         self._config = config
+        outer: dict[str, wiring.Member] = {}
+        if config.outer_product:
+            outer = {
+                "start": In(1),
+                "job": In(job_layout(config)),
+                "lane": In(config.lane_bits),
+                "rows_in_lane": In(32),
+                "columns": In(stream.Signature(outer_layout(config))),
+                "index_error": Out(1),
+            }
         super().__init__(
             {
+                **outer,
                 "i": In(stream.Signature(product_layout(config))),
                 "o": Out(stream.Signature(result_layout(config))),
                 "stop": In(1),
@@ -81,9 +96,17 @@ class ProcessingElement(wiring.Component):
         filled = Signal(2)
         filling = Signal()
         emptying = Signal()
-        wiring.connect(m, wiring.flipped(self.i), multiply.i)
-        wiring.connect(m, multiply.o, merge.i)
-        wiring.connect(m, row_merge.o, wiring.flipped(self.o))
+        errors: dict[str, Value] = {
+            "overflow": merge.overflow,
+            "unsorted": merge.unsorted,
+            "error_row": merge.error_row,
+        }
+        if config.outer_product:
+            errors = self._outer(m, multiply, merge, row_merge, sets)
+        else:
+            wiring.connect(m, wiring.flipped(self.i), multiply.i)
+            wiring.connect(m, multiply.o, merge.i)
+            wiring.connect(m, row_merge.o, wiring.flipped(self.o))
         m.d.comb += [
             merge.free.eq(~Mux(filling, filled[1], filled[0])),
             multiply.clear.eq(self.stop),
@@ -116,11 +139,10 @@ class ProcessingElement(wiring.Component):
             emptying.eq(emptying ^ row_merge.done),
         ]
         self._move(m, merge, sets, filling)
+        m.d.comb += [getattr(self, name).eq(value) for name, value in errors.items()]
+        pair = multiply.i
         m.d.comb += [
-            self.overflow.eq(merge.overflow),
-            self.unsorted.eq(merge.unsorted),
-            self.error_row.eq(merge.error_row),
-            self.multiplied.eq(self.i.valid & self.i.ready & self.i.payload.present),
+            self.multiplied.eq(pair.valid & pair.ready & pair.payload.present),
             self.merge_step.eq(merge.move & merge.entry.merging),
             self.merge_wait.eq(merge.starved),
             self.set_wait.eq(merge.i.valid & ~merge.free),
@@ -128,6 +150,41 @@ class ProcessingElement(wiring.Component):
         with m.If(self.stop):
             m.d.sync += [filled.eq(0), filling.eq(0), emptying.eq(0)]
         return m
+
+    def _outer(
+        self,
+        m: Module,
+        multiply: MultiplyStage,
+        merge: PartialRowMerge,
+        row_merge: RowMerge,
+        sets: list[QueueSet],
+    ) -> dict[str, Value]:
+        """The other mode: between the same ends, with the same multiplier and memories."""
+        queues, mode = self._config.queues, self.job.mode
+        m.submodules.outer = outer = OuterProduct(self._config)
+        detour(m, mode, self.i, (outer.i, outer.products), multiply.i)
+        split_ways(m, mode, multiply.o, (merge.i, outer.partials))
+        merge_ways(m, mode, (row_merge.o, outer.o), self.o)
+        wiring.connect(m, wiring.flipped(self.columns), outer.columns)
+        m.d.comb += [
+            outer.start.eq(self.start & mode & (self.rows_in_lane != 0)),
+            outer.stop.eq(self.stop),
+            self.index_error.eq(outer.index_error),
+        ]
+        for name in ("job", "lane", "rows_in_lane"):
+            m.d.comb += getattr(outer, name).eq(getattr(self, name))
+        for s, part in enumerate(sets):
+            m.d.comb += part.directly.eq(mode)
+            for q in range(queues):
+                m.d.comb += [
+                    part.direct[q].eq(outer.memories[s * queues + q]),
+                    outer.heads[s * queues + q].eq(part.heads[q]),
+                ]
+        return {
+            "overflow": Mux(mode, outer.overflow, merge.overflow),
+            "unsorted": Mux(mode, outer.unsorted, merge.unsorted),
+            "error_row": Mux(mode, outer.error_row.as_value(), merge.error_row.as_value()),
+        }
 
     def _move(
         self, m: Module, merge: PartialRowMerge, sets: list[QueueSet], filling: Signal

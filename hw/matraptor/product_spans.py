@@ -9,8 +9,8 @@ from amaranth.lib.wiring import In, Out
 from ..axi.layouts import data_layout
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.matraptor import MatRaptorConfig
+from ..stream.output_register import OutputRegister
 from .layouts import row_layout
-from .stage import Stage
 from .stripe_walk import span_layout
 from .words import pair_of
 
@@ -34,7 +34,7 @@ def _row_of_b(config: MatRaptorConfig, fields: dict[str, ShapeLike]) -> data.Str
 def asked_row_layout(config: MatRaptorConfig) -> data.StructLayout:
     """``a`` and the row of B that it is for: ``channel``, and which ``pair`` of the beat (no field
     if there is one); the rest as in ``left_layout``."""
-    fields: dict[str, ShapeLike] = {"channel": max(1, (config.channels - 1).bit_length())}
+    fields: dict[str, ShapeLike] = {"channel": config.layout.channel_bits}
     pairs = config.beat_bytes // PAIR_BYTES
     if pairs > 1:
         fields["pair"] = (pairs - 1).bit_length()
@@ -43,8 +43,8 @@ def asked_row_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 def described_row_layout(config: MatRaptorConfig) -> data.StructLayout:
     """The same with ``length`` and ``pointer`` of the row of B."""
-    channel_bits = max(1, (config.channels - 1).bit_length())
-    return _row_of_b(config, {"channel": channel_bits, "length": 32, "pointer": 32})
+    fields: dict[str, ShapeLike] = {"channel": config.layout.channel_bits}
+    return _row_of_b(config, {**fields, "length": 32, "pointer": 32})
 
 
 def product_row_layout(config: MatRaptorConfig) -> data.StructLayout:
@@ -81,7 +81,9 @@ class PairedRows(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.described = described = Stage(described_row_layout(config))
+        m.submodules.described = described = OutputRegister(
+            described_row_layout(config), clearable=True
+        )
         wiring.connect(m, described.o, wiring.flipped(self.o))
         asked, row = self.i.payload, described.i.payload
         number = asked.pair if config.beat_bytes > PAIR_BYTES else Const(0)

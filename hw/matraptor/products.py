@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import data_layout
 from ..spec.matraptor import MatRaptorConfig
+from ..stream.output_register import OutputRegister
 from .layouts import product_layout
 from .product_spans import product_row_layout
-from .stage import Stage
-from .words import entry_of
+from .words import entry_of, entry_place
 
 __all__ = ["Products"]
 
@@ -41,7 +41,7 @@ class Products(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.sent = sent = Stage(product_layout(config))
+        m.submodules.sent = sent = OutputRegister(product_layout(config), clearable=True)
         wiring.connect(m, sent.o, wiring.flipped(self.o))
         row, token = self.i.payload, sent.i.payload
         # After the first entry of a row.
@@ -50,7 +50,7 @@ class Products(wiring.Component):
         left = Signal(len(row.length))
         ends = Signal()
         moved = Signal()
-        number, beat_done = self._place(m, within, moved)
+        number, beat_done = entry_place(m, config, row, within=within, moved=moved)
         value, column = entry_of(config, self.beats.payload.data, number)
         m.d.comb += [
             left.eq(Mux(within, next_left, row.length)),
@@ -74,15 +74,3 @@ class Products(wiring.Component):
         with m.If(self.clear):
             m.d.sync += within.eq(0)
         return m
-
-    def _place(self, m: Module, within: Value, moved: Value) -> tuple[Value, Value]:
-        """The entry's place in its beat, and whether it is the beat's last."""
-        if self._config.beat_entries == 1:
-            return Const(0), Const(1)
-        first = self.i.payload.place
-        following = Signal(len(first), reset_less=True)
-        place = Signal(len(first))
-        m.d.comb += place.eq(Mux(within, following, first))
-        with m.If(moved):
-            m.d.sync += following.eq(place + 1)
-        return place, place.all()

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.matraptor import MatRaptorConfig
-from .layouts import entry_layout
+from .layouts import direct_layout, entry_layout
 from .partial_row_merge import source_layout
 from .sorting_queue import SortingQueue
 
@@ -33,14 +33,20 @@ class QueueSet(wiring.Component):
     pop: in; takes the heads of all these queues
     clear: in; forgets all entries at the end of the cycle
     heads, valid, empty, single: out; of each queue, see :class:`SortingQueue`
+    directly, direct: in; of each queue, likewise, where there is an outer-product mode
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
         self._config = config
         count = config.queues
         entry = entry_layout(config)
+        members: dict[str, wiring.Member] = {}
+        if config.outer_product:
+            direct = data.ArrayLayout(direct_layout(config), count)
+            members = {"directly": In(1), "direct": In(direct)}
         super().__init__(
             {
+                **members,
                 "claim": In(1),
                 "claim_queue": In(range(count)),
                 "write": In(1),
@@ -66,9 +72,12 @@ class QueueSet(wiring.Component):
         m = Module()
         config = self._config
         entry = entry_layout(config)
+        direct = direct_layout(config) if config.outer_product else None
         shown: Value = Value.cast(0)
         for q in range(config.queues):
-            m.submodules[f"queue_{q}"] = queue = SortingQueue(entry, config.queue_depth)
+            m.submodules[f"queue_{q}"] = queue = SortingQueue(entry, config.queue_depth, direct)
+            if direct is not None:
+                m.d.comb += [queue.directly.eq(self.directly), queue.direct.eq(self.direct[q])]
             selected = Signal(name=f"selected_{q}")
             m.d.comb += [
                 selected.eq(self.source_queue == q),

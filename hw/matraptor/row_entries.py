@@ -8,11 +8,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import data_layout
 from ..spec.matraptor import MatRaptorConfig
+from ..stream.output_register import OutputRegister
 from .block_rows import held_row_layout
 from .held_block import HeldBlock
 from .layouts import left_layout
-from .stage import Stage
-from .words import entry_of
+from .words import entry_of, walked_place
 
 __all__ = ["RowEntries"]
 
@@ -44,7 +44,7 @@ class RowEntries(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.block = block = HeldBlock(config)
-        m.submodules.sent = sent = Stage(left_layout(config))
+        m.submodules.sent = sent = OutputRegister(left_layout(config), clearable=True)
         wiring.connect(m, wiring.flipped(self.beats), block.beats)
         wiring.connect(m, sent.o, wiring.flipped(self.o))
         row, token = self.i.payload, sent.i.payload
@@ -52,17 +52,15 @@ class RowEntries(wiring.Component):
         # After the first entry of a row, and after the lane's last row.
         within = Signal()
         after = Signal()
-        next_place = Signal(len(row.place), reset_less=True)
         next_left = Signal(len(row.length), reset_less=True)
-        place = Signal(len(row.place))
         left = Signal(len(row.length))
         empty = Signal()
         ends = Signal()
+        place = walked_place(m, row.place, within=within, moved=block.take)
         number = place[:shift]
         done = (number == config.beat_entries - 1) if shift else Const(1)
         value, column = entry_of(config, self.beats.payload.data, number)
         m.d.comb += [
-            place.eq(Mux(within, next_place, row.place)),
             left.eq(Mux(within, next_left, row.length)),
             empty.eq(~within & (row.length == 0)),
             ends.eq(empty | (left == 1)),
@@ -84,7 +82,7 @@ class RowEntries(wiring.Component):
             token.row.eq(row.row),
         ]
         with m.If(block.take):
-            m.d.sync += [within.eq(~ends), next_place.eq(place + 1), next_left.eq(left - 1)]
+            m.d.sync += [within.eq(~ends), next_left.eq(left - 1)]
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += after.eq(row.last)
         with m.If(self.clear):

@@ -9,10 +9,10 @@ from amaranth.lib.wiring import In, Out
 from ..axi.layouts import data_layout
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.matraptor import MatRaptorConfig
+from ..stream.skid_buffer import SkidBuffer
 from .held_block import HeldBlock
 from .layouts import row_layout
 from .row_walk import walk_layout
-from .stage import Stage
 from .words import pair_of
 
 __all__ = ["RowPairs", "paired_row_layout"]
@@ -20,11 +20,10 @@ __all__ = ["RowPairs", "paired_row_layout"]
 
 def paired_row_layout(config: MatRaptorConfig) -> data.StructLayout:
     """A row with its ``channel``, whether it is the lane's ``last``, ``length`` and ``pointer``."""
-    channel_bits = max(1, (config.channels - 1).bit_length())
     return data.StructLayout(
         {
             "row": row_layout(config),
-            "channel": channel_bits,
+            "channel": config.layout.channel_bits,
             "last": 1,
             "length": 32,
             "pointer": 32,
@@ -58,7 +57,7 @@ class RowPairs(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.block = block = HeldBlock(config)
-        m.submodules.found = found = Stage(paired_row_layout(config))
+        m.submodules.found = found = SkidBuffer(paired_row_layout(config), clearable=True)
         wiring.connect(m, wiring.flipped(self.beats), block.beats)
         wiring.connect(m, found.o, wiring.flipped(self.o))
         beat_pairs = config.beat_bytes // PAIR_BYTES

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.matraptor import MatRaptorConfig
+from .lane_channel import lane_channel, lane_share
 from .layouts import row_layout
 
 __all__ = ["RowWalk", "walk_layout"]
@@ -17,9 +18,8 @@ COUNT_BITS = 32
 def walk_layout(config: MatRaptorConfig) -> data.StructLayout:
     """A row, its ``channel``, whether it is the ``first`` of the lane in its block of pairs, and
     whether it is the ``last`` of the lane."""
-    channel_bits = max(1, (config.channels - 1).bit_length())
     return data.StructLayout(
-        {"row": row_layout(config), "channel": channel_bits, "first": 1, "last": 1}
+        {"row": row_layout(config), "channel": config.layout.channel_bits, "first": 1, "last": 1}
     )
 
 
@@ -44,7 +44,7 @@ class RowWalk(wiring.Component):
             {
                 "start": In(1),
                 "clear": In(1),
-                "lane": In(max(1, (config.lanes - 1).bit_length())),
+                "lane": In(config.lane_bits),
                 "rows": In(COUNT_BITS),
                 "rows_in_lane": In(COUNT_BITS),
                 "o": Out(stream.Signature(walk_layout(config))),
@@ -73,16 +73,9 @@ class RowWalk(wiring.Component):
             self._walk_channels(m, moved)
         return m
 
-    def _table(self, values: list[int], width: int) -> Value:
-        """A number that depends on the lane."""
-        if self._config.lanes == 1:
-            return Const(values[0], width)
-        return Array(Const(value, width) for value in values)[self.lane]
-
     def _walk_channel(self, m: Module, moved: Value) -> None:
         """All rows in one channel, which other lanes may share."""
         config, row = self._config, self.o.payload
-        lanes = range(config.lanes)
         index = Signal(config.index_bits, reset_less=True)
         following = Signal(config.index_bits)
         first = Signal(reset_less=True)
@@ -91,11 +84,10 @@ class RowWalk(wiring.Component):
             following.eq(index + config.channel_lanes),
             row.row.index.eq(index),
             row.first.eq(first),
-            row.channel.eq(self._table([x % config.channels for x in lanes], len(row.channel))),
+            row.channel.eq(lane_channel(config, self.lane, row.row)),
         ]
         with m.If(self.start):
-            begin = self._table([x // config.channels for x in lanes], config.index_bits)
-            m.d.sync += [index.eq(begin), first.eq(1)]
+            m.d.sync += [index.eq(lane_share(config, self.lane)), first.eq(1)]
         with m.Elif(moved):
             m.d.sync += [index.eq(following), first.eq(index[block:] != following[block:])]
 

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from ..axi.layouts import store_layout
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.matraptor import MatRaptorConfig
+from .lane_channel import lane_channel, lane_share
 from .layouts import job_layout, result_layout, row_layout
 from .row_writer_packer import Packer, write_request_layout
 from .row_writer_place import Place
@@ -58,7 +59,7 @@ class RowWriter(wiring.Component):
             {
                 "i": In(stream.Signature(result_layout(config))),
                 "job": In(job_layout(config)),
-                "lane": In(max(1, (config.lanes - 1).bit_length())),
+                "lane": In(config.lane_bits),
                 **{name: In(1) for name in ("start", "stop")},
                 **{f"{name}_request": Out(request).array(slots) for name in WRITERS},
                 **{f"{name}_data": Out(beat).array(slots) for name in WRITERS},
@@ -96,8 +97,10 @@ class RowWriter(wiring.Component):
             places["pair"].base.eq(self.job.c_pairs),
             places["entry"].base.eq(self.job.c_entries),
         ]
+        channel = Signal(config.layout.channel_bits)
+        m.d.comb += channel.eq(lane_channel(config, self.lane, token.row))
         for place in (pair, entry):
-            m.d.comb += place.payload.channel.eq(self._channel())
+            m.d.comb += place.payload.channel.eq(channel)
             if config.lane_channels > 1:
                 m.d.comb += place.payload.slot.eq(token.row.slot)
         with m.If(self.i.valid & full & ~self.region):
@@ -119,8 +122,7 @@ class RowWriter(wiring.Component):
         limit = Signal(32)
         first = Signal(32)
         if config.channel_lanes > 1:
-            share = Array(lane // config.channels for lane in range(config.lanes))[self.lane]
-            m.d.comb += first.eq(share * self.job.capacity)
+            m.d.comb += first.eq(lane_share(config, self.lane) * self.job.capacity)
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [
                 pointer.eq(pointer + token.present),
@@ -130,14 +132,6 @@ class RowWriter(wiring.Component):
             m.d.sync += [each.eq(first) for each in pointers]
             m.d.sync += [length.eq(0), limit.eq(first + self.job.capacity)]
         return pointer, length, limit
-
-    def _channel(self) -> Value:
-        """The channel of the token's row."""
-        config = self._config
-        if config.lane_channels > 1:
-            return self.lane + config.lanes * self.i.payload.row.slot
-        channels = Array(Const(lane % config.channels, 4) for lane in range(config.lanes))
-        return channels[self.lane]
 
     def _pack(self, m: Module, places: dict[str, Any], ended: Value) -> None:
         """A packer for each array and channel."""

@@ -16,7 +16,7 @@ def word_layout(config: MatRaptorConfig, word_bytes: int) -> data.StructLayout:
     fields: dict[str, ShapeLike] = {
         "word": 8 * word_bytes,
         "number": 32,
-        "channel": max(1, (config.channels - 1).bit_length()),
+        "channel": config.layout.channel_bits,
     }
     if config.lane_channels > 1:
         fields["slot"] = (config.lane_channels - 1).bit_length()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, ShapeLike, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -24,6 +24,7 @@ class SortingQueue(wiring.Component):
     ----------
     entry: shape of an entry
     depth: entries that it takes
+    direct: shape of ``direct`` (see ``direct_layout``), if the memory has another use, too
 
     Members
     -------
@@ -31,16 +32,23 @@ class SortingQueue(wiring.Component):
     write, entry: in; the next entry, which is or was claimed
     pop: in; takes the head away, with ``valid`` only
     clear: in; forgets everything at the end of the cycle
+    directly, direct: in; while ``directly``, the memory does what ``direct`` says; of the queue
+        nothing may be asked, which is empty
     head, valid: out; the first entry; ``valid`` also says that it is there already
     empty: out; no entries are claimed
     single: out; only one is, if any
     """
 
-    def __init__(self, entry: ShapeLike, depth: int) -> None:
+    def __init__(
+        self, entry: ShapeLike, depth: int, direct: data.StructLayout | None = None
+    ) -> None:
         self._depth = depth
         self._entry = entry
+        self._direct = direct
+        members = {} if direct is None else {"directly": In(1), "direct": In(direct)}
         super().__init__(
             {
+                **members,
                 "claim": In(1),
                 "write": In(1),
                 "entry": In(entry),
@@ -66,7 +74,9 @@ class SortingQueue(wiring.Component):
         written = Signal(range(self._depth + 1))
         fetched = Signal(range(self._depth + 1))
         valid = Signal()
+        fetch = Signal()
         m.d.comb += [
+            fetch.eq((fetched != written) & (self.pop | ~valid)),
             self.empty.eq(claimed == 0),
             self.single.eq(claimed == 1),
             self.valid.eq(valid),
@@ -74,13 +84,22 @@ class SortingQueue(wiring.Component):
             write.en.eq(self.write),
             write.addr.eq(written[: len(write.addr)]),
             write.data.eq(self.entry),
-            read.en.eq((fetched != written) & (self.pop | ~valid)),
+            read.en.eq(fetch),
             read.addr.eq(fetched[: len(read.addr)]),
         ]
+        if self._direct is not None:
+            with m.If(self.directly):
+                m.d.comb += [
+                    write.en.eq(self.direct.write),
+                    write.addr.eq(self.direct.write_address),
+                    write.data.eq(self.direct.entry),
+                    read.en.eq(self.direct.read),
+                    read.addr.eq(self.direct.read_address),
+                ]
         with m.If(self.clear | (self.pop & self.single)):
             m.d.sync += [claimed.eq(0), written.eq(0), fetched.eq(0), valid.eq(0)]
         with m.Else():
-            m.d.sync += valid.eq(read.en | (valid & ~self.pop))
+            m.d.sync += valid.eq(fetch | (valid & ~self.pop))
             # Enables come late: they choose, and carry nothing.
             with m.If(self.claim):
                 m.d.sync += claimed.eq(claimed + 1)
@@ -88,6 +107,6 @@ class SortingQueue(wiring.Component):
                 m.d.sync += claimed.eq(claimed - 1)
             with m.If(self.write):
                 m.d.sync += written.eq(written + 1)
-            with m.If(read.en):
+            with m.If(fetch):
                 m.d.sync += fetched.eq(fetched + 1)
         return m

@@ -27,7 +27,7 @@ def loader_reader(config: MatRaptorConfig) -> OrderedReader:
     return OrderedReader(
         addr_bits=config.addr_bits,
         data_bits=config.data_bits,
-        channel_bits=max(1, (config.channels - 1).bit_length()),
+        channel_bits=config.layout.channel_bits,
         outstanding=config.outstanding,
         burst_beats=config.burst_beats,
     )
@@ -35,8 +35,7 @@ def loader_reader(config: MatRaptorConfig) -> OrderedReader:
 
 def reader_members(config: MatRaptorConfig) -> dict[str, wiring.Member]:
     """The members of a loader that its two readers bring along."""
-    channel_bits = max(1, (config.channels - 1).bit_length())
-    request = routed_layout(config.addr_bits, channel_bits, config.slot_bits)
+    request = routed_layout(config.addr_bits, config.layout.channel_bits, config.slot_bits)
     beat = beat_layout(config.data_bits, config.slot_bits)
     members: dict[str, wiring.Member] = {}
     for name in READERS:
@@ -95,7 +94,7 @@ class SparseALoader(wiring.Component):
         super().__init__(
             {
                 "job": In(job_layout(config)),
-                "lane": In(max(1, (config.lanes - 1).bit_length())),
+                "lane": In(config.lane_bits),
                 "rows_in_lane": In(32),
                 "start": In(1),
                 "o": Out(stream.Signature(left_layout(config))),

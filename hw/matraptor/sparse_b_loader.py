@@ -25,9 +25,11 @@ class SparseBLoader(wiring.Component):
     """Fetches the pair of row k of B for each (a, k), then the row, and sends a with each entry.
 
     Pairs and entries are read by the beats that they are in, bursts ending at the blocks of
-    the interleaving. One product a cycle, rows of one entry included, as long as ``outstanding``
-    pairs and ``outstanding`` bursts of entries last for the memory's latency. An empty row of B
-    takes a cycle in which no product comes.
+    the interleaving. One product a cycle, rows of one entry included, if each reader has a bus of
+    its own and as long as ``outstanding`` pairs and ``outstanding`` bursts of entries last for the
+    memory's latency. In a lane :class:`ReaderMux` lets its four readers share one request and one
+    beat a cycle, so that each product of such a row costs two of them. An empty row of B takes a
+    cycle in which no product comes.
 
     Members
     -------

@@ -7,8 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.matraptor import MatRaptorConfig
+from ..stream.output_register import OutputRegister
 from .layouts import beat_request_layout
-from .stage import Stage
 
 __all__ = ["BEATS_BITS", "StripeWalk", "span_layout"]
 
@@ -21,7 +21,7 @@ def span_layout(config: MatRaptorConfig) -> data.StructLayout:
     """Consecutive beats of an array in a channel: ``channel``, ``block`` and ``beat`` of the first
     (no field if a block is one beat), ``beats``, at least one."""
     fields: dict[str, ShapeLike] = {
-        "channel": max(1, (config.channels - 1).bit_length()),
+        "channel": config.layout.channel_bits,
         "block": BLOCK_BITS,
         "beats": BEATS_BITS,
     }
@@ -62,8 +62,8 @@ class StripeWalk(wiring.Component):
         place_bits = config.addr_bits - block_shift
         # Blocks of flat memory, counted.
         placed = data.StructLayout({**dict(_fields(config)), "block": place_bits})
-        m.submodules.striped = striped = Stage(placed)
-        m.submodules.placed = based = Stage(placed)
+        m.submodules.striped = striped = OutputRegister(placed, clearable=True)
+        m.submodules.placed = based = OutputRegister(placed, clearable=True)
         span = self.i.payload
         m.d.comb += [
             striped.clear.eq(self.clear),
@@ -84,7 +84,7 @@ class StripeWalk(wiring.Component):
         self._cut(m, based)
         return m
 
-    def _cut(self, m: Module, source: Stage) -> None:
+    def _cut(self, m: Module, source: OutputRegister) -> None:
         """Bursts of a span."""
         config = self._config
         span, burst = source.o.payload, self.o.payload

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Value
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
 
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.matraptor import MatRaptorConfig
 
-__all__ = ["entry_of", "pair_of"]
+__all__ = ["entry_of", "entry_place", "pair_of", "walked_place"]
 
 _HALF = 4 * PAIR_BYTES
 
@@ -30,3 +31,27 @@ def entry_of(config: MatRaptorConfig, beat: Value, number: Value) -> tuple[Value
     entry = _word(beat, number, 8 * config.layout.entry_bytes)
     middle = config.format.bits
     return entry[:middle], entry[middle : middle + config.index_bits]
+
+
+def walked_place(m: Module, first: Value, *, within: Value, moved: Value) -> Signal:
+    """The place of an entry: ``first`` unless it is ``within`` a row, then one behind the one that
+    ``moved`` last."""
+    next_place = Signal(len(first), reset_less=True)
+    place = Signal(len(first))
+    m.d.comb += place.eq(Mux(within, next_place, first))
+    with m.If(moved):
+        m.d.sync += next_place.eq(place + 1)
+    return place
+
+
+def entry_place(
+    m: Module, config: MatRaptorConfig, row: data.View, *, within: Value, moved: Value
+) -> tuple[Value, Value]:
+    """The place of an entry in its beat, and whether it is the beat's last.
+
+    The ``place`` of the row's first entry is in its beat, too; no field if a beat is one entry.
+    """
+    if config.beat_entries == 1:
+        return Const(0), Const(1)
+    place = walked_place(m, row.place, within=within, moved=moved)
+    return place, place.all()

@@ -56,6 +56,11 @@ class C2srLayout:
         return 1 << (used - 1).bit_length()
 
     @property
+    def channel_bits(self) -> int:
+        """Width of a channel's number."""
+        return max(1, (self.channels - 1).bit_length())
+
+    @property
     def stripe_bytes(self) -> int:
         """Bytes of a block in every channel: what bases are multiples of."""
         return self.channels * self.interleave

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .c2sr import C2srLayout
-from .config import Config, IntRange, OneOf, parameter
+from .config import Config, Flag, IntRange, OneOf, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
 
@@ -15,6 +15,9 @@ VALUES = ("fp16", "bf16", "fp32", "fp64", "int32")
 """Formats that values may have."""
 
 _UNIT_BITS = 2
+
+_MOST_BANKS = 16
+_ROW_BUFFERS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +58,11 @@ class MatRaptorConfig(Config):
     adder_stages: int = parameter(3, allowed=IntRange(1, 3), doc="latency of an adder, in cycles")
     multiplier_stages: int = parameter(
         3, allowed=IntRange(1, 3), doc="latency of the multiplier, in cycles"
+    )
+    outer_product: bool = parameter(
+        False,
+        allowed=Flag(),
+        doc="a second mode for small, denser operands: outer products, summed in the queues",
     )
 
     def __post_init__(self) -> None:
@@ -106,6 +114,11 @@ class MatRaptorConfig(Config):
         return self.beat_bytes // self.layout.entry_bytes
 
     @property
+    def lane_bits(self) -> int:
+        """Width of a lane's number."""
+        return max(1, (self.lanes - 1).bit_length())
+
+    @property
     def lane_channels(self) -> int:
         """Channels that the rows of a lane are in."""
         return max(1, self.channels // self.lanes)
@@ -114,6 +127,12 @@ class MatRaptorConfig(Config):
     def channel_lanes(self) -> int:
         """Lanes whose rows share a channel."""
         return max(1, self.lanes // self.channels)
+
+    @property
+    def accumulator_banks(self) -> int:
+        """Queues of a lane that sum a line of C each in the outer-product mode: a power of two.
+        Two of the others hold rows of B."""
+        return min(_MOST_BANKS, 1 << (2 * self.queues - _ROW_BUFFERS).bit_length() - 1)
 
     @property
     def slot_bits(self) -> int:

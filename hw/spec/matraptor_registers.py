@@ -5,6 +5,7 @@ from __future__ import annotations
 from .job_registers import (
     CONTROL,
     COUNTER_BITS,
+    Check,
     checks_of,
     constants,
     counter_registers,
@@ -22,7 +23,10 @@ __all__ = [
     "ERRORS",
     "ID",
     "JOB",
+    "OUTER_JOB",
     "VERSION",
+    "checks",
+    "job_members",
     "limits",
     "register_map",
 ]
@@ -35,6 +39,9 @@ ARRAYS = tuple(f"{operand}_{what}" for operand in "abc" for what in ("pairs", "e
 
 JOB = ("rows", "b_rows", "capacity", *ARRAYS)
 """Everything that a job gives, likewise."""
+
+OUTER_JOB = ("mode", "columns")
+"""What it gives besides where there is an outer-product mode."""
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
@@ -73,29 +80,51 @@ ERRORS: dict[str, int] = {
 }
 """Codes of STATUS. ERROR_DETAIL holds, up to ``address_range``, the offset of the job register that
 was wrong; of ``bus_read`` and ``bus_write`` the address at which the bus failed; of the others
-the number of the row of C at which it happened."""
+the number of the row of C at which it happened; in the outer-product mode, of ``index`` and
+``unsorted`` the number of the row of A as it is stored, ``k * lanes + lane``."""
 
 
 _SIZES = ("ROWS", "B_ROWS", "CAPACITY")
 _BASES = tuple(name.upper() for name in ARRAYS)
 
-CHECKS = checks_of(
-    {
-        "zero_size": _SIZES,
-        "size_limit": _SIZES,
+
+def _checks(sizes: tuple[str, ...]) -> tuple[Check, ...]:
+    rules = {
+        "zero_size": sizes,
+        "size_limit": sizes,
         "misaligned_base": _BASES,
         "misaligned_capacity": ("CAPACITY",),
         "address_range": _BASES,
     }
-)
+    return checks_of(rules)
+
+
+CHECKS = _checks(_SIZES)
 """In order: the first one that fails is reported."""
 
 
-def limits(config: MatRaptorConfig) -> dict[str, int]:
+def checks(config: MatRaptorConfig) -> tuple[Check, ...]:
+    """``CHECKS``, and those of COLUMNS where there is one; that counts in the outer-product mode
+    only."""
+    return _checks((*_SIZES, "COLUMNS")) if config.outer_product else CHECKS
+
+
+def job_members(config: MatRaptorConfig) -> tuple[str, ...]:
+    """Everything that a job gives to an accelerator of ``config``."""
+    return (*JOB, *OUTER_JOB) if config.outer_product else JOB
+
+
+def limits(config: MatRaptorConfig, *, outer: bool = False) -> dict[str, int]:
     """The greatest value of each size: rows have numbers of ``index_bits`` bits; pointers, which
-    count all entries that the lanes of a channel may write, have 32."""
+    count all entries that the lanes of a channel may write, have 32.
+
+    In the ``outer`` mode A has a row for each row of B and lane, and a queue holds a row of B.
+    """
     rows = min(1 << config.index_bits, (1 << 32) - 1)
-    return {"ROWS": rows, "B_ROWS": rows, "CAPACITY": ((1 << 32) - 1) // config.channel_lanes}
+    most = {"ROWS": rows, "B_ROWS": rows, "CAPACITY": ((1 << 32) - 1) // config.channel_lanes}
+    if outer:
+        most |= {"B_ROWS": rows // config.lanes, "COLUMNS": config.queue_depth}
+    return most
 
 
 def _identity(config: MatRaptorConfig) -> list[Register]:
@@ -134,6 +163,7 @@ def _identity(config: MatRaptorConfig) -> list[Register]:
             "memory",
             ("interleave", 16, config.interleave, "bytes of a block of the interleaving"),
             ("addr_bits", 8, config.addr_bits, "width of an address"),
+            ("outer_product", 8, int(config.outer_product), "1: there is the mode"),
         ),
     ]
 
@@ -146,6 +176,11 @@ def _job(config: MatRaptorConfig) -> list[Register]:
         number("B_ROWS", 0x104, "rw", 32, "rows of B, columns of A"),
         number("CAPACITY", 0x108, "rw", 32, capacity),
     ]
+    if config.outer_product:
+        rows += [
+            number("MODE", 0x10C, "rw", 1, "0: row by row; 1: outer products"),
+            number("COLUMNS", 0x110, "rw", 32, "columns of B and C, for outer products"),
+        ]
     for index, name in enumerate(ARRAYS):
         operand, what = name.upper().split("_")
         doc = f"byte address of {operand}'s {what.lower()}, a multiple of {config.interleave}"

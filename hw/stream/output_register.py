@@ -18,15 +18,24 @@ class OutputRegister(wiring.Component):
     Parameters
     ----------
     payload: shape of a transfer
+    clearable: whether there is a ``clear``
 
     Members
     -------
     i, o: the streams
+    clear: in; forgets everything at the end of the cycle, a transfer at ``i`` included
     """
 
-    def __init__(self, payload: ShapeLike) -> None:
+    def __init__(self, payload: ShapeLike, *, clearable: bool = False) -> None:
         self._payload = payload
-        super().__init__({"i": In(stream.Signature(payload)), "o": Out(stream.Signature(payload))})
+        self._clearable = clearable
+        signature = stream.Signature(payload)
+        clear = {"clear": In(1)} if clearable else {}
+        super().__init__({"i": In(signature), "o": Out(signature), **clear})
+
+    @property
+    def clearable(self) -> bool:
+        return self._clearable
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -39,4 +48,7 @@ class OutputRegister(wiring.Component):
         ]
         with m.If(self.i.ready):
             m.d.sync += [valid.eq(self.i.valid), payload.eq(self.i.payload)]
+        if self._clearable:
+            with m.If(self.clear):
+                m.d.sync += valid.eq(0)
         return m

@@ -1,4 +1,4 @@
-"""Every table of ``tilewright table``: those that synthesis measures, and those of the models."""
+"""Every table of ``tilewright table``: measured by synthesis, by models, on the RTL."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .errors import UserError
+from .mode_tables import matraptor_modes
+from .rate_tables import Tables, matraptor_rates
 from .sim.dram import HBM, HBM_32
 from .synth.tables import TABLES as MEASURED
 from .synth.tables import Row, Table
@@ -55,5 +57,10 @@ def c2sr_bandwidth(target: str, progress: Callable[[str], None] = lambda said: N
     return Table("c2sr-bandwidth", "model", [f"{lanes} lanes" for lanes in _LANES], rows)
 
 
-TABLES: dict[str, Callable[..., Table]] = {**MEASURED, "c2sr-bandwidth": c2sr_bandwidth}
+TABLES: dict[str, Callable[..., Table | Tables]] = {
+    **MEASURED,
+    "c2sr-bandwidth": c2sr_bandwidth,
+    "matraptor-rates": matraptor_rates,
+    "matraptor-modes": matraptor_modes,
+}
 """By name: ``TABLES[name](target, progress=...)`` measures."""

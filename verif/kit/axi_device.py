@@ -212,6 +212,17 @@ class AxiDevice(Generic[Config]):
         self._ask("behave", settings)
 
     @property
+    def under_way(self) -> int:
+        """Bursts of all managers that wait for their last response."""
+        return int(self._ask("under_way"))
+
+    @property
+    def moved(self) -> list[tuple[int, int]]:
+        """Bytes read and written over each manager so far."""
+        found: list[tuple[int, int]] = self._ask("moved")
+        return found
+
+    @property
     def faults(self) -> list[str]:
         """Rules of AXI that the unit broke, one line each."""
         found: list[str] = self._ask("faults")

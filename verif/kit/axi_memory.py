@@ -108,6 +108,7 @@ class AxiMemory:
         with a pause within a burst, too many bursts under way, RREADY or BREADY low when a
         response comes
     record: what happened
+    bytes: by side, of the beats read, and of those written that a strobe named
     """
 
     def __init__(
@@ -142,6 +143,7 @@ class AxiMemory:
         self._answering: _Burst | None = None
         self.faults: list[str] = []
         self.record = Record()
+        self.bytes = {"read": 0, "write": 0}
         names = {
             "ar": ("addr", "len", "id", "size", "burst"),
             "aw": ("addr", "len", "id", "size", "burst"),
@@ -246,6 +248,7 @@ class AxiMemory:
 
     def _write(self, value: int, strobe: int, last: int) -> None:
         self._moved["write"] = self._now
+        self.bytes["write"] += strobe.bit_count()
         self.record.w.append(cycle())
         if not self._waiting:
             self._fault("w leads its aw")
@@ -287,6 +290,7 @@ class AxiMemory:
             if not self._answered("r"):
                 return
             self._moved["read"] = self._now
+            self.bytes["read"] += self._storage.bytes
             self.record.r.append((cycle(), self._reading.id))
         burst = None if self._pause["r"]() else self._choose(self._reads)
         if burst is None:

@@ -8,14 +8,34 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from tilewright.hw.spec.c2sr_converter_registers import BASES, COUNTERS, ERRORS, ID, MODES
+from tilewright.hw.spec.c2sr_converter_registers import (
+    BASES,
+    CHECKS,
+    COUNTERS,
+    ERRORS,
+    ID,
+    MODES,
+    limits,
+)
 from tilewright.hw.spec.c2sr_converter_registers import register_map as registers_of
+from tilewright.hw.spec.job_registers import Check
 from tilewright.sim.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
 from tilewright.sim.c2sr_converter_driver import ConverterDevice
 from tilewright.sim.c2sr_image import Block, csr_image, entries_bytes, image, pairs_bytes
 from tilewright.sim.job_registers import JobRegisters, JobStatus
 
-__all__ = ["ConverterCase", "any_rows", "load", "matrix_of", "place", "run", "scattered"]
+__all__ = [
+    "Bytes",
+    "ConverterCase",
+    "addresses",
+    "any_rows",
+    "load",
+    "matrix_of",
+    "place",
+    "run",
+    "scattered",
+    "wrong_values",
+]
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -177,3 +197,32 @@ def run(
     for name, value in (case.registers | (overrides or {})).items():
         registers.write(name, value)
     return registers.run(tuple(COUNTERS), ERRORS)
+
+
+def wrong_values(case: ConverterCase) -> dict[Check, int]:
+    """A value for every rule that its register can break."""
+    config, found = case.config, {}
+    for rule in CHECKS:
+        value = {
+            "zero_size": 0,
+            "size_limit": limits(config).get(rule.register, 0) + 1,
+            "misaligned_base": case.base.get(rule.register.lower(), 0) + config.interleave // 2,
+            "address_range": 1 << config.addr_bits,
+        }[rule.error]
+        # Registers of sizes have 32 bits, those of addresses 64.
+        if not value >> (64 if rule.error == "address_range" else 32):
+            found[rule] = value
+    return found
+
+
+def addresses(case: ConverterCase, row: int, *, source: bool) -> list[int]:
+    """Of the row's pair or pointer, and of its first entry; of the matrix or of the result."""
+    layout, base = case.config.layout, case.base
+    starts = case.matrix.patterns().starts
+    if source == (case.direction == "csr_to_c2sr"):
+        words = POINTER_BYTES * row, layout.entry_bytes * int(starts[row])
+        return [base["csr_pointers"] + words[0], base["csr_entries"] + words[1]]
+    index, channel = divmod(row, layout.channels)
+    words = PAIR_BYTES * index, layout.entry_bytes * int(case.matrix.pointers[row])
+    names = "c2sr_pairs", "c2sr_entries"
+    return [layout.flat(base[name], channel, x) for name, x in zip(names, words, strict=True)]

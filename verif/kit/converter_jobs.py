@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from tilewright.sim.job_registers import JobStatus
 from tilewright.verif.kit.converter_cases import (
+    Bytes,
     ConverterCase,
     any_rows,
     load,
@@ -18,24 +17,14 @@ from tilewright.verif.kit.converter_cases import (
     run,
     scattered,
 )
-from tilewright.verif.native_axi import AxiBehaviour, NativeAccelerator
+from tilewright.verif.kit.job_checks import JobRtl, QuietAtEnd
 
-__all__ = ["Converter", "any_behaviour", "any_case", "check", "moved", "read_bytes"]
+__all__ = ["Converter", "any_case", "check", "check_result", "read_bytes"]
 
-Converter = NativeAccelerator[C2srConverterConfig]
+Converter = JobRtl[C2srConverterConfig]
+"""What the jobs run on."""
+
 Ints = npt.NDArray[np.int64]
-
-
-def any_behaviour(rng: np.random.Generator, **errors: Any) -> AxiBehaviour:
-    return AxiBehaviour(
-        seed=int(rng.integers(1 << 40)),
-        latency=(1, int(rng.choice([1, 10, 200]))),
-        stall=float(rng.choice([0, 0.3, 0.7])),
-        mixed=bool(rng.integers(2)),
-        beat_cycles=float(rng.choice([0, 0, 1, 2.5])),
-        register_stall=float(rng.choice([0, 0.5])),
-        **errors,
-    )
 
 
 def any_case(
@@ -58,29 +47,29 @@ def any_case(
     return place(rng, config, direction, matrix, spare=int(rng.integers(0, 20)))
 
 
-def moved(device: Converter) -> Ints:
-    """Bytes read and written over each manager so far, (2, channels)."""
-    sides = device.traffic.values()
-    return np.array([[side.read.bytes for side in sides], [side.write.bytes for side in sides]])
-
-
-def check(rng: np.random.Generator, device: Converter, case: ConverterCase) -> JobStatus:
-    """Run a job that must end well: every byte of memory, what went over each channel, and the
-    counters."""
-    config, matrix, size = case.config, case.matrix, device.memory_bytes
-    expected = load(rng, device, case)
-    before = moved(device)
-    status = run(device, case)
-    assert (status.error, status.detail) == ("none", 0)
+def check_result(device: Converter, case: ConverterCase, memory: Bytes) -> None:
+    """After a job on a memory that held ``memory``, every byte of it."""
+    size = device.memory_bytes
+    expected = memory.copy()
     left, inside = np.zeros(size, np.uint8), case.written(size)
     for block in case.result():
         left[block.address : block.address + len(block.data)] = block.data
     expected[inside] = left[inside]
-    wrong = np.flatnonzero(device.memory != expected)
+    wrong = np.flatnonzero(np.frombuffer(device.read_memory(0, size), np.uint8) != expected)
     assert not len(wrong), f"{len(wrong)} bytes are wrong, first {wrong[0]:#x}: {case.base}"
-    channel = np.flatnonzero(inside) // config.interleave % config.channels
+
+
+def check(rng: np.random.Generator, device: Converter, case: ConverterCase) -> JobStatus:
+    """Run a job that must end well, with a quiet bus: every byte of memory, what went over each
+    channel, and the counters."""
+    config, matrix, size = case.config, case.matrix, device.memory_bytes
+    memory, before = load(rng, device, case), device.moved
+    status = run(QuietAtEnd(device), case)
+    assert (status.error, status.detail) == ("none", 0)
+    check_result(device, case, memory)
+    channel = np.flatnonzero(case.written(size)) // config.interleave % config.channels
     through = read_bytes(config, case), np.bincount(channel, minlength=config.channels)
-    assert (moved(device) - before).tolist() == [side.tolist() for side in through]
+    assert np.subtract(device.moved, before).T.tolist() == [side.tolist() for side in through]
     rows, counts = matrix.shape[0], status.counts
     assert (counts["rows_done"], counts["entries"]) == (rows, matrix.nnz)
     assert counts["bytes_read"] == through[0].sum()

@@ -29,8 +29,8 @@ class EngineDevice(AxiDevice[EngineConfig]):
         """Note the matrix unit's input and what goes over the managers from now on."""
         self._ask("watch")
 
-    def seen(self) -> tuple[list[tuple[int, int]], dict[str, int]]:
+    def seen(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """The cycles in which the unit had an operation at its input, and whether it took it;
-        the bytes that were read and written, by "read" and "write"."""
-        found: tuple[list[tuple[int, int]], dict[str, int]] = self._ask("seen")
+        the bytes that were read and written over each manager."""
+        found: tuple[list[tuple[int, int]], list[tuple[int, int]]] = self._ask("seen")
         return found

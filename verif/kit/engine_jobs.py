@@ -13,10 +13,11 @@ from tilewright.sim.driver import Driver
 from tilewright.sim.engine import EngineModel
 from tilewright.sim.engine_job import Job
 from tilewright.verif.kit.engine_device import EngineDevice
-from tilewright.verif.native_axi import NativeAccelerator
+from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd, soft_reset_after
 
 __all__ = [
     "Bench",
+    "EngineRtl",
     "Mismatch",
     "check_failure",
     "check_job",
@@ -31,13 +32,11 @@ __all__ = [
 ]
 
 
-_RESET_POLLS = 200
+EngineRtl = JobRtl[EngineConfig]
+"""What the jobs run on."""
+
 _ORDINARY = 0.99
 """Share of the infinities and NaN among random patterns that are made finite."""
-
-
-class Mismatch(AssertionError):
-    """The RTL and the model differ."""
 
 
 def _size(rng: np.random.Generator, tile: int, most: int) -> int:
@@ -154,14 +153,17 @@ def differences(device: Device, model: EngineModel) -> list[Difference]:
     return [Difference(int(i), int(got[i]), int(model.memory[i])) for i in wrong]
 
 
-def check_job(device: Device, model: EngineModel, job: Job) -> Driver:
-    """Run a job on both; memories, status and counters must be the same.
+def check_job(device: EngineRtl, model: EngineModel, job: Job) -> Driver:
+    """Run a job on both; memories, status and counters must be the same, the counted bytes those
+    that went over the bus, and the bus quiet at the end.
 
     Returns the device's driver. Raises Mismatch.
     """
-    hardware, software = Driver(device), Driver(model)
+    hardware, software = Driver(QuietAtEnd(device)), Driver(model)
     expected = _attempt(software, job)
+    before = device.moved
     found = _attempt(hardware, job)
+    moved = np.subtract(device.moved, before).sum(axis=0).tolist()
     if found != expected:
         raise Mismatch(f"{job}: {found}, expected {expected}")
     wrong = differences(device, model)
@@ -171,6 +173,8 @@ def check_job(device: Device, model: EngineModel, job: Job) -> Driver:
         got, want = getattr(hardware.counts, name), getattr(software.counts, name)
         if got != want:
             raise Mismatch(f"{job}: {name} is {got}, expected {want}")
+    if moved != [hardware.counts.bytes_read, hardware.counts.bytes_written]:
+        raise Mismatch(f"{job}: over the bus went {moved}, counters: {hardware.counts}")
     return hardware
 
 
@@ -184,7 +188,7 @@ def rows_of(config: EngineConfig, job: Job, operand: str) -> list[range]:
     return [range(start, start + across * bits // 8) for start in starts]
 
 
-def _adopt(device: Device, model: EngineModel, job: Job) -> None:
+def _adopt(device: EngineRtl, model: EngineModel, job: Job) -> None:
     """After a job that did not end: what is outside of D must be as it was; D may be anything,
     and the model takes it over."""
     inside = np.zeros(device.memory_bytes, np.bool_)
@@ -196,50 +200,28 @@ def _adopt(device: Device, model: EngineModel, job: Job) -> None:
     model.write_memory(0, device.read_memory(0, device.memory_bytes))
 
 
-def check_failure(device: Device, model: EngineModel, job: Job, error: str) -> int:
+def check_failure(device: EngineRtl, model: EngineModel, job: Job, error: str) -> int:
     """A job must end with a bus error and leave the rest of the memory alone; returns the detail.
 
     Raises Mismatch.
     """
-    found, detail = _attempt(Driver(device), job)
+    found, detail = _attempt(Driver(QuietAtEnd(device)), job)
     if found != error:
         raise Mismatch(f"{job}: {found}, expected {error}")
     _adopt(device, model, job)
     return detail
 
 
-def check_reset(
-    device: EngineDevice | NativeAccelerator[EngineConfig],
-    model: EngineModel,
-    job: Job,
-    cycles: int,
-) -> bool:
+def check_reset(device: EngineRtl, model: EngineModel, job: Job, cycles: int) -> bool:
     """A soft reset some cycles after a job's start must bring the engine back to idle.
 
-    Returns whether the job was still running. Raises Mismatch.
+    Returns whether the job was broken off. Raises Mismatch.
     """
     driver = Driver(device)
-    status, control = driver.register("STATUS"), driver.register("CTRL")
     write_job(driver, job)
-    driver.write("CTRL", control.put(start=1, irq_enable=1))
-    device.run(cycles)
-    was_running = bool(status.get(driver.read("STATUS"), "busy"))
-    driver.write("CTRL", control.put(soft_reset=1, irq_enable=1))
-    for _ in range(_RESET_POLLS):
-        word = driver.read("STATUS")
-        if not status.get(word, "busy"):
-            break
-        device.run(20)
-    else:
-        raise Mismatch(f"{job}: busy long after a soft reset, {cycles} cycles after its start")
-    if status.get(word, "error") or status.get(word, "error_code"):
-        raise Mismatch(f"{job}: status {word:#x} after a soft reset")
-    finished = bool(status.get(word, "done"))
-    if was_running is False and not finished:
-        raise Mismatch(f"{job}: neither running nor done")
-    driver.write("STATUS", status.put(done=1))
+    stopped = soft_reset_after(device, driver, cycles)
     _adopt(device, model, job)
-    return not finished
+    return stopped
 
 
 def wrong_value(config: EngineConfig, rule: Check) -> int:

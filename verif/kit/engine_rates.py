@@ -138,7 +138,7 @@ def measure(device: EngineDevice, model: EngineModel, operation: str, job: Job) 
         "operations": sum(taken for _, taken in inputs),
         "busy_cycles": len(inputs),
         "stalls": cycles[-1] - cycles[0] + 1 - len(inputs),
-        "bytes_read": moved["read"],
-        "bytes_written": moved["write"],
+        "bytes_read": sum(read for read, _ in moved),
+        "bytes_written": sum(written for _, written in moved),
     }
     return Rate(operation=operation, job=job, counts=counts, seen=seen)

@@ -13,8 +13,9 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, First, RisingEdge
-from tilewright.verif.kit.axi import axi_ram, lite_master
-from tilewright.verif.kit.axi_memory import DECERR, OKAY, AxiMemory, Behaviour, Storage
+from tilewright.verif.kit.axi import lite_master
+from tilewright.verif.kit.axi_watch import BusWatch
+from tilewright.verif.kit.device_memories import AxiRams, Memories
 from tilewright.verif.kit.streams import PERIOD_NS, cycle
 
 __all__ = ["serve"]
@@ -22,99 +23,16 @@ __all__ = ["serve"]
 RESET_CYCLES = 3
 
 
-class _AxiRams:
-    """cocotbext-axi's memories at all managers, one content."""
-
-    def __init__(self, dut: Any, settings: dict[str, Any]) -> None:
-        self._rams: list[Any] = []
-        for prefix in settings["prefixes"]:
-            ram = axi_ram(
-                dut,
-                prefix,
-                size=settings["memory_bytes"],
-                seed=settings["seed"],
-                stall=settings["stall"],
-            )
-            first = self._rams[0] if self._rams else ram
-            for part in (ram, ram.write_if, ram.read_if):
-                part.mem = first.mem
-            self._rams.append(ram)
-        self.faults: list[str] = []
-
-    def load(self, address: int, content: bytes) -> None:
-        self._rams[0].write(address, content)
-
-    def dump(self, address: int, count: int) -> bytes:
-        return bytes(self._rams[0].read(address, count))
-
-    def behave(self, settings: dict[str, Any]) -> None:
-        raise ValueError("cocotbext-axi's memory behaves as it was built")
-
-
-class _Memories:
-    """Our own memories at all managers, one content; behaviour can change between jobs."""
-
-    def __init__(self, dut: Any, settings: dict[str, Any]) -> None:
-        self._dut, self._settings = dut, settings
-        self._storage = Storage(settings["data_bits"])
-        self.load, self.dump = self._storage.load, self._storage.dump
-        self._ports: list[AxiMemory] = []
-        self._tasks: list[Any] = []
-        self._past: list[str] = []
-        self.behave(settings)
-
-    @property
-    def faults(self) -> list[str]:
-        return self._past + [fault for port in self._ports for fault in port.faults]
-
-    def behave(self, settings: dict[str, Any]) -> None:
-        """Answer differently from now on; nothing may be under way."""
-        owed = sum(port.owed(side) for port in self._ports for side in ("read", "write"))
-        if owed:
-            raise ValueError(f"{owed} bursts are under way")
-        self._past = self.faults
-        for task in self._tasks:
-            task.cancel()
-        size, bad = self._settings["memory_bytes"], settings["bad_beats"]
-
-        def answer(kind: str) -> Any:
-            wrong = bad[kind]
-            return lambda address: DECERR if address >= size else wrong.get(address, OKAY)
-
-        behaviour = Behaviour(
-            latency=tuple(settings["latency"]),
-            stall=settings["stall"],
-            mixed=settings["mixed"],
-            read_error=answer("read"),
-            write_error=answer("write"),
-        )
-        self._ports = [
-            AxiMemory(
-                self._dut,
-                self._dut.clk,
-                prefix,
-                self._storage,
-                behaviour,
-                seed=str(settings["seed"]),
-                outstanding=self._settings["outstanding"],
-                may_wait=self._settings["may_wait"],
-            )
-            for prefix in self._settings["prefixes"]
-        ]
-        self._tasks = [port.start() for port in self._ports]
-
-
 class _Server:
     """The requests by name."""
 
     def __init__(self, dut: Any, settings: dict[str, Any]) -> None:
         self._dut, self._settings = dut, settings
-        kind = _AxiRams if settings["axi_ram"] else _Memories
+        kind = AxiRams if settings["axi_ram"] else Memories
         self._memory: Any = kind(dut, settings)
         self._lite = lite_master(dut, seed=str(settings["seed"]), stall=settings["lite_stall"])
-        self._watch: Any = None
+        self._watches: list[Any] = []
         self._seen: list[tuple[int, int]] = []
-        self._moved = {"read": 0, "write": 0}
 
     async def reset(self) -> None:
         self._dut.rst.value = 1
@@ -158,37 +76,35 @@ class _Server:
         found: list[str] = self._memory.faults
         return found
 
+    async def under_way(self) -> int:
+        found: int = self._memory.under_way
+        return found
+
+    async def moved(self) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = self._memory.moved
+        return found
+
     async def watch(self) -> None:
         """Note from now on what the unit has at its input, and count bytes at the managers."""
-        self._seen, self._moved = [], {"read": 0, "write": 0}
-        self._watch = cocotb.start_soon(self._observe())
+        dut, settings = self._dut, self._settings
+        self._seen = []
+        bus = BusWatch(dut, settings["prefixes"], settings["data_bits"])
+        self._watches = [bus, cocotb.start_soon(self._observe())]
 
-    async def seen(self) -> tuple[list[tuple[int, int]], dict[str, int]]:
-        """The cycles with an operation and for each whether the unit took it; bytes by side."""
-        self._watch.cancel()
-        return self._seen, self._moved
+    async def seen(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """The cycles with an operation and for each whether the unit took it; bytes read and
+        written over each manager."""
+        for watch in self._watches:
+            watch.cancel()
+        return self._seen, self._watches[0].moved
 
     async def _observe(self) -> None:
         valid, ready = self._dut.unit__i__valid, self._dut.unit__i__ready
-        reads, writes = (
-            [
-                [getattr(self._dut, f"{prefix}_{name}") for name in names]
-                for prefix in self._settings["prefixes"]
-            ]
-            for names in (("rvalid", "rready"), ("wvalid", "wready", "wstrb"))
-        )
-        beat_bytes = self._settings["data_bits"] // 8
         edge = RisingEdge(self._dut.clk)
         while True:
             await edge
             if valid.value == 1:
                 self._seen.append((cycle(), int(ready.value)))
-            for given, taken in reads:
-                if given.value == taken.value == 1:
-                    self._moved["read"] += beat_bytes
-            for given, taken, strobe in writes:
-                if given.value == taken.value == 1:
-                    self._moved["write"] += int(strobe.value).bit_count()
 
 
 @cocotb.test()

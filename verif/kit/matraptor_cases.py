@@ -12,7 +12,7 @@ from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.formats import IntFormat
 from tilewright.hw.spec.job_registers import Check
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ARRAYS, limits
+from tilewright.hw.spec.matraptor_registers import ARRAYS, CHECKS, limits
 from tilewright.sim.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, starts_of
 from tilewright.sim.c2sr_image import entries_bytes, image_sizes, pairs_bytes
 from tilewright.sim.matraptor import SparseProduct, least_capacity, spgemm
@@ -24,7 +24,7 @@ __all__ = [
     "place_case",
     "random_case",
     "random_matrix",
-    "wrong_value",
+    "wrong_values",
 ]
 
 
@@ -51,6 +51,11 @@ class SparseCase:
         """The job registers."""
         sizes = {"rows": self.a.shape[0], "b_rows": self.b.shape[0], "capacity": self.capacity}
         return {name.upper(): value for name, value in (sizes | self.base).items()}
+
+    @property
+    def rows_of_b(self) -> npt.NDArray[np.int64]:
+        """Those that the job reads, each as often as it is read."""
+        return self.a.patterns().columns
 
     def product(self) -> SparseProduct:
         """What the model says."""
@@ -170,13 +175,22 @@ def random_case(
             return place_case(rng, config, memory_bytes, a, b)
 
 
-def wrong_value(config: MatRaptorConfig, rule: Check) -> int:
-    """A value that breaks a rule and no other; 0 if none can."""
+def wrong_values(config: MatRaptorConfig) -> dict[Check, int]:
+    """A value for every rule that its register can break; it breaks no other."""
+    found = {rule: _wrong_value(config, rule) for rule in CHECKS}
+    # Registers of sizes have 32 bits, those of addresses 64.
+    return {
+        rule: value
+        for rule, value in found.items()
+        if not value >> (64 if rule.error == "address_range" else 32)
+    }
+
+
+def _wrong_value(config: MatRaptorConfig, rule: Check) -> int:
     layout = config.layout
     if rule.error == "size_limit":
         least = limits(config)[rule.register] + 1
-        aligned = -(-least // layout.block_entries) * layout.block_entries
-        return aligned if aligned < 1 << 32 else 0
+        return -(-least // layout.block_entries) * layout.block_entries
     return {
         "zero_size": 0,
         "misaligned_base": layout.interleave // 2,

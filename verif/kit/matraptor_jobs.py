@@ -4,7 +4,7 @@ end."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from tilewright.sim.c2sr import C2sr, to_csr
 from tilewright.sim.c2sr_image import from_image, image
 from tilewright.sim.job_registers import JobRegisters, JobStatus
 from tilewright.sim.matraptor import SparseProduct, reference_product
+from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd, soft_reset_after
 from tilewright.verif.kit.matraptor_cases import SparseCase
 from tilewright.verif.kit.matraptor_rows import walk
 
@@ -27,31 +28,14 @@ __all__ = [
     "check_failure",
     "check_product",
     "check_reset",
+    "check_result",
     "load_case",
     "run_case",
 ]
 
 Bytes = npt.NDArray[np.uint8]
-_RESET_POLLS = 400
-
-
-class Mismatch(AssertionError):
-    """The RTL did not do what it has to."""
-
-
-class SparseRtl(Protocol):
-    """What the jobs run on."""
-
-    @property
-    def config(self) -> MatRaptorConfig: ...
-    @property
-    def memory_bytes(self) -> int: ...
-    def read_register(self, offset: int) -> int: ...
-    def write_register(self, offset: int, value: int) -> None: ...
-    def read_memory(self, address: int, count: int) -> bytes: ...
-    def write_memory(self, address: int, content: bytes) -> None: ...
-    def run(self, cycles: int) -> None: ...
-    def wait(self) -> None: ...
+SparseRtl = JobRtl[MatRaptorConfig]
+"""What the jobs run on."""
 
 
 def load_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) -> Bytes:
@@ -68,8 +52,9 @@ def load_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) -> 
 def run_case(
     device: SparseRtl, case: SparseCase, overrides: Mapping[str, int] | None = None
 ) -> JobStatus:
-    """Write the job registers, some with other values, run, and take the counters."""
-    registers = JobRegisters(device, register_map(case.config), ID)
+    """Write the job registers, some with other values, run, and take the counters. Raises Mismatch
+    if the bus is not quiet at the end."""
+    registers = JobRegisters(QuietAtEnd(device), register_map(case.config), ID)
     for name, value in (case.registers | dict(overrides or {})).items():
         registers.write(name, value)
     return registers.run(tuple(COUNTERS), ERRORS)
@@ -121,11 +106,21 @@ def check_product(case: SparseCase, c: C2sr) -> None:
 def check_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) -> JobStatus:
     """Run a job that must end well: all of memory must be as the model says, C as SciPy says, and
     the counters as counted here. Raises Mismatch."""
-    memory = load_case(rng, device, case)
-    product = case.product()
+    memory, before = load_case(rng, device, case), device.moved
     status = run_case(device, case)
     if status.error != "none":
         raise Mismatch(f"{status.error}, detail {status.detail:#x}")
+    product = check_result(device, case, memory)
+    read, written = np.subtract(device.moved, before).sum(axis=0).tolist()
+    seen = {"bytes_read": read, "bytes_written": written}
+    _check_counts(case, product, status.counts, seen)
+    return status
+
+
+def check_result(device: SparseRtl, case: SparseCase, memory: Bytes) -> SparseProduct:
+    """After a job on a memory that held ``memory``, every byte must be as the model says, and C as
+    SciPy says; returns the model's product. Raises Mismatch."""
+    product = case.product()
     assert product.c is not None
     inside = case.result_bytes(device.memory_bytes, product.c)
     expected, left = memory.copy(), np.zeros(device.memory_bytes, np.uint8)
@@ -141,8 +136,7 @@ def check_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) ->
         )
     shape = (case.a.shape[0], case.b.shape[1])
     check_product(case, from_image(device.read_memory, case.config.layout, shape, **bases))
-    _check_counts(case, product, status.counts)
-    return status
+    return product
 
 
 def _beats(config: MatRaptorConfig, matrix: C2sr) -> npt.NDArray[np.int64]:
@@ -175,7 +169,10 @@ def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
     return pairs, entries
 
 
-def _check_counts(case: SparseCase, product: SparseProduct, counts: dict[str, int]) -> None:
+def _check_counts(
+    case: SparseCase, product: SparseProduct, counts: dict[str, int], seen: dict[str, int]
+) -> None:
+    """The counters, against what the operands need, and what was ``seen`` on the bus."""
     config, statistics = case.config, product.statistics
     of_a = case.a.patterns().columns
     pairs, entries = _blocks_of_a(case)
@@ -203,11 +200,14 @@ def _check_counts(case: SparseCase, product: SparseProduct, counts: dict[str, in
     wrong = {name: (counts[name], value) for name, value in wanted.items() if counts[name] != value}
     if wrong:
         raise Mismatch(f"counters (found, expected): {wrong}")
+    if any(counts[name] != value for name, value in seen.items()):
+        raise Mismatch(f"over the bus went {seen}, counters: {counts}")
     busy, span = counts["busy_cycles"], counts["busy_cycles"] + counts["stalls"]
     fits = (
         busy <= counts["operations"] <= busy * config.lanes,
         busy >= counts["lane_busy_max"],
         span < counts["cycles"],
+        counts["conflicts"] <= (config.lanes - 1) * counts["cycles"],
     )
     if not all(fits):
         raise Mismatch(f"counters do not fit each other: {counts}")
@@ -252,29 +252,12 @@ def _check_outside(device: SparseRtl, case: SparseCase, memory: Bytes) -> None:
 def check_reset(rng: np.random.Generator, device: SparseRtl, case: SparseCase, cycles: int) -> bool:
     """A soft reset some cycles after a job's start must bring the accelerator back to idle.
 
-    Returns whether the job was still running. Raises Mismatch.
+    Returns whether the job was broken off. Raises Mismatch.
     """
     registers = JobRegisters(device, register_map(case.config), ID)
-    status, control = registers.register("STATUS"), registers.register("CTRL")
     memory = load_case(rng, device, case)
     for name, value in case.registers.items():
         registers.write(name, value)
-    registers.write("CTRL", control.put(start=1, irq_enable=1))
-    device.run(cycles)
-    running = bool(status.get(registers.read("STATUS"), "busy"))
-    registers.write("CTRL", control.put(soft_reset=1, irq_enable=1))
-    for _ in range(_RESET_POLLS):
-        word = registers.read("STATUS")
-        if not status.get(word, "busy"):
-            break
-        device.run(20)
-    else:
-        raise Mismatch(f"busy long after a soft reset, {cycles} cycles after the start")
-    if status.get(word, "error") or status.get(word, "error_code"):
-        raise Mismatch(f"status {word:#x} after a soft reset")
-    finished = bool(status.get(word, "done"))
-    if not running and not finished:
-        raise Mismatch("neither running nor done")
-    registers.write("STATUS", status.put(done=1))
+    stopped = soft_reset_after(device, registers, cycles)
     _check_outside(device, case, memory)
-    return not finished
+    return stopped

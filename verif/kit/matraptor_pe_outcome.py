@@ -18,8 +18,11 @@ Table = dict[str, npt.NDArray[np.uint64]]
 _FIELDS = ("a", "b", "column", "b_last", "present", "row_last", "lane_last", "row", "mute", "stop")
 
 
-def tokens(rows: Sequence[Row], rng: np.random.Generator, **more: int) -> Table:
-    """The tokens of a job. Rows end with their last entry, or with a token behind it."""
+def tokens(
+    rows: Sequence[Row], rng: np.random.Generator, *, closed: float = 0.3, **more: int
+) -> Table:
+    """The tokens of a job. Rows end with their last entry, or with a token behind it: empty
+    ones, and a share of ``closed`` of the others."""
     lines: list[dict[str, int]] = []
     for i, row in enumerate(rows):
         plain = {**dict.fromkeys(_FIELDS, 0), "row": i, **more}
@@ -27,7 +30,7 @@ def tokens(rows: Sequence[Row], rng: np.random.Generator, **more: int) -> Table:
             for n, column in enumerate(part.columns):
                 entry = {"a": part.a[n], "b": part.b[n], "column": column, "present": 1}
                 lines.append({**plain, **entry, "b_last": int(n == len(part.columns) - 1)})
-        if not row or rng.random() < 0.3:
+        if not row or rng.random() < closed:
             lines.append({**plain, "column": 7})
         lines[-1]["row_last"] = 1
     lines[-1]["lane_last"] = 1

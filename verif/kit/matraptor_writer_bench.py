@@ -29,6 +29,7 @@ class _Scene:
         self.dut, self.config = dut, MatRaptorConfig(**settings["config"])
         self.mask = (1 << self.config.data_bits) - 1
         self.faults: list[str] = []
+        self.ports: list[AxiMemory] = []
         self.edge = RisingEdge(dut.clk)
 
     def initial(self, address: int) -> int:
@@ -77,6 +78,13 @@ class _Scene:
                 return
         self.faults.append(f"`{name}` does not come")
 
+    async def until_quiet(self, name: str) -> None:
+        """Then the bus must owe nothing."""
+        await self.until(name)
+        owed = sum(memory.owed("write") for memory in self.ports)
+        if owed:
+            self.faults.append(f"`{name}` comes while {owed} bursts are under way")
+
     async def scenario(self, scenario: dict[str, Any]) -> dict[str, Any]:
         """A lane's rows; and before them, if asked for, other rows that are broken off."""
         config, dut = self.config, self.dut
@@ -87,7 +95,7 @@ class _Scene:
         dut.lane.value = lane
         storage = Storage(config.data_bits, self.initial)
         expected = storage.copy()
-        memories = self.memories(storage, scenario)
+        self.ports = memories = self.memories(storage, scenario)
         tasks = [memory.start() for memory in memories]
         longest, most = scenario.get("longest", 40), scenario.get("rows", 200)
         if scenario.get("broken"):
@@ -146,7 +154,7 @@ class _Scene:
         counts = {"stored_entry": 0, "stored_row": 0}
         counter = cocotb.start_soon(self._count(counts))
         task = cocotb.start_soon(driver.send(tokens))
-        await self.until("finished")
+        await self.until_quiet("finished")
         counter.cancel()
         if not task.done():
             self.faults.append("finished before all was sent")
@@ -195,7 +203,7 @@ class _Scene:
         dut.stop.value = 1
         task.cancel()
         dut.i__valid.value = 0
-        await self.until("idle")
+        await self.until_quiet("idle")
         dut.stop.value = 0
         await self.edge
         if dut.region.value != 0:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +12,27 @@ import pytest
 from tilewright.hw.spec.formats import FloatFormat
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["QUICK", "cases", "operand_pairs", "slow_but"]
+__all__ = ["QUICK", "cases", "draw_until", "operand_pairs", "slow_but"]
 
 QUICK = os.environ.get("TILEWRIGHT_QUICK") == "1"
 """Whether the quick test is asked for: a tenth of the random cases."""
 
 Patterns = npt.NDArray[np.uint64]
+Drawn = TypeVar("Drawn")
 
 
 def cases(full: int) -> int:
     """The number of cases to run of ``full``."""
     return full // 10 if QUICK else full
+
+
+def draw_until(draw: Callable[[], Drawn | None], tries: int = 1000) -> Drawn:
+    """The first result of ``draw`` that is not None. Raises AssertionError if there is none."""
+    for _ in range(tries):
+        drawn = draw()
+        if drawn is not None:
+            return drawn
+    raise AssertionError(f"none of {tries} draws was of use")
 
 
 def slow_but(keep: Iterable[Any], among: Iterable[Any]) -> list[Any]:

@@ -11,10 +11,13 @@ from ..errors import UserError
 from ..hw.spec.c2sr import C2srLayout
 from .files import numeric, read_matrix_file, write_whole
 
-__all__ = ["MOST_ENTRIES", "read_sparse", "write_sparse"]
+__all__ = ["MOST_ENTRIES", "MOST_ROWS", "read_sparse", "write_sparse"]
 
 MOST_ENTRIES = 1 << 27
 """Entries of the largest matrix."""
+
+MOST_ROWS = 1 << 26
+"""Its rows, and its columns: each takes memory here, even an empty one."""
 
 
 def read_sparse(path: Path, layout: C2srLayout) -> Any:
@@ -28,14 +31,14 @@ def read_sparse(path: Path, layout: C2srLayout) -> Any:
     """
     from scipy.sparse import csr_array
 
-    largest = min(1 << layout.index_bits, (1 << 31) - 1)
+    largest = min(1 << layout.index_bits, MOST_ROWS)
 
     def check_shape(what: object, rows: int, cols: int) -> None:
         for name, count in (("row", rows), ("column", cols)):
             if not 0 < count <= largest:
+                why = f" with `index_bits` {layout.index_bits}" if largest < MOST_ROWS else ""
                 raise UserError(
-                    f"{what}: must have between 1 and {largest} {name}s with `index_bits` "
-                    f"{layout.index_bits}, not {count}"
+                    f"{what}: must have between 1 and {largest} {name}s{why}, not {count}"
                 )
 
     matrix = read_matrix_file(path, check_shape)

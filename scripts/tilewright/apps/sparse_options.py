@@ -16,9 +16,10 @@ from ..settings import read_config
 from ..sim.dram import MEMORIES, MemoryModel
 from .files import check_output
 
-__all__ = ["BACKENDS", "SparseChoice", "SparseOptions", "choose_sparse_unit"]
+__all__ = ["BACKENDS", "MODES", "SparseChoice", "SparseOptions", "choose_sparse_unit"]
 
 BACKENDS = ("rtl", "cycles", "model")
+MODES = ("rows", "outer")
 _UNIT = "matraptor"
 _PANEL = "Unit"
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}
@@ -66,13 +67,15 @@ class SparseOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SparseChoice:
-    """The accelerator, checked. ``memory``: each channel, to the cycle model."""
+    """The accelerator, checked. ``memory``: each channel, to the cycle model; ``mode``: by rows or
+    by outer products."""
 
     config: MatRaptorConfig
     backend: str
     memory: MemoryModel
     gigahertz: float
     json_file: Path | None
+    mode: str = "rows"
 
     @property
     def unit(self) -> str:
@@ -80,18 +83,26 @@ class SparseChoice:
 
 
 def choose_sparse_unit(
-    options: SparseOptions, semiring: str | None = None, *, value: str | None = None
+    options: SparseOptions,
+    semiring: str | None = None,
+    *,
+    value: str | None = None,
+    mode: str = "rows",
 ) -> SparseChoice:
     """Check what the command line says; UserError if it cannot be run.
 
-    ``semiring``: what the application or the user asks for; ``value``: a format that the
+    ``semiring``, ``mode``: what the application or the user asks for; ``value``: a format that the
     application takes unless the user sets one.
     """
+    if mode not in MODES:
+        raise UserError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     semiring = _ALIASES.get(semiring or "", semiring)
     if semiring is not None and semiring not in SEMIRINGS:
         raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    if mode == "outer" and options.backend == "cycles":
+        raise UserError("mode must be rows with the cycles backend, not 'outer'")
     memory = options.memory or ("flat" if options.backend == "rtl" else "hbm")
     if memory not in MEMORIES:
         raise UserError(f"memory must be one of {', '.join(MEMORIES)}, not {memory!r}")
@@ -112,8 +123,12 @@ def choose_sparse_unit(
         given.append(f"channels={options.lanes}")
     if value is not None and "value" not in names:
         given.append(f"value={value}")
+    if mode == "outer" and "outer_product" not in names:
+        given.append("outer_product=true")
     config = read_config(UNITS[_UNIT], options.config_file, given)
     assert isinstance(config, MatRaptorConfig)
+    if mode == "outer" and not config.outer_product:
+        raise UserError("`outer_product` must be true for mode outer, not false")
     if options.json_file:
         check_output(options.json_file, (".json",))
     return SparseChoice(
@@ -122,6 +137,7 @@ def choose_sparse_unit(
         memory=MEMORIES[memory],
         gigahertz=options.gigahertz,
         json_file=options.json_file,
+        mode=mode,
     )
 
 

@@ -91,16 +91,25 @@ def _rows(choice: SparseChoice, tally: SparseTally, figures: dict[str, Any]) -> 
     counts, config = tally.counts, choice.config
     shape = f"{config.lanes} lanes, {config.channels} channels of {config.data_bits} bits"
     memory = "" if choice.backend == "model" else f", memory {choice.memory.name}"
+    outer = choice.mode == "outer"
+    how = " by outer products" if outer else ""
+    jobs = "a tile of C each" if outer else (
+        f"{tally.overflows:,} ended with an overflow and were split"
+    )  # fmt: skip
+    merged = "" if outer else f"; merge steps {counts.get('merge_steps', 0):,}"
     rows = [
         ("unit", f"{choice.unit}, {shape}, {config.queues} queues of {config.queue_depth}"),
-        ("operation", f"{config.semiring} in {config.value}, {choice.backend}{memory}"),
-        ("jobs", f"{tally.jobs:,} ({tally.overflows:,} ended with an overflow and were split)"),
-        ("products", f"{counts.get('operations', 0):,}; merge steps "
-                     f"{counts.get('merge_steps', 0):,}; entries written "
+        ("operation", f"{config.semiring} in {config.value}{how}, {choice.backend}{memory}"),
+        ("jobs", f"{tally.jobs:,} ({jobs})"),
+        ("products", f"{counts.get('operations', 0):,}{merged}; entries written "
                      f"{counts.get('results', 0):,}"),
     ]  # fmt: skip
     if figures["load_imbalance"]:
         rows.append(("load imbalance", f"{figures['load_imbalance']:.3f} (busiest lane / mean)"))
+    if figures["microseconds"] is not None:
+        rows.append(_cycles_row(choice, counts, figures))
+    if counts.get("bytes_read"):
+        rows += _byte_rows(counts)
     if figures["microseconds"] is not None:
         rows += _timed_rows(choice, counts, figures)
     rows.append(("simulation", f"{tally.seconds:.2f} s"))
@@ -111,18 +120,31 @@ def _rows(choice: SparseChoice, tally: SparseTally, figures: dict[str, Any]) -> 
     return rows
 
 
-def _timed_rows(choice: SparseChoice, counts: dict[str, int], figures: dict[str, Any]) -> Rows:
+def _cycles_row(
+    choice: SparseChoice, counts: dict[str, int], figures: dict[str, Any]
+) -> tuple[str, str]:
+    return (
+        "cycles",
+        f"{counts['cycles']:,}: {figures['microseconds']:,.1f} us at {choice.gigahertz:g} GHz; "
+        f"{counts['stalls']:,} without a product between the first and the last",
+    )
+
+
+def _byte_rows(counts: dict[str, int]) -> Rows:
     def operand(name: str) -> str:
         pairs, entries = counts[f"bytes_{name}_pairs"], counts[f"bytes_{name}_entries"]
         return f"{name.upper()} {pairs + entries:,} ({pairs:,} of pairs)"
 
+    return [
+        ("bytes read", f"{operand('a')}, {operand('b')}"),
+        ("bytes written", operand("c")),
+    ]
+
+
+def _timed_rows(choice: SparseChoice, counts: dict[str, int], figures: dict[str, Any]) -> Rows:
     cycles = counts["cycles"]
     once = figures["bound_cycles_b_once"]
     return [
-        ("cycles", f"{cycles:,}: {figures['microseconds']:,.1f} us at {choice.gigahertz:g} GHz; "
-                   f"{counts['stalls']:,} without a product between the first and the last"),
-        ("bytes read", f"{operand('a')}, {operand('b')}"),
-        ("bytes written", operand("c")),
         ("bandwidth", f"{figures['bandwidth_gb_s']:.1f} GB/s; compulsory bytes: "
                       f"{figures['bandwidth_utilisation']:.1%} of the peak"),
         ("multipliers", f"{figures['multiplier_utilisation']:.1%} of the cycles"),

@@ -18,18 +18,24 @@ from ..sim.device import JobError
 from ..sim.matraptor_cycles_bound import Bound, bound
 from ..sim.matraptor_device import MatRaptorModel
 from ..sim.matraptor_driver import SparseDevice, SparseDriver, most_entries
+from ..sim.matraptor_outer import by_columns
+from ..sim.matraptor_outer_traffic import outer_bound
 from .sparse_options import SparseChoice
 
-__all__ = ["MOST_PRODUCTS", "SparseProducts", "SparseTally", "sparse_unit"]
+__all__ = ["MOST_PRODUCTS", "MOST_TILES", "SparseProducts", "SparseTally", "sparse_unit"]
 
 MOST_PRODUCTS = {"rtl": 5_000_000, "cycles": 500_000_000, "model": 500_000_000}
 """Products of a multiplication, by backend: about ten minutes."""
+
+MOST_TILES = 1000
+"""Tiles of C that a product by outer products may have."""
 
 _ADDED = ("cycles", "busy_cycles", "stalls", "operations", "bytes_read", "bytes_written",
           "bytes_a_pairs", "bytes_a_entries", "bytes_b_pairs", "bytes_b_entries",
           "bytes_c_pairs", "bytes_c_entries", "conflicts", "merge_steps", "results")  # fmt: skip
 _UNTIMED = ("operations", "bytes_written", "bytes_c_pairs", "bytes_c_entries", "merge_steps",
             "results", "lane_busy_max", "lane_busy_min")  # fmt: skip
+_READ = ("bytes_read", "bytes_a_pairs", "bytes_a_entries", "bytes_b_pairs", "bytes_b_entries")
 
 
 @dataclass(kw_only=True)
@@ -81,7 +87,7 @@ class SparseProducts:
 
     def multiply(self, a: C2sr, b: C2sr) -> C2sr:
         """The product. Raises UserError if it is too large for the backend or the memory."""
-        config, tally = self._choice.config, self.tally
+        tally = self.tally
         products = int(most_entries(a.patterns(), b.patterns(), 1 << 62).sum())
         most = MOST_PRODUCTS[self._choice.backend]
         if products > most:
@@ -89,9 +95,17 @@ class SparseProducts:
                 f"{products:,} products are too many for the {self._choice.backend} backend, "
                 f"which takes at most {most:,} of a multiplication"
             )
+        mode = self._choice.mode
+        if mode == "outer" and a.shape[0] and b.shape[1]:
+            tiles = self._driver.tiles(a, b).count
+            if tiles > MOST_TILES:
+                raise UserError(
+                    f"C takes {tiles:,} tiles that fit the queues, too many for mode outer, which "
+                    f"takes at most {MOST_TILES:,}; use --mode rows"
+                )
         began = time.perf_counter()
         try:
-            result = self._driver.multiply(a, b)
+            result = self._driver.multiply(a, b, mode=mode)
         except ValueError as error:
             raise UserError(str(error)) from None
         except JobError as error:
@@ -100,16 +114,20 @@ class SparseProducts:
         tally.products += 1
         self._count()
         if self._choice.backend != "model":
-            left, right = to_csr(a), to_csr(b)
-            tally.bounds.append(
-                bound(config, left, right, self._choice.memory, self._choice.gigahertz)
-            )
+            tally.bounds.append(self._bound(a, b, result))
         if self._model is not None:
-            expected = self._model.multiply(a, b)
+            expected = self._model.multiply(a, b, mode=mode)
             tally.checked += max(expected.nnz, 1)
             tally.mismatches += _differences(result, expected)
             tally.mismatches += self._count_differences()
         return result
+
+    def _bound(self, a: C2sr, b: C2sr, c: C2sr) -> Bound:
+        choice, config = self._choice, self._choice.config
+        if choice.mode == "rows":
+            return bound(config, to_csr(a), to_csr(b), choice.memory, choice.gigahertz)
+        stored = by_columns(config, a)
+        return outer_bound(config, stored, b, c.shape, c.nnz, choice.memory, choice.gigahertz)
 
     def _count(self) -> None:
         counts = self.tally.counts
@@ -127,7 +145,7 @@ class SparseProducts:
             job.counts[name] != expected.counts[name]
             for job, expected in pairs
             if expected.error == "none"
-            for name in _UNTIMED
+            for name in (*_UNTIMED, *(_READ if self._choice.mode == "outer" else ()))
         )
 
 

@@ -30,6 +30,13 @@ def spgemm(
     transposed_b: Annotated[
         bool, typer.Option("--transposed-b", help="Take the right operand's transpose.")
     ] = False,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="rows: of C, each from rows of B; outer: outer products, summed on the "
+            "chip, for small operands that are less sparse."
+        ),
+    ] = "rows",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The product, Matrix Market (.mtx).")
     ] = None,
@@ -40,12 +47,12 @@ def spgemm(
     *,
     options: SparseOptions,
 ) -> None:
-    """Multiply two sparse matrices row by row, in any of nine semirings.
+    """Multiply two sparse matrices row by row or by outer products, in any of nine semirings.
 
     Prints cycles, bytes of each operand, utilisation, and what no machine that reads a row of B for
     each use can beat; checked against SciPy.
     """
-    choice = choose_sparse_unit(options, semiring)
+    choice = choose_sparse_unit(options, semiring, mode=mode)
     config = choice.config
     if output:
         check_output(output, (".mtx",))
@@ -90,6 +97,7 @@ def spgemm(
         rows.append(("published times", times))
     details: dict[str, Any] = {
         "published_us": published,
+        "mode": mode,
         "a": {"file": str(a), "shape": list(left.shape), "entries": int(left.nnz)},
         "b": {
             "file": str(b or a),

@@ -1,0 +1,115 @@
+"""What the jobs of every accelerator are held to: its registers, its soft reset, a quiet bus."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Protocol, TypeVar
+
+from tilewright.hw.spec.registers import Register, RegisterMap
+from tilewright.sim.device import Accelerator, RegisterError
+
+__all__ = ["JobRtl", "Mismatch", "QuietAtEnd", "register_answers", "soft_reset_after"]
+
+Config = TypeVar("Config", covariant=True)
+
+_RESET_POLLS = 400
+
+
+class Mismatch(AssertionError):
+    """The RTL did not do what it has to."""
+
+
+class JobRtl(Accelerator[Config], Protocol[Config]):
+    """An accelerator's RTL in either simulator."""
+
+    def run(self, cycles: int) -> None:
+        """Let time pass."""
+
+    @property
+    def under_way(self) -> int:
+        """Bursts of all managers that wait for their last response."""
+
+    @property
+    def moved(self) -> list[tuple[int, int]]:
+        """Bytes read and written over each manager."""
+
+
+class Registers(Protocol):
+    """Registers by name."""
+
+    def register(self, name: str) -> Register: ...
+    def read(self, name: str) -> int: ...
+    def write(self, name: str, value: int) -> None: ...
+
+
+class QuietAtEnd(Generic[Config]):
+    """The same accelerator, for drivers; `wait` raises Mismatch if the bus still owes something
+    when the interrupt comes."""
+
+    def __init__(self, device: JobRtl[Config]) -> None:
+        self._device = device
+        self.read_register, self.write_register = device.read_register, device.write_register
+        self.read_memory, self.write_memory = device.read_memory, device.write_memory
+
+    @property
+    def config(self) -> Config:
+        return self._device.config
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._device.memory_bytes
+
+    def wait(self) -> None:
+        self._device.wait()
+        _check_quiet(self._device, "at the interrupt")
+
+
+def _check_quiet(device: JobRtl[Any], when: str) -> None:
+    if device.under_way:
+        raise Mismatch(f"{device.under_way} bursts are under way {when}")
+
+
+def register_answers(device: Accelerator[Any], registers: RegisterMap) -> list[int | str]:
+    """What every word of the map, and two behind it, answers when it is read, and when it is read
+    after it was written. No job is started."""
+    answers: list[int | str] = []
+    # Bit 0 of CTRL would start a job.
+    values = {registers["CTRL"].offset: 4}
+    for offset in range(0, registers.size + 8, 4):
+        try:
+            answers.append(device.read_register(offset))
+        except RegisterError:
+            answers.append("refused")
+        try:
+            device.write_register(offset, values.get(offset, 0xA5A5_A5A5))
+            answers.append(device.read_register(offset))
+        except RegisterError:
+            answers.append("refused")
+    return answers
+
+
+def soft_reset_after(device: JobRtl[Any], registers: Registers, cycles: int) -> bool:
+    """Start the job of the registers; a soft reset some cycles later must bring the accelerator
+    back to idle, with a quiet bus and without an error.
+
+    Returns whether the job was broken off. Raises Mismatch.
+    """
+    status, control = registers.register("STATUS"), registers.register("CTRL")
+    registers.write("CTRL", control.put(start=1, irq_enable=1))
+    device.run(cycles)
+    running = bool(status.get(registers.read("STATUS"), "busy"))
+    registers.write("CTRL", control.put(soft_reset=1, irq_enable=1))
+    for _ in range(_RESET_POLLS):
+        word = registers.read("STATUS")
+        if not status.get(word, "busy"):
+            break
+        device.run(20)
+    else:
+        raise Mismatch(f"busy long after a soft reset, {cycles} cycles after the start")
+    _check_quiet(device, f"after a soft reset, {cycles} cycles after the start")
+    if status.get(word, "error") or status.get(word, "error_code"):
+        raise Mismatch(f"status {word:#x} after a soft reset")
+    finished = bool(status.get(word, "done"))
+    if not running and not finished:
+        raise Mismatch("neither running nor done")
+    registers.write("STATUS", status.put(done=1))
+    return not finished
