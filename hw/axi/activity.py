@@ -57,6 +57,11 @@ def ones(bits: Value) -> Value:
 def count(m: Module, counters: wiring.Component, name: str, step: Value) -> None:
     """Add ``step`` to a counter of a component in every cycle; its ``clear`` begins from zero."""
     counter: Value = getattr(counters, name)
-    m.d.sync += counter.eq(counter + step)
+    if len(step) > 1:
+        m.d.sync += counter.eq(counter + step)
+    else:
+        # It may come late: it chooses, and carries nothing.
+        with m.If(step):
+            m.d.sync += counter.eq(counter + 1)
     with m.If(counters.clear):
         m.d.sync += counter.eq(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -54,9 +54,12 @@ class Counters(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.activity = activity = Activity()
+        # Lanes know late whether a product is taken.
+        multiplied = Signal(config.lanes, name="multiplied_before")
+        m.d.sync += multiplied.eq(self.multiplied)
         m.d.comb += [
             activity.clear.eq(self.clear),
-            activity.active.eq(self.multiplied.any()),
+            activity.active.eq(multiplied.any()),
             self.busy_cycles.eq(activity.busy_cycles),
             self.stalls.eq(activity.stalls),
         ]
@@ -78,10 +81,10 @@ class Counters(wiring.Component):
         count(m, self, "conflicts", self.waiting)
         count(m, self, "merge_steps", new["merge_step"])
         count(m, self, "results", new["stored_entry"])
-        self._balance(m)
+        self._balance(m, multiplied)
         return m
 
-    def _balance(self, m: Module) -> None:
+    def _balance(self, m: Module, multiplied: Value) -> None:
         """Products of the busiest lane and of the least busy one.
 
         The greatest of counts that grow by one grows if one of the greatest does; the least, if all
@@ -89,7 +92,7 @@ class Counters(wiring.Component):
         """
         lanes = self._config.lanes
         counts = Signal(data.ArrayLayout(COUNTER_BITS, lanes), name="lane_products")
-        grows = [self.multiplied[lane] for lane in range(lanes)]
+        grows = [multiplied[lane] for lane in range(lanes)]
         leads = [counts[lane] == self.lane_busy_max for lane in range(lanes)]
         trails = [counts[lane] == self.lane_busy_min for lane in range(lanes)]
         pairs = list(zip(grows, leads, trails, strict=True))
