@@ -49,7 +49,8 @@ class Report:
     unit, simulator, seed: what was run, and the seed that replays it
     operations: operations checked against the model, with gaps and stalls
     cycles, cycles_promised: of as many operations back to back without stalls, measured and
-        computed from the sidecar: the sum of the intervals and one latency
+        computed from the sidecar: the sum of the intervals and one latency. None: nothing is
+        promised
     timings: by mode
     coverage: counts by (mode, feature)
     complaints: what is wrong, one line each; empty if all is well
@@ -60,8 +61,8 @@ class Report:
     seed: int
     operations: int
     cycles: int
-    cycles_promised: int
-    timings: list[Timing]
+    cycles_promised: int | None = None
+    timings: list[Timing] = field(default_factory=list)
     coverage: Counter[tuple[str, str]] = field(default_factory=Counter)
     complaints: list[str] = field(default_factory=list)
 

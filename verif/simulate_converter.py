@@ -66,8 +66,6 @@ def run(
         jobs=number,
         operations=entries,
         cycles=cycles,
-        cycles_promised=cycles,
-        timings=[],
         coverage=coverage,
         complaints=complaints,
         counted="entries",

@@ -112,8 +112,6 @@ def run(
         jobs=number,
         operations=operations,
         cycles=cycles,
-        cycles_promised=cycles,
-        timings=[],
         coverage=coverage,
         complaints=complaints + [text for rate in rates for text in rate.complaints],
         rates=rates,

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 from tilewright.hw.emit import emit
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.verif.kit.matraptor_cases import random_case
+from tilewright.verif.kit.matraptor_cases import SparseCase, random_case
 from tilewright.verif.kit.matraptor_jobs import Mismatch, check_case
+from tilewright.verif.kit.matraptor_outer import in_rows, random_outer
+from tilewright.verif.kit.matraptor_outer_jobs import check_outer
 from tilewright.verif.kit.native_memory import any_behaviour
 from tilewright.verif.native_axi import (
     AcceleratorTimeout,
@@ -33,7 +35,8 @@ def run(
     count: int = 1000,
     waves: Path | None = None,
 ) -> JobsReport:
-    """Check random jobs against the model: all of memory, status and counters.
+    """Check random jobs against the model: all of memory, status and counters. Where there is an
+    outer-product mode, every other pair of jobs is of it.
 
     Every other memory answers at once, the others are slow, out of order, with stalls on all
     channels, or all of it.
@@ -62,15 +65,23 @@ def run(
                 device.behave(any_behaviour(rng))
             else:
                 device.behave(AxiBehaviour())
-            case = random_case(rng, config, size)
             number += 1
+            case: SparseCase
             try:
-                counts = check_case(rng, device, case).counts
+                if config.outer_product and number % 4 > 1:
+                    case = random_outer(rng, config, size)
+                    counts = check_outer(rng, device, case).counts
+                    coverage[memory, "outer products"] += 1
+                else:
+                    case = random_case(rng, config, size)
+                    case = in_rows(rng, case) if config.outer_product else case
+                    counts = check_case(rng, device, case).counts
+                    merged = bool(case.product().statistics.merge_steps)
+                    coverage[memory, "merges"] += merged
                 operations, cycles = operations + counts["operations"], cycles + counts["cycles"]
             except (Mismatch, AcceleratorTimeout, AxiRuleError) as error:
                 complaints.append(" ".join(str(error).split()))
             coverage[memory, "jobs"] += 1
-            coverage[memory, "merges"] += bool(case.product().statistics.merge_steps)
             coverage[memory, "empty rows"] += bool((case.a.lengths == 0).any())
     return JobsReport(
         unit=unit_name,
@@ -79,8 +90,6 @@ def run(
         jobs=number,
         operations=operations,
         cycles=cycles,
-        cycles_promised=cycles,
-        timings=[],
         coverage=coverage,
         complaints=complaints,
         counted="products",
