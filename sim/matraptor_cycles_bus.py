@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..hw.spec.matraptor import MatRaptorConfig
 from .compiled import inlined
-from .dram import push, serve
-from .matraptor_cycles_state import NEVER, SPANS, Shape, State
+from .dram import MemoryModel, channels, push, serve, timing
+from .matraptor_cycles_state import NEVER, SPANS, Shape, State, shape
 from .matraptor_cycles_stores import store_step
 
-__all__ = ["bus_step", "has_beat", "span", "span_fits", "take_beat"]
+__all__ = ["bus", "bus_step", "has_beat", "span", "span_fits", "take_beat"]
 
 A_PAIRS, A_ENTRIES, B_PAIRS, B_ENTRIES = range(4)
 _UNITS = 4
@@ -17,6 +18,19 @@ _SLOT, _TAG = 512, 512
 """More than slots of a reader, than beats of a burst: tags hold lane, reader, slot and beats."""
 _ANSWER = 3
 """From a beat at the memory's port to the reader's output, if nothing is before it."""
+
+
+def bus(config: MatRaptorConfig, memory: MemoryModel, gigahertz: float) -> tuple[Shape, Any, Any]:
+    """The machine in numbers, its memory, and that one's times.
+
+    Raises ValueError if a burst could cross a page.
+    """
+    if not memory.flat and memory.page_bytes < config.interleave:
+        raise ValueError(
+            f"`page_bytes` must be at least `interleave`, {config.interleave}, "
+            f"not {memory.page_bytes}"
+        )
+    return shape(config, memory), channels(memory, config.channels), timing(memory, gigahertz)
 
 
 @inlined

@@ -16,11 +16,14 @@ from .matraptor_cycles_bus import (
 from .matraptor_cycles_plan import DONE, FIRST, LAST, Plan
 from .matraptor_cycles_state import LONG_RING, RING, Latency, Shape, State
 
-__all__ = ["load_a", "load_b"]
+__all__ = ["ENDS", "NOTHING", "asked", "has_left", "has_room", "load_a", "load_b"]
+
+NOTHING = -1
+ENDS = 2
 
 
 @inlined
-def _has_room(held: int, left_at: int, depth: int, now: int) -> bool:
+def has_room(held: int, left_at: int, depth: int, now: int) -> bool:
     """Whether a queue of ``depth`` places and one at its output takes something more. What leaves
     it in this cycle still counts."""
     return held + (left_at == now) <= depth
@@ -76,7 +79,7 @@ def _blocks_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -
     row = record.row
     if row == record.row_paired or s.paired_time[lane, row % RING] > now:
         return
-    if not _has_room(row - record.row_unpacked, record.row_left_at, t.rows_depth, now):
+    if not has_room(row - record.row_unpacked, record.row_left_at, t.rows_depth, now):
         return
     blocks = p.row_blocks[row]
     if blocks:
@@ -89,7 +92,7 @@ def _blocks_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -
 
 
 @inlined
-def _entries_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
+def _entries_of_a(c: Shape, s: State, p: Plan, lane: int, now: int, taken: int) -> None:
     """An entry of A, or an empty row, a cycle."""
     record = s.lanes[lane]
     token, row = record.token_a, record.row_unpacked
@@ -105,7 +108,7 @@ def _entries_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) 
         if s.readers[lane, A_ENTRIES].popped < p.token_beat[token]:
             take_beat(c, s, lane, A_ENTRIES)
             return
-    if token > (record.token_placed if t.place else record.token_lookup):
+    if token > taken:
         return
     if p.token_column[token] >= 0 and p.token_flags[token] & DONE:
         take_beat(c, s, lane, A_ENTRIES)
@@ -117,10 +120,23 @@ def _entries_of_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) 
 
 
 @inlined
-def load_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
-    """A cycle of the loader of A."""
+def asked(s: State, t: Latency, lane: int) -> int:
+    """The next token that the loader of B will take."""
+    record = s.lanes[lane]
+    return record.token_placed if t.place else record.token_lookup
+
+
+@inlined
+def has_left(s: State, lane: int, token: int, now: int) -> bool:
+    """Whether a token of A is at the output of its loader, if those before it are taken."""
+    return token < s.lanes[lane].token_a and s.left_time[lane, token % RING] <= now
+
+
+@inlined
+def load_a(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int, taken: int) -> None:
+    """A cycle of the loader of A. ``taken``: the token after those that have been taken from it."""
     before = s.lanes[lane].row
-    _entries_of_a(c, s, p, t, lane, now)
+    _entries_of_a(c, s, p, lane, now, taken)
     _blocks_of_a(c, s, p, t, lane, now)
     _pairs_of_a(c, s, p, lane, before, now)
     _pair_blocks(c, s, p, lane, now)
@@ -131,26 +147,24 @@ def _place(s: State, t: Latency, lane: int, now: int) -> None:
     """An entry of A into the division by a number of channels that is no power of two."""
     record = s.lanes[lane]
     token = record.token_placed
-    if token == record.token_a or s.left_time[lane, token % RING] > now:
-        return
     if token - record.token_lookup < t.place:
         s.placed_time[lane, token % RING] = now + t.place
         record.token_placed = token + 1
 
 
 @inlined
-def _look_up(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
+def _look_up(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int, offered: bool) -> None:
     """An entry of A to the request for the pair of its row of B."""
     record = s.lanes[lane]
     token = record.token_lookup
     if t.place:
         if token == record.token_placed or s.placed_time[lane, token % RING] > now:
             return
-    elif token == record.token_a or s.left_time[lane, token % RING] > now:
+    elif not offered:
         return
-    if not _has_room(token - record.token_row, record.row_taken_at, t.context_depth, now):
+    if not has_room(token - record.token_row, record.row_taken_at, t.context_depth, now):
         return
-    column = p.token_column[token]
+    column = p.ask_column[token]
     if column >= 0:
         if not span_fits(s, lane, B_PAIRS):
             return
@@ -167,7 +181,7 @@ def _pairs_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> None:
     token = record.token_row
     if token == record.token_lookup or s.asked_time[lane, token % LONG_RING] > now:
         return
-    if p.token_column[token] >= 0:
+    if p.ask_column[token] >= 0:
         if not has_beat(s, lane, B_PAIRS, now):
             return
         take_beat(c, s, lane, B_PAIRS)
@@ -183,11 +197,11 @@ def _rows_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
     token = record.described
     if token < 0:
         return
-    column = p.token_column[token]
+    column = p.ask_column[token]
     length = p.b_length[column] if column >= 0 else 0
-    if length > 0 or p.token_flags[token] & LAST:
+    if length > 0 or p.ask_flags[token] & LAST:
         held = record.kept_in - record.kept_out
-        if not _has_room(held, record.kept_out_at, t.context_depth, now):
+        if not has_room(held, record.kept_out_at, t.context_depth, now):
             return
         if length > 0:
             if not span_fits(s, lane, B_ENTRIES):
@@ -204,38 +218,47 @@ def _rows_of_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
 
 
 @inlined
-def _entries_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> None:
+def _entries_of_b(c: Shape, s: State, p: Plan, lane: int, now: int) -> int:
     """An entry of B, or the end of a row of A, a cycle."""
     record = s.lanes[lane]
-    if record.kept_out == record.kept_in or record.products_in > record.multiplied:
-        return
+    if record.kept_out == record.kept_in:
+        return NOTHING
     if s.kept_time[lane, record.kept_out % LONG_RING] > now:
-        return
-    column = p.token_column[s.kept[lane, record.kept_out % LONG_RING]]
+        return NOTHING
+    column = p.ask_column[s.kept[lane, record.kept_out % LONG_RING]]
     length = p.b_length[column] if column >= 0 else 0
     if length > 0:
         first, entry = p.b_pointer[column], record.entry_out
         if not has_beat(s, lane, B_ENTRIES, now):
-            return
+            return NOTHING
         if (first + entry) % c.beat_entries == c.beat_entries - 1 or entry + 1 == length:
             take_beat(c, s, lane, B_ENTRIES)
         record.entry_out = entry + 1
-    # Whether it is a product.
-    s.product_step[lane, record.products_in % RING] = length > 0
-    record.products_in += 1
-    if record.entry_out == length:
+    ends = record.entry_out == length
+    if ends:
         record.entry_out = 0
         record.kept_out += 1
         record.kept_out_at = now
+    return ENDS * ends + (length > 0)
 
 
 @inlined
-def load_b(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> None:
-    """A cycle of the loader of B."""
-    _entries_of_b(c, s, p, lane, now)
+def load_b(
+    c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int, offered: bool, held: bool
+) -> int:
+    """A cycle of the loader of B.
+
+    ``offered``: whether the token that it takes next is there; ``held``: whether the last one that
+    it has sent is still at its output. Returns what it sends: NOTHING, or whether it is an entry
+    (else the end of a row of A), and ENDS if a row of B ends with it.
+    """
+    sent = NOTHING
+    if not held:
+        sent = _entries_of_b(c, s, p, lane, now)
     _rows_of_b(c, s, p, t, lane, now)
     if s.lanes[lane].described < 0:
         _pairs_of_b(c, s, p, lane, now)
-    _look_up(c, s, p, t, lane, now)
-    if t.place:
+    _look_up(c, s, p, t, lane, now, offered)
+    if t.place and offered:
         _place(s, t, lane, now)
+    return sent

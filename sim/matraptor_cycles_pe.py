@@ -6,7 +6,7 @@ from .compiled import inlined
 from .matraptor_cycles_plan import LAST, Plan
 from .matraptor_cycles_state import RECENT, RING, Latency, Shape, State
 
-__all__ = ["emit", "merge", "multiply"]
+__all__ = ["emit", "merge", "multiply", "offer"]
 
 _BETWEEN, _APPEND, _MERGE, _DRAIN = range(4)
 
@@ -95,6 +95,14 @@ def _next_token(s: State, p: Plan, lane: int) -> None:
         if (column >= 0 and p.b_length[column] > 0) or p.token_flags[token] & LAST:
             return
         record.token_pe = token + 1
+
+
+@inlined
+def offer(s: State, lane: int, product: int) -> None:
+    """A token into the register before the multiplier; whether it is a ``product``."""
+    record = s.lanes[lane]
+    s.product_step[lane, record.products_in % RING] = product
+    record.products_in += 1
 
 
 @inlined

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from ..hw.spec.c2sr import PAIR_BYTES
 from ..hw.spec.matraptor import MatRaptorConfig
 
-__all__ = ["DONE", "FIRST", "LAST", "Plan", "canonical", "plan"]
+__all__ = ["DONE", "FIRST", "LAST", "Plan", "canonical", "plan", "starts"]
 
 Ints = npt.NDArray[np.int64]
 FIRST, DONE, LAST = 4, 2, 1
@@ -25,13 +25,15 @@ _OPERANDS = ("a_pairs", "a_entries", "b_pairs", "b_entries", "c_pairs", "c_entri
 
 
 class Plan(NamedTuple):
-    """Sequences of all lanes, one lane after the other; the ``*_start`` arrays say where a lane's
-    begin, and have one element more than there are lanes.
+    """Sequences of all lanes, one lane after the other, for compiled code; the ``*_start`` arrays
+    say where a lane's begin, and have one element more than there are lanes.
 
     ``block_*``: blocks of pairs of A (channel, block within the channel's array). ``row_*``: rows
     in the order of the walk (number, slot, flags; beat in which its pair comes; blocks of entries
     read for it: channel, first, number). ``token_*``: entries of A and empty rows (column or -1,
-    flags, beat in which it comes). ``b_*``: rows of B (entries, pointer) and their columns.
+    flags, beat in which it comes). ``ask_*``: rows of B that are asked for, and ends of rows of A
+    (column or -1, flags). ``c_*``: rows of C (number, slot). By rows these are the tokens, and the
+    rows of A. ``b_*``: rows of B (entries, pointer) and their columns.
     ``bases``: where each operand begins in a channel, in bytes.
     """
 
@@ -50,6 +52,12 @@ class Plan(NamedTuple):
     token_column: Ints
     token_flags: Any
     token_beat: Ints
+    ask_start: Ints
+    ask_column: Ints
+    ask_flags: Any
+    c_start: Ints
+    c_number: Ints
+    c_slot: Ints
     b_length: Ints
     b_pointer: Ints
     b_start: Ints
@@ -121,11 +129,16 @@ def _blocks(config: MatRaptorConfig, lengths: Ints, ptr: Ints, lane: Ints, chann
     return first, count
 
 
-def plan(config: MatRaptorConfig, a: csr_array, b: csr_array) -> Plan:
-    """Lay out the work of a product."""
+def plan(config: MatRaptorConfig, a: csr_array, b: csr_array, rows: int | None = None) -> Plan:
+    """Lay out the work of a product by rows.
+
+    ``rows``: of C, if they are not those of A; lanes that have none of them read nothing.
+    """
     layout, channels = config.layout, config.channels
     lengths = np.diff(a.indptr).astype(np.int64)
-    row, lane, slot, block = _walk(config, a.shape[0])
+    rows = a.shape[0] if rows is None else rows
+    walked = _walk(config, a.shape[0])
+    row, lane, slot, block = (each[walked[1] < rows] for each in walked)
     channel = row % channels
     first_of_block = _first_of_runs(lane, slot, block)
     beats = config.burst_beats
@@ -164,11 +177,17 @@ def plan(config: MatRaptorConfig, a: csr_array, b: csr_array) -> Plan:
         token_column=column,
         token_flags=flags,
         token_beat=beat,
+        ask_start=token_start,
+        ask_column=column,
+        ask_flags=flags,
+        c_start=row_start,
+        c_number=row,
+        c_slot=slot,
         b_length=b_length,
         b_pointer=b_pointer,
         b_start=b.indptr.astype(np.int64),
         b_columns=b.indices.astype(np.int32),
-        bases=_bases(config, a.shape[0], lengths, b_length),
+        bases=_bases(config, rows, lengths, b_length),
     )
 
 
@@ -219,8 +238,9 @@ def _bases(config: MatRaptorConfig, rows: int, a_length: Ints, b_length: Ints) -
         totals = [int(lengths[channel::channels].sum()) for channel in range(channels)]
         return max(totals) * layout.entry_bytes
 
-    pairs = [-(-count // channels) * PAIR_BYTES for count in (rows, len(b_length))]
-    sizes = (pairs[0], most(a_length), pairs[1], most(b_length), pairs[0], 0)
+    counts = (len(a_length), len(b_length), rows)
+    pairs = [-(-count // channels) * PAIR_BYTES for count in counts]
+    sizes = (pairs[0], most(a_length), pairs[1], most(b_length), pairs[2], 0)
     bases = np.zeros(len(_OPERANDS), np.int64)
     for index in range(1, len(_OPERANDS)):
         blocks = -(-sizes[index - 1] // layout.interleave)

@@ -171,6 +171,7 @@ RECENT = 32
 """Writes of a queue whose times are kept: more than an entry's way into it takes."""
 RING = 64
 """Places in rings of times: more than tokens between two units."""
+_STAGES = RING - 4
 LONG_RING = 512
 """And in those of queues as deep as a reader has slots."""
 SPANS = 2
@@ -204,8 +205,15 @@ def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
     )
 
 
-def latency(config: MatRaptorConfig) -> Latency:
-    """Of the hardware in ``hw/matraptor``."""
+def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
+    """Of the hardware in ``hw/matraptor``, unless others are ``chosen``.
+
+    Raises ValueError if these are too long for the model.
+    """
+    if chosen is not None:
+        if max(chosen.multiply, chosen.result) > _STAGES:
+            raise ValueError(f"pipelines must have at most {_STAGES} stages")
+        return chosen
     levels = (config.queues - 1).bit_length()
     divided = 0 if config.channels & (config.channels - 1) == 0 else 3
     whole = config.lanes & (config.lanes - 1) == 0
@@ -281,14 +289,10 @@ def begin(machine: State, work: Plan) -> None:
     lanes = machine.lanes
     for names, first in (
         (("block",), work.block_start),
-        (
-            ("row", "row_block", "row_paired", "row_unpacked", "merge_row", "write_row"),
-            work.row_start,
-        ),
-        (
-            ("token_a", "token_placed", "token_lookup", "token_row", "token_pe"),
-            work.token_start,
-        ),
+        (("row", "row_block", "row_paired", "row_unpacked", "merge_row"), work.row_start),
+        (("token_a", "token_pe"), work.token_start),
+        (("token_placed", "token_lookup", "token_row"), work.ask_start),
+        (("write_row",), work.c_start),
     ):
         for name in names:
             lanes[name] = first[:-1]

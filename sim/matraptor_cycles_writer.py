@@ -130,7 +130,7 @@ def write_rows(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
     if waiting:
         for kind in range(2):
             _pack(s, lane, kind, now)
-    elif record.write_row == p.row_start[lane + 1]:
+    elif record.write_row == p.c_start[lane + 1]:
         if record.ended_at < now:
             _end(c, s, lane, now)
         return False
@@ -144,14 +144,14 @@ def write_rows(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> 
         if s.word_in[lane, kind] - s.word_out[lane, kind] == SPANS:
             return False
     row = record.write_row
-    slot = p.row_slot[row]
+    slot = p.c_slot[row]
     if token & 2:
         pointer = s.pointer[lane, slot]
         base = p.bases[5] + lane // c.channels * _REGION
         _put(c, s, lane, _ENTRIES, slot, base, pointer, now)
         s.pointer[lane, slot] = pointer + 1
     if token & 1:
-        index = p.row_number[row] // c.channels
+        index = p.c_number[row] // c.channels
         _put(c, s, lane, _PAIRS, slot, p.bases[4], index, now)
         record.write_row = row + 1
         record.ended_at = now

@@ -23,6 +23,7 @@ from .c2sr_image import from_image, image
 from .dram import MemoryModel
 from .matraptor import SparseProduct, spgemm
 from .matraptor_cycles import Cycles, simulate
+from .matraptor_cycles_outer import simulate_outer
 from .matraptor_outer import outer_product, overflow_rows
 from .matraptor_outer_traffic import bytes_read
 from .model_device import ModelDevice
@@ -35,7 +36,7 @@ class MatRaptorModel(ModelDevice):
     cycle model, or without one is what does not depend on time, the rest being zero.
 
     A job that fails leaves no part of C. Columns must ascend in every row of A and B, else
-    ValueError. Outer products have no cycle model, but their bytes are counted.
+    ValueError. Of outer products the bytes are counted in any case.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class MatRaptorModel(ModelDevice):
     Members
     -------
     memory: the memory, uint8
-    cycles: what the cycle model found for the last job by rows, None without one
+    cycles: what the cycle model found for the last job, None without one
     """
 
     cycles: Cycles | None
@@ -123,8 +124,7 @@ class MatRaptorModel(ModelDevice):
             return ERRORS["region"], int(found.region[0]), counts
         assert found.c is not None
         self._store(found.c)
-        counts |= _untimed(found) | bytes_read(config, t, b, rows) | _bytes_written(found)
-        return ERRORS["none"], 0, counts
+        return ERRORS["none"], 0, counts | self._outer_counts(t, b, rows, found)
 
     def _store(self, c: C2sr) -> None:
         bases = {name: self._values[f"C_{name.upper()}"] for name in ("pairs", "entries")}
@@ -148,7 +148,16 @@ class MatRaptorModel(ModelDevice):
         self.cycles = simulate(
             self._config, to_csr(a), right, memory=self._channel, gigahertz=self._gigahertz
         )
-        return {name: getattr(self.cycles, name) for name in COUNTERS}
+        return _timed(self.cycles)
+
+    def _outer_counts(self, t: C2sr, b: C2sr, rows: int, found: SparseProduct) -> dict[str, int]:
+        if self._channel is None:
+            bytes_moved = bytes_read(self._config, t, b, rows) | _bytes_written(found)
+            return _untimed(found) | bytes_moved
+        self.cycles = simulate_outer(
+            self._config, t, b, rows, memory=self._channel, gigahertz=self._gigahertz
+        )
+        return _timed(self.cycles)
 
     def _fails(self, check: Check) -> bool:
         value, layout = self._values[check.register], self._config.layout
@@ -164,6 +173,11 @@ class MatRaptorModel(ModelDevice):
             return value % layout.block_entries != 0
         assert check.register.lower() in ARRAYS
         return value >> self._config.addr_bits != 0
+
+
+def _timed(found: Cycles) -> dict[str, int]:
+    """All counters."""
+    return {name: getattr(found, name) for name in COUNTERS}
 
 
 def _untimed(found: SparseProduct) -> dict[str, int]:

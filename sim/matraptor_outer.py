@@ -32,7 +32,16 @@ from .matraptor import (
 )
 from .values import Patterns
 
-__all__ = ["by_columns", "by_rows", "fits", "outer_product", "overflow_rows", "sum_lines", "walk"]
+__all__ = [
+    "by_columns",
+    "by_rows",
+    "check_operands",
+    "fits",
+    "outer_product",
+    "overflow_rows",
+    "sum_lines",
+    "walk",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -120,16 +129,8 @@ def outer_product(
     ValueError if the matrices do not fit each other or ``config``, B has more columns than a queue
     entries, or ``capacity`` is not a multiple of a block's entries.
     """
-    _check_layout(config, "b", b)
-    _check_stored(config, t, rows)
+    check_operands(config, t, b, rows)
     inner, columns = b.shape
-    if t.shape[0] != inner * config.lanes:
-        raise ValueError(f"`t` must have {inner * config.lanes} rows, {config.lanes} for each of "
-                         f"`b`, not {t.shape[0]}")  # fmt: skip
-    if columns > config.queue_depth:
-        raise ValueError(
-            f"`b` must have at most {config.queue_depth} columns, a queue's depth, not {columns}"
-        )
     overflow = overflow_rows(config, rows, columns)
     if len(overflow):
         return _too_large(config, overflow, rows)
@@ -159,6 +160,20 @@ def outer_product(
     return SparseProduct(
         c=c, overflow=overflow, region=region, lengths=lengths, statistics=statistics
     )
+
+
+def check_operands(config: MatRaptorConfig, t: C2sr, b: C2sr, rows: int) -> None:
+    """Raise ValueError if the operands of `outer_product` do not fit each other or ``config``."""
+    _check_layout(config, "b", b)
+    _check_stored(config, t, rows)
+    inner, columns = b.shape
+    if t.shape[0] != inner * config.lanes:
+        raise ValueError(f"`t` must have {inner * config.lanes} rows, {config.lanes} for each of "
+                         f"`b`, not {t.shape[0]}")  # fmt: skip
+    if columns > config.queue_depth:
+        raise ValueError(
+            f"`b` must have at most {config.queue_depth} columns, a queue's depth, not {columns}"
+        )
 
 
 def _check_layout(config: MatRaptorConfig, name: str, matrix: C2sr) -> None:

@@ -622,8 +622,6 @@ def test_spgemm_refuses(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     outer = ("--mode", "outer", "--backend", "model")
     for arguments, line in (
         (("--mode", "inner"), "mode must be one of rows, outer, not 'inner'"),
-        (("--mode", "outer", "--backend", "cycles"),
-         "mode must be rows with the cycles backend, not 'outer'"),
         ((*outer, "--set", "outer_product=false"),
          "`outer_product` must be true for mode outer, not false"),
     ):  # fmt: skip

@@ -25,9 +25,11 @@ class MatRaptor(Accelerator):
     """``C = A (x) B`` of sparse matrices in C2SR.
 
     Row ``i`` of C is computed by lane ``i % lanes``, from row ``i`` of A and the rows of B that its
-    columns name. Values are added in the order that ``sim/matraptor.py`` says, bit for bit.
+    columns name. Values are added in the order that ``sim/matraptor.py`` says, bit for bit. With
+    ``outer_product`` there is a second mode, see ``sim/matraptor_outer.py``.
 
-    Source: MatRaptor, sections on the row-wise product, on C2SR and on the architecture.
+    Source: MatRaptor, sections on the row-wise product, on C2SR and on the architecture; the last
+    chapter on the second mode.
 
     Parameters
     ----------

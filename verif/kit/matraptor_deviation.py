@@ -15,13 +15,16 @@ from tilewright.hw.spec.matraptor_registers import COUNTERS
 from tilewright.sim.c2sr import from_csr
 from tilewright.sim.dram import FLAT
 from tilewright.sim.matraptor_cycles import simulate
+from tilewright.sim.matraptor_cycles_outer import simulate_outer
 from tilewright.sim.matraptor_driver import SparseDriver
+from tilewright.sim.matraptor_outer import by_columns
 from tilewright.verif.native_axi import AxiBehaviour, NativeAccelerator
 
 __all__ = [
     "CONFIGS",
     "INPUTS",
     "LATENCIES",
+    "OUTER_INPUTS",
     "Counters",
     "Deviation",
     "Operands",
@@ -54,8 +57,9 @@ Counters = dict[str, tuple[int, int]]
 """Of the RTL and of the model, by the names of the registers."""
 
 
-def config_of(name: str) -> MatRaptorConfig:
-    return MatRaptorConfig(**CONFIGS[name])
+def config_of(name: str, *, outer: bool = False) -> MatRaptorConfig:
+    """``outer``: with outer products."""
+    return MatRaptorConfig(**CONFIGS[name], outer_product=outer)
 
 
 def uniform(rows: int, cols: int, density: float, seed: int = 1) -> sp.csr_array:
@@ -118,21 +122,62 @@ INPUTS: dict[str, Callable[[], Operands]] = {
 }
 
 
+def _few_columns() -> Operands:
+    """Most columns of A, and a third of B's rows, have nothing."""
+    a, b = uniform(40, 300, 0.2, 5).tolil(), uniform(300, 50, 0.2, 6).tolil()
+    a[:, np.arange(300) % 7 != 2] = 0
+    b[np.arange(300) % 3 == 0, :] = 0
+    return a.tocsr(), b.tocsr()
+
+
+def _short_outer(seed: int) -> Operands:
+    rng = np.random.default_rng(seed)
+    rows, inner, columns = (int(size) for size in rng.integers(1, 50, 3))
+    densities = rng.choice([0.03, 0.1, 0.4, 1.0], 2)
+    return uniform(rows, inner, densities[0], seed), uniform(inner, columns, densities[1], seed + 9)
+
+
+OUTER_INPUTS: dict[str, Callable[[], Operands]] = {
+    "sparse": lambda: (uniform(50, 400, 0.01), uniform(400, 60, 0.01)),
+    "medium": lambda: (uniform(50, 200, 0.05), uniform(200, 60, 0.05)),
+    "dense": lambda: square(uniform(40, 40, 0.6)),
+    "full": lambda: square(uniform(16, 16, 1.0)),
+    "power_law": lambda: square(power_law(60)),
+    "diagonal": lambda: square(_banded(60, 0)),
+    "banded": lambda: square(_banded(60, 3)),
+    "dense_row": lambda: square(_dense_row(60)),
+    "dense_column": lambda: square(_dense_row(60).T.tocsr()),
+    "few_columns": _few_columns,
+    "one_row": lambda: (uniform(1, 300, 0.5), uniform(300, 300, 0.02)),
+    "one_column": lambda: (uniform(50, 300, 0.1), uniform(300, 1, 0.5)),
+    "one_inner": lambda: (uniform(50, 1, 0.8), uniform(1, 60, 0.8)),
+    **{f"short_{seed}": partial(_short_outer, seed) for seed in range(8)},
+}
+"""Each with a product that fits the chips of ``CONFIGS`` in one job."""
+
+
 def device_of(config: MatRaptorConfig) -> Accelerator:
     """The RTL, with a memory. Raises as :class:`NativeAccelerator`."""
     return NativeAccelerator(emit("matraptor", config), config, memory_bytes=1 << 26)
 
 
-def compare(rtl: Accelerator, operands: Operands, latency: int) -> Counters:
+def compare(rtl: Accelerator, operands: Operands, latency: int, *, mode: str = "rows") -> Counters:
     """All counters of a product behind a reset, on a memory that answers after ``latency``
-    cycles. From job to job arbiters go on with whose turn it is, which the model does not."""
+    cycles; ``mode``: of the driver. From job to job arbiters go on with whose turn it is, which
+    the model does not."""
     rtl.reset()
     rtl.behave(AxiBehaviour(latency=(latency, latency)))
     driver = SparseDriver(rtl)
-    driver.multiply(*(from_csr(m, rtl.config.layout) for m in operands))
+    a, b = (from_csr(m, rtl.config.layout) for m in operands)
+    driver.multiply(a, b, mode=mode)
     if [job.error for job in driver.jobs] != ["none"]:
         raise ValueError("the product must fit the queues")
-    model = simulate(rtl.config, *operands, memory=replace(FLAT, latency=latency))
+    memory = replace(FLAT, latency=latency)
+    if mode == "rows":
+        model = simulate(rtl.config, *operands, memory=memory)
+    else:
+        stored = by_columns(rtl.config, a)
+        model = simulate_outer(rtl.config, stored, b, a.shape[0], memory=memory)
     counts = driver.jobs[0].counts
     return {name: (counts[name], getattr(model, name)) for name in COUNTERS}
 
@@ -148,11 +193,18 @@ class Deviation:
 
 def deviation(
     rtl: Accelerator,
-    inputs: Iterable[str] = tuple(INPUTS),
+    inputs: Iterable[str] | None = None,
     latencies: Iterable[int] = LATENCIES,
+    *,
+    mode: str = "rows",
 ) -> Deviation:
-    """Over all inputs at all latencies."""
-    found = [compare(rtl, INPUTS[name](), cycles) for name in inputs for cycles in latencies]
+    """Over all inputs of the mode at all latencies."""
+    known = INPUTS if mode == "rows" else OUTER_INPUTS
+    found = [
+        compare(rtl, known[name](), cycles, mode=mode)
+        for name in (known if inputs is None else inputs)
+        for cycles in latencies
+    ]
     worst = {
         name: max(abs(model - real) / max(1, real) for real, model in (job[name] for job in found))
         for name in COUNTERS

@@ -57,7 +57,7 @@ def element_rate(
     return _needed(rows[count:]), (taken[1] - taken[0]) / count
 
 
-def port_rate(rtl: Accelerator, length: int, products: int = 4000) -> tuple[float, float]:
+def port_rate(rtl: Accelerator, length: int, products: int = 20_000) -> tuple[float, float]:
     """Products and beats read, a cycle, with rows of B of a length, on a memory that answers in
     the next cycle. What twice as many rows of A, of four entries, take longer."""
     counts = []

@@ -101,8 +101,6 @@ def choose_sparse_unit(
         raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
-    if mode == "outer" and options.backend == "cycles":
-        raise UserError("mode must be rows with the cycles backend, not 'outer'")
     memory = options.memory or ("flat" if options.backend == "rtl" else "hbm")
     if memory not in MEMORIES:
         raise UserError(f"memory must be one of {', '.join(MEMORIES)}, not {memory!r}")
