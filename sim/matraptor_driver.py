@@ -21,14 +21,15 @@ from .job_registers import JobRegisters
 from .matraptor_outer import by_columns
 from .matraptor_outer_tiles import Tiles, tiles_of
 
-__all__ = ["SparseDevice", "SparseDriver", "SparseJob", "most_entries"]
+__all__ = ["MODES", "SparseDevice", "SparseDriver", "SparseJob", "most_entries"]
 
 Ints = npt.NDArray[np.int64]
 
 _OF_A_ROW = ("index", "unsorted", "overflow", "region")
 
 
-_MODES = ("rows", "outer")
+MODES = ("rows", "outer")
+"""How a product may be computed."""
 
 SparseDevice = Accelerator[MatRaptorConfig]
 """A MatRaptor with its memory."""
@@ -139,8 +140,8 @@ class SparseDriver:
         if a.shape[1] != b.shape[0]:
             raise ValueError(f"`b` must have {a.shape[1]} rows, as many as `a` has columns, "
                              f"not {b.shape[0]}")  # fmt: skip
-        if mode not in _MODES:
-            raise ValueError(f"`mode` must be one of {', '.join(_MODES)}, not {mode!r}")
+        if mode not in MODES:
+            raise ValueError(f"`mode` must be one of {', '.join(MODES)}, not {mode!r}")
         if mode == "outer" and not self.config.outer_product:
             raise ValueError('`mode` must be "rows": the device has no `outer_product`')
         most = limits(self.config, outer=mode == "outer")["B_ROWS"]

@@ -52,8 +52,8 @@ _PIECE = 1 << 15
 def by_columns(config: MatRaptorConfig, a: C2sr) -> C2sr:
     """T, as the mode reads it, of the matrix A.
 
-    Raises ValueError if A is laid out otherwise than ``config`` says, or T has more rows than a
-    number of its has bits for.
+    Raises ValueError if A is laid out otherwise than ``config`` says, or T has more rows than
+    ``index_bits`` can number.
     """
     _check_layout(config, "a", a)
     rows, inner = a.shape
@@ -99,11 +99,15 @@ def fits(config: MatRaptorConfig, rows: int, columns: int) -> bool:
 
 def overflow_rows(config: MatRaptorConfig, rows: int, columns: int) -> Ints:
     """Of each lane whose sums do not fit the first row, in the order of its walk, that does not."""
-    each = -(-columns // config.accumulator_banks)
+    each = max(1, -(-columns // config.accumulator_banks))
+    place = config.queue_depth // each
+    # What comes first in the walk does not depend on the groups of blocks behind.
+    group = config.layout.block_pairs * config.lane_channels
+    most = (place // group + 1) * group
     found = []
     for lane, lines in enumerate(sum_lines(config, rows, columns).tolist()):
         if lines > config.queue_depth:
-            own = walk(config, lines // each)[config.queue_depth // each]
+            own = walk(config, min(lines // each, most))[place]
             found.append(int(own) * config.lanes + lane)
     return np.sort(np.array(found, np.int64))
 

@@ -94,5 +94,7 @@ def _entry_blocks(config: MatRaptorConfig, t: C2sr, own: Ints) -> int:
     block = config.layout.block_entries
     first, last = t.pointers[own] // block, (t.pointers[own] + t.lengths[own] - 1) // block
     lane, channel = own % config.lanes, own % config.channels
+    behind = t.pointers[own][1:] >= (t.pointers + t.lengths)[own][:-1]
     held = (lane[1:] == lane[:-1]) & (channel[1:] == channel[:-1]) & (first[1:] == last[:-1])
+    held &= behind
     return int((last - first + 1).sum()) - int(held.sum())

@@ -19,6 +19,15 @@ def test_register_table() -> None:
     assert documented_registers(PAGE) == register_rows(register_map(MatRaptorConfig()))
 
 
+def test_registers_of_the_second_mode() -> None:
+    both = register_rows(register_map(MatRaptorConfig(outer_product=True)))
+    plain = register_rows(register_map(MatRaptorConfig()))
+    more = [row for row in both if not row.startswith("| |") and row not in plain]
+    assert len(more) == 2
+    text = PAGE.read_text()
+    assert all(row in text for row in more)
+
+
 def test_error_codes() -> None:
     assert documented_codes(PAGE) == {name: code for name, code in ERRORS.items() if code}
 

@@ -16,7 +16,7 @@ from tilewright.sim.c2sr import from_csr
 from tilewright.sim.matraptor_device import MatRaptorModel
 from tilewright.sim.matraptor_driver import SparseDriver
 from tilewright.sim.matraptor_outer import fits, overflow_rows
-from tilewright.verif.kit.matraptor_cases import random_case, random_matrix
+from tilewright.verif.kit.matraptor_cases import random_case, random_matrix, wrong_values
 from tilewright.verif.kit.matraptor_faults import draw_fault
 from tilewright.verif.kit.matraptor_jobs import check_case, check_failure, check_reset
 from tilewright.verif.kit.matraptor_outer import (
@@ -24,7 +24,6 @@ from tilewright.verif.kit.matraptor_outer import (
     in_rows,
     outer_case,
     random_outer,
-    wrong_outer_values,
 )
 from tilewright.verif.kit.matraptor_outer_jobs import check_outer, rows_about, spoil_unused
 from tilewright.verif.kit.native_memory import any_behaviour
@@ -127,8 +126,8 @@ def test_results_that_just_fit(device: Device) -> None:
 
 
 def test_overflow(device: Device) -> None:
-    """Results that do not fit, by a column, by a row, or by far; nothing is written, and the next
-    job is a good one."""
+    """Results that do not fit, by a column, by a row, or by far; the next job is a good one. If no
+    lane's part fits, nothing is written."""
     rng = rng_of(4)
     config = device.config
     block, depth = config.layout.block_entries, config.queue_depth
@@ -145,6 +144,16 @@ def test_overflow(device: Device) -> None:
         status = check_failure(rng, device, case, {"overflow": allowed})
         assert status.counts["results"] == status.counts["bytes_written"] == 0
         check_outer(rng, device, heavy_outer(rng, config))
+    # One lane has a row more than the others, whose parts fit.
+    each = depth // -(-depth // banks)
+    uneven = each * config.lanes + 1, 2, depth
+    assert config.lanes == 1 or fits(config, uneven[0] - 1, depth)
+    device.behave(AxiBehaviour())
+    allowed = overflow_rows(config, uneven[0], depth)
+    assert len(allowed) == 1
+    check_failure(rng, device, dense_outer(rng, config, uneven, capacity=block),
+                  {"overflow": allowed})  # fmt: skip
+    check_outer(rng, device, heavy_outer(rng, config))
 
 
 def test_region(device: Device) -> None:
@@ -245,7 +254,7 @@ def test_jobs_that_cannot_run(device: Device) -> None:
     config, registers = device.config, register_map(device.config)
     device.behave(AxiBehaviour())
     case = heavy_outer(rng, config)
-    values = wrong_outer_values(config)
+    values = wrong_values(config, outer=True)
     errors = {(rule.error, rule.register) for rule in values}
     assert {("zero_size", "COLUMNS"), ("size_limit", "COLUMNS"), ("address_range", "A_PAIRS")} <= (
         errors

@@ -13,9 +13,9 @@ from tilewright.hw.spec.matraptor_registers import register_map
 from tilewright.sim.matraptor_device import MatRaptorModel
 from tilewright.verif.kit.axi_device import AxiDevice
 from tilewright.verif.kit.job_checks import register_answers
-from tilewright.verif.kit.matraptor_cases import random_case
+from tilewright.verif.kit.matraptor_cases import random_case, wrong_values
 from tilewright.verif.kit.matraptor_jobs import check_case, check_failure, check_reset
-from tilewright.verif.kit.matraptor_outer import in_rows, random_outer, wrong_outer_values
+from tilewright.verif.kit.matraptor_outer import in_rows, random_outer
 from tilewright.verif.kit.matraptor_outer_jobs import check_outer
 
 MEMORY_BYTES = 1 << 16
@@ -75,7 +75,7 @@ def test_jobs_that_cannot_run(device: Device) -> None:
     rng = rng_of(2)
     device.behave()
     case = random_outer(rng, CONFIG, MEMORY_BYTES)
-    for rule, value in wrong_outer_values(CONFIG).items():
+    for rule, value in wrong_values(CONFIG, outer=True).items():
         wrong = {rule.error: [register_map(CONFIG)[rule.register].offset]}
         check_failure(rng, device, case, wrong, overrides={rule.register: value})
     check_outer(rng, device, case)

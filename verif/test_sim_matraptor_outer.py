@@ -35,13 +35,12 @@ from tilewright.sim.matraptor_outer import (
 from tilewright.sim.matraptor_outer_tiles import tiles_of
 from tilewright.sim.matraptor_outer_traffic import bytes_read, outer_bound
 from tilewright.verif.kit.commands import Run, data_directory
-from tilewright.verif.kit.matraptor_cases import random_matrix
+from tilewright.verif.kit.matraptor_cases import random_matrix, wrong_values
 from tilewright.verif.kit.matraptor_outer import (
     OuterCase,
     in_walk_order,
     outer_case,
     random_outer,
-    wrong_outer_values,
 )
 from tilewright.verif.kit.matraptor_rows import walk
 from tilewright.verif.kit.sampling import cases, slow_but
@@ -428,7 +427,7 @@ def test_device_errors() -> None:
     cfg = config(queues=3, queue_depth=64, lanes=3, channels=3, data_bits=64, index_bits=16)
     device, registers = MatRaptorModel(cfg, MEMORY_BYTES), register_map(cfg)
     case = dense_case(cfg, (7, 5, 9))
-    values = wrong_outer_values(cfg)
+    values = wrong_values(cfg, outer=True)
     assert {rule.error for rule in values if rule.register == "COLUMNS"} == {
         "zero_size", "size_limit"
     }  # fmt: skip
@@ -656,3 +655,26 @@ def test_spgemm_by_outer_products_on_rtl(run: Run) -> None:
         assert found["counters"]["cycles"] > found["counters"]["operations"] / 2
         single[name] = found["jobs"] == 1
     assert set(single.values()) == {True, False}
+
+
+def test_a_block_is_read_again_for_a_row_that_lies_before() -> None:
+    """The hardware keeps the rest of a block, not what it has passed."""
+    cfg = MatRaptorConfig(lanes=1, channels=1, outer_product=True)
+    b = from_csr(sp.csr_array(np.ones((2, 1))), cfg.layout)
+    found = []
+    for pointers in ([0, 3], [3, 0]):
+        columns, values = np.tile(np.arange(3), 2), np.zeros(6, np.uint64)
+        t = C2sr(
+            layout=cfg.layout, shape=(2, 3), lengths=np.array([3, 3]), pointers=np.array(pointers),
+            columns=(columns,), values=(values,),
+        )  # fmt: skip
+        found.append(bytes_read(cfg, t, b, 3)["bytes_a_entries"])
+    assert found == [cfg.interleave, 2 * cfg.interleave]
+
+
+def test_the_first_row_without_room_of_very_many() -> None:
+    cfg = MatRaptorConfig(lanes=2, channels=8, queues=3, queue_depth=64, outer_product=True)
+    most = (1 << 32) - 1
+    near = overflow_rows(cfg, 5000, 60)
+    assert np.array_equal(overflow_rows(cfg, most, 60), near)
+    assert sorted(near % 2) == [0, 1]

@@ -27,7 +27,7 @@ __all__ = ["Lane"]
 
 
 class Lane(wiring.Component):
-    """Computes its rows of C, one after the other.
+    """Computes its rows of C: one after the other, or in the outer-product mode all at once.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def entry_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 def direct_layout(config: MatRaptorConfig) -> data.StructLayout:
     """Uses a queue's memory as it is: ``write`` the entry to ``write_address``, ``read`` what will
-    be the head in the next cycle, and stay it until the next ``read``."""
+    be the head in the next cycle, and keep it until the next ``read``."""
     address = range(config.queue_depth)
     return data.StructLayout(
         {

@@ -50,8 +50,8 @@ class OuterProduct(wiring.Component):
     heads: in; what they have read
     stop: in; drops everything; afterwards all is as after a reset
     overflow, index_error, unsorted: out; see ``ERRORS``, held until ``stop``
-    error_row: out; with an error; of an overflow the first row of C that has no room, otherwise the
-        row of A as it is stored
+    error_row: out; with an error; of an overflow alone the first row of C that has no room,
+        otherwise the row of A as it is stored
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
@@ -115,7 +115,8 @@ class OuterProduct(wiring.Component):
         lost = Signal(row_layout(config), reset_less=True)
         with m.If(~self.overflow):
             m.d.sync += lost.eq(walk.o.payload.row)
-        m.d.comb += self.error_row.eq(Mux(self.overflow, lost, replay.error_row))
+        of_b = self.index_error | self.unsorted
+        m.d.comb += self.error_row.eq(Mux(of_b, replay.error_row, lost))
         self._banks(m, clears, line, sums, drain)
         for n in range(BUFFERS):
             number = 2 * config.queues - BUFFERS + n

@@ -12,7 +12,7 @@ from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.formats import IntFormat
 from tilewright.hw.spec.job_registers import Check
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ARRAYS, CHECKS, limits
+from tilewright.hw.spec.matraptor_registers import ARRAYS, CHECKS, checks, limits
 from tilewright.sim.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, starts_of
 from tilewright.sim.c2sr_image import entries_bytes, image_sizes, pairs_bytes
 from tilewright.sim.matraptor import SparseProduct, least_capacity, spgemm
@@ -21,6 +21,7 @@ from tilewright.verif.kit.matraptor_rows import walk
 __all__ = [
     "SparseCase",
     "first_rows",
+    "place_arrays",
     "place_case",
     "random_case",
     "random_matrix",
@@ -137,15 +138,31 @@ def place_case(
 ) -> SparseCase:
     """A case whose arrays lie apart in memory, in any order; capacity by default as needed, or some
     blocks more. Raises ValueError if the memory is too small."""
-    layout = config.layout
     if capacity is None:
         capacity = least_capacity(config, spgemm(config, a, b).lengths)
-        capacity += int(rng.integers(0, 3)) * layout.block_entries
+        capacity += int(rng.integers(0, 3)) * config.layout.block_entries
+    room = a.shape[0], capacity * config.channel_lanes
+    base = place_arrays(rng, memory_bytes, a, b, room, gap=gap)
+    return SparseCase(config=config, a=a, b=b, capacity=capacity, base=base)
+
+
+def place_arrays(
+    rng: np.random.Generator,
+    memory_bytes: int,
+    a: C2sr,
+    b: C2sr,
+    room: tuple[int, int],
+    *,
+    gap: int = 4,
+) -> dict[str, int]:
+    """Bases of arrays that lie apart, in any order; ``room``: rows of C, and the entries that each
+    of its channels may have. Raises ValueError if the memory is too small."""
+    layout = a.layout
     sizes = {
         **dict(zip(("a_pairs", "a_entries"), image_sizes(a), strict=True)),
         **dict(zip(("b_pairs", "b_entries"), image_sizes(b), strict=True)),
-        "c_pairs": pairs_bytes(layout, a.shape[0]),
-        "c_entries": entries_bytes(layout, capacity * config.channel_lanes),
+        "c_pairs": pairs_bytes(layout, room[0]),
+        "c_entries": entries_bytes(layout, room[1]),
     }
     base, position = {}, 0
     for name in rng.permutation(ARRAYS).tolist():
@@ -153,7 +170,7 @@ def place_case(
         position = base[name] + sizes[name]
     if position > memory_bytes:
         raise ValueError(f"the memory needs {position} bytes")
-    return SparseCase(config=config, a=a, b=b, capacity=capacity, base=base)
+    return base
 
 
 def random_case(
@@ -175,9 +192,14 @@ def random_case(
             return place_case(rng, config, memory_bytes, a, b)
 
 
-def wrong_values(config: MatRaptorConfig) -> dict[Check, int]:
-    """A value for every rule that its register can break; it breaks no other."""
-    found = {rule: _wrong_value(config, rule) for rule in CHECKS}
+def wrong_values(config: MatRaptorConfig, *, outer: bool = False) -> dict[Check, int]:
+    """A value for every rule that its register can break; it breaks no other.
+
+    ``outer``: in that mode.
+    """
+    most = limits(config, outer=outer)
+    rules = checks(config) if outer else CHECKS
+    found = {rule: _wrong_value(config, rule, most) for rule in rules}
     # Registers of sizes have 32 bits, those of addresses 64.
     return {
         rule: value
@@ -186,10 +208,10 @@ def wrong_values(config: MatRaptorConfig) -> dict[Check, int]:
     }
 
 
-def _wrong_value(config: MatRaptorConfig, rule: Check) -> int:
+def _wrong_value(config: MatRaptorConfig, rule: Check, most: dict[str, int]) -> int:
     layout = config.layout
     if rule.error == "size_limit":
-        least = limits(config)[rule.register] + 1
+        least = most[rule.register] + 1
         return -(-least // layout.block_entries) * layout.block_entries
     return {
         "zero_size": 0,

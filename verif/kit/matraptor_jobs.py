@@ -150,12 +150,12 @@ def _beats(config: MatRaptorConfig, matrix: C2sr) -> npt.NDArray[np.int64]:
 
 def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
     """Blocks of A's pairs that the lanes read, and of its entries: a block once for rows that
-    follow each other in it."""
+    follow each other in it, each behind the one before."""
     config, a = case.config, case.a
     layout = config.layout
     pairs = entries = 0
     for lane in range(config.lanes):
-        held: tuple[int, int] | None = None
+        held, end = (-1, -1), 0
         seen = set()
         for place in walk(config, lane, a.shape[0]):
             seen.add((place.slot, place.index // layout.block_pairs))
@@ -163,8 +163,8 @@ def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
             if length:
                 first = pointer // layout.block_entries
                 last = (pointer + length - 1) // layout.block_entries
-                entries += last - first + ((place.slot, first) != held)
-                held = place.slot, last
+                entries += last - first + ((place.slot, first) != held or pointer < end)
+                held, end = (place.slot, last), pointer + length
         pairs += len(seen)
     return pairs, entries
 

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from tilewright.hw.spec.job_registers import Check
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ARRAYS, checks, limits
 from tilewright.sim.c2sr import C2sr, from_csr, to_csr
-from tilewright.sim.c2sr_image import entries_bytes, image_sizes, pairs_bytes
 from tilewright.sim.matraptor import SparseProduct, least_capacity, reference_product
 from tilewright.sim.matraptor_outer import by_columns, fits, outer_product
-from tilewright.verif.kit.matraptor_cases import SparseCase, random_matrix
+from tilewright.verif.kit.matraptor_cases import SparseCase, place_arrays, random_matrix
 from tilewright.verif.kit.matraptor_rows import walk
 from tilewright.verif.kit.sampling import draw_until
 
@@ -25,7 +22,6 @@ __all__ = [
     "in_walk_order",
     "outer_case",
     "random_outer",
-    "wrong_outer_values",
 ]
 
 
@@ -94,23 +90,13 @@ def outer_case(
 ) -> OuterCase:
     """A case whose arrays lie apart in memory, in any order; capacity by default as needed, or some
     blocks more. Raises ValueError if the memory is too small."""
-    layout, stored = config.layout, by_columns(config, a)
+    stored = by_columns(config, a)
     if capacity is None:
         lengths = np.diff(reference_product(a, b, config.semiring).starts)
         capacity = least_capacity(config, lengths)
-        capacity += int(rng.integers(0, 3)) * layout.block_entries
-    sizes = {
-        **dict(zip(("a_pairs", "a_entries"), image_sizes(stored), strict=True)),
-        **dict(zip(("b_pairs", "b_entries"), image_sizes(b), strict=True)),
-        "c_pairs": pairs_bytes(layout, a.shape[0]),
-        "c_entries": entries_bytes(layout, capacity * config.channel_lanes),
-    }
-    base, position = {}, 0
-    for name in rng.permutation(ARRAYS).tolist():
-        base[name] = position + int(rng.integers(0, gap)) * layout.stripe_bytes
-        position = base[name] + sizes[name]
-    if position > memory_bytes:
-        raise ValueError(f"the memory needs {position} bytes")
+        capacity += int(rng.integers(0, 3)) * config.layout.block_entries
+    room = a.shape[0], capacity * config.channel_lanes
+    base = place_arrays(rng, memory_bytes, stored, b, room, gap=gap)
     return OuterCase(config=config, a=stored, b=b, capacity=capacity, base=base, left=a)
 
 
@@ -153,26 +139,3 @@ def in_walk_order(config: MatRaptorConfig, a: C2sr, b: C2sr) -> tuple[C2sr, C2sr
     order = [place.i // lanes for place in walk(config, 0, inner * lanes)]
     left, right = to_csr(a), to_csr(b)
     return from_csr(left[:, order], config.layout), from_csr(right[order], config.layout)
-
-
-def wrong_outer_values(config: MatRaptorConfig) -> dict[Check, int]:
-    """A value for every rule of the second mode that its register can break, and no other."""
-    layout, most = config.layout, limits(config, outer=True)
-    found = {}
-    for rule in checks(config):
-        least = most.get(rule.register, 0) + 1
-        if rule.register == "CAPACITY":
-            least = -(-least // layout.block_entries) * layout.block_entries
-        found[rule] = {
-            "zero_size": 0,
-            "size_limit": least,
-            "misaligned_base": layout.interleave // 2,
-            "misaligned_capacity": layout.block_entries // 2,
-            "address_range": 1 << config.addr_bits,
-        }[rule.error]
-    # Registers of sizes have 32 bits, those of addresses 64.
-    return {
-        rule: value
-        for rule, value in found.items()
-        if not value >> (64 if rule.error == "address_range" else 32)
-    }

@@ -14,12 +14,12 @@ from ..hw.spec.matraptor import MatRaptorConfig
 from ..hw.spec.semirings import SEMIRINGS
 from ..settings import read_config
 from ..sim.dram import MEMORIES, MemoryModel
+from ..sim.matraptor_driver import MODES
 from .files import check_output
 
-__all__ = ["BACKENDS", "MODES", "SparseChoice", "SparseOptions", "choose_sparse_unit"]
+__all__ = ["BACKENDS", "SparseChoice", "SparseOptions", "choose_sparse_unit"]
 
 BACKENDS = ("rtl", "cycles", "model")
-MODES = ("rows", "outer")
 _UNIT = "matraptor"
 _PANEL = "Unit"
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}

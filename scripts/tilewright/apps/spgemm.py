@@ -50,7 +50,7 @@ def spgemm(
     """Multiply two sparse matrices row by row or by outer products, in any of nine semirings.
 
     Prints cycles, bytes of each operand, utilisation, and what no machine that reads a row of B for
-    each use can beat; checked against SciPy.
+    each use (by outer products: for each lane) can beat; checked against SciPy.
     """
     choice = choose_sparse_unit(options, semiring, mode=mode)
     config = choice.config
