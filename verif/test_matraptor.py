@@ -11,6 +11,7 @@ import pytest
 from tilewright.hw.emit import emit
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.matraptor_registers import ARRAYS, ERRORS, ID, register_map
+from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.job_registers import JobRegisters
 from tilewright.sim.matraptor_device import MatRaptorModel
 from tilewright.verif.kit.axi_device import AxiDevice
@@ -35,7 +36,7 @@ from tilewright.verif.kit.matraptor_jobs import (
 from tilewright.verif.kit.sampling import draw_until, slow_but
 
 MEMORY_BYTES = 1 << 16
-SMALL = {"queues": 3, "queue_depth": 24, "outstanding": 4, "data_bits": 64}
+SMALL: dict[str, Any] = {"queues": 3, "queue_depth": 24, "outstanding": 4, "data_bits": 64}
 CONFIGS: dict[str, dict[str, Any]] = {
     "small": {**SMALL, "lanes": 2, "channels": 2},
     # Lanes that share channels.
@@ -48,12 +49,18 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "wide": {**SMALL, "lanes": 4, "channels": 4, "value": "fp64", "data_bits": 512,
              "outstanding": 2, "queues": 5, "adder_stages": 1, "multiplier_stages": 1},
 }  # fmt: skip
+SEMIRING_VALUES = {"maxplus": "int32", "minmul": "fp16", "maxmul": "bf16", "minmax": "fp32",
+                   "maxmin": "fp16", "orand": "fp32", "addnorm": "bf16"}  # fmt: skip
+"""The semirings that no configuration has, each with a format."""
 ROUGH: dict[str, Any] = {"latency": (1, 80), "stall": 0.3, "mixed": True}
 BEHAVIOURS: tuple[dict[str, Any], ...] = ({}, ROUGH)
 
 
 def sparse_device(name: str, **settings: Any) -> AxiDevice[MatRaptorConfig]:
-    config = MatRaptorConfig(**CONFIGS[name])
+    return device_of(MatRaptorConfig(**CONFIGS[name]), **settings)
+
+
+def device_of(config: MatRaptorConfig, **settings: Any) -> AxiDevice[MatRaptorConfig]:
     return AxiDevice(
         emit("matraptor", config),
         config,
@@ -316,3 +323,24 @@ def test_the_memory_of_cocotbext_axi(stall: float) -> None:
             for _ in range(6)
         )
         assert products > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("semiring", SEMIRING_VALUES)
+def test_other_semirings(semiring: str) -> None:
+    value = SEMIRING_VALUES[semiring]
+    config = MatRaptorConfig(**SMALL, lanes=2, channels=1, semiring=semiring, value=value)
+    rng = rng_of(17)
+    products = 0
+    with device_of(config, lite_stall=0.3) as device:
+        for number in range(20):
+            device.behave(seed=number, **BEHAVIOURS[number % 2])
+            case = random_case(rng, config, MEMORY_BYTES)
+            products += check_case(rng, device, case).counts["operations"]
+        assert device.faults == []
+    assert products > 0
+
+
+def test_every_semiring_is_here() -> None:
+    covered = {MatRaptorConfig(**settings).semiring for settings in CONFIGS.values()}
+    assert covered | set(SEMIRING_VALUES) == set(SEMIRINGS)
