@@ -36,7 +36,12 @@ from tilewright.verif.kit.converter_cases import (
     wrong_values,
 )
 from tilewright.verif.kit.converter_jobs import any_case, check, check_result
-from tilewright.verif.kit.job_checks import QuietAtEnd, register_answers, soft_reset_after
+from tilewright.verif.kit.job_checks import (
+    QuietAtEnd,
+    register_answers,
+    soft_reset_after,
+    started_twice,
+)
 from tilewright.verif.kit.native_memory import any_behaviour
 from tilewright.verif.kit.pages import (
     documented_codes,
@@ -308,24 +313,10 @@ def test_registers_are_free_while_a_job_runs(device: Converter, direction: str) 
     rng = rng_of(device, 12)
     device.behave(AxiBehaviour(latency=(60, 60)))
     registers = JobRegisters(device, register_map(config), ID)
-    status = registers.register("STATUS")
     case = good_case(rng, config, direction)
     memory = load(rng, device, case)
-    for name, value in case.registers.items():
-        registers.write(name, value)
-    registers.write("CTRL", 1 | 4)
-    for name in case.registers:
-        registers.write(name, 0)
-    assert registers.read("STATUS") == status.put(busy=1)
-    # It would end with an error at once.
-    registers.write("CTRL", 1 | 4)
-    assert registers.read("STATUS") == status.put(busy=1)
-    device.wait()
-    assert registers.read("STATUS") == status.put(done=1)
+    started_twice(device, registers, case.registers)
     check_result(device, case, memory)
-    registers.write("STATUS", status.put(done=1))
-    device.run(1000)
-    assert registers.read("STATUS") == 0
 
 
 @pytest.mark.parametrize("direction", MODES)

@@ -20,8 +20,8 @@ from tilewright.verif.kit.matraptor_cases import (
     random_case,
     random_matrix,
 )
-from tilewright.verif.kit.matraptor_faults import draw_fault
-from tilewright.verif.kit.matraptor_jobs import check_case, check_failure, check_reset
+from tilewright.verif.kit.matraptor_faults import check_bus_errors
+from tilewright.verif.kit.matraptor_jobs import check_case, check_reset
 from tilewright.verif.kit.native_memory import any_behaviour
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.native_axi import AxiBehaviour, NativeAccelerator
@@ -78,13 +78,7 @@ def test_bus_errors_end_the_job(device: Device, array: str) -> None:
     rng = rng_of(2 + ARRAYS.index(array))
     config = device.config
     for _ in range(cases(20)):
-        case, where = draw_fault(rng, array, lambda: heavy_case(rng, config))
-        side, error = ("write", "bus_write") if array[0] == "c" else ("read", "bus_read")
-        responses = {address: int(rng.integers(2, 4)) for address in where}
-        device.behave(any_behaviour(rng, **{f"{side}_errors": responses}))
-        check_failure(rng, device, case, {error: where})
-        device.behave(any_behaviour(rng))
-        check_case(rng, device, heavy_case(rng, config))
+        check_bus_errors(rng, device, array, lambda: heavy_case(rng, config), check_case)
 
 
 def test_soft_reset_at_any_time(device: Device) -> None:

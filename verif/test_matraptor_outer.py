@@ -17,7 +17,7 @@ from tilewright.sim.matraptor_device import MatRaptorModel
 from tilewright.sim.matraptor_driver import SparseDriver
 from tilewright.sim.matraptor_outer import fits, overflow_rows
 from tilewright.verif.kit.matraptor_cases import random_case, random_matrix, wrong_values
-from tilewright.verif.kit.matraptor_faults import draw_fault
+from tilewright.verif.kit.matraptor_faults import check_bus_errors
 from tilewright.verif.kit.matraptor_jobs import check_case, check_failure, check_reset
 from tilewright.verif.kit.matraptor_outer import (
     OuterCase,
@@ -273,13 +273,7 @@ def test_bus_errors_end_the_job(device: Device, array: str) -> None:
     rng = rng_of(10 + ARRAYS.index(array))
     config = device.config
     for _ in range(cases(20)):
-        case, where = draw_fault(rng, array, lambda: heavy_outer(rng, config))
-        side, error = ("write", "bus_write") if array[0] == "c" else ("read", "bus_read")
-        responses = {address: int(rng.integers(2, 4)) for address in where}
-        device.behave(any_behaviour(rng, **{f"{side}_errors": responses}))
-        check_failure(rng, device, case, {error: where})
-        device.behave(any_behaviour(rng))
-        check_outer(rng, device, heavy_outer(rng, config))
+        check_bus_errors(rng, device, array, lambda: heavy_outer(rng, config), check_outer)
 
 
 def test_soft_reset_at_any_time(device: Device) -> None:

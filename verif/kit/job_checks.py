@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.hw.spec.registers import Register, RegisterMap
 from tilewright.sim.device import Accelerator, RegisterError
 
-__all__ = ["JobRtl", "Mismatch", "QuietAtEnd", "register_answers", "soft_reset_after"]
+__all__ = [
+    "JobRtl",
+    "Mismatch",
+    "QuietAtEnd",
+    "register_answers",
+    "soft_reset_after",
+    "started_twice",
+]
 
 Config = TypeVar("Config", covariant=True)
 
@@ -85,6 +93,35 @@ def register_answers(device: Accelerator[Any], registers: RegisterMap) -> list[i
         except RegisterError:
             answers.append("refused")
     return answers
+
+
+def started_twice(device: JobRtl[Any], registers: Registers, job: Mapping[str, int]) -> None:
+    """Run a slow job to its good end; its registers are cleared meanwhile, and a second start,
+    which would end with an error at once, does nothing. Raises Mismatch.
+
+    Parameters
+    ----------
+    job: its registers
+    """
+    status = registers.register("STATUS")
+
+    def expect(word: int, when: str) -> None:
+        if (found := registers.read("STATUS")) != word:
+            raise Mismatch(f"status {found:#x} {when}, expected {word:#x}")
+
+    for name, value in job.items():
+        registers.write(name, value)
+    registers.write("CTRL", 1 | 4)
+    for name in job:
+        registers.write(name, 0)
+    expect(status.put(busy=1), "while the job runs")
+    registers.write("CTRL", 1 | 4)
+    expect(status.put(busy=1), "after a second start")
+    device.wait()
+    expect(status.put(done=1), "at the end")
+    registers.write("STATUS", status.put(done=1))
+    device.run(1000)
+    expect(0, "long afterwards")
 
 
 def soft_reset_after(device: JobRtl[Any], registers: Registers, cycles: int) -> bool:

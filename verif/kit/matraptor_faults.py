@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
+from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.verif.kit.matraptor_cases import SparseCase
+from tilewright.verif.kit.matraptor_jobs import check_failure
+from tilewright.verif.kit.native_memory import any_behaviour
 from tilewright.verif.kit.sampling import draw_until
+from tilewright.verif.native_axi import NativeAccelerator
 
-__all__ = ["draw_fault"]
+__all__ = ["check_bus_errors", "draw_fault"]
+
+Case = TypeVar("Case", bound=SparseCase)
 
 
 def draw_fault(
@@ -43,3 +50,26 @@ def draw_fault(
         return case, range(first, first + size, beat)
 
     return draw_until(attempt)
+
+
+def check_bus_errors(
+    rng: np.random.Generator,
+    device: NativeAccelerator[MatRaptorConfig],
+    array: str,
+    draw: Callable[[], Case],
+    check: Callable[[np.random.Generator, NativeAccelerator[MatRaptorConfig], Case], object],
+) -> None:
+    """A job that meets an error in an array must say where; then a good job. Raises Mismatch.
+
+    Parameters
+    ----------
+    draw: draws jobs that end well
+    check: runs one
+    """
+    case, where = draw_fault(rng, array, draw)
+    side, error = ("write", "bus_write") if array[0] == "c" else ("read", "bus_read")
+    responses = {address: int(rng.integers(2, 4)) for address in where}
+    device.behave(any_behaviour(rng, **{f"{side}_errors": responses}))
+    check_failure(rng, device, case, {error: where})
+    device.behave(any_behaviour(rng))
+    check(rng, device, draw())

@@ -98,23 +98,26 @@ def spgemm(
     details: dict[str, Any] = {
         "published_us": published,
         "mode": mode,
-        "a": {"file": str(a), "shape": list(left.shape), "entries": int(left.nnz)},
-        "b": {
-            "file": str(b or a),
-            "transposed": transposed_b,
-            "shape": list(right.shape),
-            "entries": int(right.nnz),
-        },
+        "a": _operand(a, left),
+        "b": {**_operand(b or a, right), "transposed": transposed_b},
         "c": {"shape": list(c.shape), "entries": c.nnz},
-        "reference": {
-            "source": agreement.source,
-            "structure": agreement.structure,
-            "wrong": agreement.wrong,
-            "largest_error": None if agreement.largest == float("inf") else agreement.largest,
-        },
+        "reference": _reference(agreement),
     }
     finish_sparse("spgemm", f"sparse product of {name}", rows, choice, tally, details,
                   wrong=bool(agreement.wrong))  # fmt: skip
+
+
+def _operand(file: Path, matrix: Any) -> dict[str, Any]:
+    return {"file": str(file), "shape": list(matrix.shape), "entries": int(matrix.nnz)}
+
+
+def _reference(agreement: SparseAgreement) -> dict[str, Any]:
+    return {
+        "source": agreement.source,
+        "structure": agreement.structure,
+        "wrong": agreement.wrong,
+        "largest_error": None if agreement.largest == float("inf") else agreement.largest,
+    }
 
 
 def verdict(agreement: SparseAgreement) -> str:
