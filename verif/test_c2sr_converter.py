@@ -311,7 +311,7 @@ def test_registers_are_free_while_a_job_runs(device: Converter, direction: str) 
     """A job works on what was there at its start; a second start meanwhile does nothing."""
     config = device.config
     rng = rng_of(device, 12)
-    device.behave(AxiBehaviour(latency=(60, 60)))
+    device.behave(AxiBehaviour(latency=(400, 400)))
     registers = JobRegisters(device, register_map(config), ID)
     case = good_case(rng, config, direction)
     memory = load(rng, device, case)

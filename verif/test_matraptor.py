@@ -279,7 +279,7 @@ def test_registers_are_free_while_a_job_runs(device: Device) -> None:
     """A job works on what was there at its start; a second start meanwhile does nothing."""
     config = device.config
     rng = rng_of(11)
-    device.behave(latency=(60, 60))
+    device.behave(latency=(400, 400))
     case = heavy_case(rng, config)
     memory = load_case(rng, device, case)
     registers = JobRegisters(device, register_map(config), ID)
