@@ -111,7 +111,7 @@ _ROWS = (
         summary="sparse matrices in memory from CSR to C2SR and back, an entry a cycle, over AXI4",
         source="MatRaptor: sparse matrix format",
         config=C2srConverterConfig,
-        component="matraptor.converter:Converter",
+        component="c2sr_converter.converter:Converter",
     ),
 )
 

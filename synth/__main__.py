@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from .errors import ToolError
+from .base.errors import ToolError
 from .flow import synthesize_verilog
 
 

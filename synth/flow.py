@@ -16,16 +16,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from .cells import library_text
-from .fanout import add_buffers
 from .fpga import FAMILIES, place_and_route
-from .hierarchy import Design, split_design
-from .liberty import load_library, read_library
-from .library import INVERTER, NAND2, Library
-from .mapping import map_module
-from .netlist import MappedModule, flatten, read_mapped
-from .opensta import opensta_available, opensta_delay
+from .library.cells import INVERTER, NAND2, Library
+from .library.liberty import load_library, read_library
+from .mapping.abc import map_module
+from .mapping.fanout import add_buffers
+from .mapping.hierarchy import Design, split_design
+from .mapping.netlist import MappedModule, flatten, read_mapped
 from .report import AsicReport, MemoryBits, ModuleArea, PathReport, Report
-from .timing import Timing, analyse
+from .timing.analysis import Timing, analyse
+from .timing.opensta import opensta_available, opensta_delay
 
 __all__ = ["synthesize", "synthesize_verilog", "target_library"]
 
@@ -208,7 +208,7 @@ def synthesize(
     unit_name: str, config: Any, target: str = "cmos", *, cross_check: bool = False
 ) -> Report:
     """Generate a unit of the catalogue and synthesize it, as ``synthesize_verilog``."""
-    from tilewright.hw.emit import emit
+    from tilewright.hw.emit.unit import emit
 
     target_library(target)
     emitted = emit(unit_name, config)

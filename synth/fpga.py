@@ -18,11 +18,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .cache import cached
-from .errors import MissingExtra, ToolError
-from .hierarchy import split_design
+from .base.cache import cached
+from .base.errors import MissingExtra, ToolError
+from .base.yosys import run_tool, run_yosys, yosys_version
+from .mapping.hierarchy import split_design
 from .report import FpgaReport
-from .yosys import run_tool, run_yosys, yosys_version
 
 __all__ = ["FAMILIES", "Family", "place_and_route"]
 

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
-from .align import Align
+from .fused.align import Align
 from .pipeline import Bundle, Pipeline
 from .round import NormaliseSum, RoundPack, exponent_limit
 from .unpack import Unpack

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..axi.activity import Activity, ones
+from ..job.activity import Activity, ones
 from ..spec.engine import EngineConfig
 from ..spec.engine_registers import COUNTER_BITS, COUNTERS
 

@@ -8,8 +8,8 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import wiring
 
-from ..axi.accelerator import Accelerator
 from ..axi.managers import ReadManager, WriteManager
+from ..job.accelerator import Accelerator
 from ..spec.engine import OPERANDS, EngineConfig
 from ..spec.engine_registers import COUNTERS, register_map
 from ..stream.queue import Queue

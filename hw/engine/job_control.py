@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..axi.job_control import control_members, first_failure, first_wrong, run_states
+from ..job.states import control_members, first_failure, first_wrong, run_states
 from ..spec.engine import OPERANDS, SIZE_BITS, EngineConfig
 from ..spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
 from ..spec.job_registers import Check

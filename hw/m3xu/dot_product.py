@@ -8,12 +8,10 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.aligned_sum import head_bits
-from ..arith.carry_save import compress
-from ..arith.multiplier import Multiplier
-from ..arith.pipeline import Bundle, Pipeline
-from ..arith.specials import SpecialCases
-from ..arith.sum_stages import (
+from ..arith.fused.aligned_sum import head_bits
+from ..arith.fused.carry_save import compress
+from ..arith.fused.specials import SpecialCases
+from ..arith.fused.sum_stages import (
     add_rows,
     align_terms,
     carry_save_rows,
@@ -23,6 +21,8 @@ from ..arith.sum_stages import (
     normalise,
     round_pack,
 )
+from ..arith.multiplier import Multiplier
+from ..arith.pipeline import Bundle, Pipeline
 from ..arith.unpacked import format_layout
 from ..spec.formats import FLOAT_FORMATS
 

@@ -6,7 +6,8 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..axi.job_control import (
+from ..channels.register_checks import breaks
+from ..job.states import (
     CODE_BITS,
     control_members,
     first_failure,
@@ -24,9 +25,8 @@ from ..spec.matraptor_registers import (
     register_map,
 )
 from .lane_channel import lane_channel
-from .lane_rows import LaneRows
 from .layouts import job_layout, row_layout
-from .register_checks import breaks
+from .row_counts import LaneRows
 
 __all__ = ["Control", "failure_layout"]
 

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..axi.activity import Activity, count, ones
+from ..job.activity import Activity, count, ones
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.matraptor import MatRaptorConfig
 from ..spec.matraptor_registers import COUNTER_BITS, COUNTERS

@@ -10,18 +10,18 @@ from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import beat_layout, routed_layout, store_layout
 from ..axi.reader_mux import ReaderMux
+from ..channels.packer import write_request_layout
 from ..spec.matraptor import MatRaptorConfig
 from ..spec.matraptor_registers import ERRORS
+from ..stream.ways import detour
 from .control import failure_layout
 from .counters import EVENTS, READS
 from .layouts import job_layout
-from .modes import detour
-from .outer_columns import OuterColumns
-from .processing_element import ProcessingElement
+from .load.a_loader import SparseALoader
+from .load.b_loader import SparseBLoader
+from .merge.processing_element import ProcessingElement
+from .outer.columns import OuterColumns
 from .row_writer import WRITERS, RowWriter
-from .row_writer_packer import write_request_layout
-from .sparse_a_loader import SparseALoader
-from .sparse_b_loader import SparseBLoader
 
 __all__ = ["Lane"]
 

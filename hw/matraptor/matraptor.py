@@ -7,16 +7,16 @@ from types import SimpleNamespace
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 
-from ..axi.accelerator import Accelerator
 from ..axi.crossbar import ReadCrossbar
 from ..axi.managers import WriteManager
+from ..channels.packer import count_bits
+from ..job.accelerator import Accelerator
 from ..spec.matraptor import MatRaptorConfig
 from ..spec.matraptor_registers import COUNTERS, job_members, register_map
 from .control import Control
 from .counters import EVENTS, Counters
 from .lane import Lane
 from .row_writer import WRITERS
-from .row_writer_packer import count_bits
 
 __all__ = ["MatRaptor"]
 
@@ -25,8 +25,8 @@ class MatRaptor(Accelerator):
     """``C = A (x) B`` of sparse matrices in C2SR.
 
     Row ``i`` of C is computed by lane ``i % lanes``, from row ``i`` of A and the rows of B that its
-    columns name. Values are added in the order that ``sim/matraptor.py`` says, bit for bit. With
-    ``outer_product`` there is a second mode, see ``sim/matraptor_outer.py``.
+    columns name. Values are added in the order that ``sim/matraptor/result/rows.py`` says, bit for
+    bit. With ``outer_product`` there is a second mode, see ``sim/matraptor/result/outer.py``.
 
     Source: MatRaptor, sections on the row-wise product, on C2SR and on the architecture; the last
     chapter on the second mode.

@@ -9,12 +9,12 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import store_layout
+from ..channels.packer import Packer, write_request_layout
+from ..channels.place import Place
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.matraptor import MatRaptorConfig
 from .lane_channel import lane_channel, lane_share
 from .layouts import job_layout, result_layout, row_layout
-from .row_writer_packer import Packer, write_request_layout
-from .row_writer_place import Place
 
 __all__ = ["WRITERS", "RowWriter"]
 

@@ -6,7 +6,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.align import Align
+from ..arith.fused.align import Align
 from ..arith.unpacked import format_layout
 from ..spec.formats import FloatFormat
 

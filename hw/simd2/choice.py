@@ -1,6 +1,6 @@
 """The choice of a (+) ALU: the least or greatest of the terms and the addend.
 
-It takes its place beside the stages of a sum, see :mod:`tilewright.hw.arith.sum_stages`, and
+It takes its place beside the stages of a sum, see :mod:`tilewright.hw.arith.fused.sum_stages`, and
 like them reads a bundle of values by name: ``significand_0``, ..., ``exponent_0``, ..., ``sign``
 and ``infinite`` of the terms, ``addend``, ``addend_exponent``, ``addend_infinite`` and its sign
 ``flip``, and ``greatest``.

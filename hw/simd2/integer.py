@@ -10,7 +10,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.carry_save import compress
+from ..arith.fused.carry_save import compress
 from ..arith.pipeline import Bundle, Pipeline
 from ..spec.formats import IntFormat
 from ..spec.semirings import Semiring

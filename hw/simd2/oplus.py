@@ -10,10 +10,8 @@ from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.aligned_sum import head_bits
-from ..arith.pipeline import CUTS, Bundle, Pipeline
-from ..arith.round import special_layout
-from ..arith.sum_stages import (
+from ..arith.fused.aligned_sum import head_bits
+from ..arith.fused.sum_stages import (
     add_rows,
     align_terms,
     carry_save_rows,
@@ -23,6 +21,8 @@ from ..arith.sum_stages import (
     normalise,
     round_pack,
 )
+from ..arith.pipeline import CUTS, Bundle, Pipeline
+from ..arith.round import special_layout
 from ..arith.unpacked import format_layout
 from ..spec.formats import FloatFormat
 from ..spec.semirings import Semiring

@@ -60,7 +60,7 @@ def _check_output(path: Path, wrong: str = "") -> None:
 
 
 def _write_json(path: Path, values: Any) -> None:
-    from .apps.files import write_json
+    from .apps.common.files import write_json
 
     write_json(path, values)
 
@@ -96,7 +96,7 @@ def generate(
     """Write a unit's Verilog, and its sidecar beside it as .json."""
     values = read_config(choose_unit(unit), config, set_ or ())
     _check_output(output, ".json")
-    from .hw.emit import emit, write
+    from .hw.emit.unit import emit, write
 
     with user_errors(ValueError, about=unit):
         emitted = emit(unit, values)
@@ -122,7 +122,7 @@ def simulate(
         raise UserError(f"--sim must be verilator or icarus, not {sim!r}")
     if waves is not None:
         _check_output(waves)
-    from .verif import toolchain
+    from .sim.rtl import toolchain
 
     with user_errors(toolchain.ToolMissing):
         if sim == "icarus":
@@ -131,7 +131,7 @@ def simulate(
             toolchain.find_verilator()
             toolchain.require_compiler()
     try:
-        from .verif.simulate import Report, run
+        from .verif.matrix_units.simulate import Report, run
     except ModuleNotFoundError as error:
         raise UserError(
             f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
@@ -140,13 +140,11 @@ def simulate(
     from .hw.spec.engine import EngineConfig
     from .hw.spec.matraptor import MatRaptorConfig
     from .hw.spec.sequencer import SequencerConfig
-    from .verif import (
-        simulate_converter,
-        simulate_engine,
-        simulate_matraptor,
-        simulate_sequencer,
-    )
-    from .verif.native_build import BuildError
+    from .sim.rtl.build import BuildError
+    from .verif.c2sr import simulate as simulate_converter
+    from .verif.engine import simulate as simulate_engine
+    from .verif.matraptor import simulate as simulate_matraptor
+    from .verif.matrix_units.m3xu import simulate_sequencer
 
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
         native_only = SequencerConfig | EngineConfig | MatRaptorConfig | C2srConverterConfig
@@ -180,7 +178,7 @@ def synth(
     values = read_config(choose_unit(unit), config, set_ or ())
     if json_file is not None:
         _check_output(json_file)
-    from .synth.errors import ToolError
+    from .synth.base.errors import ToolError
     from .synth.flow import synthesize
 
     with user_errors(ValueError, OSError, ToolError):
@@ -197,8 +195,8 @@ def table(
     json_file: JsonOption = None,
 ) -> None:
     """Measure a table of the papers: theirs beside ours."""
-    from .synth.errors import ToolError
-    from .tables import TABLES
+    from .synth.base.errors import ToolError
+    from .tables.bandwidth import TABLES
 
     if name not in TABLES:
         raise UserError(f"table must be one of {', '.join(TABLES)}, not {name!r}")

@@ -60,7 +60,7 @@ def show_unit(console: Console, unit: Unit, config: Config) -> None:
 
     Raises ValueError if the configuration cannot be built.
     """
-    from .hw.emit import describe
+    from .hw.emit.unit import describe
 
     sidecar = describe(unit.name, config)
     console.print(f"{unit.name}: {unit.summary}\nSource: {unit.source}\n")

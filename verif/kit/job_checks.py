@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.hw.spec.registers import Register, RegisterMap
-from tilewright.sim.device import Accelerator, RegisterError
+from tilewright.sim.device.protocol import Accelerator, RegisterError
 
 __all__ = [
     "JobRtl",

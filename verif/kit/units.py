@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from tilewright.hw.catalogue import UNITS
-from tilewright.hw.emit import Emitted, emit
+from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.verif.kit.sampling import slow_but
 
 __all__ = ["EVERY_UNIT", "emitted_unit"]

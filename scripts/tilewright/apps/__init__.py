@@ -15,15 +15,15 @@ def register(app: typer.Typer) -> None:
     They raise `tilewright.errors.UserError` for bad input and exit with status 1 if a result
     differs from the model's.
     """
-    from .conv2d import conv2d
-    from .dft import dft
-    from .gemm import gemm
-    from .knn import knn
-    from .mcl import mcl
-    from .options import expanded
-    from .paths import graph_commands
-    from .spgemm import spgemm
-    from .triangles import triangles
+    from .common.options import expanded
+    from .dense.conv2d import conv2d
+    from .dense.dft import dft
+    from .dense.gemm import gemm
+    from .graphs.mcl import mcl
+    from .graphs.paths import graph_commands
+    from .graphs.triangles import triangles
+    from .knn.command import knn
+    from .sparse.spgemm import spgemm
 
     commands: dict[str, Callable[..., None]] = {
         "gemm": gemm,

@@ -1,0 +1,1 @@
+"""The fused sum of products: align, add, then round once."""

@@ -1,0 +1,160 @@
+"""The stages of a pipelined fused sum, between its products and its result.
+
+Products and an addend are summed in the order of the functions here: the largest exponent
+anchors a window, distances from it align the terms, a carry-save tree and an adder sum them,
+and the total is normalised and rounded. Each function builds its stage into a module. Values
+go from stage to stage by name, in a bundle, so that a
+:class:`~tilewright.hw.arith.pipeline.Pipeline` can put registers between any two of them:
+
+exponent_0, ..., addend_exponent: exponents of the products and of the addend
+anchor: the largest exponent
+distance_0, ..., distance_addend: how far each term lies below the anchor
+addend: the addend's significand
+first, second, carry, lost_positive, lost_negative: what :class:`AlignedSum` gives
+total, limit: what :class:`NormaliseSum` takes
+flip: the total is to be negated
+special: what special values decide, see :func:`~tilewright.hw.arith.round.special_layout`
+magnitude: see :func:`~tilewright.hw.arith.round.rounding_layout`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import C, Cat, Module, Signal, Value, signed
+from amaranth.lib import data
+
+from ...spec.formats import FloatFormat
+from ..pipeline import Bundle
+from ..round import NormaliseSum, RoundPack, exponent_limit, special_layout
+from .aligned_sum import AlignedSum
+from .maximum import ExponentMaximum
+
+__all__ = [
+    "add_rows",
+    "align_terms",
+    "carry_save_rows",
+    "largest_exponent",
+    "measure_distances",
+    "named",
+    "normalise",
+    "round_pack",
+]
+
+
+def named(m: Module, name: str, value: Value) -> Value:
+    """The value as a signal of that name."""
+    signal = Signal.like(value, name=name)
+    m.d.comb += signal.eq(value)
+    return signal
+
+
+def largest_exponent(m: Module, exponents: Sequence[Value], ignore: Value) -> Value:
+    """The anchor: the largest of the exponents that are not ignored, a bit for each."""
+    m.submodules.maximum = maximum = ExponentMaximum(len(exponents), max(map(len, exponents)))
+    for i, exponent in enumerate(exponents):
+        m.d.comb += maximum.exponents[i].eq(exponent)
+    m.d.comb += maximum.ignore.eq(ignore)
+    return maximum.maximum
+
+
+def measure_distances(m: Module, bundle: Bundle, *, products: int) -> dict[str, Value]:
+    """Distances, from ``anchor`` and the exponents."""
+    result: dict[str, Value] = {}
+    for name in [*map(str, range(products)), "addend"]:
+        key = "addend_exponent" if name == "addend" else f"exponent_{name}"
+        distance = Signal(len(bundle["anchor"]), name=f"distance_{name}")
+        m.d.comb += distance.eq(bundle["anchor"] - bundle[key])
+        result[f"distance_{name}"] = distance
+    return result
+
+
+def align_terms(
+    m: Module, bundle: Bundle, *, products: Sequence[Value], alignment_bits: int
+) -> AlignedSum:
+    """Alignment and carry-save addition of the products and ``addend``, from the distances.
+
+    What is left to connect is ``negative``: the units find the products' signs in their own ways.
+
+    Parameters
+    ----------
+    products: significands of one width, binary point behind the two top bits
+    alignment_bits: accumulation window, in bits
+    """
+    m.submodules.aligned_sum = aligned = AlignedSum(
+        products=len(products),
+        product_bits=len(products[0]),
+        addend_bits=len(bundle["addend"]),
+        alignment_bits=alignment_bits,
+        distance_bits=len(bundle["distance_addend"]),
+    )
+    for i, product in enumerate(products):
+        m.d.comb += [
+            aligned.significands[i].eq(product),
+            aligned.distances[i].eq(bundle[f"distance_{i}"]),
+        ]
+    m.d.comb += [
+        aligned.addend.eq(bundle["addend"]),
+        aligned.addend_distance.eq(bundle["distance_addend"]),
+    ]
+    return aligned
+
+
+def carry_save_rows(aligned: AlignedSum) -> dict[str, Value]:
+    """``first``, ``second``, ``carry`` and what was lost."""
+    return {
+        "first": aligned.rows[0],
+        "second": aligned.rows[1],
+        "carry": aligned.carry,
+        "lost_positive": aligned.lost_positive,
+        "lost_negative": aligned.lost_negative,
+    }
+
+
+def add_rows(m: Module, bundle: Bundle, result: FloatFormat, *, head_bits: int) -> dict[str, Value]:
+    """``total`` and ``limit``, by carry-propagate addition of ``first`` and ``second``.
+
+    Without a first row, the second one is the total.
+
+    Parameters
+    ----------
+    result: format of the result
+    head_bits: the total's top magnitude bit weighs ``2**(anchor + head_bits - 1)``
+    """
+    value = bundle["second"]
+    total = Signal(signed(len(value)))
+    if "first" in bundle:
+        # The carry enters below the lowest bit.
+        first, second = (Cat(bundle["carry"], bundle[row]) for row in ("first", "second"))
+        value = (first + second)[1:]
+    m.d.comb += total.eq(value)
+    limit = exponent_limit(result, bundle["anchor"], head_bits)
+    return {"total": total, "limit": named(m, "limit", limit)}
+
+
+def normalise(m: Module, bundle: Bundle, result: FloatFormat) -> dict[str, Value]:
+    """``magnitude``, from ``total``, ``limit``, ``flip``, ``special`` and what was lost, if any."""
+    m.submodules.normalise = normaliser = NormaliseSum(
+        result, sum_bits=len(bundle["total"]), limit_bits=len(bundle["limit"])
+    )
+    special = data.View(special_layout(), bundle["special"])
+    m.d.comb += [
+        normaliser.total.eq(bundle["total"]),
+        normaliser.limit.eq(bundle["limit"]),
+        normaliser.flip.eq(bundle["flip"]),
+        normaliser.lost_positive.eq(bundle.get("lost_positive", C(0, 1))),
+        normaliser.lost_negative.eq(bundle.get("lost_negative", C(0, 1))),
+        normaliser.negative_zero.eq(special.negative_zero),
+    ]
+    return {"magnitude": normaliser.o.as_value(), "special": bundle["special"]}
+
+
+def round_pack(m: Module, bundle: Bundle, result: FloatFormat) -> Value:
+    """The result, packed, from ``magnitude`` and ``special``."""
+    m.submodules.round = rounder = RoundPack(result)
+    m.d.comb += [
+        rounder.i.eq(bundle["magnitude"]),
+        rounder.special.eq(bundle["special"]),
+    ]
+    packed: Value = rounder.o
+    return packed

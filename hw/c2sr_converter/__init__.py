@@ -1,0 +1,1 @@
+"""Sparse matrices in memory from CSR to C2SR and back."""

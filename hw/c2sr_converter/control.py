@@ -1,0 +1,80 @@
+"""Takes the converter's jobs from the registers, checks them, and starts, ends and stops them."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..channels.register_checks import breaks
+from ..job.states import (
+    DETAIL_BITS,
+    control_members,
+    first_failure,
+    first_wrong,
+    run_states,
+)
+from ..spec.c2sr_converter import C2srConverterConfig
+from ..spec.c2sr_converter_registers import BASES, CHECKS, ERRORS, JOB, limits, register_map
+from ..spec.job_registers import Check
+from .layouts import converter_job_layout
+
+__all__ = ["FAILURES", "ConverterControl"]
+
+FAILURES = ("bus_read", "bus_write", "unsorted", "region")
+"""What may happen to a job that runs; the first one is reported."""
+
+_WIDTHS = {"mode": 1, "rows": 32, "capacity": 32, **dict.fromkeys(BASES, 64)}
+
+
+class ConverterControl(wiring.Component):
+    """The state of the converter, see :class:`JobStates`.
+
+    ``start`` takes the job registers, which are free for the next job at once. Their check is
+    ``CHECKS`` of ``hw/spec/c2sr_converter_registers.py``.
+
+    Members
+    -------
+    the job registers, as :class:`AxiLiteRegisters` names them
+    start, soft_reset: pulses, as written to CTRL; soft_reset wins
+    the members of ``FAILURES``: each with ``_detail``, held until ``stop``
+    finished: all is written, and nothing is under way
+    quiet: nothing is under way on the bus
+    job: the job at hand, constant while it runs
+    taken, go, stop, busy, done, error, code, detail: see :class:`JobStates`
+    """
+
+    def __init__(self, config: C2srConverterConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                **{name: In(_WIDTHS[name]) for name in JOB},
+                **control_members(),
+                **{name: In(1) for name in FAILURES},
+                **{f"{name}_detail": In(DETAIL_BITS) for name in FAILURES},
+                "job": Out(converter_job_layout(config)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        wrong = first_wrong(m, register_map(self._config), CHECKS, ERRORS, self._breaks)
+        failures = [
+            (getattr(self, name), ERRORS[name], getattr(self, f"{name}_detail"))
+            for name in FAILURES
+        ]
+        states = run_states(m, self, wrong, first_failure(m, "failing", failures), registered=True)
+        with m.If(states.taken):
+            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in JOB]
+        return m
+
+    def _breaks(self, check: Check) -> Value:
+        config = self._config
+        register: Value = getattr(self, check.register.lower())
+        return breaks(
+            check,
+            register,
+            layout=config.layout,
+            limits=limits(config),
+            addr_bits=config.addr_bits,
+        )

@@ -1,0 +1,58 @@
+"""The blocks of an array at consecutive addresses, one channel after the other."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..channels.stripe_walk import BLOCK_BITS, span_layout
+from ..spec.c2sr_converter import C2srConverterConfig
+
+__all__ = ["FlatBlocks"]
+
+
+class FlatBlocks(wiring.Component):
+    """Sends the blocks 0, 1, 2, ... of the array as spans of a block each. One a cycle, no latency.
+
+    Block n is in channel ``n % channels`` and is that channel's block ``n // channels``, so that an
+    array at consecutive addresses is one in all channels.
+
+    Members
+    -------
+    start: in, a pulse: from block 0
+    want: in; the next block is wanted
+    taken: out; it is taken
+    spans: see ``span_layout``
+    """
+
+    def __init__(self, config: C2srConverterConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "start": In(1),
+                "want": In(1),
+                "taken": Out(1),
+                "spans": Out(stream.Signature(span_layout(config.lane))),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, span = self._config, self.spans.payload
+        channel = Signal(config.layout.channel_bits)
+        block = Signal(BLOCK_BITS)
+        m.d.comb += [
+            self.spans.valid.eq(self.want),
+            self.taken.eq(self.want & self.spans.ready),
+            span.channel.eq(channel),
+            span.block.eq(block),
+            span.beats.eq(config.lane.burst_beats),
+        ]
+        with m.If(self.taken):
+            m.d.sync += channel.eq(channel + 1)
+            with m.If(channel == config.channels - 1):
+                m.d.sync += [channel.eq(0), block.eq(block + 1)]
+        with m.If(self.start):
+            m.d.sync += [channel.eq(0), block.eq(0)]
+        return m

@@ -1,0 +1,176 @@
+"""Writes a matrix in CSR or in C2SR, row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..axi.layouts import store_layout
+from ..channels.packer import write_request_layout
+from ..matraptor.row_writer import WRITERS, RowWriter
+from ..spec.c2sr_converter import C2srConverterConfig
+from .layouts import converter_job_layout, entry_token_layout
+from .pointer_writer import PointerWriter
+
+__all__ = ["ConverterWriter"]
+
+_BITS = 32
+
+
+class ConverterWriter(wiring.Component):
+    """Deals entries out to the channels: to C2SR by rows, to CSR by blocks. One token a cycle.
+
+    An array at consecutive addresses is one in all channels, the blocks of which take the place of
+    rows; thus :class:`RowWriter` writes both. Row pointers of CSR take the pairs' way to memory.
+
+    Members
+    -------
+    i: see ``entry_token_layout``
+    job: in; constant from ``start`` on
+    start: in, a pulse: a job begins
+    stop: in, level: drop everything
+    pair_request, pair_data, entry_request, entry_data: arrays of streams to burst writers, one a
+        channel
+    finished: out; the last row is with the burst writers
+    region: out; there is no room for an entry, until ``stop``
+    row: out; the row of the next token; with ``region``, the entry's
+    stored_entry, stored_row: out, pulses: an entry, a row's last token was taken
+    """
+
+    def __init__(self, config: C2srConverterConfig) -> None:
+        self._config = config
+        request = stream.Signature(write_request_layout(config.lane))
+        beat = stream.Signature(store_layout(config.data_bits))
+        channels = config.channels
+        super().__init__(
+            {
+                "i": In(stream.Signature(entry_token_layout(config))),
+                "job": In(converter_job_layout(config)),
+                **{name: In(1) for name in ("start", "stop")},
+                **{f"{name}_request": Out(request).array(channels) for name in WRITERS},
+                **{f"{name}_data": Out(beat).array(channels) for name in WRITERS},
+                **{name: Out(1) for name in ("finished", "region", "stored_entry", "stored_row")},
+                "row": Out(_BITS),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, token, to_csr = self._config, self.i.payload, self.job.mode
+        m.submodules.rows = rows = RowWriter(config.lane)
+        m.submodules.pointers = pointers = PointerWriter(config)
+        taken = Signal()
+        full = Signal()
+        entries, first, ended, wrong = self._count(m, taken, full, pointers)
+        word, result = pointers.i, rows.i.payload
+        may = Signal()
+        m.d.comb += [
+            # To C2SR, the row writer knows.
+            full.eq(to_csr & token.present & (entries == self.job.capacity)),
+            may.eq(~full & ~first & ~ended & ~self.stop),
+            rows.i.valid.eq(self.i.valid & may & (word.ready | ~(to_csr & token.row_last))),
+            self.i.ready.eq(may & rows.i.ready & (word.ready | ~(to_csr & token.row_last))),
+            taken.eq(self.i.valid & self.i.ready),
+            word.valid.eq(first | (self.i.valid & token.row_last & to_csr & may & rows.i.ready)),
+            word.payload.pointer.eq(entries + (token.present & ~first)),
+            word.payload.number.eq(Mux(first, 0, self.row + 1)),
+            result.value.eq(token.value),
+            result.column.eq(token.column),
+            result.present.eq(token.present),
+            result.row_last.eq(token.row_last & ~to_csr),
+            result.lane_last.eq(token.last),
+            self.region.eq(rows.region | wrong),
+            self.stored_entry.eq(taken & token.present),
+            self.stored_row.eq(taken & token.row_last),
+            pointers.flush.eq(ended),
+            self.finished.eq(rows.finished & pointers.empty),
+        ]
+        self._deal(m, rows, taken)
+        self._start(m, rows, pointers)
+        self._connect(m, rows, pointers)
+        return m
+
+    def _count(
+        self, m: Module, taken: Value, full: Value, pointers: PointerWriter
+    ) -> tuple[Value, Value, Value, Value]:
+        """The entries so far, whether pointer 0 comes next, whether all tokens have come, and
+        whether CSR's entries have no room."""
+        token = self.i.payload
+        entries = Signal(_BITS, name="entries")
+        first = Signal()
+        ended = Signal()
+        wrong = Signal()
+        with m.If(taken):
+            m.d.sync += [
+                entries.eq(entries + token.present),
+                self.row.eq(self.row + token.row_last),
+                ended.eq(token.last),
+            ]
+        with m.If(pointers.i.ready):
+            m.d.sync += first.eq(0)
+        with m.If(self.i.valid & full):
+            m.d.sync += wrong.eq(1)
+        with m.If(self.start | self.stop):
+            m.d.sync += [
+                entries.eq(0),
+                self.row.eq(0),
+                ended.eq(0),
+                first.eq(self.start & self.job.mode),
+                wrong.eq(0),
+            ]
+        return entries, first, ended, wrong
+
+    def _deal(self, m: Module, rows: RowWriter, taken: Value) -> None:
+        """The token's channel, and the row there."""
+        config, token = self._config, self.i.payload
+        place = Signal(range(config.layout.block_entries))
+        channel = Signal(config.layout.channel_bits)
+        index = Signal(config.index_bits)
+        moves = Signal()
+        m.d.comb += [
+            rows.i.payload.row.index.eq(index),
+            moves.eq(taken & Mux(self.job.mode, token.present & place.all(), token.row_last)),
+        ]
+        if config.channels > 1:
+            m.d.comb += rows.i.payload.row.slot.eq(channel)
+        with m.If(taken & token.present):
+            m.d.sync += place.eq(place + 1)
+        with m.If(moves):
+            m.d.sync += channel.eq(channel + 1)
+            with m.If(channel == config.channels - 1):
+                m.d.sync += [channel.eq(0), index.eq(index + 1)]
+        with m.If(self.start):
+            m.d.sync += [place.eq(0), channel.eq(0), index.eq(0)]
+
+    def _start(self, m: Module, rows: RowWriter, pointers: PointerWriter) -> None:
+        job = self.job
+        most = (1 << _BITS) - 1
+        m.d.comb += [
+            rows.start.eq(self.start),
+            rows.stop.eq(self.stop),
+            rows.job.c_pairs.eq(job.c2sr_pairs),
+            rows.job.c_entries.eq(Mux(job.mode, job.csr_entries, job.c2sr_entries)),
+            rows.job.capacity.eq(Mux(job.mode, most, job.capacity)),
+            pointers.start.eq(self.start),
+            pointers.clear.eq(self.stop),
+            pointers.base.eq(job.csr_pointers),
+        ]
+
+    def _connect(self, m: Module, rows: RowWriter, pointers: PointerWriter) -> None:
+        """To the burst writers: entries, and pairs or row pointers."""
+        for channel in range(self._config.channels):
+            for what in ("request", "data"):
+                entry: Any = getattr(rows, f"entry_{what}")[channel]
+                wiring.connect(m, entry, wiring.flipped(getattr(self, f"entry_{what}")[channel]))
+                pair: Any = getattr(rows, f"pair_{what}")[channel]
+                pointer: Any = getattr(pointers, what)[channel]
+                sink: Any = getattr(self, f"pair_{what}")[channel]
+                m.d.comb += [
+                    sink.valid.eq(Mux(self.job.mode, pointer.valid, pair.valid)),
+                    sink.payload.eq(Mux(self.job.mode, pointer.payload, pair.payload)),
+                    pair.ready.eq(sink.ready & ~self.job.mode),
+                    pointer.ready.eq(sink.ready & self.job.mode),
+                ]

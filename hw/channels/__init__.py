@@ -1,0 +1,1 @@
+"""Memory striped over channels: where a row lies, and the walks over it."""

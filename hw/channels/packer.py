@@ -1,0 +1,136 @@
+"""Words into beats with strobes, and runs of beats into requests."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..axi.layouts import request_layout, store_layout
+from ..spec.matraptor import MatRaptorConfig
+from .place import place_layout
+
+__all__ = ["Packer", "count_bits", "write_request_layout"]
+
+
+def count_bits(config: MatRaptorConfig) -> int:
+    """Width of a number of beats of a block."""
+    return max(2, config.burst_beats.bit_length())
+
+
+def write_request_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """A request to write: beats of one block."""
+    return request_layout(config.addr_bits, count_bits(config))
+
+
+class Packer(wiring.Component):
+    """Collects the words of one array in one channel into beats, and asks for their writing.
+
+    A request follows its last beat. Strobes name the words that came. A word a cycle.
+
+    Parameters
+    ----------
+    config: see :class:`MatRaptorConfig`
+    word_bytes: bytes of a word
+
+    Members
+    -------
+    i: words with their places, see :func:`place_layout`; places ascend within a run
+    request, o: streams to a burst writer
+    flush: in, level; no more words come, what is inside goes
+    clear: in; forgets everything at the end of the cycle
+    empty: out; nothing is inside
+    """
+
+    def __init__(self, config: MatRaptorConfig, *, word_bytes: int) -> None:
+        self._config, self._word_bytes = config, word_bytes
+        super().__init__(
+            {
+                "i": In(stream.Signature(place_layout(config, word_bytes))),
+                "request": Out(stream.Signature(write_request_layout(config))),
+                "o": Out(stream.Signature(store_layout(config.data_bits))),
+                "flush": In(1),
+                "clear": In(1),
+                "empty": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        word = self.i.payload
+        # The words of the unfinished beat; the run, and its finished beats.
+        words = Signal(data.ArrayLayout(8 * self._word_bytes, len(word.places)), reset_less=True)
+        filled = Signal(len(word.places))
+        open_ = Signal(name="open")
+        address = Signal(self._config.addr_bits, reset_less=True)
+        beats = Signal(range(self._config.burst_beats + 1))
+        free = Signal()
+        put = Signal()
+        flushes = Signal()
+        sends_beat = Signal()
+        sends_run = Signal()
+        m.d.comb += [
+            # A beat and its request leave together.
+            free.eq((self.o.ready | ~self.o.valid) & (self.request.ready | ~self.request.valid)),
+            self.i.ready.eq(free),
+            put.eq(self.i.valid & free),
+            flushes.eq(self.flush & open_ & free),
+            sends_beat.eq((put & word.beat_last) | (flushes & filled.any())),
+            sends_run.eq((put & word.run_last) | flushes),
+            self.empty.eq(~open_ & ~self.o.valid & ~self.request.valid),
+        ]
+        self._send(m, words, filled, put, sends_beat)
+        with m.If(put):
+            m.d.sync += [open_.eq(~word.run_last), filled.eq(filled | word.places)]
+            with m.If(~open_):
+                m.d.sync += address.eq(word.address)
+        with m.If(sends_beat):
+            m.d.sync += [filled.eq(0), beats.eq(beats + 1)]
+        with m.If(sends_run):
+            m.d.sync += [open_.eq(0), beats.eq(0)]
+        self._request(m, Mux(open_, address, word.address), beats + sends_beat, sends_run)
+        with m.If(self.clear):
+            m.d.sync += [
+                open_.eq(0),
+                filled.eq(0),
+                beats.eq(0),
+                self.o.valid.eq(0),
+                self.request.valid.eq(0),
+            ]
+        return m
+
+    def _send(self, m: Module, words: Value, filled: Value, put: Value, sends: Value) -> None:
+        """Fill the beat, and send it."""
+        word = self.i.payload
+        beat = Signal(self.o.payload.shape(), reset_less=True)
+        strobes = filled | Mux(put, word.places, 0)
+        m.d.comb += self.o.payload.eq(beat)
+        for place, held in enumerate(words):
+            with m.If(put & word.places[place]):
+                m.d.sync += held.eq(word.word)
+        with m.If(sends):
+            m.d.sync += [
+                self.o.valid.eq(1),
+                beat.data.eq(
+                    Cat(
+                        Mux(put & word.places[place], word.word, held)
+                        for place, held in enumerate(words)
+                    )
+                ),
+                beat.strobe.eq(Cat(bit.replicate(self._word_bytes) for bit in strobes)),
+            ]
+        with m.Elif(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+
+    def _request(self, m: Module, address: Value, beats: Value, sends: Value) -> None:
+        """Ask for the writing of a run."""
+        request = Signal(self.request.payload.shape(), reset_less=True)
+        m.d.comb += self.request.payload.eq(request)
+        with m.If(sends):
+            m.d.sync += [
+                self.request.valid.eq(1),
+                request.address.eq(address),
+                request.beats.eq(beats),
+            ]
+        with m.Elif(self.request.ready):
+            m.d.sync += self.request.valid.eq(0)

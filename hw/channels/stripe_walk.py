@@ -1,0 +1,127 @@
+"""Where the beats of an array in a channel are."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..matraptor.layouts import beat_request_layout
+from ..spec.matraptor import MatRaptorConfig
+from ..stream.output_register import OutputRegister
+
+__all__ = ["BEATS_BITS", "StripeWalk", "span_layout"]
+
+BLOCK_BITS = 32
+BEATS_BITS = 34
+"""Of a row's beats: 2**32 entries in as many beats, and whole blocks around them."""
+
+
+def span_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """Consecutive beats of an array in a channel: ``channel``, ``block`` and ``beat`` of the first
+    (no field if a block is one beat), ``beats``, at least one."""
+    fields: dict[str, ShapeLike] = {
+        "channel": config.layout.channel_bits,
+        "block": BLOCK_BITS,
+        "beats": BEATS_BITS,
+    }
+    if config.burst_beats > 1:
+        fields["beat"] = (config.burst_beats - 1).bit_length()
+    return data.StructLayout(fields)
+
+
+class StripeWalk(wiring.Component):
+    """Turns spans of an array in a channel into bursts within blocks of the interleaving.
+
+    Block n of the array is in stripe n of memory, at the channel's place. Latency three cycles;
+    one burst a cycle, over boundaries of spans too.
+
+    Members
+    -------
+    base: in; flat address of the array, a multiple of a stripe; constant
+    i: see :func:`span_layout`
+    o: see ``beat_request_layout``
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "base": In(config.addr_bits),
+                "i": In(stream.Signature(span_layout(config))),
+                "o": Out(stream.Signature(beat_request_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        block_shift = (config.interleave - 1).bit_length()
+        place_bits = config.addr_bits - block_shift
+        # Blocks of flat memory, counted.
+        placed = data.StructLayout({**dict(_fields(config)), "block": place_bits})
+        m.submodules.striped = striped = OutputRegister(placed, clearable=True)
+        m.submodules.placed = based = OutputRegister(placed, clearable=True)
+        span = self.i.payload
+        m.d.comb += [
+            striped.clear.eq(self.clear),
+            based.clear.eq(self.clear),
+            striped.i.valid.eq(self.i.valid),
+            self.i.ready.eq(striped.i.ready),
+            striped.i.payload.block.eq(span.block * config.channels + span.channel),
+            based.i.valid.eq(striped.o.valid),
+            striped.o.ready.eq(based.i.ready),
+            based.i.payload.block.eq(striped.o.payload.block + self.base[block_shift:]),
+        ]
+        for name, _ in _fields(config):
+            if name != "block":
+                m.d.comb += [
+                    striped.i.payload[name].eq(span[name]),
+                    based.i.payload[name].eq(striped.o.payload[name]),
+                ]
+        self._cut(m, based)
+        return m
+
+    def _cut(self, m: Module, source: OutputRegister) -> None:
+        """Bursts of a span."""
+        config = self._config
+        span, burst = source.o.payload, self.o.payload
+        index_bits = (config.burst_beats - 1).bit_length()
+        active = Signal()
+        place = Signal(len(span.block), reset_less=True)
+        left = Signal(BEATS_BITS, reset_less=True)
+        channel = Signal(len(span.channel), reset_less=True)
+        beat = Signal(max(1, index_bits), reset_less=True)
+        room = Signal(range(config.burst_beats + 1))
+        ends = Signal()
+        shift = (config.beat_bytes - 1).bit_length()
+        m.d.comb += [
+            room.eq(config.burst_beats - (beat if index_bits else 0)),
+            ends.eq(left <= room),
+            self.o.valid.eq(active),
+            burst.address.eq(Cat(Const(0, shift), beat[:index_bits], place)),
+            burst.length.eq(Mux(ends, left, room) - 1),
+            burst.channel.eq(channel),
+            source.o.ready.eq(~active | (self.o.ready & ends)),
+        ]
+        with m.If(source.o.ready):
+            m.d.sync += [
+                active.eq(source.o.valid),
+                place.eq(span.block),
+                left.eq(span.beats),
+                channel.eq(span.channel),
+            ]
+            if index_bits:
+                m.d.sync += beat.eq(span.beat)
+        with m.Elif(self.o.ready):
+            m.d.sync += [place.eq(place + config.channels), left.eq(left - room)]
+            if index_bits:
+                m.d.sync += beat.eq(0)
+        with m.If(self.clear):
+            m.d.sync += active.eq(0)
+
+
+def _fields(config: MatRaptorConfig) -> list[tuple[str, ShapeLike]]:
+    return [(name, field.shape) for name, field in span_layout(config)]

@@ -1,0 +1,1 @@
+"""From an elaborated design to SystemVerilog and its sidecar."""

@@ -1,0 +1,218 @@
+"""Elaborated components to RTLIL, one module for each different component.
+
+Every component is converted by itself, with the ports of its signature, and appears in its
+parent as an instance. (Amaranth's own conversion of a hierarchy makes a module of each
+instance, with ports that depend on what it is wired to.) Two components share a module if their
+class, attributes and signature are equal, in which case only one of them is elaborated, or
+else if their text is equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.hdl import ClockSignal, Fragment, Instance, Module, ResetSignal, Shape, Signal
+from amaranth.hdl._ir import Design, PortDirection
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+
+from .keywords import KEYWORDS
+from .rtlil.tidy import MODULE, tidy
+
+__all__ = ["Block", "Hierarchy", "ports_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A module: its name, its ports ("i" or "o"; clock and reset first), its RTLIL."""
+
+    module: str
+    ports: Mapping[str, str]
+    rtlil: str
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower().strip("_")
+
+
+def ports_of(component: wiring.Component) -> Iterator[tuple[str, str, Signal]]:
+    """The ports of a component: name, "i" or "o", signal. Constants (the valid of a stream that
+    is always valid) are no ports."""
+    for path, member, value in component.signature.flatten(component):
+        signal = value if isinstance(value, Signal) else value.as_value()
+        if isinstance(signal, Signal):
+            yield "__".join(map(str, path)), "i" if member.flow == wiring.In else "o", signal
+
+
+class _NotPlain(Exception):
+    """An attribute that cannot be compared by value."""
+
+
+def _shape_key(shape: Any) -> Any:
+    cast = Shape.cast(shape)
+    return cast.width, cast.signed, repr(shape), shape if isinstance(shape, type) else None
+
+
+def _signature_key(signature: wiring.Signature) -> Any:
+    def member_key(member: wiring.Member) -> Any:
+        if member.is_port:
+            return _shape_key(member.shape), repr(member.init)
+        return type(member.signature), _signature_key(member.signature)
+
+    members = signature.members.items()
+    return tuple((name, m.flow, m.dimensions, member_key(m)) for name, m in members)
+
+
+def _value_key(value: Any) -> Any:
+    """A hashable stand-in for a parameter; raises _NotPlain for anything but plain data."""
+    if value is None or isinstance(value, (bool, int, float, str, bytes, Enum, type)):
+        return type(value), value
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple(_value_key(item) for item in value)
+    if isinstance(value, (set, frozenset)):
+        return type(value), frozenset(_value_key(item) for item in value)
+    if isinstance(value, Mapping):
+        return type(value), tuple((_value_key(k), _value_key(v)) for k, v in value.items())
+    if is_dataclass(value):
+        items = tuple((f.name, _value_key(getattr(value, f.name))) for f in fields(value))
+        return type(value), items
+    if isinstance(value, wiring.Signature):
+        return type(value), _signature_key(value)
+    if isinstance(value, Shape) or hasattr(value, "as_shape"):
+        return type(value), _shape_key(value)
+    raise _NotPlain
+
+
+def _component_key(component: wiring.Component) -> Any:
+    """Equal for components that elaborate alike; None if that is not known beforehand."""
+    hidden = set(component.signature.members) | {"_Component__signature"}
+    attributes = {
+        name: value
+        for name, value in vars(component).items()
+        if name not in hidden and not name.startswith("_MustUse__")
+    }
+    try:
+        return type(component), _signature_key(component.signature), _value_key(attributes)
+    except _NotPlain:
+        return None
+
+
+class Hierarchy:
+    """The modules of a design.
+
+    Parameters
+    ----------
+    top: name of the top module, and prefix of all others
+    component: the top component; it and everything below is elaborated here
+
+    Members
+    -------
+    blocks: the modules by name, children before parents
+    """
+
+    def __init__(self, top: str, component: wiring.Component) -> None:
+        self._top = top
+        self._by_key: dict[Any, Block] = {}
+        self._by_text: dict[str, Block] = {}
+        self._owners: dict[int, tuple[Signal, str]] = {}
+        self.blocks: dict[str, Block] = {}
+        self._convert(component, top)
+
+    def rtlil(self) -> str:
+        """The text of all modules, parents before children."""
+        return "\n".join(block.rtlil for block in reversed(self.blocks.values()))
+
+    def _convert(self, component: wiring.Component, name: str | None = None) -> Block:
+        key = _component_key(component)
+        if key is not None and key in self._by_key:
+            component._MustUse__used = True
+            return self._by_key[key]
+        elaborated = component.elaborate(None)
+        component._MustUse__used = True
+        if isinstance(elaborated, Module):
+            self._replace_submodules(elaborated)
+        ports: dict[str, tuple[Signal, PortDirection]] = {}
+        for port, direction, signal in ports_of(component):
+            signal.name = port
+            flow = PortDirection.Input if direction == "i" else PortDirection.Output
+            ports[port] = (signal, flow)
+        reserved = KEYWORDS & set(ports)
+        if reserved:
+            raise ValueError(f"a port must not be called `{min(reserved)}`, a word of Verilog")
+        design = Fragment.get(elaborated, None).prepare(ports, hierarchy=(MODULE,))
+        foreign = {n for n, _, _ in design.ports} - set(ports) - {"clk", "rst"}
+        if foreign:
+            raise ValueError(f"a unit has one clock domain; also needed: {', '.join(foreign)}")
+        text, _ = rtlil.convert_fragment(design, name=MODULE, emit_src=False)
+        block = self._by_text.get(text)
+        if block is None:
+            block = self._add(text, component, name)
+            self._by_text[text] = block
+        self._claim(design, block.module)
+        if key is not None:
+            self._by_key[key] = block
+        return block
+
+    def _add(self, text: str, component: wiring.Component, name: str | None) -> Block:
+        text = tidy(text, keep_clock=name is not None)
+        module = name or self._free_name(_snake_case(type(component).__name__))
+        clocks = re.findall(r"^  wire width 1 input \d+\s+\\(clk|rst)$", text, re.M)
+        ports = dict.fromkeys(sorted(clocks), "i")
+        ports.update({port: direction for port, direction, _ in ports_of(component)})
+        text = text.replace(f"module \\{MODULE}\n", f"module \\{module}\n")
+        text = text.replace(f"\\{MODULE}.", f"\\{module}.")
+        if name is None:
+            text = text.replace("attribute \\top 1\n", "")
+        self.blocks[module] = Block(module=module, ports=ports, rtlil=text)
+        return self.blocks[module]
+
+    def _free_name(self, name: str) -> str:
+        base = name if name.startswith(f"{self._top}_") else f"{self._top}_{name}"
+        count, candidate = 1, base
+        while candidate in self.blocks:
+            count += 1
+            candidate = f"{base}_{count}"
+        return candidate
+
+    def _replace_submodules(self, module: Module) -> None:
+        """Put an instance in the place of every component below ``module``."""
+        named = module._named_submodules
+        for index, (submodule, location) in enumerate(module._anon_submodules):
+            named[f"{_snake_case(type(submodule).__name__)}_{index}"] = (submodule, location)
+        module._anon_submodules.clear()
+        for name, (submodule, location) in named.items():
+            if isinstance(submodule, Module):
+                self._replace_submodules(submodule)
+            elif isinstance(submodule, wiring.Component) and not isinstance(submodule, Memory):
+                named[name] = (self._instance(name, submodule), location)
+
+    def _instance(self, name: str, component: wiring.Component) -> Instance:
+        block = self._convert(component)
+        wires: list[tuple[str, str, Any]] = []
+        if "clk" in block.ports:
+            wires.append(("i", "clk", ClockSignal()))
+        if "rst" in block.ports:
+            wires.append(("i", "rst", ResetSignal()))
+        for port, direction, signal in ports_of(component):
+            signal.name = f"{name}__{port}"
+            wires.append((direction, port, signal))
+        return Instance(block.module, *wires)
+
+    def _claim(self, design: Design, module: str) -> None:
+        """Check that no inner signal of a module is used in another one."""
+        ports = {id(signal) for _, signal, _ in design.ports}
+        for info in design.fragments.values():
+            for signal in info.used_signals:
+                if id(signal) in ports:
+                    continue
+                _, owner = self._owners.setdefault(id(signal), (signal, module))
+                if owner != module:
+                    raise ValueError(
+                        f"signal `{signal.name}` is used in {owner} and in {module} but is a port "
+                        f"of neither"
+                    )

@@ -1,0 +1,1 @@
+"""Reads and tidies yosys' intermediate language."""

@@ -1,0 +1,122 @@
+"""Operations that need not be computed because an operand is a constant, or both are the same.
+
+Generators leave them behind at the edges of an array, where a condition is always true or a choice
+has one side only.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .text import NAME, Cell, ModuleText, elements
+
+__all__ = ["without_trivial_operations"]
+
+
+def _constant(sigspec: str) -> str:
+    """The bits of a constant; nothing for anything else. One without bits is 0."""
+    match = re.fullmatch(r"\d+'([01]+)", sigspec)
+    return match[1] if match else "0" if re.fullmatch(r"\{\s*\}", sigspec) else ""
+
+
+def _width(cell: Cell, port: str) -> int:
+    return cell.parameters[f"{port}_WIDTH"][0]
+
+
+def _compared_bit(cell: Cell, constant: str) -> str:
+    """The bit that is compared with a constant of one bit; nothing for any other cell."""
+    if cell.kind not in ("$eq", "$ne") or max(_width(cell, "\\A"), _width(cell, "\\B")) != 1:
+        return ""
+    a, b = cell.ports["\\A"][0], cell.ports["\\B"][0]
+    return b if _constant(a) == constant else a if _constant(b) == constant else ""
+
+
+def _inversion(lines: list[str], bit: str) -> list[str]:
+    """The lines of such a comparison, if true for 0, as those of an inversion."""
+    kept = [re.sub(r"^  cell \$\w+", "  cell $not", line) for line in lines]
+    kept = [f"    connect \\A {bit}" if "connect \\A " in line else line for line in kept]
+    return ["#" if re.match(r"    \w+ \\B", line) else line for line in kept]
+
+
+def _result(text: ModuleText, cell: Cell) -> str:
+    """The signal that a cell's result is; nothing if it has to be computed."""
+    ports = {name: sigspec for name, (sigspec, _) in cell.ports.items()}
+    a, b = ports.get("\\A", ""), ports.get("\\B", "")
+    if cell.kind == "$mux":
+        chosen = {"0": a, "1": b}.get(_constant(ports["\\S"]), "")
+        return chosen or (a if a == b else "")
+    if cell.kind in ("$shl", "$shr", "$sshl") and set(_constant(b)) == {"0"}:
+        signed = bool(cell.parameters["\\A_SIGNED"][0])
+        same = cell.kind != "$shr" or _width(cell, "\\A") >= _width(cell, "\\Y")
+        return text.resized(a, _width(cell, "\\Y"), signed=signed) if same else ""
+    if bit := _compared_bit(cell, "1" if cell.kind == "$eq" else "0"):
+        return bit
+    if cell.kind in ("$and", "$or"):
+        if not _width(cell, "\\A") == _width(cell, "\\B") == _width(cell, "\\Y"):
+            return ""
+        neutral, strong = ("1", "0") if cell.kind == "$and" else ("0", "1")
+        for one, other in ((a, b), (b, a)):
+            if set(_constant(one)) == {neutral}:
+                return other
+            if set(_constant(one)) == {strong}:
+                return one
+    return ""
+
+
+def _part(text: ModuleText, sigspec: str, high: int, low: int) -> str:
+    """Bits of a signal."""
+    parts: list[tuple[str, int, int]] = []
+    bottom = sum(size for _, _, size in text.chunks(sigspec))
+    for name, first, size in text.chunks(sigspec):
+        bottom -= size
+        top, start = min(high - bottom, size - 1), max(low - bottom, 0)
+        if top < start:
+            continue
+        constant = first < 0
+        bits = name[size - 1 - top : size - start] if constant else name
+        parts.append((bits, -1 if constant else first + start, top - start + 1))
+    return text.spell(parts)
+
+
+def _replace(text: ModuleText, target: str, result: str) -> None:
+    """Use what a private signal equals in its place, or the part of it."""
+
+    def part(match: re.Match[str]) -> str:
+        high = int(match[1] or text.widths[target] - 1)
+        return _part(text, result, high, int(match[2] or match[1] or 0))
+
+    # Not within the name of another signal: the second one called `x` is `\x$2`.
+    uses = re.compile(rf"(?<!\S){re.escape(target)}(?!\S)(?: \[(\d+)(?::(\d+))?\])?")
+    for number, line in enumerate(text.lines):
+        if target in line and not line.startswith("  wire "):
+            text.lines[number] = uses.sub(part, line)
+
+
+def _folded(rtlil: str) -> str:
+    text = ModuleText(rtlil)
+    places = [e for e in elements(text.lines) if text.lines[e.first].startswith("  cell ")]
+    equal: dict[str, str] = {}
+    for place, cell in zip(places, text.cells, strict=True):
+        if bit := _compared_bit(cell, "0" if cell.kind == "$eq" else "1"):
+            lines = text.lines[place.first : place.last + 1]
+            text.lines[place.first : place.last + 1] = _inversion(lines, bit)
+        result = _result(text, cell) if cell.kind.startswith("$") else ""
+        # What equals a signal that has just been replaced waits for the next round.
+        if not result or equal.keys() & set(NAME.findall(result)):
+            continue
+        target = cell.ports["\\Y"][0]
+        text.lines[place.first : place.last + 1] = ["#"] * (place.last - place.first + 1)
+        if target.startswith("$"):
+            equal[target] = result
+        else:
+            text.lines[place.first] = f"connect {target} {result}"
+    for target, result in equal.items():
+        _replace(text, target, result)
+    return re.sub(r"^#\n+", "", "\n".join(text.lines), flags=re.M)
+
+
+def without_trivial_operations(rtlil: str) -> str:
+    """A module's text with what they give in the place of such operations."""
+    while (folded := _folded(rtlil)) != rtlil:
+        rtlil = folded
+    return rtlil

@@ -1,0 +1,276 @@
+"""What makes a module's RTLIL fit for readable Verilog.
+
+* Register initial values go: a register that is reset has no use for one, and one that is
+  not reset must not rely on it (which is checked).
+* Memories have no contents at power-up unless they are given some, and their read registers
+  have names (``memories``).
+* Signals and operations that nothing reads go, and clocks and resets that nothing uses.
+* Operations with constants that decide them are not computed, and equal ones once
+  (``fold``).
+* Result bits that nothing reads are not computed, and operands are extended to the width at
+  which they are computed, so that no linter has to guess what was meant.
+* An instance's output that is but a part of a wider signal drives that part itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from .fold import without_trivial_operations
+from .memories import with_plain_memories
+from .text import NAME, Cell, Element, ModuleText, elements
+
+__all__ = ["MODULE", "tidy"]
+
+MODULE = "@"
+"""What a module is called until it has its name."""
+
+_MODULAR = {"$add", "$sub", "$mul", "$neg", "$shl", "$and", "$or", "$xor", "$not"}
+_COMPARED = {"$eq", "$ne", "$lt", "$le", "$gt", "$ge"}
+_REFERENCE = re.compile(r"([\\$][^\s{}]+)(?: \[(\d+)(?::(\d+))?\])?")
+
+
+def _used_widths(text: ModuleText, drivers: dict[str, Cell]) -> dict[str, int]:
+    """How many low bits of each of the driven private wires are read anywhere."""
+    used = dict.fromkeys(drivers, 0)
+    own = {cell.ports["\\Y"][1] for cell in drivers.values()}
+    for number, line in enumerate(text.lines):
+        if "$" not in line or number in own or line.startswith("  wire "):
+            continue
+        for name, high, _low in _REFERENCE.findall(line):
+            if name in used:
+                used[name] = max(used[name], int(high) + 1 if high else text.widths[name])
+    return used
+
+
+def _narrow(text: ModuleText) -> None:
+    """Drop upper result bits that nothing reads, and upper operand bits that only made those."""
+    drivers = {
+        cell.ports["\\Y"][0]: cell
+        for cell in text.cells
+        if cell.kind in _MODULAR and cell.ports["\\Y"][0].startswith("$")
+    }
+    changed = True
+    while changed:
+        changed = False
+        for name, used in _used_widths(text, drivers).items():
+            if not 0 < used < text.widths[name]:
+                continue
+            changed = True
+            cell = drivers[name]
+            text.widths[name] = used
+            text.lines[text.wire_lines[name]] = f"  wire width {used} {name}"
+            text.set_parameter(cell, "\\Y_WIDTH", used)
+            for port in ("\\A", "\\B") if cell.kind != "$shl" else ("\\A",):
+                if port in cell.ports and cell.parameters[f"{port}_WIDTH"][0] > used:
+                    signed = bool(cell.parameters[f"{port}_SIGNED"][0])
+                    text.set_port(
+                        cell, port, text.resized(cell.ports[port][0], used, signed=signed)
+                    )
+                    text.set_parameter(cell, f"{port}_WIDTH", used)
+
+
+def _extend(text: ModuleText) -> None:
+    """Give both operands of an operation the width at which it is computed."""
+    for cell in text.cells:
+        if cell.kind == "$mul" or cell.kind not in _MODULAR | _COMPARED:
+            continue
+        ports = [p for p in ("\\A", "\\B") if p in cell.ports]
+        if cell.kind == "$shl":
+            ports = ["\\A"]
+        widths = [cell.parameters[f"{port}_WIDTH"][0] for port in ports]
+        result = cell.parameters["\\Y_WIDTH"][0]
+        target = max(widths) if cell.kind in _COMPARED else max(*widths, result)
+        for port, width in zip(ports, widths, strict=True):
+            if width < target:
+                signed = bool(cell.parameters[f"{port}_SIGNED"][0])
+                text.set_port(cell, port, text.resized(cell.ports[port][0], target, signed=signed))
+                text.set_parameter(cell, f"{port}_WIDTH", target)
+
+
+def _drop_dead(text: str) -> str:
+    """Remove signals that nothing reads, with the operations that only made those."""
+    lines = text.split("\n")
+    found = list(elements(lines))
+    drivers: dict[str, list[Element]] = {}
+    for element in found:
+        for name in element.drives:
+            drivers.setdefault(name, []).append(element)
+    live = {id(element) for element in found if element.is_root}
+    waiting = [element for element in found if element.is_root]
+    used: set[str] = set()
+    while waiting:
+        element = waiting.pop()
+        used |= element.reads | element.drives
+        for name in element.reads:
+            for driver in drivers.get(name, ()):
+                if id(driver) not in live:
+                    live.add(id(driver))
+                    waiting.append(driver)
+    for element in found:
+        if id(element) not in live and element.wire not in used:
+            first = element.first
+            while lines[first - 1].startswith("  attribute "):
+                first -= 1
+            for number in range(first, element.last + 1):
+                lines[number] = "#"
+    return re.sub(r"^#\n+", "", "\n".join(lines), flags=re.M)
+
+
+def _merge_equal(text: str) -> str:
+    """Compute equal operations once, for results without a name of their own."""
+    replaced: dict[str, str] = {}
+    seen: dict[str, str] = {}
+    lines = text.split("\n")
+    for element in list(elements(lines)):
+        own = lines[element.first : element.last + 1]
+        if replaced:
+            own = [NAME.sub(lambda m: replaced.get(m[0], m[0]), line) for line in own]
+        if own[0].startswith("  cell $") and not own[0].startswith(("  cell $dff", "  cell $mem")):
+            result = next((w for w in element.drives if w.startswith("$")), None)
+            if result is not None:
+                kind = own[0].split()[1]
+                key = "\n".join([kind, *(x for x in own[1:] if not x.endswith(f"\\Y {result}"))])
+                first = seen.setdefault(key, result)
+                if first != result:
+                    replaced[result] = first
+                    own = ["#"] * len(own)
+        lines[element.first : element.last + 1] = own
+    text = re.sub(r"^#\n+", "", "\n".join(lines), flags=re.M)
+    return _drop_dead(text) if replaced else text
+
+
+def _attach_outputs(text: ModuleText) -> None:
+    """Let instances drive their part of a wider signal."""
+    counts = Counter(name for line in text.lines for name in NAME.findall(line))
+    pins: dict[str, int] = {}
+    for cell in text.cells:
+        if not cell.kind.startswith("$"):
+            for sigspec, number in cell.ports.values():
+                if sigspec in text.widths:
+                    pins[sigspec] = number
+    for number, line in enumerate(text.lines):
+        if not line.startswith("connect ") or "{" not in line:
+            continue
+        _, target, sigspec = line.split(None, 2)
+        if not sigspec.startswith("{"):
+            continue
+        parts, rest = list(text.chunks(sigspec)), []
+        top = sum(size for _, _, size in parts)
+        for name, low, size in parts:
+            slot = f"{target} [{top - 1}:{top - size}]" if size > 1 else f"{target} [{top - 1}]"
+            top -= size
+            whole = name in pins and low == 0 and size == text.widths[name]
+            if whole and counts[name] == 3:  # its declaration, the pin, and here
+                text.lines[pins[name]] = text.lines[pins[name]].replace(f" {name}", f" {slot}")
+                text.lines[text.wire_lines[name]] = "#"
+            else:
+                rest.append(f"connect {slot} {text.spell([(name, low, size)])}")
+        if len(rest) < len(parts):
+            text.lines[number] = "\n".join(rest) if rest else "#"
+
+
+_INITIAL = re.compile(
+    r"^  attribute \\init \d+'([01]+)\n(?:  attribute .*\n)*  wire .*?(\S+)$", re.M
+)
+
+
+def _drop_initial_values(text: str) -> str:
+    """Remove the initial values of flip-flops; those that are not zero must come from a reset."""
+    processes = re.findall(r"^  process .*?^  end$", text, re.M | re.S)
+    reset = {
+        name
+        for process in processes
+        if "switch \\rst [0]" in process
+        for name in re.findall(r"assign ([\\$]\S+)", process)
+    }
+    data = {
+        output: source
+        for cell in re.findall(r"^  cell \$dff .*?^  end$", text, re.M | re.S)
+        for source in re.findall(r"connect \\D ([\\$][^\s{}]+)", cell)
+        for output in re.findall(r"connect \\Q (\S+)", cell)
+    }
+    for value, name in _INITIAL.findall(text):
+        if "1" in value and data.get(name) not in reset:
+            raise ValueError(
+                f"register `{name[1:]}` has an initial value, so it must not be without reset"
+            )
+    return re.sub(r"^  attribute \\init .*\n", "", text, flags=re.M)
+
+
+def _drop_unused_clocks(text: str) -> str:
+    for name in ("clk", "rst"):
+        if len(re.findall(rf"\\{name}(?![\w$.])", text)) == 1:
+            text = re.sub(rf"^  wire width 1 input \d+\s+\\{name}\n\n", "", text, flags=re.M)
+    return text
+
+
+_ASSIGN = re.compile(r"    assign ([\\$]\S+) \[(\d+)(?::(\d+))?\] (.*)")
+
+
+def _connect_unconditional(rtlil: str) -> str:
+    """Turn processes without conditions into connections."""
+    text = ModuleText(rtlil)
+    for element in elements(text.lines):
+        if not text.lines[element.first].startswith("  process "):
+            continue
+        matches = [_ASSIGN.fullmatch(x) for x in text.lines[element.first + 1 : element.last]]
+        found = [match.groups() for match in matches if match]
+        if len(found) < len(matches) or any(name != found[0][0] for name, *_ in found):
+            continue
+        name, high, low, _ = found[0]
+        bottom = int(low or high)
+        bits: list[tuple[str, int]] = [("", 0)] * (int(high) - bottom + 1)
+        for _, top, _, value in found:
+            position = int(top) - bottom + 1
+            for part, offset, size in text.chunks(value):
+                position -= size
+                for k in range(size):
+                    constant = offset < 0
+                    bits[position + k] = (
+                        (part[size - 1 - k], -1) if constant else (part, offset + k)
+                    )
+        whole = bottom == 0 and len(bits) == text.widths[name]
+        target = name if whole else f"{name} [{high}:{bottom}]"
+        number = element.first
+        text.lines[number] = f"connect {target} {text.spell(_runs(bits))}"
+        text.lines[number + 1 : element.last + 1] = ["#"] * (element.last - number)
+    return re.sub(r"^#\n+", "", "\n".join(text.lines), flags=re.M)
+
+
+def _runs(bits: list[tuple[str, int]]) -> list[tuple[str, int, int]]:
+    """Neighbouring bits of one signal together, as parts from the top bit down."""
+    parts: list[tuple[str, int, int]] = []
+    for name, offset in reversed(bits):
+        if parts:
+            last, low, size = parts[-1]
+            if offset < 0 and low < 0:
+                parts[-1] = (last + name, -1, size + 1)
+                continue
+            if last == name and low == offset + 1 and offset >= 0:
+                parts[-1] = (name, offset, size + 1)
+                continue
+        parts.append((name, offset, 1))
+    return parts
+
+
+def _simplified(rtlil: str) -> str:
+    """Only what is used, and that once. Merging may make both sides of a choice the same."""
+    while (simpler := _merge_equal(_drop_dead(without_trivial_operations(rtlil)))) != rtlil:
+        rtlil = simpler
+    return rtlil
+
+
+def tidy(rtlil: str, *, keep_clock: bool) -> str:
+    """The module's text under the rules above; ``keep_clock`` leaves clk and rst as they are.
+
+    Raises ValueError for a register that relies on its initial value.
+    """
+    plain = _connect_unconditional(_drop_initial_values(with_plain_memories(rtlil)))
+    text = ModuleText(_simplified(plain))
+    _narrow(text)
+    _extend(text)
+    _attach_outputs(text)
+    result = re.sub(r"^#\n+", "", "\n".join(text.lines), flags=re.M)
+    return result if keep_clock else _drop_unused_clocks(result)

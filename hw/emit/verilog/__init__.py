@@ -1,0 +1,1 @@
+"""Writes SystemVerilog: modules, processes, expressions."""

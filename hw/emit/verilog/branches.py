@@ -1,0 +1,62 @@
+"""Branches that do nothing, left out where they decide nothing either."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .expressions import Node
+from .statements import Assign, Branch, Item, Process, Statement, Switch
+
+__all__ = ["with_few_branches"]
+
+
+def _is_exact(label: Node) -> bool:
+    """Whether one value fits a label, not any that differ in bits of no importance."""
+    return bool(re.fullmatch(r"\d+'[bdh][0-9a-f]+", str(label)))
+
+
+def _is_distinct(branches: Sequence[Branch]) -> bool:
+    """Whether each value fits one label at most, so that the order of branches is nothing."""
+    labels = [label for branch in branches for label in branch.labels]
+    return all(map(_is_exact, labels)) and len(set(map(str, labels))) == len(labels)
+
+
+def _is_equal(subject: Node, label: Node) -> Node:
+    """The condition of a branch: the subject itself, or its inverse, if that is a bit."""
+    if str(label) == "1'h1":
+        return subject
+    if str(label) == "1'h0" and subject.kind in ("name", "range"):
+        return Node("unary", "~", (subject,))
+    return Node("binary", "==", (subject, label))
+
+
+def _switch(switch: Switch) -> Switch | None:
+    branches = [Branch(b.labels, _body(b.body)) for b in switch.branches]
+    if switch.subject is None or (branches and not branches[-1].labels):
+        while branches and not branches[-1].body:
+            branches.pop()
+    otherwise = any(not branch.labels for branch in branches)
+    if switch.subject is not None and not otherwise and _is_distinct(branches):
+        branches = [branch for branch in branches if branch.body]
+    if not branches:
+        return None
+    labels, body = branches[0].labels, branches[0].body
+    if switch.subject is not None and len(branches) == len(labels) == 1 and _is_exact(labels[0]):
+        return Switch(None, [Branch((_is_equal(switch.subject, labels[0]),), body)])
+    return Switch(switch.subject, branches)
+
+
+def _body(body: Sequence[Statement]) -> list[Statement]:
+    result: list[Statement] = []
+    for statement in body:
+        left = statement if isinstance(statement, Assign) else _switch(statement)
+        if left is not None:
+            result.append(left)
+    return result
+
+
+def with_few_branches(items: Sequence[Item]) -> list[Item]:
+    """The items without such branches; a case statement for one value becomes an if."""
+    shorter = [Process(i.head, _body(i.body)) if isinstance(i, Process) else i for i in items]
+    return [item for item in shorter if not isinstance(item, Process) or item.body]

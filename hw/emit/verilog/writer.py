@@ -1,0 +1,181 @@
+"""RTLIL to SystemVerilog: yosys writes it, this makes it pleasant to read.
+
+Ports are declared once, in the module's head, clock and reset first; everything is ``logic``;
+intermediate results are named after the operation that computes them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+
+from amaranth.back import verilog
+
+from .branches import with_few_branches
+from .inline import with_expressions
+from .loops import with_loops
+from .registers import check_processes, with_registers
+from .statements import Instance, items, wrapped, written
+
+__all__ = ["LINT_WAIVERS", "to_verilog"]
+
+LINT_WAIVERS: dict[str, str] = {
+    "DECLFILENAME": "one file holds the unit and all modules below it, under any name",
+    "SYMRSVDWORD": "a name that C++ reserves is a good name in Verilog",
+    "VARHIDDEN": "a port may be named like an instance of its module",
+    "UNUSEDSIGNAL": "bits that a computation drops on purpose: carries, ignored operand bits",
+}
+"""What Verilator's -Wall would report and why it is meant so; all other rules hold."""
+
+_SCRIPT = "proc -nomux -norom -noopt\nmemory_collect\nwrite_verilog -sv -norename -noattr"
+
+_DECLARATION = re.compile(
+    r"^  (input|output|wire|reg)( signed)?( \[\d+:\d+\])? (\\\S+ |\w+)((?: \[\d+:\d+\])?);\n", re.M
+)
+_ESCAPED = re.compile(r"\\(\S+) ")
+
+
+def _run_yosys(rtlil: str) -> str:
+    # The yosys of the package before one of the machine: the same text everywhere.
+    os.environ.setdefault("AMARANTH_USE_YOSYS", "builtin,system")
+    yosys = verilog.find_yosys(lambda version: version >= (0, 40))
+    script = f"read_rtlil <<rtlil\n{rtlil}\nrtlil\n{_SCRIPT}\n"
+    text: str = yosys.run(["-q", "-"], script, ignore_warnings=True)
+    return text
+
+
+def _operation_names(rtlil: str) -> dict[str, str]:
+    """Readable names for the anonymous wires of a module: what computes them, numbered."""
+    hints: dict[str, str] = {}
+    for cell, body in re.findall(r"^  cell \\\S+ \\(\S+)\n(.*?)^  end$", rtlil, re.M | re.S):
+        for port, wire in re.findall(r"connect \\(\S+) (\$\d+)$", body, re.M):
+            hints[wire] = f"{cell}__{port}"
+    for kind, body in re.findall(r"^  cell \$(\w+) \S+\n(.*?)^  end$", rtlil, re.M | re.S):
+        ports = dict(re.findall(r"connect \\(\w+) ([\\$]\S+)", body))
+        if kind in ("dff", "adff"):
+            hints.setdefault(ports.get("D", ""), ports["Q"].lstrip("\\$") + "_next")
+        else:
+            hints.setdefault(ports.get("Y") or ports.get("DATA", ""), kind)
+    names: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for wire in re.findall(r"^  wire width \d+ (\$\d+)$", rtlil, re.M):
+        hint = hints.get(wire, "select")
+        if hint.endswith("_next") or "__" in hint:
+            names[wire] = hint
+        else:
+            counts[hint] = counts.get(hint, 0) + 1
+            names[wire] = f"{hint}_{counts[hint]}"
+    return names
+
+
+def _rename(text: str, names: Mapping[str, str]) -> tuple[str, set[str]]:
+    """Replace escaped identifiers by plain ones; returns also those made from ``names``."""
+    taken = set(re.findall(r"(?<![\\\w$'])[A-Za-z_]\w*", text))
+    chosen: dict[str, str] = {}
+    for escaped in dict.fromkeys(_ESCAPED.findall(text)):
+        wanted = re.sub(r"\W+", "_", names.get(escaped, escaped)).strip("_")
+        if wanted == escaped:  # a keyword
+            wanted = f"{escaped}_"
+        candidate, count = wanted, 1
+        while candidate in taken:
+            count += 1
+            candidate = f"{wanted}_{count}"
+        taken.add(candidate)
+        chosen[escaped] = candidate
+    text = _ESCAPED.sub(lambda m: chosen.get(m[1], m[0]), text)
+    return text, {chosen[name] for name in names if name in chosen}
+
+
+def _declarations(texts: Sequence[str]) -> str:
+    """Declarations of one width after the other, those of one width together."""
+    lines = []
+    for kind, group in itertools.groupby(texts, key=lambda text: text.rpartition(" ")[0]):
+        names = [text.rpartition(" ")[2] for text in group]
+        lines.append(wrapped(names, f"  {kind}", "    ") + ";\n")
+    return "".join(lines)
+
+
+def _declaration_order(declared: Mapping[str, str], derived: Set[str]) -> list[str]:
+    """Signals named by people first, then intermediate results, by width, name and number."""
+
+    def key(name: str) -> tuple[bool, str, list[tuple[int, str]]]:
+        parts = [(int(p), "") if p.isdigit() else (-1, p) for p in re.findall(r"\d+|\D+", name)]
+        return name in derived, declared[name].rpartition(" ")[0], parts
+
+    return sorted(declared, key=key)
+
+
+def _name_broadcasts(body: str, declared: Set[str], names: Set[str]) -> tuple[str, dict[str, str]]:
+    """Name a signal that goes to one pin of several instances after that pin."""
+    uses: dict[str, Counter[str]] = {}
+    for pin, name in re.findall(r"\.(\w+)\((\w+)\)", body):
+        if "__" in name and name in declared:
+            uses.setdefault(name, Counter())[pin] += 1
+    taken = {*names, *re.findall(r"^  \w+ (\w+) \($", body, re.M)}
+    chosen: dict[str, str] = {}
+    for name, pins in uses.items():
+        pin, count = pins.most_common(1)[0]
+        if count > 2 and pin not in taken:
+            taken.add(pin)
+            chosen[name] = pin
+    return re.sub(r"\b\w+__\w+\b", lambda match: chosen.get(match[0], match[0]), body), chosen
+
+
+def _module(text: str, ports: Sequence[str], names: Mapping[str, str]) -> str:
+    head, _, body = text.partition(");\n")
+    module = head.split("(")[0].split()[1]
+    body, derived = _rename(body, names)
+    directions: dict[str, str] = {}
+    declared: dict[str, str] = {}
+    scope: dict[str, tuple[int, bool]] = {}
+    for kind, signed, size, name, memory in _DECLARATION.findall(body):
+        name = name.strip()
+        bits = int(size.strip(" []").split(":")[0]) + 1 if size else 1
+        scope[name] = (-bits if memory else bits, bool(signed))
+        if kind in ("input", "output"):
+            directions[name] = kind
+        else:
+            declared[name] = f"logic{signed}{size} {name}{memory}"
+    order = [name for name in ports if name in directions]
+    order += sorted(set(directions) - set(order))
+    lines = ",\n".join(f"  {directions[p]:6} {declared.pop(p)}" for p in order)
+    body = _DECLARATION.sub("", body).removesuffix("endmodule")
+    body, renamed = _name_broadcasts(body, set(declared), set(scope))
+    for old, new in renamed.items():
+        declared[new] = re.sub(rf"\b{old}\b", new, declared.pop(old))
+        scope[new] = scope.pop(old)
+    parsed = list(items(body))
+    check_processes(parsed)
+    pins = {
+        f"{item.head.split()[1]}__{pin}"
+        for item in parsed
+        if isinstance(item, Instance)
+        for pin, _ in item.pins
+    }
+    private = (derived | pins) & set(declared)
+    contents = with_expressions(with_registers(parsed, private), private, scope)
+    contents = with_few_branches(with_loops(contents, set(scope)))
+    text = "\n".join(map(written, contents))
+    unused = private - set(re.findall(r"[A-Za-z_]\w*", text))
+    left = _declaration_order({n: d for n, d in declared.items() if n not in unused}, derived)
+    inner = _declarations([declared[name] for name in left])
+    return f"module {module} (\n{lines}\n);\n{inner}{text}\nendmodule"
+
+
+def to_verilog(modules: Mapping[str, tuple[str, Sequence[str]]]) -> str:
+    """SystemVerilog of the modules, given as name -> (RTLIL, port names in order).
+
+    Raises ValueError for a signal whose bits depend on others of it in one process.
+    """
+    text = _run_yosys("\n".join(rtlil for rtlil, _ in modules.values()))
+    texts: dict[str, str] = {}
+    for module in re.findall(r"^module .*?^endmodule$", text, re.M | re.S):
+        name = module.split("(")[0].split()[1].lstrip("\\")
+        rtlil, ports = modules.get(name, ("", ()))
+        texts[name] = _module(module, ports, _operation_names(rtlil))
+    order = [name for name in modules if name in texts]
+    order += [name for name in texts if name not in modules]
+    return "\n\n".join(texts[name] for name in order) + "\n"

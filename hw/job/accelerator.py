@@ -1,0 +1,73 @@
+"""What the tops of all accelerators are: registers, managers, an interrupt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from ..axi.ports import LitePort, ManagerPort
+from ..axi.registers import AxiLiteRegisters
+from ..spec.registers import RegisterMap
+from .states import connect_control
+
+__all__ = ["Accelerator"]
+
+
+class Accelerator(wiring.Component):
+    """Base of the components that take jobs from registers and work on memory.
+
+    Parameters
+    ----------
+    registers: the register map, with the registers of ``hw/spec/job_registers.py``
+    managers: number of AXI4 managers
+    addr_bits, data_bits, id_bits: their widths
+
+    Members
+    -------
+    s_axil_*: AXI4-Lite subordinate, the registers
+    m0_axi_*, ...: AXI4 managers
+    irq: high while done or error is set and the interrupt is enabled
+    """
+
+    def __init__(
+        self, registers: RegisterMap, managers: int, *, addr_bits: int, data_bits: int, id_bits: int
+    ) -> None:
+        self.register_map = registers
+        self._lite = LitePort(prefix="s_axil", addr_bits=registers.address_bits)
+        self._managers = [
+            ManagerPort(
+                prefix=f"m{n}_axi", addr_bits=addr_bits, data_bits=data_bits, id_bits=id_bits
+            )
+            for n in range(managers)
+        ]
+        ports: list[LitePort | ManagerPort] = [self._lite, *self._managers]
+        self.axi_ports = [port.describe() for port in ports]
+        members = {name: member for port in ports for name, member in port.members().items()}
+        super().__init__({**members, "irq": Out(1)})
+
+    def connect_manager(
+        self, m: Module, number: int, *, read: Any = None, write: Any = None
+    ) -> None:
+        """Connect a manager with what reads and what writes there, see ``ManagerPort``."""
+        self._managers[number].connect(m, self, read=read, write=write)
+
+    def connect_registers(
+        self, m: Module, control: Any, counters: Any, *, job: Iterable[str], counted: Iterable[str]
+    ) -> None:
+        """Connect the registers with the accelerator's control, counters and interrupt.
+
+        Parameters
+        ----------
+        job, counted: members of ``control`` and of ``counters``, named as registers' fields
+        """
+        m.submodules.registers = registers = AxiLiteRegisters(
+            self.register_map, self.register_map.address_bits
+        )
+        self._lite.connect(m, self, registers)
+        m.d.comb += [getattr(control, name).eq(getattr(registers, name)) for name in job]
+        m.d.comb += [getattr(registers, name).eq(getattr(counters, name)) for name in counted]
+        connect_control(m, registers, control, self.irq)

@@ -1,0 +1,169 @@
+"""Reads a lane's rows of A."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.layouts import beat_layout, routed_layout
+from ...axi.ordered_reader import OrderedReader
+from ...channels.stripe_walk import StripeWalk
+from ...spec.matraptor import MatRaptorConfig
+from ...stream.deep_queue import DeepQueue
+from ..layouts import job_layout, left_layout
+from ..row_walk import RowWalk
+from .row_blocks import BlockRows, held_row_layout
+from .row_entries import RowEntries
+from .row_pairs import RowPairs
+
+__all__ = ["READERS", "SparseALoader", "loader_reader", "reader_members", "report"]
+
+READERS = ("pairs", "entries")
+
+
+def loader_reader(config: MatRaptorConfig) -> OrderedReader:
+    """One of a loader's readers."""
+    return OrderedReader(
+        addr_bits=config.addr_bits,
+        data_bits=config.data_bits,
+        channel_bits=config.layout.channel_bits,
+        outstanding=config.outstanding,
+        burst_beats=config.burst_beats,
+    )
+
+
+def reader_members(config: MatRaptorConfig) -> dict[str, wiring.Member]:
+    """The members of a loader that its two readers bring along."""
+    request = routed_layout(config.addr_bits, config.layout.channel_bits, config.slot_bits)
+    beat = beat_layout(config.data_bits, config.slot_bits)
+    members: dict[str, wiring.Member] = {}
+    for name in READERS:
+        members[f"{name}_ar"] = Out(stream.Signature(request))
+        members[f"{name}_r"] = In(stream.Signature(beat))
+        members[f"read_beats_{name}"] = Out(1)
+    return {
+        **members,
+        "stop": In(1),
+        "idle": Out(1),
+        "error": Out(1),
+        "error_address": Out(config.addr_bits),
+    }
+
+
+def report(
+    m: Module, loader: wiring.Component, readers: dict[str, OrderedReader], busy: Signal
+) -> None:
+    """Connect the members of :func:`reader_members`; the error is that of the first reader."""
+    m.d.comb += loader.idle.eq(readers["pairs"].idle & readers["entries"].idle & ~busy)
+    for name in reversed(READERS):
+        reader, r = readers[name], getattr(loader, f"{name}_r")
+        wiring.connect(m, reader.ar, wiring.flipped(getattr(loader, f"{name}_ar")))
+        wiring.connect(m, wiring.flipped(r), reader.r)
+        m.d.comb += [
+            reader.stop.eq(loader.stop),
+            getattr(loader, f"read_beats_{name}").eq(r.valid & r.ready),
+        ]
+        with m.If(reader.error):
+            m.d.comb += [loader.error.eq(1), loader.error_address.eq(reader.error_address)]
+
+
+class SparseALoader(wiring.Component):
+    """Walks the lane's rows, reads their pairs ahead, then their entries, and sends them on.
+
+    Pairs and entries are read by whole blocks of the interleaving. A block of pairs is read once;
+    a block of entries once for all rows that follow each other in the lane and, with ascending
+    pointers, in the block. One token a cycle: over long rows always, over short ones as long as the
+    ``outstanding`` rows that are read ahead last for the memory's latency.
+
+    Members
+    -------
+    job: in; constant from ``start`` on
+    lane, rows_in_lane: in; the lane's number and how many rows it has; constant like the job
+    start: in, a pulse when ``idle``
+    o: see ``left_layout``
+    pairs_ar, pairs_r, entries_ar, entries_r: the bus, for each reader
+    read_beats_pairs, read_beats_entries: out; a beat has come over the bus
+    stop: in, a pulse or longer; drops everything, from the next cycle on
+    idle: out; nothing is left to be done, the bus owes nothing
+    error, error_address: out; a bad response has come and no ``stop`` since, and where
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "lane": In(config.lane_bits),
+                "rows_in_lane": In(32),
+                "start": In(1),
+                "o": Out(stream.Signature(left_layout(config))),
+                **reader_members(config),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        busy = Signal()
+        readers = {name: loader_reader(config) for name in READERS}
+        for name, reader in readers.items():
+            m.submodules[f"{name}_reader"] = reader
+        report(m, self, readers, busy)
+        m.submodules.pairs = pairs = RowPairs(config)
+        m.submodules.rows = rows = BlockRows(config)
+        m.submodules.waiting = waiting = DeepQueue(held_row_layout(config), config.outstanding)
+        m.submodules.entries = entries = RowEntries(config)
+        self._request_pairs(m, readers["pairs"])
+        self._walk(m, "rows", pairs)
+        m.submodules.entries_walk = walk = StripeWalk(config)
+        wiring.connect(m, pairs.beats, readers["pairs"].o)
+        wiring.connect(m, pairs.o, rows.i)
+        wiring.connect(m, rows.spans, walk.i)
+        wiring.connect(m, walk.o, readers["entries"].request)
+        wiring.connect(m, rows.o, waiting.i)
+        wiring.connect(m, waiting.o, entries.i)
+        wiring.connect(m, entries.beats, readers["entries"].o)
+        wiring.connect(m, entries.o, wiring.flipped(self.o))
+        m.d.comb += walk.base.eq(self.job.a_entries)
+        for part in (pairs, rows, waiting, entries, walk):
+            m.d.comb += part.clear.eq(self.stop)
+        with m.If(self.start):
+            m.d.sync += busy.eq(self.rows_in_lane != 0)
+        with m.Elif(self.o.valid & self.o.ready & self.o.payload.lane_last):
+            m.d.sync += busy.eq(0)
+        with m.If(self.stop):
+            m.d.sync += busy.eq(0)
+        return m
+
+    def _walk(self, m: Module, name: str, pairs: RowPairs | None = None) -> RowWalk:
+        """A walk over the lane's rows."""
+        walk = RowWalk(self._config)
+        m.submodules[f"{name}_walk"] = walk
+        m.d.comb += [
+            walk.start.eq(self.start),
+            walk.clear.eq(self.stop),
+            walk.lane.eq(self.lane),
+            walk.rows.eq(self.job.rows),
+            walk.rows_in_lane.eq(self.rows_in_lane),
+        ]
+        if pairs is not None:
+            wiring.connect(m, walk.o, pairs.rows)
+        return walk
+
+    def _request_pairs(self, m: Module, reader: OrderedReader) -> None:
+        """A block of pairs for each first row in one."""
+        config = self._config
+        walk = self._walk(m, "blocks")
+        m.submodules.pairs_walk = spans = StripeWalk(config)
+        wiring.connect(m, spans.o, reader.request)
+        row, span = walk.o.payload, spans.i.payload
+        m.d.comb += [
+            spans.base.eq(self.job.a_pairs),
+            spans.clear.eq(self.stop),
+            spans.i.valid.eq(walk.o.valid & row.first),
+            walk.o.ready.eq(~row.first | spans.i.ready),
+            span.channel.eq(row.channel),
+            span.block.eq(row.row.index >> (config.layout.block_pairs - 1).bit_length()),
+            span.beats.eq(config.burst_beats),
+        ]

@@ -1,0 +1,1 @@
+"""The processing element: multiplies, and merges partial rows in sorting queues."""

@@ -1,0 +1,112 @@
+"""The multiplier of a processing element."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arith.scalar_functions import delay
+from ...arith.scalar_product import ScalarProduct
+from ...spec.matraptor import MatRaptorConfig
+from ...stream.skid_buffer import SkidBuffer
+from ..layouts import partial_layout, product_layout, row_layout
+
+__all__ = ["MultiplyStage"]
+
+
+class MultiplyStage(wiring.Component):
+    """Multiplies, and looks whether the columns of a row of B ascend.
+
+    Latency ``multiplier_stages`` cycles and one; a product a cycle.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    i: stream of pairs of values, see :func:`product_layout`
+    o: stream of their products, see :func:`partial_layout`
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(product_layout(config))),
+                "o": Out(stream.Signature(partial_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> MatRaptorConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, stages = self._config, self._config.multiplier_stages
+        m.submodules.multiply = multiply = ScalarProduct(config.operators, config.format, stages)
+        m.submodules.products = products = SkidBuffer(partial_layout(config), clearable=True)
+        token = self.i.payload
+        advance = Signal()
+        m.d.comb += [
+            advance.eq(products.i.ready),
+            self.i.ready.eq(advance),
+            products.clear.eq(self.clear),
+            multiply.a.eq(token.a),
+            multiply.b.eq(token.b),
+            multiply.advance.eq(advance),
+        ]
+        beside = Signal(
+            data.StructLayout(
+                {
+                    "column": config.index_bits,
+                    "row": row_layout(config),
+                    **dict.fromkeys(("ends", "present", "row_last", "lane_last", "unsorted"), 1),
+                    **({"target": token.target.shape()} if config.outer_product else {}),
+                }
+            )
+        )
+        m.d.comb += [
+            beside.ends.eq(token.b_last | token.row_last),
+            beside.unsorted.eq(self._unsorted(m)),
+        ]
+        for name in ("column", "row", "present", "row_last", "lane_last", "target"):
+            if name in beside.shape().members:
+                m.d.comb += beside[name].eq(token[name])
+        valid = self.i.valid
+        for stage in range(stages):
+            following = Signal(name=f"valid_{stage}")
+            with m.If(advance):
+                m.d.sync += following.eq(valid)
+            with m.If(self.clear):
+                m.d.sync += following.eq(0)
+            valid = following
+        last = beside.shape()(delay(m, beside.as_value(), stages, advance, "beside"))
+        m.d.comb += [products.i.valid.eq(valid), products.i.payload.value.eq(multiply.o)]
+        for name in beside.shape().members:
+            m.d.comb += products.i.payload[name].eq(last[name])
+        m.d.comb += [
+            self.o.valid.eq(products.o.valid),
+            self.o.payload.eq(products.o.payload),
+            products.o.ready.eq(self.o.ready),
+        ]
+        return m
+
+    def _unsorted(self, m: Module) -> Signal:
+        """Whether the token's column is no larger than that before it in the same row of B."""
+        token = self.i.payload
+        within = Signal()
+        before = Signal(self._config.index_bits, reset_less=True)
+        unsorted = Signal()
+        m.d.comb += unsorted.eq(token.present & within & (token.column <= before))
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += within.eq(token.present & ~(token.b_last | token.row_last))
+            with m.If(token.present):
+                m.d.sync += before.eq(token.column)
+        with m.If(self.clear):
+            m.d.sync += within.eq(0)
+        return unsorted

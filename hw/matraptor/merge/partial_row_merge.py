@@ -1,0 +1,190 @@
+"""Phase I of a row: partial rows into sorting queues."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.matraptor import MatRaptorConfig
+from ..layouts import entry_layout, partial_layout, row_layout
+from .queue_order import QueueOrder
+
+__all__ = ["PartialRowMerge", "move_layout", "row_end_layout", "source_layout"]
+
+
+def source_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """The queue that is merged: its first entry, whether that is there already, whether there is
+    none, whether there is just one."""
+    return data.StructLayout({"head": entry_layout(config), "valid": 1, "empty": 1, "single": 1})
+
+
+def move_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """An entry on its way into queue ``target``: ``kept (+) product``, or the one that
+    ``takes_kept`` or ``takes_product`` says. ``merging``: not simply appended."""
+    bits = config.format.bits
+    return data.StructLayout(
+        {
+            "kept": bits,
+            "product": bits,
+            "takes_kept": 1,
+            "takes_product": 1,
+            "merging": 1,
+            "column": config.index_bits,
+            "target": range(config.queues),
+        }
+    )
+
+
+def row_end_layout(config: MatRaptorConfig) -> data.StructLayout:
+    """Which row has ended, and whether it is the lane's last."""
+    return data.StructLayout({"row": row_layout(config), "lane_last": 1})
+
+
+class PartialRowMerge(wiring.Component):
+    """Moves the entries of partial rows into queues: one entry per cycle.
+
+    The first ``queues - 1`` partial rows of a row are appended to a queue each, in order. Each
+    later one is merged with the queue that has the fewest entries (of equals, that which was
+    written longest ago): the smaller column first, of equal columns the sum. The results go to
+    the helper, and the emptied queue is the next helper. There is no cycle without a move but
+    to wait: for products, for queues, or for the head of the merged queue while that is still on
+    its way into it.
+
+    After an error nothing moves. Errors come in the order of the products.
+
+    Source: MatRaptor, section on the implementation of the row-wise product.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    i: stream of products, see :func:`partial_layout`
+    free: in; a set of queues is there to be filled
+    source: in; the queue that ``source_queue`` names, see :func:`source_layout`
+    clear: in; as after a reset, at the end of the cycle
+    source_queue, pop: out; the queue to be merged, and whether its head is taken
+    move, entry: out; an entry is moved, see :func:`move_layout`
+    row_end, ended: out; the last entry of a row moves or has moved, see :func:`row_end_layout`
+    starved: out; a merge waits for a head that is on its way
+    overflow, unsorted: out; an entry would go into a full queue; columns do not ascend
+    error_row: out; with an error, the row
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(partial_layout(config))),
+                "free": In(1),
+                "clear": In(1),
+                "source": In(source_layout(config)),
+                "source_queue": Out(range(config.queues)),
+                "pop": Out(1),
+                "move": Out(1),
+                "entry": Out(move_layout(config)),
+                "row_end": Out(1),
+                "ended": Out(row_end_layout(config)),
+                "starved": Out(1),
+                "overflow": Out(1),
+                "unsorted": Out(1),
+                "error_row": Out(row_layout(config)),
+            }
+        )
+
+    @property
+    def config(self) -> MatRaptorConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, source, token = self._config, self.source, self.i.payload
+        m.submodules.order = order = QueueOrder(config.queues, config.queue_depth)
+        target = Signal(range(config.queues))
+        length = Signal(range(config.queue_depth + 1))
+        # The partial row's products are all taken, the rest of the merged queue follows.
+        rest = Signal()
+        left = Signal()
+        close = Signal()
+        ends = Signal()
+        product_first = Signal()
+        queue_first = Signal()
+        m.d.comb += [
+            left.eq(order.full & ~source.empty),
+            product_first.eq(~rest & (~left | (token.column <= source.head.column))),
+            queue_first.eq(left & (rest | (source.head.column <= token.column))),
+            ends.eq(
+                self.move
+                & (rest | (product_first & token.ends))
+                & (~left | (source.single & queue_first))
+            ),
+            self.pop.eq(self.move & queue_first),
+            self.i.ready.eq(close | (self.move & product_first)),
+            self.source_queue.eq(order.shortest),
+            self.entry.kept.eq(source.head.value),
+            self.entry.product.eq(token.value),
+            self.entry.takes_kept.eq(queue_first),
+            self.entry.takes_product.eq(product_first),
+            self.entry.merging.eq(order.full),
+            self.entry.column.eq(Mux(product_first, token.column, source.head.column)),
+            self.entry.target.eq(target),
+            order.insert.eq(ends),
+            order.clear.eq(self.row_end | self.clear),
+            order.queue.eq(target),
+            order.length.eq(length + 1),
+        ]
+        self._check(m, close, rest=rest, left=left, full=length == config.queue_depth)
+        self._end_row(m, close, rest=rest, ends=ends)
+        with m.If(self.move):
+            m.d.sync += [length.eq(length + 1), rest.eq(rest | (product_first & token.ends))]
+        with m.If(ends):
+            # The queues are filled by number; the last one is the helper, and after that the
+            # one that has been emptied.
+            m.d.sync += target.eq(Mux(order.full, order.shortest, target + 1))
+        with m.If(ends | self.row_end | self.clear):
+            m.d.sync += [length.eq(0), rest.eq(0)]
+        with m.If(self.row_end | self.clear):
+            m.d.sync += target.eq(0)
+        return m
+
+    def _end_row(self, m: Module, close: Signal, *, rest: Signal, ends: Signal) -> None:
+        """The row's last entry may come from the queue: what the last product said is kept."""
+        token = self.i.payload
+        kept = Signal(row_end_layout(self._config), reset_less=True)
+        kept_row_last = Signal()
+        said = Cat(token.row.as_value(), token.lane_last)
+        m.d.comb += [
+            self.ended.eq(Mux(rest, kept.as_value(), said)),
+            self.row_end.eq(close | (ends & Mux(rest, kept_row_last, token.row_last))),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += [kept.eq(said), kept_row_last.eq(token.row_last)]
+
+    def _check(self, m: Module, close: Signal, *, rest: Value, left: Value, full: Value) -> None:
+        """Whether there is something to move or to close, and what forbids it."""
+        source, token = self.source, self.i.payload
+        step = Signal()
+        halted = Signal()
+        able = Signal()
+        offered = Signal()
+        there = Signal()
+        unsorted = Signal()
+        m.d.comb += [
+            able.eq(self.free & ~halted),
+            offered.eq(self.i.valid & ~rest),
+            close.eq(able & offered & ~token.present),
+            unsorted.eq(able & offered & token.present & token.unsorted),
+            there.eq(able & (rest | (offered & token.present)) & ~unsorted),
+            step.eq(there & (~left | source.valid)),
+            self.starved.eq(there & left & ~source.valid),
+            self.move.eq(step & ~full),
+            halted.eq(self.overflow | self.unsorted),
+        ]
+        with m.If(step & full):
+            m.d.sync += [self.overflow.eq(1), self.error_row.eq(self.ended.row)]
+        with m.If(unsorted):
+            m.d.sync += [self.unsorted.eq(1), self.error_row.eq(self.ended.row)]
+        with m.If(self.clear):
+            m.d.sync += [self.overflow.eq(0), self.unsorted.eq(0)]

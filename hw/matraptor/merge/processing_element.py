@@ -1,0 +1,227 @@
+"""The processing element: products into rows of C."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arith.scalar_functions import delay
+from ...arith.scalar_sum import OptionalSum
+from ...spec.matraptor import MatRaptorConfig
+from ...stream.ways import detour, merge_ways, split_ways
+from ..layouts import job_layout, outer_layout, product_layout, result_layout, row_layout
+from ..outer.product import OuterProduct
+from .multiply_stage import MultiplyStage
+from .partial_row_merge import PartialRowMerge, row_end_layout
+from .queue_set import QueueSet
+from .row_merge import RowMerge
+
+__all__ = ["ProcessingElement"]
+
+
+class ProcessingElement(wiring.Component):
+    """Multiplies, and merges the products of each row.
+
+    In phase I of a row the products go into one of two sets of queues, in phase II from there to
+    the output, while the other set takes the next row. In each phase an entry moves per cycle.
+
+    The latency of (+) does not slow phase I down: entries are claimed when they are sent through
+    the adder, and only a merge whose queue's first entry is still in there waits for it. What is
+    appended goes past the adder.
+
+    Source: MatRaptor, section on its architecture; the order in which values are summed is that
+    of :class:`PartialRowMerge` and :class:`AdderTree`.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    i: stream of pairs of values, see :func:`product_layout`
+    o: stream of entries of C, see :func:`result_layout`. It may take back its valid at ``stop``
+    stop: in; drops everything; afterwards all is as after a reset
+    overflow: out; an entry would have gone into a full queue. Until ``stop``, nothing more is
+        taken; rows before it still leave
+    unsorted: out; likewise: the columns of a row of B do not ascend
+    error_row: out; with an error, the row of A
+    start, job, lane, rows_in_lane, columns, index_error: where there is an outer-product mode, see
+        :class:`OuterProduct`; in that mode ``i`` are rows of B
+    multiplied: out; a product is taken in this cycle
+    merge_step: out; an entry is moved in a merge of phase I
+    merge_wait: out; a merge of phase I waits for an entry that is in the adder
+    set_wait: out; a product waits until phase II has emptied a set of queues
+    """
+
+    def __init__(self, config: MatRaptorConfig) -> None:
+        self._config = config
+        outer: dict[str, wiring.Member] = {}
+        if config.outer_product:
+            outer = {
+                "start": In(1),
+                "job": In(job_layout(config)),
+                "lane": In(config.lane_bits),
+                "rows_in_lane": In(32),
+                "columns": In(stream.Signature(outer_layout(config))),
+                "index_error": Out(1),
+            }
+        super().__init__(
+            {
+                **outer,
+                "i": In(stream.Signature(product_layout(config))),
+                "o": Out(stream.Signature(result_layout(config))),
+                "stop": In(1),
+                "overflow": Out(1),
+                "unsorted": Out(1),
+                "error_row": Out(row_layout(config)),
+                "multiplied": Out(1),
+                "merge_step": Out(1),
+                "merge_wait": Out(1),
+                "set_wait": Out(1),
+            }
+        )
+
+    @property
+    def config(self) -> MatRaptorConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.multiply = multiply = MultiplyStage(config)
+        m.submodules.merge = merge = PartialRowMerge(config)
+        m.submodules.row_merge = row_merge = RowMerge(config)
+        sets = [QueueSet(config) for _ in range(2)]
+        filled = Signal(2)
+        filling = Signal()
+        emptying = Signal()
+        errors: dict[str, Value] = {
+            "overflow": merge.overflow,
+            "unsorted": merge.unsorted,
+            "error_row": merge.error_row,
+        }
+        if config.outer_product:
+            errors = self._outer(m, multiply, merge, row_merge, sets)
+        else:
+            wiring.connect(m, wiring.flipped(self.i), multiply.i)
+            wiring.connect(m, multiply.o, merge.i)
+            wiring.connect(m, row_merge.o, wiring.flipped(self.o))
+        m.d.comb += [
+            merge.free.eq(~Mux(filling, filled[1], filled[0])),
+            multiply.clear.eq(self.stop),
+            merge.clear.eq(self.stop),
+            row_merge.clear.eq(self.stop),
+            row_merge.active.eq(Mux(emptying, filled[1], filled[0])),
+            merge.source.eq(Mux(filling, sets[1].source.as_value(), sets[0].source.as_value())),
+        ]
+        for name in ("heads", "valid", "empty", "single"):
+            shown = [Value.cast(getattr(part, name)) for part in sets]
+            port = Value.cast(getattr(row_merge, name))
+            m.d.comb += port.eq(Mux(emptying, shown[1], shown[0]))
+        for s, part in enumerate(sets):
+            m.submodules[f"set_{s}"] = part
+            ended = Signal(row_end_layout(config), name=f"ended_{s}", reset_less=True)
+            with m.If(merge.row_end & (filling == s)):
+                m.d.sync += [filled[s].eq(1), ended.eq(merge.ended)]
+            with m.Elif(row_merge.done & (emptying == s)):
+                m.d.sync += filled[s].eq(0)
+            with m.If(emptying == s):
+                m.d.comb += row_merge.ended.eq(ended)
+            m.d.comb += [
+                part.clear.eq(self.stop),
+                part.source_queue.eq(merge.source_queue),
+                part.source_pop.eq(merge.pop & (filling == s)),
+                part.pop.eq(Mux(emptying == s, row_merge.pop, 0)),
+            ]
+        m.d.sync += [
+            filling.eq(filling ^ merge.row_end),
+            emptying.eq(emptying ^ row_merge.done),
+        ]
+        self._move(m, merge, sets, filling)
+        m.d.comb += [getattr(self, name).eq(value) for name, value in errors.items()]
+        pair = multiply.i
+        m.d.comb += [
+            self.multiplied.eq(pair.valid & pair.ready & pair.payload.present),
+            self.merge_step.eq(merge.move & merge.entry.merging),
+            self.merge_wait.eq(merge.starved),
+            self.set_wait.eq(merge.i.valid & ~merge.free),
+        ]
+        with m.If(self.stop):
+            m.d.sync += [filled.eq(0), filling.eq(0), emptying.eq(0)]
+        return m
+
+    def _outer(
+        self,
+        m: Module,
+        multiply: MultiplyStage,
+        merge: PartialRowMerge,
+        row_merge: RowMerge,
+        sets: list[QueueSet],
+    ) -> dict[str, Value]:
+        """The other mode: between the same ends, with the same multiplier and memories."""
+        queues, mode = self._config.queues, self.job.mode
+        m.submodules.outer = outer = OuterProduct(self._config)
+        detour(m, mode, self.i, (outer.i, outer.products), multiply.i)
+        split_ways(m, mode, multiply.o, (merge.i, outer.partials))
+        merge_ways(m, mode, (row_merge.o, outer.o), self.o)
+        wiring.connect(m, wiring.flipped(self.columns), outer.columns)
+        m.d.comb += [
+            outer.start.eq(self.start & mode & (self.rows_in_lane != 0)),
+            outer.stop.eq(self.stop),
+            self.index_error.eq(outer.index_error),
+        ]
+        for name in ("job", "lane", "rows_in_lane"):
+            m.d.comb += getattr(outer, name).eq(getattr(self, name))
+        for s, part in enumerate(sets):
+            m.d.comb += part.directly.eq(mode)
+            for q in range(queues):
+                m.d.comb += [
+                    part.direct[q].eq(outer.memories[s * queues + q]),
+                    outer.heads[s * queues + q].eq(part.heads[q]),
+                ]
+        return {
+            "overflow": Mux(mode, outer.overflow, merge.overflow),
+            "unsorted": Mux(mode, outer.unsorted, merge.unsorted),
+            "error_row": Mux(mode, outer.error_row.as_value(), merge.error_row.as_value()),
+        }
+
+    def _move(
+        self, m: Module, merge: PartialRowMerge, sets: list[QueueSet], filling: Signal
+    ) -> None:
+        """The way of an entry: past the adder, or through it."""
+        config, entry = self._config, merge.entry
+        stages = config.adder_stages
+        m.submodules.add = add = OptionalSum(config.operators, config.format, stages)
+        append = Signal()
+        summed = Signal()
+        m.d.comb += [
+            append.eq(merge.move & ~entry.merging),
+            summed.eq(merge.move & entry.merging),
+            add.a.eq(entry.kept),
+            add.b.eq(entry.product),
+            add.a_present.eq(entry.takes_kept),
+            add.b_present.eq(entry.takes_product),
+            add.advance.eq(1),
+        ]
+        arrives: Value = summed
+        for stage in range(stages):
+            following = Signal(name=f"summed_{stage}")
+            m.d.sync += following.eq(arrives & ~self.stop)
+            arrives = following
+        column = delay(m, entry.column, stages, Value.cast(1), "column")
+        target = delay(m, entry.target, stages, Value.cast(1), "target")
+        place = delay(m, filling, stages, Value.cast(1), "place")
+        for s, part in enumerate(sets):
+            # Of one set nothing is appended while sums are on their way: appending comes first
+            # in a row, and a row begins with empty queues.
+            here = Signal(name=f"appends_{s}")
+            m.d.comb += [
+                here.eq(append & (filling == s)),
+                part.claim.eq(merge.move & (filling == s)),
+                part.claim_queue.eq(entry.target),
+                part.write.eq(here | (arrives & (place == s))),
+                part.write_queue.eq(Mux(here, entry.target, target)),
+                part.entry.value.eq(Mux(here, entry.product, add.o)),
+                part.entry.column.eq(Mux(here, entry.column, column)),
+            ]

@@ -1,0 +1,1 @@
+"""The second mode: sums outer products on the chip."""

@@ -1,0 +1,1 @@
+"""What all commands of ``tilewright run`` share: files, options, limits, pictures."""

@@ -1,0 +1,166 @@
+"""Matrices, signals and pictures from files and to files; whatever is wrong gets one line."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UserError
+from .limits import check_size
+from .matrix_market import check_matrix_market
+
+__all__ = [
+    "check_output",
+    "numeric",
+    "read_array",
+    "read_matrix",
+    "read_matrix_file",
+    "write_array",
+    "write_json",
+    "write_whole",
+]
+
+_ARRAYS = (".npy", ".mtx")
+
+
+def read_matrix(path: Path) -> NDArray[Any]:
+    """A matrix, float64 or complex128, from a .npy or a Matrix Market file.
+
+    Raises UserError if the file cannot be read, is malformed or does not hold a matrix.
+    """
+    array = read_array(path)
+    if array.ndim != 2:
+        raise UserError(f"{path}: must hold a matrix (2 dimensions), not {array.ndim} dimensions")
+    return array
+
+
+def read_array(path: Path) -> NDArray[Any]:
+    """Numbers of any shape, float64 or complex128, from a .npy or a Matrix Market file."""
+    matrix = read_matrix_file(path)
+    return numeric(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), path)
+
+
+def read_matrix_file(path: Path, check_shape: Callable[..., None] = check_size) -> Any:
+    """What a .npy or a Matrix Market file holds: a NumPy array, or a SciPy COO matrix if the file
+    lists entries.
+
+    ``check_shape`` is given the path and the shape of a Matrix Market file before its entries are
+    read. Raises UserError if the file cannot be read or is malformed.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _ARRAYS:
+        raise UserError(f"{path}: must be a .npy or a Matrix Market .mtx file, not {suffix!r}")
+    content = _content(path)
+    if suffix == ".npy":
+        return _read_npy(path, content)
+    return _read_mtx(path, content, check_shape)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _read_npy(path: Path, content: bytes) -> NDArray[Any]:
+    if not content.startswith(b"\x93NUMPY"):
+        raise UserError(f"{path}: not a NumPy .npy file (its first bytes are not \\x93NUMPY)")
+    try:
+        array = np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, EOFError, OSError, SyntaxError, TypeError, MemoryError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise UserError(f"{path}: damaged or unsupported .npy file: {reason}") from None
+    return np.asarray(array)
+
+
+def _read_mtx(path: Path, content: bytes, check_shape: Callable[..., None]) -> Any:
+    from scipy.io import mmread
+    from scipy.sparse import coo_matrix
+
+    try:
+        header = check_matrix_market(path, content.decode(), check_shape)
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: not text, so not a Matrix Market file") from None
+    if not header.entries and header.layout == "coordinate":
+        return coo_matrix((header.rows, header.cols))
+    try:
+        return mmread(io.BytesIO(content))
+    except (ValueError, OverflowError) as error:
+        raise UserError(f"{path}: {str(error).splitlines()[0]}") from None
+
+
+def numeric(array: NDArray[Any], what: object, *, empty: bool = False) -> NDArray[Any]:
+    """An array as float64 or complex128, without loss; UserError otherwise, and if it has no
+    element where ``empty`` is false."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind not in "biufc" or size > (16 if kind == "c" else 8):
+        allowed = "integers, float16, float32, float64, complex64 or complex128"
+        raise UserError(f"{what}: must hold {allowed}, not {array.dtype}")
+    if not empty:
+        check_size(what, *array.shape)
+    if (
+        kind in "iu"
+        and array.size
+        and size == 8
+        and max(abs(int(array.min())), int(array.max())) > 1 << 53
+    ):
+        raise UserError(f"{what}: integers must lie within -2^53..2^53")
+    return array.astype(np.complex128 if kind == "c" else np.float64)
+
+
+def check_output(path: Path, suffixes: tuple[str, ...] = _ARRAYS) -> None:
+    """Raise UserError unless ``path`` can be written and ends as its content demands."""
+    if path.suffix.lower() not in suffixes:
+        raise UserError(f"{path}: must end in {' or '.join(suffixes)}, not {path.suffix!r}")
+    parent = path.parent
+    if path.is_dir():
+        raise UserError(f"{path}: cannot be written: it is a directory")
+    if not parent.is_dir():
+        raise UserError(f"{path}: cannot be written: {parent} is not a directory")
+    if not os.access(parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise UserError(f"{path}: cannot be written: permission denied")
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file so that it appears whole or not at all."""
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix, delete=False
+        ) as file:
+            temporary = file.name
+            write(file)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise UserError(f"{path}: cannot be written: {error.strerror}") from None
+        raise
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """Write a matrix as .npy or as a Matrix Market array."""
+    if path.suffix.lower() == ".npy":
+        write_whole(path, lambda file: np.save(file, array, allow_pickle=False))
+        return
+    from scipy.io import mmwrite
+
+    wide = array.dtype in (np.float64, np.complex128)
+    write_whole(path, lambda file: mmwrite(file, array, precision=17 if wide else 9))
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write JSON, indented, in the content's order."""
+    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+    write_whole(path, lambda file: file.write(text.encode()))

@@ -1,0 +1,28 @@
+"""How large matrices, graphs and computations may be."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...errors import UserError
+
+__all__ = ["LARGEST", "MOST_OPERATIONS", "VERTICES", "check_size"]
+
+LARGEST = 1 << 26
+"""Elements of the largest matrix: 512 MiB as float64."""
+
+VERTICES = {"rtl": 1024, "model": 2048}
+"""Vertices of the largest graph, by backend: its matrices are dense, and an iteration takes as
+many products as there are triples of vertices."""
+
+MOST_OPERATIONS = 200_000_000
+"""Operations of the longest iterated run: some hours of simulation."""
+
+
+def check_size(what: object, *shape: int) -> None:
+    """Refuse a shape that is empty or larger than fits the memory comfortably."""
+    text = " x ".join(map(str, shape))
+    if not shape or 0 in shape:
+        raise UserError(f"{what}: must have at least one element, not {text or 'no dimension'}")
+    if prod(int(n) for n in shape) > LARGEST:
+        raise UserError(f"{what}: {text} elements are too many; at most {LARGEST} are allowed")

@@ -1,0 +1,186 @@
+"""What a Matrix Market file must satisfy before its values are believed.
+
+SciPy's reader accepts a few files that contradict themselves: more values on a line than the
+header's field has, and values outside the type that a ``%%GraphBLAS type`` line declares. Files
+are therefore checked line by line first, and read by SciPy afterwards.
+
+Source: The Matrix Market Exchange Formats (NIST IR 5935); LAGraph's ``%%GraphBLAS type`` line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import UserError
+from .limits import check_size
+
+__all__ = ["Header", "check_matrix_market"]
+
+_LAYOUTS = ("coordinate", "array")
+_VALUES = {"real": 1, "complex": 2, "integer": 1, "pattern": 0}
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
+_INTEGER_TYPES = {"bool": (0, 1)} | {
+    f"{sign}int{bits}_t": (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    for bits in (8, 16, 32, 64)
+    for sign in ("", "u")
+}
+_FLOAT_TYPES = ("float", "double")
+_COMPLEX_TYPES = ("float complex", "double complex")
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first lines: what the file holds."""
+
+    layout: str
+    field: str
+    symmetry: str
+    declared: str | None
+    rows: int
+    cols: int
+    entries: int
+
+
+@dataclass
+class _Lines:
+    """The lines of a file with their numbers, and the way to complain about one."""
+
+    path: Path
+    lines: Iterator[str]
+    number: int = 0
+
+    def next(self) -> str | None:
+        line = next(self.lines, None)
+        self.number += line is not None
+        return line
+
+    def refuse(self, what: str) -> UserError:
+        return UserError(f"{self.path}: line {self.number}: {what}")
+
+
+def check_matrix_market(
+    path: Path, text: str, check_shape: Callable[..., None] = check_size
+) -> Header:
+    """The header of a file's text, after checking every line of it.
+
+    ``check_shape`` is given the path, the rows and the columns before the entries are read, and
+    refuses what is too large. Raises UserError that names the file, the line, what is wrong and
+    what is allowed.
+    """
+    source = _Lines(path, iter(text.splitlines()))
+    layout, field, symmetry = _banner(source)
+    line = source.next()
+    declared = None
+    while line is not None and (line.startswith("%") or not line.strip()):
+        if line.lower().startswith("%%graphblas"):
+            declared = _declared_type(source, line, field)
+        line = source.next()
+    header = _sizes(source, line, layout, field, symmetry, declared)
+    check_shape(path, header.rows, header.cols)
+    _check_entries(source, header)
+    return header
+
+
+def _banner(source: _Lines) -> tuple[str, str, str]:
+    words = (source.next() or "").lower().split()
+    allowed = "%%MatrixMarket matrix coordinate|array real|complex|integer|pattern general|..."
+    if len(words) != 5 or words[0] != "%%matrixmarket":
+        raise source.refuse(f"not a Matrix Market header; it must read {allowed}")
+    _, kind, layout, field, symmetry = words
+    for word, choices in (
+        (kind, ("matrix",)), (layout, _LAYOUTS), (field, tuple(_VALUES)), (symmetry, _SYMMETRIES)
+    ):  # fmt: skip
+        if word not in choices:
+            raise source.refuse(f"{word!r} in the header must be one of {', '.join(choices)}")
+    if field == "pattern" and layout == "array":
+        raise source.refuse("an array cannot be a pattern; it must be real, complex or integer")
+    if field == "pattern" and symmetry not in ("general", "symmetric"):
+        raise source.refuse(f"a pattern must be general or symmetric, not {symmetry}")
+    if symmetry == "hermitian" and field != "complex":
+        raise source.refuse(f"a hermitian matrix must be complex, not {field}")
+    return layout, field, symmetry
+
+
+def _declared_type(source: _Lines, line: str, field: str) -> str:
+    words = line.split()
+    declared = " ".join(words[2:])
+    known = (*_INTEGER_TYPES, *_FLOAT_TYPES, *_COMPLEX_TYPES)
+    if words[1:2] != ["type"] or declared not in known:
+        raise source.refuse(f"GraphBLAS type {declared!r} must be one of {', '.join(known)}")
+    if field != "pattern" and (declared in _COMPLEX_TYPES) != (field == "complex"):
+        raise source.refuse(f"GraphBLAS type {declared} contradicts the header's field {field}")
+    return declared
+
+
+def _sizes(
+    source: _Lines, line: str | None, layout: str, field: str, symmetry: str, declared: str | None
+) -> Header:
+    names = ("rows", "columns", "entries")[: 3 if layout == "coordinate" else 2]
+    words = (line or "").split()
+    if len(words) != len(names) or not all(_is_count(word) for word in words):
+        raise source.refuse(f"the size line must be {len(names)} counts: {', '.join(names)}")
+    rows, cols = int(words[0]), int(words[1])
+    if symmetry != "general" and rows != cols:
+        raise source.refuse(f"a {symmetry} matrix must be square, not {rows} x {cols}")
+    if layout == "coordinate":
+        entries = int(words[2])
+    elif symmetry == "general":
+        entries = rows * cols
+    else:
+        entries = rows * (rows - 1) // 2 if symmetry == "skew-symmetric" else rows * (rows + 1) // 2
+    if entries > rows * cols:
+        raise source.refuse(f"{entries} entries do not fit {rows} x {cols}")
+    return Header(layout, field, symmetry, declared, rows, cols, entries)
+
+
+def _is_count(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) < 19
+
+
+def _check_entries(source: _Lines, header: Header) -> None:
+    indices = 2 if header.layout == "coordinate" else 0
+    width = indices + _VALUES[header.field]
+    bounds = _INTEGER_TYPES.get(header.declared or "")
+    found = 0
+    while (line := source.next()) is not None:
+        words = line.split()
+        if not words or line.startswith("%"):
+            continue
+        found += 1
+        if found > header.entries:
+            raise source.refuse(f"more entries than the {header.entries} of the size line")
+        if len(words) != width:
+            numbers = f"{width} numbers" if width > 1 else "1 number"
+            kind = f"{header.layout} {header.field}"
+            raise source.refuse(f"an entry of a {kind} file must be {numbers}, not {line!r}")
+        if indices:
+            _check_index(source, words, header)
+        for word in words[indices:]:
+            _check_value(source, word, header, bounds)
+    if found != header.entries:
+        raise UserError(f"{source.path}: {found} entries, but the size line says {header.entries}")
+
+
+def _check_index(source: _Lines, words: list[str], header: Header) -> None:
+    for word, name, size in (
+        (words[0], "row", header.rows),
+        (words[1], "column", header.cols),
+    ):
+        if not _is_count(word) or not 1 <= int(word) <= size:
+            raise source.refuse(f"{name} index {word!r} must be an integer in 1..{size}")
+
+
+def _check_value(source: _Lines, word: str, header: Header, bounds: tuple[int, int] | None) -> None:
+    try:
+        value = int(word) if header.field == "integer" else float(word)
+    except ValueError:
+        kind = "an integer" if header.field == "integer" else "a number"
+        raise source.refuse(f"value {word!r} must be {kind}") from None
+    if bounds and not (bounds[0] <= value <= bounds[1] and value == int(value)):
+        low, high = bounds
+        raise source.refuse(
+            f"value {word} must be in {low}..{high}, the range of the declared type "
+            f"{header.declared}"
+        )

@@ -1,0 +1,63 @@
+"""A matrix as a picture: a square of colour for each value."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dense.session import need
+from .files import check_output, write_whole
+
+__all__ = ["check_picture", "colours", "density", "write_picture"]
+
+_SCALE = np.array(
+    [(48, 18, 59), (65, 105, 200), (40, 165, 160), (130, 205, 90), (250, 230, 60)], np.float64
+)
+"""From the smallest value to the largest, evenly spaced; lightness grows."""
+_NONE = (255, 255, 255)
+_LEAST = 512
+"""Pixels along the shorter side, at least."""
+
+
+def check_picture(path: Path) -> None:
+    """Raise UserError unless a picture can be written there."""
+    need("PIL.Image", "Pillow")
+    check_output(path, (".png",))
+
+
+def colours(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """(rows, columns, 3): finite values from dark to light, others white."""
+    finite = np.isfinite(values)
+    shown = np.where(finite, values, 0.0)
+    low, high = (float(f(values[finite])) if finite.any() else 0.0 for f in (np.min, np.max))
+    place = (shown - low) / ((high - low) or 1.0) * (len(_SCALE) - 1)
+    channels = [np.interp(place, np.arange(len(_SCALE)), _SCALE[:, c]) for c in range(3)]
+    painted = np.where(finite[..., np.newaxis], np.stack(channels, axis=-1), _NONE)
+    return np.rint(painted).astype(np.uint8)
+
+
+def write_picture(path: Path, values: NDArray[np.float64]) -> None:
+    """Write a matrix as a PNG picture, the first row on top."""
+    each = -(-_LEAST // min(values.shape))
+    pixels = colours(values).repeat(each, axis=0).repeat(each, axis=1)
+    image = need("PIL.Image", "Pillow").fromarray(pixels)
+    write_whole(path, partial(image.save, format="PNG"))
+
+
+def density(matrix: Any) -> NDArray[np.float64]:
+    """Where a sparse matrix has entries, to write as a picture: at most 512 squares each way, the
+    darker the more entries are in it, infinite where there is none."""
+    rows, cols = (min(count, _LEAST) for count in matrix.shape)
+    entries = matrix.tocoo()
+    place = (
+        entries.row.astype(np.int64) * rows // matrix.shape[0] * cols
+        + entries.col.astype(np.int64) * cols // matrix.shape[1]
+    )
+    counts = np.bincount(place, minlength=rows * cols).reshape(rows, cols)
+    with np.errstate(divide="ignore"):
+        found: NDArray[np.float64] = -np.log(counts.astype(np.float64))
+    return found

@@ -1,0 +1,1 @@
+"""Dense matrix products, Fourier transforms and convolutions through a matrix unit."""

@@ -1,0 +1,162 @@
+"""``tilewright run dft``: the discrete Fourier transform of a signal, by complex products.
+
+Cooley-Tukey, decimation in time, mixed radix. A stage that joins ``r`` transforms of length ``L``
+into one of length ``r L`` computes, for every ``k`` below ``L`` and every ``q`` below ``r``,
+
+    X[k + L q] = sum over j of  W^(j (k + L q)) Y_j[k],    W = exp(-2 pi i / (r L)),
+
+which is one r x r matrix for each k, times a column for each transform of the stage. The twiddle
+factors are inside these matrices, rounded to fp32 once, so that a stage rounds each value once and
+needs no separate pass of element-wise products.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from ...errors import UserError
+from ..common.files import check_output, read_array, write_array
+from ..common.options import RunOptions
+from .operands import Numbers, warn_rounding
+from .report import finish, measure
+from .session import Multiply, choose_unit, need, product_unit
+
+__all__ = ["dft", "radices", "transform"]
+
+Words = NDArray[np.uint64]
+_MODE = "fp32c"
+_LINES = 8
+
+
+def dft(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Signal, .npy or .mtx; by default lines of a photograph."),
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option(help="Take this many samples from the start.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Spectrum, .npy.")] = None,
+    *,
+    options: RunOptions,
+) -> None:
+    """Fourier-transform a signal on a matrix unit by complex products (mode fp32c).
+
+    The length's prime factors must not exceed the unit's rows. Without a file the signal is real
+    data that ships with scikit-learn: eight scan lines, green, of its sample photograph.
+    """
+    choice = choose_unit(options, _MODE)
+    if output:
+        check_output(output, (".npy",))
+    name, signal = _signal(file, length)
+    factors = radices(len(signal), choice.config.rows)
+    rounded = choice.numbers.operands(signal)
+    warn_rounding(name, rounded, choice.numbers.element)
+    count = sum(
+        choice.operations(batch, (r, r, columns))
+        for r, batch, columns in _stages(len(signal), factors)
+    )
+    with product_unit(choice, count) as (multiply, tally):
+        spectrum = transform(rounded.words, factors, multiply, choice.numbers)
+    errors = _errors(spectrum, rounded.values)
+    lines = [("length", f"{len(signal):,} = " + " x ".join(map(str, factors)))]
+    if output:
+        write_array(output, spectrum)
+        lines.append(("spectrum", str(output)))
+    details = {"signal": name, "length": len(signal), "radices": factors}
+    finish("dft", f"DFT of {name}", lines, choice, tally, errors, details)
+
+
+def _signal(file: Path | None, length: int | None) -> tuple[str, NDArray[Any]]:
+    if file:
+        array = read_array(file)
+        if max(array.shape, default=0) != array.size:
+            shape = " x ".join(map(str, array.shape))
+            raise UserError(f"{file}: must be one row or one column of samples, not {shape}")
+        name, signal = str(file), array.reshape(-1)
+    else:
+        picture = need("sklearn.datasets", "scikit-learn").load_sample_image("china.jpg")
+        middle = picture.shape[0] // 2
+        lines = picture[middle : middle + _LINES, :, 1]
+        name, signal = f"china.jpg, {_LINES} scan lines", lines.reshape(-1).astype(np.float64)
+    if length is None:
+        return name, signal
+    if not 1 <= length <= len(signal):
+        raise UserError(
+            f"--length must be in 1..{len(signal)}, the samples there are, not {length}"
+        )
+    return name, signal[:length]
+
+
+def radices(length: int, largest: int) -> list[int]:
+    """Factors of a length, none above ``largest``, large ones first.
+
+    Raises UserError if the length has a larger prime factor.
+    """
+    found, rest = [], length
+    while rest > 1:
+        factor = next((r for r in range(min(largest, rest), 1, -1) if rest % r == 0), 0)
+        if not factor:
+            prime = next(p for p in range(2, rest + 1) if rest % p == 0)
+            raise UserError(
+                f"length {length} has the prime factor {prime}; with {largest} rows in the unit "
+                f"none may exceed {largest}"
+            )
+        found.append(factor)
+        rest //= factor
+    return found or [1]
+
+
+def _stages(length: int, factors: list[int]) -> list[tuple[int, int, int]]:
+    """Radix, matrices (the length joined so far) and columns (transforms left) of each stage."""
+    stages, joined = [], 1
+    for radix in factors:
+        stages.append((radix, joined, length // (joined * radix)))
+        joined *= radix
+    return stages
+
+
+def transform(
+    signal: Words, factors: list[int], multiply: Multiply, numbers: Numbers
+) -> NDArray[np.complex64]:
+    """The transform of fp32c words, a product of batches of matrices for each factor."""
+    current = signal.reshape(len(signal), 1)
+    for radix, joined, columns in _stages(len(signal), factors):
+        matrices = numbers.operands(_matrices(radix, joined)).words
+        inputs = current.reshape(radix, columns, joined).transpose(2, 0, 1)
+        joined_up = multiply(matrices, np.ascontiguousarray(inputs))
+        current = joined_up.transpose(2, 1, 0).reshape(columns, radix * joined)
+    spectrum: NDArray[np.complex64] = numbers.results(current.reshape(-1))
+    return spectrum
+
+
+def _matrices(radix: int, joined: int) -> NDArray[np.complex128]:
+    """(joined, radix, radix): W^(j (k + L q)) at [k, q, j], the exponent reduced exactly."""
+    total = radix * joined
+    k = np.arange(joined, dtype=np.int64)[:, np.newaxis, np.newaxis]
+    q = np.arange(radix, dtype=np.int64)[:, np.newaxis]
+    j = np.arange(radix, dtype=np.int64)
+    eighths, rest = np.divmod(8 * (j * (k + joined * q) % total), total)
+    # A rotation by whole eighths of a turn and a remainder below one: exact at the quarters.
+    angle = -2 * np.pi * (rest / total) / 8
+    turn = np.array([1, 0, -1j, 0, -1, 0, 1j, 0]) + np.array(
+        [0, 1 - 1j, 0, -1 - 1j, 0, -1 + 1j, 0, 1 + 1j]
+    ) * np.sqrt(0.5)
+    exact: NDArray[np.complex128] = turn[eighths] * (np.cos(angle) + 1j * np.sin(angle))
+    return exact
+
+
+def _errors(spectrum: NDArray[np.complex64], signal: NDArray[Any]) -> dict[str, Any]:
+    fft = need("scipy.fft", "SciPy")
+    with np.errstate(all="ignore"):
+        reference = np.fft.fft(signal)
+        single = fft.fft(signal.astype(np.complex64))
+        return {
+            "unit": measure(spectrum, reference),
+            "scipy_complex64": measure(single, reference),
+        }

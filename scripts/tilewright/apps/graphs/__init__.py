@@ -1,0 +1,1 @@
+"""Graphs as semiring products: shortest paths, closures, spanning trees, clusters, triangles."""

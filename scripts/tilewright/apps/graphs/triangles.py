@@ -1,0 +1,85 @@
+"""``tilewright run triangles``: triangles of a graph by one sparse product.
+
+L holds the edges from a vertex to a lower one. Entry i, j of L L counts the paths from i down to j
+by a vertex between them; where L has an entry, too, each of them closes a triangle, and every
+triangle is counted once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from scipy.sparse import csr_array
+
+from ...errors import UserError
+from ...hw.spec.formats import FloatFormat
+from ...sim.sparse.c2sr import to_csr
+from ..dense.session import need
+from ..sparse.options import SparseOptions, choose_sparse_unit
+from ..sparse.report import finish_sparse
+from ..sparse.session import sparse_unit
+from .graph import read_graph
+
+__all__ = ["triangles"]
+
+
+def triangles(
+    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")],
+    *,
+    options: SparseOptions,
+) -> None:
+    """Count the triangles of a graph: sparse plus-times, checked against NetworkX.
+
+    Every edge counts in both directions, once; weights and loops do not matter.
+    """
+    choice = choose_sparse_unit(options, "mma", value="int32")
+    whole = read_graph(graph, np.maximum, lambda what, n: None)
+    low, high = np.minimum(whole.rows, whole.cols), np.maximum(whole.rows, whole.cols)
+    edges = np.unique(high[low < high] * np.int64(whole.vertices) + low[low < high])
+    rows, cols = np.divmod(edges, whole.vertices)
+    shape = whole.vertices, whole.vertices
+    lower: Any = csr_array((np.ones(len(edges), np.int64), (rows, cols)), shape=shape)
+    _check_counts(choice.config.format, lower, graph)
+    with sparse_unit(choice) as products:
+        operand = products.operand(lower)
+        wedges = to_csr(products.multiply(operand, operand))
+        tally = products.tally
+    closed = lower.multiply(wedges.astype(np.int64))
+    count = int(closed.sum())
+    expected = _reference(whole.vertices, rows, cols)
+    agrees = "equal" if count == expected else "DIFFERENT"
+    shown = [
+        ("graph", f"{whole.vertices:,} vertices, {len(edges):,} edges without direction"),
+        ("triangles", f"{count:,}"),
+        ("NetworkX triangles", f"{expected:,}: {agrees}"),
+    ]
+    details = {
+        "graph": str(graph),
+        "vertices": whole.vertices,
+        "edges": len(edges),
+        "triangles": count,
+        "reference": expected,
+    }
+    finish_sparse("triangles", f"triangles of {graph.name}", shown, choice, tally, details,
+                  wrong=count != expected)  # fmt: skip
+
+
+def _check_counts(fmt: Any, lower: Any, graph: Path) -> None:
+    """Refuse a format that does not hold every count."""
+    if not isinstance(fmt, FloatFormat):
+        return
+    most = int(min(np.diff(lower.indptr).max(), np.bincount(lower.indices).max(initial=0)))
+    if most > 1 << fmt.significand_bits:
+        raise UserError(f"{graph}: counts may reach {most}, which {fmt.name} does not hold; "
+                        f"--set value=int32 does")  # fmt: skip
+
+
+def _reference(vertices: int, rows: Any, cols: Any) -> int:
+    networkx = need("networkx", "NetworkX")
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(vertices))
+    graph.add_edges_from(zip(rows.tolist(), cols.tolist(), strict=True))
+    return int(sum(networkx.triangles(graph).values())) // 3

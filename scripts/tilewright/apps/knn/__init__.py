@@ -1,0 +1,1 @@
+"""Distances, nearest neighbours and classes."""

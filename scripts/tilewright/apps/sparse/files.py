@@ -1,0 +1,67 @@
+"""Sparse matrices from Matrix Market and .npy files and to files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import UserError
+from ...hw.spec.c2sr import C2srLayout
+from ..common.files import numeric, read_matrix_file, write_whole
+
+__all__ = ["MOST_ENTRIES", "MOST_ROWS", "read_sparse", "write_sparse"]
+
+MOST_ENTRIES = 1 << 27
+"""Entries of the largest matrix."""
+
+MOST_ROWS = 1 << 26
+"""Its rows, and its columns: each takes memory here, even an empty one."""
+
+
+def read_sparse(path: Path, layout: C2srLayout) -> Any:
+    """A sparse matrix of real numbers as SciPy CSR, float64, its columns ascending.
+
+    Every entry that a Matrix Market file lists is one, zeros too; of a dense matrix those that are
+    not zero are. Entries of the same place are added. A pattern's values are 1.
+
+    Raises UserError if the file cannot be read, is malformed, has no row or column, holds complex
+    numbers, or its rows or columns have numbers that ``layout`` cannot hold.
+    """
+    from scipy.sparse import csr_array
+
+    largest = min(1 << layout.index_bits, MOST_ROWS)
+
+    def check_shape(what: object, rows: int, cols: int) -> None:
+        for name, count in (("row", rows), ("column", cols)):
+            if not 0 < count <= largest:
+                why = f" with `index_bits` {layout.index_bits}" if largest < MOST_ROWS else ""
+                raise UserError(
+                    f"{what}: must have between 1 and {largest} {name}s{why}, not {count}"
+                )
+
+    matrix = read_matrix_file(path, check_shape)
+    if matrix.dtype.kind == "c":
+        raise UserError(f"{path}: holds complex numbers; values must be real")
+    if isinstance(matrix, np.ndarray):
+        if matrix.ndim != 2:
+            raise UserError(f"{path}: must hold a matrix (2 dimensions), not {matrix.ndim}")
+        check_shape(path, *matrix.shape)
+        found = csr_array(numeric(matrix, path))
+    else:
+        values = numeric(matrix.data, path, empty=True)
+        found = csr_array((values, (matrix.row, matrix.col)), shape=matrix.shape)
+    if found.nnz > MOST_ENTRIES:
+        raise UserError(f"{path}: {found.nnz} entries are too many; at most {MOST_ENTRIES}")
+    found.sum_duplicates()
+    return found
+
+
+def write_sparse(path: Path, matrix: Any) -> None:
+    """Write the entries of a matrix as Matrix Market coordinates."""
+    from scipy.io import mmwrite
+
+    digits = {"f": {4: 9, 8: 17}}.get(matrix.dtype.kind, {}).get(matrix.dtype.itemsize)
+    whole = matrix.tocoo()
+    write_whole(path, lambda file: mmwrite(file, whole, precision=digits, symmetry="general"))

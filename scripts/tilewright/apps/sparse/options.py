@@ -1,0 +1,151 @@
+"""What users may say about the accelerator of sparse products, and the checks on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...errors import UserError, user_errors
+from ...hw.catalogue import UNITS
+from ...hw.spec.matraptor import MatRaptorConfig
+from ...hw.spec.semirings import SEMIRINGS
+from ...settings import read_config
+from ...sim.matraptor.driver import MODES
+from ...sim.timing.dram import MEMORIES, MemoryModel
+from ..common.files import check_output
+
+__all__ = ["BACKENDS", "SparseChoice", "SparseOptions", "choose_sparse_unit"]
+
+BACKENDS = ("rtl", "cycles", "model")
+_UNIT = "matraptor"
+_PANEL = "Unit"
+_ALIASES = {"plustimes": "mma", "plus-times": "mma"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseOptions:
+    """The accelerator a sparse computation runs on, how, and where the report goes."""
+
+    lanes: Annotated[
+        int | None,
+        typer.Option(help="Lanes, and memory channels as well unless those are set.",
+                     rich_help_panel=_PANEL),
+    ] = None  # fmt: skip
+    config_file: Annotated[
+        Path | None,
+        typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=_PANEL),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter.", rich_help_panel=_PANEL),
+    ] = None
+    backend: Annotated[
+        str,
+        typer.Option(
+            help="rtl: simulate the Verilog and check it against the model; cycles: the models "
+            "of results and of cycles; model: that of results alone.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "rtl"
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="Memory channels of the cycle model: " + ", ".join(MEMORIES) + "; default hbm.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    gigahertz: Annotated[
+        float, typer.Option(min=0.01, max=100, help="Clock.", rich_help_panel=_PANEL)
+    ] = 2.0
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseChoice:
+    """The accelerator, checked. ``memory``: each channel, to the cycle model; ``mode``: by rows or
+    by outer products."""
+
+    config: MatRaptorConfig
+    backend: str
+    memory: MemoryModel
+    gigahertz: float
+    json_file: Path | None
+    mode: str = "rows"
+
+    @property
+    def unit(self) -> str:
+        return _UNIT
+
+
+def choose_sparse_unit(
+    options: SparseOptions,
+    semiring: str | None = None,
+    *,
+    value: str | None = None,
+    mode: str = "rows",
+) -> SparseChoice:
+    """Check what the command line says; UserError if it cannot be run.
+
+    ``semiring``, ``mode``: what the application or the user asks for; ``value``: a format that the
+    application takes unless the user sets one.
+    """
+    if mode not in MODES:
+        raise UserError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    semiring = _ALIASES.get(semiring or "", semiring)
+    if semiring is not None and semiring not in SEMIRINGS:
+        raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
+    if options.backend not in BACKENDS:
+        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    memory = options.memory or ("flat" if options.backend == "rtl" else "hbm")
+    if memory not in MEMORIES:
+        raise UserError(f"memory must be one of {', '.join(MEMORIES)}, not {memory!r}")
+    if options.backend == "rtl" and memory != "flat":
+        raise UserError(f"memory must be flat with the rtl backend, not {memory!r}")
+    given = list(options.settings or ())
+    names = {setting.partition("=")[0].strip() for setting in given}
+    if options.config_file is not None:
+        names |= _named_in(options.config_file)
+    chosen = {"lanes": options.lanes, "semiring": semiring}
+    for name, wanted in chosen.items():
+        if wanted is None:
+            continue
+        if name in names:
+            raise UserError(f"--{name} and a setting of `{name}` exclude each other")
+        given.append(f"{name}={wanted}")
+    if options.lanes is not None and "channels" not in names:
+        given.append(f"channels={options.lanes}")
+    if value is not None and "value" not in names:
+        given.append(f"value={value}")
+    if mode == "outer" and "outer_product" not in names:
+        given.append("outer_product=true")
+    config = read_config(UNITS[_UNIT], options.config_file, given)
+    assert isinstance(config, MatRaptorConfig)
+    if mode == "outer" and not config.outer_product:
+        raise UserError("`outer_product` must be true for mode outer, not false")
+    if options.json_file:
+        check_output(options.json_file, (".json",))
+    return SparseChoice(
+        config=config,
+        backend=options.backend,
+        memory=MEMORIES[memory],
+        gigahertz=options.gigahertz,
+        json_file=options.json_file,
+        mode=mode,
+    )
+
+
+def _named_in(file: Path) -> set[str]:
+    """Parameters that a TOML file sets; whether it is sound is looked at later."""
+    import tomllib
+
+    with user_errors(OSError):
+        content = file.read_bytes()
+    try:
+        return set(tomllib.loads(content.decode("utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return set()

@@ -1,0 +1,199 @@
+"""Sparse products on the chosen accelerator: devices, jobs, the tally, progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from ...errors import UserError
+from ...sim.device.protocol import JobError
+from ...sim.matraptor.cycles.bound import Bound, bound
+from ...sim.matraptor.cycles.traffic import outer_bound
+from ...sim.matraptor.driver import SparseDevice, SparseDriver, most_entries
+from ...sim.matraptor.model import MatRaptorModel
+from ...sim.matraptor.result.outer import by_columns
+from ...sim.sparse.c2sr import C2sr, from_csr, to_csr
+from .options import SparseChoice
+
+__all__ = ["MOST_PRODUCTS", "MOST_TILES", "SparseProducts", "SparseTally", "sparse_unit"]
+
+MOST_PRODUCTS = {"rtl": 5_000_000, "cycles": 500_000_000, "model": 500_000_000}
+"""Products of a multiplication, by backend: about ten minutes."""
+
+MOST_TILES = 1000
+"""Tiles of C that a product by outer products may have."""
+
+_ADDED = ("cycles", "busy_cycles", "stalls", "operations", "bytes_read", "bytes_written",
+          "bytes_a_pairs", "bytes_a_entries", "bytes_b_pairs", "bytes_b_entries",
+          "bytes_c_pairs", "bytes_c_entries", "conflicts", "merge_steps", "results")  # fmt: skip
+_UNTIMED = ("operations", "bytes_written", "bytes_c_pairs", "bytes_c_entries", "merge_steps",
+            "results", "lane_busy_max", "lane_busy_min")  # fmt: skip
+_READ = ("bytes_read", "bytes_a_pairs", "bytes_a_entries", "bytes_b_pairs", "bytes_b_entries")
+
+
+@dataclass(kw_only=True)
+class SparseTally:
+    """What all multiplications together did.
+
+    Parameters
+    ----------
+    counts: counters of all jobs, added; of ``lane_busy_max`` and ``lane_busy_min`` also the sums
+    jobs, overflows: jobs that ran, and those that ended with an overflow and were split
+    products: multiplications of whole matrices
+    bounds: that of each multiplication, at its start
+    checked, mismatches: entries compared with the model, and those that differ
+    seconds: of simulation
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    jobs: int = 0
+    overflows: int = 0
+    products: int = 0
+    bounds: list[Bound] = field(default_factory=list)
+    checked: int = 0
+    mismatches: int = 0
+    seconds: float = 0.0
+
+    @property
+    def bound_cycles(self) -> float:
+        return sum(limit.cycles for limit in self.bounds)
+
+
+class SparseProducts:
+    """Multiplies SciPy matrices on an accelerator; keeps a tally.
+
+    Values are rounded to the accelerator's format when they become operands.
+    """
+
+    def __init__(self, choice: SparseChoice, device: SparseDevice, model: SparseDevice | None):
+        self._choice = choice
+        self._driver = SparseDriver(device)
+        self._model = None if model is None else SparseDriver(model)
+        self.tally = SparseTally()
+
+    def operand(self, matrix: Any) -> C2sr:
+        """A matrix in C2SR. Raises UserError if it does not fit."""
+        try:
+            return from_csr(matrix, self._choice.config.layout)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+
+    def multiply(self, a: C2sr, b: C2sr) -> C2sr:
+        """The product. Raises UserError if it is too large for the backend or the memory."""
+        tally = self.tally
+        products = int(most_entries(a.patterns(), b.patterns(), 1 << 62).sum())
+        most = MOST_PRODUCTS[self._choice.backend]
+        if products > most:
+            raise UserError(
+                f"{products:,} products are too many for the {self._choice.backend} backend, "
+                f"which takes at most {most:,} of a multiplication"
+            )
+        mode = self._choice.mode
+        if mode == "outer" and a.shape[0] and b.shape[1]:
+            tiles = self._driver.tiles(a, b).count
+            if tiles > MOST_TILES:
+                raise UserError(
+                    f"C takes {tiles:,} tiles that fit the queues, too many for mode outer, which "
+                    f"takes at most {MOST_TILES:,}; use --mode rows"
+                )
+        began = time.perf_counter()
+        try:
+            result = self._driver.multiply(a, b, mode=mode)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+        except JobError as error:
+            raise UserError(f"the product cannot be computed: {error}") from None
+        tally.seconds += time.perf_counter() - began
+        tally.products += 1
+        self._count()
+        if self._choice.backend != "model":
+            tally.bounds.append(self._bound(a, b, result))
+        if self._model is not None:
+            expected = self._model.multiply(a, b, mode=mode)
+            tally.checked += max(expected.nnz, 1)
+            tally.mismatches += _differences(result, expected)
+            tally.mismatches += self._count_differences()
+        return result
+
+    def _bound(self, a: C2sr, b: C2sr, c: C2sr) -> Bound:
+        choice, config = self._choice, self._choice.config
+        if choice.mode == "rows":
+            return bound(config, to_csr(a), to_csr(b), choice.memory, choice.gigahertz)
+        stored = by_columns(config, a)
+        return outer_bound(config, stored, b, c.shape, c.nnz, choice.memory, choice.gigahertz)
+
+    def _count(self) -> None:
+        counts = self.tally.counts
+        for job in self._driver.jobs:
+            self.tally.jobs += 1
+            self.tally.overflows += job.error != "none"
+            for name, value in job.counts.items():
+                counts[name] = counts.get(name, 0) + value
+
+    def _count_differences(self) -> int:
+        """Counters of the hardware that are not the model's, of jobs that ended well."""
+        assert self._model is not None
+        pairs = zip(self._driver.jobs, self._model.jobs, strict=False)
+        return len(self._driver.jobs) != len(self._model.jobs) or sum(
+            job.counts[name] != expected.counts[name]
+            for job, expected in pairs
+            if expected.error == "none"
+            for name in (*_UNTIMED, *(_READ if self._choice.mode == "outer" else ()))
+        )
+
+
+def _differences(found: C2sr, expected: C2sr) -> int:
+    """Entries in which two results differ."""
+    if found.same_as(expected):
+        return 0
+    x, y = found.patterns(), expected.patterns()
+    if not np.array_equal(x.starts, y.starts):
+        return max(1, abs(len(x.columns) - len(y.columns)))
+    wrong: NDArray[np.bool_] = (x.columns != y.columns) | (x.values != y.values)
+    return max(1, int(np.count_nonzero(wrong)))
+
+
+@contextmanager
+def sparse_unit(choice: SparseChoice) -> Iterator[SparseProducts]:
+    """The accelerator, built; shows on a terminal that it is being built."""
+    config = choice.config
+    memory_bytes = 1 << min(config.addr_bits, 33)
+    console = Console(stderr=True)
+    with ExitStack() as stack:
+        if choice.backend != "rtl":
+            channel = choice.memory if choice.backend == "cycles" else None
+            device = MatRaptorModel(
+                config, memory_bytes, channel=channel, gigahertz=choice.gigahertz
+            )
+            yield SparseProducts(choice, device, None)
+            return
+        from ...hw.emit.unit import emit
+        from ...sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+        from ...sim.rtl.streams import BuildError, ToolMissing
+
+        if console.is_terminal:
+            stack.enter_context(console.status(f"building and running {choice.unit}"))
+        try:
+            native = NativeAccelerator(
+                emit(choice.unit, config),
+                config,
+                memory_bytes=memory_bytes,
+                behaviour=AxiBehaviour(latency=(choice.memory.latency, choice.memory.latency)),
+                time_out=1 << 40,
+            )
+        except ToolMissing as error:
+            raise UserError(str(error)) from None
+        except BuildError as error:
+            said = " ".join(line.strip() for line in str(error).splitlines()[:3])
+            raise UserError(f"{choice.unit} could not be built for simulation: {said}") from None
+        rtl = stack.enter_context(native)
+        model = MatRaptorModel(config, memory_bytes, channel=choice.memory,
+                               gigahertz=choice.gigahertz)  # fmt: skip
+        yield SparseProducts(choice, rtl, model)

@@ -1,0 +1,1 @@
+"""The converter between CSR and C2SR: driver."""

@@ -1,0 +1,122 @@
+"""Conversions on the converter: a matrix into its memory, a job, the result back.
+
+The same program runs on the RTL in a simulator and on anything else that is a
+``ConverterDevice``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
+from ...hw.spec.c2sr_converter_registers import COUNTERS, ERRORS, ID, MODES, limits, register_map
+from ..device.job_registers import JobRegisters
+from ..device.protocol import Accelerator
+from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns
+from ..sparse.image import csr_image, entries_bytes, from_csr_image, from_image, image, pairs_bytes
+
+__all__ = ["ConverterDevice", "ConverterDriver"]
+
+_OF_A_ROW = ("unsorted", "region")
+
+
+ConverterDevice = Accelerator[C2srConverterConfig]
+"""A converter with its memory."""
+
+
+class ConverterDriver:
+    """Converts sparse matrices on a device.
+
+    Parameters
+    ----------
+    device: the converter and its memory
+    first_address: where the memory that the driver may use begins
+
+    Members
+    -------
+    counts: the counters of the last job; empty before the first
+
+    Raises
+    ------
+    ValueError if the device's ID is not a converter's.
+    """
+
+    counts: dict[str, int]
+
+    def __init__(self, device: ConverterDevice, first_address: int = 0) -> None:
+        self._device = device
+        self._registers = JobRegisters(device, register_map(device.config), ID)
+        self._first = first_address
+        self.counts = {}
+
+    @property
+    def config(self) -> C2srConverterConfig:
+        return self._device.config
+
+    def convert(self, direction: str, matrix: C2sr) -> C2sr:
+        """The matrix as the device leaves it, in C2SR or in CSR.
+
+        Parameters
+        ----------
+        direction: "csr_to_c2sr": the matrix is put into memory in CSR; "c2sr_to_csr": in C2SR
+
+        Raises
+        ------
+        ValueError if direction or layout are not the device's, or the memory is too small.
+        JobError if the device reports an error.
+        """
+        layout = self.config.layout
+        if direction not in MODES:
+            raise ValueError(f"`direction` must be one of {', '.join(MODES)}, not {direction!r}")
+        if matrix.layout != layout:
+            raise ValueError(f"`matrix` must be in layout {layout}, not {matrix.layout}")
+        if not matrix.shape[0]:
+            self.counts = dict.fromkeys(COUNTERS, 0)
+            nothing = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+            return from_patterns(CsrPatterns(np.zeros(1, np.int64), *nothing), matrix.shape, layout)
+        to_csr = direction == "c2sr_to_csr"
+        # Without the gaps that it may have, it is what a conversion to C2SR leaves.
+        packed = from_patterns(matrix.patterns(), matrix.shape, layout)
+        room = max(1, matrix.nnz if to_csr else packed.channel_entries)
+        if room > limits(self.config)["CAPACITY"]:
+            most = limits(self.config)["CAPACITY"]
+            raise ValueError(f"a conversion must be of at most {most} entries, not {room}")
+        base = self._place(matrix, packed)
+        c2sr = {"pairs_base": base["c2sr_pairs"], "entries_base": base["c2sr_entries"]}
+        csr = {"pointers_base": base["csr_pointers"], "entries_base": base["csr_entries"]}
+        for block in image(matrix, **c2sr) if to_csr else csr_image(matrix, **csr):
+            self._device.write_memory(block.address, block.data.tobytes())
+        job = {"mode": MODES[direction], "rows": matrix.shape[0], "capacity": room, **base}
+        for name, value in job.items():
+            self._registers.write(name.upper(), value)
+        status = self._registers.run(tuple(COUNTERS), ERRORS)
+        self.counts = status.counts
+        if status.error != "none":
+            raise status.failure("converter", _OF_A_ROW)
+        read = self._device.read_memory
+        if to_csr:
+            return from_csr_image(read, layout, matrix.shape, **csr, room=room)
+        return from_image(read, layout, matrix.shape, **c2sr, channel_entries=room)
+
+    def _place(self, matrix: C2sr, packed: C2sr) -> dict[str, int]:
+        """Where each array goes; C2SR's have room for gaps and for none."""
+        layout, rows = self.config.layout, matrix.shape[0]
+        stripe = layout.stripe_bytes
+        channel_entries = max(matrix.channel_entries, packed.channel_entries)
+        sizes = {
+            "csr_pointers": POINTER_BYTES * (rows + 1),
+            "csr_entries": layout.entry_bytes * matrix.nnz,
+            "c2sr_pairs": pairs_bytes(layout, rows),
+            "c2sr_entries": entries_bytes(layout, channel_entries),
+        }
+        base, address = {}, self._first
+        for name, size in sizes.items():
+            base[name] = -(-address // stripe) * stripe
+            address = -(-(base[name] + size) // stripe) * stripe
+        room = min(self._device.memory_bytes, 1 << self.config.addr_bits)
+        if address > room:
+            raise ValueError(
+                f"both forms of the matrix need {address - self._first} bytes of memory; "
+                f"{max(0, room - self._first)} are there"
+            )
+        return base

@@ -1,0 +1,1 @@
+"""What an accelerator is to a driver: registers and memory."""

@@ -1,0 +1,114 @@
+"""What the models of all accelerators have: registers, a memory, an interrupt."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.registers import RegisterMap
+from .protocol import RegisterError
+
+__all__ = ["ModelDevice"]
+
+
+class ModelDevice(ABC):
+    """Registers and memory of an accelerator whose jobs are over as soon as they are started.
+
+    A subclass has `_job`, which does the job of the registers.
+
+    Parameters
+    ----------
+    registers: the register map
+    memory_bytes: size of the memory, which begins at address 0; the bus fails behind it
+
+    Members
+    -------
+    memory: the memory, uint8
+    """
+
+    def __init__(self, registers: RegisterMap, memory_bytes: int) -> None:
+        self.memory: npt.NDArray[np.uint8] = np.zeros(memory_bytes, np.uint8)
+        self._map = registers
+        self._values = {
+            register.name: sum(field.reset << field.low for field in register.fields)
+            for register in registers
+        }
+
+    @abstractmethod
+    def _job(self) -> tuple[int, int, dict[str, int]]:
+        """Do the job of the registers; returns error code, ERROR_DETAIL and counters."""
+
+    @property
+    def memory_bytes(self) -> int:
+        return len(self.memory)
+
+    def irq(self) -> bool:
+        """The interrupt line."""
+        status, control = self._map["STATUS"], self._map["CTRL"]
+        set_bits = (status.get(self._values["STATUS"], name) for name in ("done", "error"))
+        return any(set_bits) and bool(control.get(self._values["CTRL"], "irq_enable"))
+
+    def read_memory(self, address: int, count: int) -> bytes:
+        """Bytes of the memory. Raises IndexError if some lie outside."""
+        self._check_range(address, count)
+        return self.memory[address : address + count].tobytes()
+
+    def write_memory(self, address: int, content: bytes) -> None:
+        """Put bytes into the memory. Raises IndexError if some lie outside."""
+        self._check_range(address, len(content))
+        self.memory[address : address + len(content)] = np.frombuffer(content, np.uint8)
+
+    def _check_range(self, address: int, count: int) -> None:
+        if address < 0 or address + count > len(self.memory):
+            raise IndexError(f"{count} bytes at {address:#x} lie outside of {len(self.memory):#x}")
+
+    def read_register(self, offset: int) -> int:
+        """The word at an offset. Raises RegisterError if there is none."""
+        register, word = self._find(offset)
+        return self._values[register.name] >> 32 * word & 0xFFFF_FFFF
+
+    def write_register(self, offset: int, value: int) -> None:
+        """Write the word at an offset. Raises RegisterError if nothing there can be written."""
+        register, word = self._find(offset)
+        shifted, reach = (value & 0xFFFF_FFFF) << 32 * word, 0xFFFF_FFFF << 32 * word
+        old, pulses, writable = self._values[register.name], 0, False
+        for field in register.fields:
+            access, bits = register.access_of(field), field.mask & reach
+            writable |= bool(bits) and access != "ro"
+            if access == "rw":
+                old = (old & ~bits) | (shifted & bits)
+            elif access == "w1c":
+                old &= ~(shifted & bits)
+            elif access == "wo":
+                pulses |= shifted & bits
+        if not writable:
+            raise RegisterError(f"nothing can be written at offset {offset:#x}")
+        self._values[register.name] = old
+        control = self._map["CTRL"]
+        resets = control.get(pulses, "soft_reset")
+        if register is control and control.get(pulses, "start") and not resets:
+            self._start()
+
+    def wait(self) -> None:
+        """Until the interrupt. Jobs are over at once here; RuntimeError if it will never come."""
+        if not self.irq():
+            raise RuntimeError("the interrupt will never come: no job has ended with it enabled")
+
+    def _find(self, offset: int) -> tuple[Any, int]:
+        for register in self._map:
+            word = offset - register.offset
+            if 0 <= word < register.bits // 8 and word % 4 == 0:
+                return register, word // 4
+        raise RegisterError(f"there is no register at offset {offset:#x}")
+
+    def _start(self) -> None:
+        status, values = self._map["STATUS"], self._values
+        code, values["ERROR_DETAIL"], counts = self._job()
+        for name, count in counts.items():
+            values[name.upper()] = count
+        ended = status.put(error=1) if code else status.put(done=1)
+        kept = values["STATUS"] & ~status.field("error_code").mask
+        values["STATUS"] = kept | ended | status.put(error_code=code)

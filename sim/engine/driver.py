@@ -1,0 +1,268 @@
+"""The programming model of the engine: matrices in its memory and operations on them.
+
+The same program runs on the model (``sim.engine.EngineModel``), on the RTL in a simulator, and on
+anything else that is a ``sim.device.Device``.
+
+Source: SIMD2, the programming model (matrix, fillmatrix, loadmatrix, mmo, storematrix).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.engine import SIZE_BITS, EngineConfig
+from ...hw.spec.engine_registers import COUNTERS, ERRORS, ID, register_map
+from ...hw.spec.formats import FORMATS
+from ...hw.spec.registers import Register
+from ...hw.spec.semirings import SEMIRINGS
+from ...hw.spec.simd2 import Simd2Config
+from ..device.job_registers import JobRegisters
+from ..device.protocol import Counts, Device
+from .matrices import Matrix, container_bits, formats_of, from_words, to_words
+
+__all__ = ["Driver"]
+
+
+class Driver:
+    """Programs an engine.
+
+    Besides its methods it has a function for each semiring of the engine, such as
+    ``simd2_minplus(a, b, c)``: D of whole NumPy matrices.
+
+    Parameters
+    ----------
+    device: the engine and its memory
+    first_address: where the memory that the driver may use begins
+
+    Members
+    -------
+    counts: the counters of the last job
+
+    Raises
+    ------
+    ValueError if the device's ID is not an engine's.
+    """
+
+    counts: Counts
+
+    def __init__(self, device: Device, first_address: int = 0) -> None:
+        self._device = device
+        beat = device.config.beat_bytes
+        self._next = -(-first_address // beat) * beat
+        self._registers = JobRegisters(device, register_map(device.config), ID)
+
+    @property
+    def config(self) -> EngineConfig:
+        return self._device.config
+
+    def __getattr__(self, name: str) -> Callable[..., npt.NDArray[Any]]:
+        semiring = name.removeprefix("simd2_")
+        known = isinstance(self.config.unit, Simd2Config) and semiring in self.config.opcodes
+        if name == semiring or semiring not in SEMIRINGS or not known:
+            raise AttributeError(f"the engine's driver has no `{name}`")
+
+        def compute(
+            a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike | None = None
+        ) -> npt.NDArray[Any]:
+            return self.compute(semiring, a, b, c)
+
+        compute.__name__, compute.__doc__ = name, f"D = C (+) A (x) B in {semiring}."
+        return compute
+
+    # Matrices
+
+    def matrix(self, rows: int, cols: int, format: str, *, transposed: bool = False) -> Matrix:
+        """A new matrix, its rows at whole beats; its memory is as it was.
+
+        Raises
+        ------
+        ValueError if a size or the format cannot be, or the memory is full.
+        """
+        for name, size in (("rows", rows), ("cols", cols)):
+            if not 0 < size < 1 << SIZE_BITS:
+                raise ValueError(f"`{name}` must be in 1..{(1 << SIZE_BITS) - 1}, not {size}")
+        if format != "fp32c" and format not in FORMATS:
+            raise ValueError(f"`format` must be one of {', '.join(FORMATS)}, fp32c, not {format!r}")
+        beat = self.config.beat_bytes
+        lines, across = (cols, rows) if transposed else (rows, cols)
+        stride = -(-across * container_bits(format) // self.config.data_bits) * beat
+        end = self._next + lines * stride
+        if end > self._device.memory_bytes:
+            raise ValueError(
+                f"a {rows} x {cols} matrix of {format} needs {lines * stride} bytes; "
+                f"{max(0, self._device.memory_bytes - self._next)} are left"
+            )
+        created = Matrix(
+            rows=rows,
+            cols=cols,
+            format=format,
+            address=self._next,
+            stride=stride,
+            transposed=transposed,
+        )
+        self._next = end
+        return created
+
+    @contextmanager
+    def scratch(self) -> Iterator[None]:
+        """Matrices made inside are gone afterwards."""
+        mark = self._next
+        try:
+            yield
+        finally:
+            self._next = mark
+
+    def load_words(self, matrix: Matrix, words: npt.ArrayLike) -> None:
+        """Fill a matrix with container words, (rows, cols)."""
+        array = np.asarray(words).astype(np.uint64)
+        if array.shape != (matrix.rows, matrix.cols):
+            shape = (matrix.rows, matrix.cols)
+            raise ValueError(f"`words` must have shape {shape}, not {array.shape}")
+        stored = (array.T if matrix.transposed else array).astype(f"<u{matrix.bits // 8}")
+        lines = np.ascontiguousarray(stored).view(np.uint8)
+        for number, line in enumerate(lines):
+            self._device.write_memory(matrix.address + number * matrix.stride, line.tobytes())
+
+    def store_words(self, matrix: Matrix) -> npt.NDArray[np.uint64]:
+        """The container words of a matrix, (rows, cols)."""
+        lines, across = matrix.stored_shape
+        content = self._device.read_memory(matrix.address, lines * matrix.stride)
+        whole = np.frombuffer(content, np.uint8).reshape(lines, matrix.stride)
+        used = np.ascontiguousarray(whole[:, : across * matrix.bits // 8])
+        words = used.view(f"<u{matrix.bits // 8}").astype(np.uint64)
+        return words.T if matrix.transposed else words
+
+    def loadmatrix(self, matrix: Matrix, values: npt.ArrayLike) -> None:
+        """Fill a matrix with numbers, (rows, cols), rounded to its format."""
+        self.load_words(matrix, to_words(values, matrix.format))
+
+    def fillmatrix(self, matrix: Matrix, value: complex) -> None:
+        """Fill a matrix with one number."""
+        self.loadmatrix(matrix, np.full((matrix.rows, matrix.cols), value))
+
+    def storematrix(self, matrix: Matrix) -> npt.NDArray[Any]:
+        """The numbers of a matrix."""
+        return from_words(self.store_words(matrix), matrix.format)
+
+    # Jobs
+
+    def mmo(self, operation: str, d: Matrix, a: Matrix, b: Matrix, c: Matrix | None = None) -> None:
+        """``D = C (+) A (x) B``, or without C ``D = A (x) B``; only B may be transposed.
+
+        Raises
+        ------
+        ValueError if shapes or formats do not fit, JobError if the engine reports an error.
+        """
+        self._check(operation, d, a, b, c)
+        values = {
+            "OP": self.config.opcodes[operation],
+            "FLAGS": self.register("FLAGS").put(transposed_b=b.transposed, use_c=c is not None),
+            "M": d.rows,
+            "N": d.cols,
+            "K": a.cols,
+        }
+        for letter, matrix in (("A", a), ("B", b), ("C", c or d), ("D", d)):
+            values[f"{letter}_BASE"] = matrix.address
+            values[f"{letter}_STRIDE"] = matrix.stride
+        for name, value in values.items():
+            self.write(name, value)
+        self.run()
+
+    def _check(self, operation: str, d: Matrix, a: Matrix, b: Matrix, c: Matrix | None) -> None:
+        element, result = formats_of(self.config, operation)
+        wanted = {
+            "a": (a, (d.rows, a.cols), element),
+            "b": (b, (a.cols, d.cols), element),
+            "d": (d, (d.rows, d.cols), result),
+        }
+        if c is not None:
+            wanted["c"] = (c, (d.rows, d.cols), result)
+        for name, (matrix, shape, format) in wanted.items():
+            if (matrix.rows, matrix.cols) != shape:
+                found = (matrix.rows, matrix.cols)
+                raise ValueError(f"`{name}` must have shape {shape}, not {found}")
+            if matrix.format != format:
+                raise ValueError(
+                    f"`{name}` must be of format {format} for {operation}, not {matrix.format}"
+                )
+            if matrix.transposed and name != "b":
+                raise ValueError(f"`{name}` must not be transposed")
+
+    def register(self, name: str) -> Register:
+        """A register's description, which packs and unpacks its fields."""
+        return self._registers.register(name)
+
+    def write(self, name: str, value: int) -> None:
+        """Write a register by name."""
+        self._registers.write(name, value)
+
+    def read(self, name: str) -> int:
+        """Read a register by name."""
+        return self._registers.read(name)
+
+    def run(self) -> None:
+        """Start the job of the registers, wait for its end, and take its counters.
+
+        Raises JobError if it failed.
+        """
+        ended = self._registers.run(tuple(COUNTERS), ERRORS)
+        self.counts = Counts(**ended.counts)
+        if ended.error != "none":
+            raise ended.failure("engine")
+
+    # Whole matrices
+
+    def compute(
+        self,
+        operation: str,
+        a: npt.ArrayLike,
+        b: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+    ) -> npt.NDArray[Any]:
+        """D of NumPy matrices, which are rounded to the operation's formats.
+
+        Raises
+        ------
+        ValueError if shapes do not fit or the memory is too small, JobError if the engine reports
+        an error.
+        """
+        element, result = formats_of(self.config, operation)
+        left, right = np.asarray(a), np.asarray(b)
+        for name, array in (("a", left), ("b", right)):
+            if array.ndim != 2:
+                raise ValueError(f"`{name}` must be a matrix, not of shape {array.shape}")
+        with self.scratch():
+            a_matrix = self.matrix(left.shape[0], left.shape[1], element)
+            b_matrix = self.matrix(right.shape[0], right.shape[1], element)
+            d_matrix = self.matrix(left.shape[0], right.shape[1], result)
+            self.loadmatrix(a_matrix, left)
+            self.loadmatrix(b_matrix, right)
+            if c is not None:
+                if np.shape(c) != (d_matrix.rows, d_matrix.cols):
+                    shape = (d_matrix.rows, d_matrix.cols)
+                    raise ValueError(f"`c` must have shape {shape}, not {np.shape(c)}")
+                self.loadmatrix(d_matrix, c)
+            # C is read before D is written there.
+            self.mmo(operation, d_matrix, a_matrix, b_matrix, None if c is None else d_matrix)
+            return self.storematrix(d_matrix)
+
+    def gemm(
+        self,
+        a: npt.ArrayLike,
+        b: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+        *,
+        mode: str | None = None,
+    ) -> npt.NDArray[Any]:
+        """``D = C + A B``; ``mode``: of a multi-mode unit, by default its first."""
+        unit = self.config.unit
+        if isinstance(unit, Simd2Config):
+            if mode is not None:
+                raise ValueError(f"`mode` must be None for a semiring unit, not {mode!r}")
+            return self.compute("mma", a, b, c)
+        return self.compute(mode or next(iter(self.config.opcodes)), a, b, c)

@@ -1,0 +1,89 @@
+"""Matrices in a device's memory: places, formats, and numbers to and from container words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.engine import EngineConfig
+from ...hw.spec.formats import FORMATS
+from ...hw.spec.m3xu import MODES, MatrixUnitConfig
+from ...hw.spec.simd2 import Simd2Config
+from ..numbers.values import decode, encode
+
+__all__ = ["Matrix", "container_bits", "formats_of", "from_words", "to_words"]
+
+_DTYPES = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """A matrix in the device's memory.
+
+    Parameters
+    ----------
+    rows, cols: its shape
+    format: of an element: a name of ``FORMATS``, or "fp32c"
+    address, stride: bytes
+    transposed: it is stored by columns
+    """
+
+    rows: int
+    cols: int
+    format: str
+    address: int
+    stride: int
+    transposed: bool = False
+
+    @property
+    def bits(self) -> int:
+        """Width of an element in memory."""
+        return container_bits(self.format)
+
+    @property
+    def stored_shape(self) -> tuple[int, int]:
+        """Rows and columns as they lie in memory."""
+        return (self.cols, self.rows) if self.transposed else (self.rows, self.cols)
+
+
+def container_bits(name: str) -> int:
+    return 64 if name == "fp32c" else FORMATS[name].container_bits
+
+
+def formats_of(config: EngineConfig, operation: str) -> tuple[str, str]:
+    """The formats of A and B, and of C and D, of an operation.
+
+    Raises ValueError if the engine does not have it.
+    """
+    known = config.unit.operations
+    if operation not in known:
+        raise ValueError(f"`operation` must be one of {', '.join(known)}, not {operation!r}")
+    unit = config.unit
+    if isinstance(unit, Simd2Config):
+        return unit.format, unit.result.name
+    assert isinstance(unit, MatrixUnitConfig)
+    return operation, "fp32c" if MODES[operation].results == 2 else "fp32"
+
+
+def to_words(values: npt.ArrayLike, name: str) -> npt.NDArray[np.uint64]:
+    """Container words of numbers, rounded to the format."""
+    if name == "fp32c":
+        pairs = np.ascontiguousarray(values, np.complex64)
+        return pairs.view(np.uint64).reshape(pairs.shape)
+    fmt = FORMATS[name]
+    return encode(values, fmt) << np.uint64(fmt.container_bits - fmt.bits)
+
+
+def from_words(words: npt.NDArray[np.uint64], name: str) -> npt.NDArray[Any]:
+    """Numbers of container words: the format's NumPy type, float32 where there is none."""
+    if name == "fp32c":
+        return np.ascontiguousarray(words).view(np.complex64).reshape(words.shape)
+    fmt = FORMATS[name]
+    numbers = decode(words >> np.uint64(fmt.container_bits - fmt.bits), fmt)
+    if numbers.dtype == np.int64:
+        return numbers.astype(f"i{fmt.container_bits // 8}")
+    with np.errstate(invalid="ignore"):
+        return numbers.astype(_DTYPES.get(name, np.float32))

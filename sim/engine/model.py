@@ -1,0 +1,61 @@
+"""Golden model of the tile engine: a register file and a memory, jobs done in no time.
+
+What a job leaves in memory and in the registers is the hardware's, bit for bit, but for what
+depends on time: CYCLES, BUSY_CYCLES and STALLS read as zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from ...hw.spec.engine import OPERANDS, EngineConfig
+from ...hw.spec.engine_registers import register_map
+from ..device.model import ModelDevice
+from .job import Job, JobFailure, Outcome, run_job
+
+__all__ = ["EngineModel"]
+
+
+class EngineModel(ModelDevice):
+    """The engine as software sees it. A job is over as soon as it is started.
+
+    Parameters
+    ----------
+    config: see :class:`EngineConfig`
+    memory_bytes: size of the memory, which begins at address 0; the bus fails behind it
+
+    Members
+    -------
+    memory: the memory, uint8
+    """
+
+    def __init__(self, config: EngineConfig, memory_bytes: int = 1 << 22) -> None:
+        self._config = config
+        super().__init__(register_map(config), memory_bytes)
+
+    @property
+    def config(self) -> EngineConfig:
+        return self._config
+
+    def job(self) -> Job:
+        """The job registers as they are."""
+        flags, values = self._map["FLAGS"], self._values
+        return Job(
+            op=values["OP"],
+            m=values["M"],
+            n=values["N"],
+            k=values["K"],
+            base={x: values[f"{x.upper()}_BASE"] for x in OPERANDS},
+            stride={x: values[f"{x.upper()}_STRIDE"] for x in OPERANDS},
+            transposed_b=bool(flags.get(values["FLAGS"], "transposed_b")),
+            use_c=bool(flags.get(values["FLAGS"], "use_c")),
+        )
+
+    def _job(self) -> tuple[int, int, dict[str, int]]:
+        outcome = Outcome(operations=0, bytes_read=0, bytes_written=0)
+        code, detail = 0, 0
+        try:
+            outcome = run_job(self._config, self.memory, self.job())
+        except JobFailure as failure:
+            code, detail = failure.code, failure.detail
+        return code, detail, asdict(outcome)

@@ -1,0 +1,1 @@
+"""MatRaptor: model, driver, cycle model."""

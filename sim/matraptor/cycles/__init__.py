@@ -1,0 +1,1 @@
+"""When a product comes: the cycle model, every counter of it."""

@@ -1,0 +1,258 @@
+"""Cycle model: the lanes' readers, the crossbar, and the memory channels behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....hw.spec.matraptor import MatRaptorConfig
+from ...timing.compiled import inlined
+from ...timing.dram import MemoryModel, channels, push, serve, timing
+from .state import NEVER, SPANS, Shape, State, shape
+from .stores import store_step
+
+__all__ = ["bus", "bus_step", "has_beat", "span", "span_fits", "take_beat"]
+
+A_PAIRS, A_ENTRIES, B_PAIRS, B_ENTRIES = range(4)
+_UNITS = 4
+_SLOT, _TAG = 512, 512
+"""More than slots of a reader, than beats of a burst: tags hold lane, reader, slot and beats."""
+_ANSWER = 3
+"""From a beat at the memory's port to the reader's output, if nothing is before it."""
+
+
+def bus(config: MatRaptorConfig, memory: MemoryModel, gigahertz: float) -> tuple[Shape, Any, Any]:
+    """The machine in numbers, its memory, and that one's times.
+
+    Raises ValueError if a burst could cross a page.
+    """
+    if not memory.flat and memory.page_bytes < config.interleave:
+        raise ValueError(
+            f"`page_bytes` must be at least `interleave`, {config.interleave}, "
+            f"not {memory.page_bytes}"
+        )
+    return shape(config, memory), channels(memory, config.channels), timing(memory, gigahertz)
+
+
+@inlined
+def span_fits(s: State, lane: int, unit: int) -> bool:
+    """Whether the registers before a reader take a span."""
+    reader = s.readers[lane, unit]
+    return reader.span_in - reader.span_out < SPANS
+
+
+@inlined
+def span(s: State, lane: int, unit: int, channel: int, beat: int, beats: int, now: int) -> None:
+    """Ask for beats of an array in a channel, counted from the channel's beginning."""
+    reader = s.readers[lane, unit]
+    place = reader.span_in % SPANS
+    s.spans[lane, unit, place, 0] = channel
+    s.spans[lane, unit, place, 1] = beat
+    s.spans[lane, unit, place, 2] = beats
+    s.spans[lane, unit, place, 3] = now + SPANS
+    reader.span_in += 1
+
+
+@inlined
+def has_beat(s: State, lane: int, unit: int, now: int) -> bool:
+    """Whether a reader has its next beat at its output."""
+    return s.readers[lane, unit].next_at <= now
+
+
+@inlined
+def take_beat(c: Shape, s: State, lane: int, unit: int) -> None:
+    """Take it."""
+    reader = s.readers[lane, unit]
+    reader.popped += 1
+    reader.taken += 1
+    if reader.taken == s.slot_beats[lane, unit, reader.slot]:
+        reader.taken = 0
+        reader.head += 1
+        reader.slot = reader.slot + 1 if reader.slot + 1 < c.slots else 0
+    reader.next_at = NEVER
+    if reader.head < reader.issued and reader.taken < s.slot_arrived[lane, unit, reader.slot]:
+        reader.next_at = s.beat_time[lane, unit, reader.slot * c.burst_beats + reader.taken]
+
+
+@inlined
+def _slot_free(c: Shape, s: State, lane: int, unit: int, now: int) -> bool:
+    """Whether a burst can have a slot: it is free from when its last beat is at the output."""
+    reader = s.readers[lane, unit]
+    used = reader.issued - reader.head
+    if used < c.outstanding:
+        return True
+    last = s.slot_beats[lane, unit, reader.slot] - 1
+    return used == c.outstanding and reader.taken == last and has_beat(s, lane, unit, now)
+
+
+@inlined
+def _issue(c: Shape, s: State, lane: int, unit: int, now: int) -> None:
+    """A burst of the span at hand into the reader's register; then the next span."""
+    reader = s.readers[lane, unit]
+    if reader.left and not reader.request and _slot_free(c, s, lane, unit, now):
+        slot = reader.issued % c.slots
+        beats = min(reader.left, c.burst_beats - reader.beat % c.burst_beats)
+        s.slot_beats[lane, unit, slot] = beats
+        s.slot_arrived[lane, unit, slot] = 0
+        reader.issued += 1
+        request = s.requests[lane, unit]
+        request[0] = reader.channel
+        request[1] = reader.beat * c.beat_bytes
+        request[2] = beats
+        request[3] = ((lane * _UNITS + unit) * _SLOT + slot) * _TAG + beats
+        reader.request = 1
+        s.lanes[lane].asking += 1
+        reader.beat += beats
+        reader.left -= beats
+        if reader.left:
+            return
+    elif reader.left:
+        return
+    place = reader.span_out % SPANS
+    if reader.span_out < reader.span_in and s.spans[lane, unit, place, 3] <= now:
+        reader.channel = s.spans[lane, unit, place, 0]
+        reader.beat = s.spans[lane, unit, place, 1]
+        reader.left = s.spans[lane, unit, place, 2]
+        reader.span_out += 1
+
+
+@inlined
+def _lane_port(c: Shape, s: State, lane: int, now: int) -> None:
+    """One request of the lane's readers, in turn, to its port; new ones to the readers'."""
+    record = s.lanes[lane]
+    # A port that is full at the beginning of a cycle takes nothing in it.
+    if record.asking and record.port_count < 2:
+        for step in range(1, _UNITS + 1):
+            unit = (record.mux + step) % _UNITS
+            if s.readers[lane, unit].request:
+                port = s.port[lane, record.port_count]
+                for field in range(4):
+                    port[field] = s.requests[lane, unit, field]
+                port[4] = now + 1
+                record.port_count += 1
+                record.mux = unit
+                s.readers[lane, unit].request = 0
+                record.asking -= 1
+                break
+    for unit in range(_UNITS):
+        reader = s.readers[lane, unit]
+        if reader.left or reader.span_out < reader.span_in:
+            _issue(c, s, lane, unit, now)
+
+
+@inlined
+def _answer(s: State, channel: int, ready: int, tag: int, beats: int) -> None:
+    """Queue a burst's beats for the way back."""
+    record = s.channels[channel]
+    place = (record.head + record.count) % s.answers.shape[1]
+    s.answers[channel, place, 0] = ready
+    s.answers[channel, place, 1] = tag
+    s.answers[channel, place, 2] = beats
+    record.count += 1
+
+
+@inlined
+def _accept(
+    c: Shape, s: State, d: Any, channel: int, address: int, beats: int, tag: int, ready: int
+) -> None:
+    """A read reaches a channel's memory."""
+    if c.flat:
+        _answer(s, channel, ready + c.flat_latency, tag, beats)
+    else:
+        last = address + beats * c.beat_bytes - 1
+        accesses = last // c.access_bytes - address // c.access_bytes + 1
+        push(d, channel, 0, address // c.page_bytes, accesses, tag)
+
+
+@inlined
+def _sooner(one: int, other: int, last: int) -> bool:
+    """Whether it is the turn of ``one`` before that of ``other``, which is less, after ``last``."""
+    return one > last >= other
+
+
+@inlined
+def _addresses(c: Shape, s: State, d: Any, now: int) -> None:
+    """Each channel takes a request of one of the lanes, in turn."""
+    offered = False
+    for lane in range(c.lanes):
+        if s.lanes[lane].port_count and s.port[lane, 0, 4] <= now:
+            offered = True
+            record = s.channels[s.port[lane, 0, 0]]
+            if record.offers == 0 or _sooner(lane, record.offer, record.ar_mux):
+                record.offer = lane
+            record.offers += 1
+    if not offered:
+        return
+    for channel in range(c.channels):
+        record = s.channels[channel]
+        if record.offers == 0:
+            continue
+        lane, others = record.offer, record.offers - 1
+        record.offers = 0
+        if not c.flat and d.count[channel, 0] >= c.read_queue:
+            continue
+        s.lanes[lane].conflicts += others
+        port = s.port[lane]
+        _accept(c, s, d, channel, port[0, 1], port[0, 2], port[0, 3], now + 1)
+        for field in range(5):
+            port[0, field] = port[1, field]
+        s.lanes[lane].port_count -= 1
+        record.ar_mux = lane
+
+
+@inlined
+def _beats(c: Shape, s: State, now: int) -> None:
+    """Each lane takes a beat of one of the channels, in turn."""
+    offered = False
+    for channel in range(c.channels):
+        answers = s.channels[channel]
+        if answers.count == 0 or s.answers[channel, answers.head, 0] > now:
+            continue
+        offered = True
+        tag = s.answers[channel, answers.head, 1] // _TAG
+        record = s.lanes[tag // _SLOT // _UNITS]
+        if not record.offered or _sooner(channel, record.offer, record.beat_mux):
+            record.offer = channel
+            record.offered = 1
+    if not offered:
+        return
+    for lane in range(c.lanes):
+        record = s.lanes[lane]
+        if not record.offered:
+            continue
+        record.offered = 0
+        channel = record.offer
+        record.beat_mux = channel
+        answers = s.channels[channel]
+        tag = s.answers[channel, answers.head, 1] // _TAG
+        slot, unit = tag % _SLOT, tag // _SLOT % _UNITS
+        arrived = s.slot_arrived[lane, unit, slot]
+        s.beat_time[lane, unit, slot * c.burst_beats + arrived] = now + _ANSWER
+        s.slot_arrived[lane, unit, slot] = arrived + 1
+        reader = s.readers[lane, unit]
+        reader.bytes += c.beat_bytes
+        if slot == reader.slot and arrived == reader.taken:
+            reader.next_at = now + _ANSWER
+        answers.sent += 1
+        if answers.sent == s.answers[channel, answers.head, 2]:
+            answers.sent = 0
+            answers.count -= 1
+            answers.head = answers.head + 1 if answers.head + 1 < s.answers.shape[1] else 0
+
+
+@inlined
+def bus_step(c: Shape, s: State, d: Any, dram: Any, t: Any, now: int) -> None:
+    """One cycle of everything between the lanes and the memories."""
+    for channel in range(c.channels):
+        if s.channels[channel].writing:
+            store_step(c, s, d, t, channel, now)
+        if not c.flat:
+            tag, write, ready = serve(dram, d, channel, float(now))
+            if tag >= 0:
+                s.channels[channel].end = max(s.channels[channel].end, int(ready))
+                if not write:
+                    cycle = int(ready + dram.controller) + 1
+                    _answer(s, channel, cycle, tag, tag % _TAG)
+    _beats(c, s, now)
+    for lane in range(c.lanes):
+        _lane_port(c, s, lane, now)
+    _addresses(c, s, d, now)

@@ -1,0 +1,248 @@
+"""What the lanes of MatRaptor read, in which order: everything that structure alone decides.
+
+Each of a lane's streams has a fixed sequence (blocks of pairs, blocks of entries, entries of A,
+rows of B), so that the cycle model only counts how far each stage of the lane has come.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from ....hw.spec.c2sr import PAIR_BYTES
+from ....hw.spec.matraptor import MatRaptorConfig
+
+__all__ = ["DONE", "FIRST", "LAST", "Plan", "canonical", "plan", "starts"]
+
+Ints = npt.NDArray[np.int64]
+FIRST, DONE, LAST = 4, 2, 1
+"""Flags: first row of a lane in its block of pairs; last word that is taken of its beat; last token
+of a row."""
+_OPERANDS = ("a_pairs", "a_entries", "b_pairs", "b_entries", "c_pairs", "c_entries")
+
+
+class Plan(NamedTuple):
+    """Sequences of all lanes, one lane after the other, for compiled code; the ``*_start`` arrays
+    say where a lane's begin, and have one element more than there are lanes.
+
+    ``block_*``: blocks of pairs of A (channel, block within the channel's array). ``row_*``: rows
+    in the order of the walk (number, slot, flags; beat in which its pair comes; blocks of entries
+    read for it: channel, first, number). ``token_*``: entries of A and empty rows (column or -1,
+    flags, beat in which it comes). ``ask_*``: rows of B that are asked for, and ends of rows of A
+    (column or -1, flags). ``c_*``: rows of C (number, slot). By rows these are the tokens, and the
+    rows of A. ``b_*``: rows of B (entries, pointer) and their columns.
+    ``bases``: where each operand begins in a channel, in bytes.
+    """
+
+    block_start: Ints
+    block_channel: Ints
+    block_index: Ints
+    row_start: Ints
+    row_number: Ints
+    row_slot: Ints
+    row_beat: Ints
+    row_flags: Any
+    row_channel: Ints
+    row_first: Ints
+    row_blocks: Ints
+    token_start: Ints
+    token_column: Ints
+    token_flags: Any
+    token_beat: Ints
+    ask_start: Ints
+    ask_column: Ints
+    ask_flags: Any
+    c_start: Ints
+    c_number: Ints
+    c_slot: Ints
+    b_length: Ints
+    b_pointer: Ints
+    b_start: Ints
+    b_columns: Any
+    bases: Ints
+
+
+def canonical(matrix: Any) -> csr_array:
+    """CSR with ascending columns and without duplicates (summed); explicit zeros stay."""
+    result = csr_array(matrix, copy=True)
+    result.sum_duplicates()
+    return result
+
+
+def pointers(lengths: Ints, channels: int) -> Ints:
+    """Where each row begins in its channel, in entries."""
+    result = np.zeros_like(lengths)
+    for channel in range(channels):
+        own = lengths[channel::channels]
+        result[channel::channels] = np.cumsum(own) - own
+    return result
+
+
+def starts(counts: Any) -> Ints:
+    """Where each part begins in a concatenation, and the total."""
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+
+
+def ranges(lengths: Ints) -> Ints:
+    """0, 1, ... ``length - 1`` for each length, concatenated."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total, dtype=np.int64) - np.repeat(ends - lengths, lengths)
+
+
+def _walk(config: MatRaptorConfig, rows: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Rows in the lanes' order; their lanes, slots and blocks of pairs."""
+    row = np.arange(rows, dtype=np.int64)
+    lane, slot = row % config.lanes, row % config.channels // config.lanes
+    block = row // config.channels // config.layout.block_pairs
+    order = np.lexsort((row, slot, block, lane))
+    return row[order], lane[order], slot[order], block[order]
+
+
+def _first_of_runs(*keys: Ints) -> Any:
+    """Where any of the keys changes."""
+    first = np.ones(len(keys[0]), bool)
+    if len(first):
+        first[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    return first
+
+
+def _blocks(config: MatRaptorConfig, lengths: Ints, ptr: Ints, lane: Ints, channel: Ints) -> Any:
+    """First block of entries and number of blocks that are read for each row of the walk."""
+    per_block = config.layout.block_entries
+    first = ptr // per_block
+    last = np.where(lengths > 0, (ptr + lengths - 1) // per_block, first - 1)
+    count = last - first + 1
+    filled = np.flatnonzero(lengths)
+    before, here = filled[:-1], filled[1:]
+    held = (
+        (lane[before] == lane[here])
+        & (channel[before] == channel[here])
+        & (last[before] == first[here])
+    )
+    shared = here[held]
+    first[shared] += 1
+    count[shared] -= 1
+    return first, count
+
+
+def plan(config: MatRaptorConfig, a: csr_array, b: csr_array, rows: int | None = None) -> Plan:
+    """Lay out the work of a product by rows.
+
+    ``rows``: of C, if they are not those of A; lanes that have none of them read nothing.
+    """
+    layout, channels = config.layout, config.channels
+    lengths = np.diff(a.indptr).astype(np.int64)
+    rows = a.shape[0] if rows is None else rows
+    walked = _walk(config, a.shape[0])
+    row, lane, slot, block = (each[walked[1] < rows] for each in walked)
+    channel = row % channels
+    first_of_block = _first_of_runs(lane, slot, block)
+    beats = config.burst_beats
+    block_lane, block_number = lane[first_of_block], np.cumsum(first_of_block) - 1
+    block_start = starts(np.bincount(block_lane, minlength=config.lanes))
+    within = row // channels % layout.block_pairs * PAIR_BYTES // config.beat_bytes
+    row_beat = (block_number - block_start[lane]) * beats + within
+
+    row_flags = np.where(first_of_block, FIRST, 0) | np.where(_pair_done(config, row), DONE, 0)
+
+    own = lengths[row]
+    ptr = pointers(lengths, channels)[row]
+    first, blocks = _blocks(config, own, ptr, lane, channel)
+    tokens = np.maximum(own, 1)
+    row_start = starts(np.bincount(lane, minlength=config.lanes))
+    token_end = np.cumsum(tokens)
+    token_start = np.concatenate(([0], token_end))[row_start].astype(np.int64)
+    column, beat, flags = _tokens(config, a, row, own, ptr, lane, blocks, first)
+    flags[token_end - 1] |= LAST
+
+    b_length = np.diff(b.indptr).astype(np.int64)
+    b_pointer = pointers(b_length, channels)
+    return Plan(
+        block_start=block_start,
+        block_channel=channel[first_of_block],
+        block_index=block[first_of_block],
+        row_start=row_start,
+        row_number=row,
+        row_slot=slot,
+        row_beat=row_beat,
+        row_flags=row_flags,
+        row_channel=channel,
+        row_first=first,
+        row_blocks=blocks,
+        token_start=token_start,
+        token_column=column,
+        token_flags=flags,
+        token_beat=beat,
+        ask_start=token_start,
+        ask_column=column,
+        ask_flags=flags,
+        c_start=row_start,
+        c_number=row,
+        c_slot=slot,
+        b_length=b_length,
+        b_pointer=b_pointer,
+        b_start=b.indptr.astype(np.int64),
+        b_columns=b.indices.astype(np.int32),
+        bases=_bases(config, rows, lengths, b_length),
+    )
+
+
+def _pair_done(config: MatRaptorConfig, row: Ints) -> Any:
+    """Whether the lane's next row has its pair in another beat."""
+    beat_pairs = config.beat_bytes // PAIR_BYTES
+    return row // config.channels % beat_pairs >= beat_pairs - config.channel_lanes
+
+
+def _tokens(
+    config: MatRaptorConfig,
+    a: csr_array,
+    row: Ints,
+    own: Ints,
+    ptr: Ints,
+    lane: Ints,
+    blocks: Ints,
+    first: Ints,
+) -> tuple[Ints, Ints, Ints]:
+    """Column of each token (-1: empty row), the beat of its lane's stream of entries in which it
+    comes, and whether it is the last of that beat."""
+    tokens = np.maximum(own, 1)
+    index = ranges(tokens)
+    empty = np.repeat(own == 0, tokens)
+    source = np.repeat(a.indptr[row].astype(np.int64), tokens) + index
+    column = np.full(len(index), -1, np.int64)
+    column[~empty] = a.indices[source[~empty]]
+    # The lane's number of the block in which a row begins: one less if it is held from before.
+    read = np.cumsum(blocks) - blocks
+    lane_first = np.concatenate(([0], np.cumsum(blocks)))[
+        starts(np.bincount(lane, minlength=config.lanes))
+    ]
+    number = read - lane_first[lane]
+    place = np.repeat(ptr, tokens) + index
+    ahead = place // config.layout.block_entries - np.repeat(first, tokens)
+    within = place % config.layout.block_entries // config.beat_entries
+    beat = (np.repeat(number, tokens) + ahead) * config.burst_beats + within
+    beat[empty] = -1
+    done = place % config.beat_entries == config.beat_entries - 1
+    return column, beat, np.where(done & ~empty, DONE, 0)
+
+
+def _bases(config: MatRaptorConfig, rows: int, a_length: Ints, b_length: Ints) -> Ints:
+    """Operands one after the other, each from a block of the interleaving on."""
+    layout, channels = config.layout, config.channels
+
+    def most(lengths: Ints) -> int:
+        totals = [int(lengths[channel::channels].sum()) for channel in range(channels)]
+        return max(totals) * layout.entry_bytes
+
+    counts = (len(a_length), len(b_length), rows)
+    pairs = [-(-count // channels) * PAIR_BYTES for count in counts]
+    sizes = (pairs[0], most(a_length), pairs[1], most(b_length), pairs[2], 0)
+    bases = np.zeros(len(_OPERANDS), np.int64)
+    for index in range(1, len(_OPERANDS)):
+        blocks = -(-sizes[index - 1] // layout.interleave)
+        bases[index] = bases[index - 1] + blocks * layout.interleave
+    return bases

@@ -1,0 +1,100 @@
+"""Cycle model of the MatRaptor accelerator: how long a product takes, and what it moves.
+
+Every cycle of every lane is stepped through, on the structure of the matrices alone; values do not
+matter. Source: MatRaptor, sections on the architecture and the experimental setup.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....hw.spec.matraptor import MatRaptorConfig
+from ...timing.compiled import compiled
+from ...timing.dram import FLAT, MemoryModel
+from .bound import bound
+from .bus import bus, bus_step
+from .element import emit, merge, multiply, offer
+from .loaders import NOTHING, asked, has_left, load_a, load_b
+from .plan import Plan, canonical, plan
+from .report import Cycles, QueueOverflow, report
+from .state import Latency, Shape, State, begin, latency, state
+from .writer import write_rows
+
+__all__ = ["Cycles", "QueueOverflow", "simulate"]
+
+
+@compiled
+def _run(c: Shape, s: State, d: Any, dram: Any, p: Plan, t: Latency, most: int) -> Any:
+    """Step until all lanes have finished. Returns (cycles, first product, last product, cycles
+    with a product, lane with a full queue or -1)."""
+    first, last, busy = -1, -1, 0
+    for now in range(t.start, most):
+        bus_step(c, s, d, dram, t, now)
+        finished, products = 0, 0
+        for lane in range(c.lanes):
+            if s.lanes[lane].finished:
+                finished += 1
+                continue
+            taken = write_rows(c, s, p, t, lane, now)
+            waiting = s.lanes[lane].products_made - s.lanes[lane].products_out
+            if not merge(c, s, p, t, lane, now):
+                return now, first, last, busy, lane
+            products += multiply(s, t, lane, waiting)
+            emit(c, s, t, lane, now, taken)
+            offered = has_left(s, lane, asked(s, t, lane), now)
+            held = s.lanes[lane].products_in > s.lanes[lane].multiplied
+            sent = load_b(c, s, p, t, lane, now, offered, held)
+            if sent != NOTHING:
+                offer(s, lane, sent & 1)
+            load_a(c, s, p, t, lane, now, asked(s, t, lane))
+        if products:
+            busy += 1
+            last = now
+            if first < 0:
+                first = now
+        if finished == c.lanes:
+            return now + t.finish, first, last, busy, -1
+    return -1, first, last, busy, -1
+
+
+def simulate(
+    config: MatRaptorConfig,
+    a: Any,
+    b: Any,
+    *,
+    memory: MemoryModel = FLAT,
+    gigahertz: float = 2.0,
+    latencies: Latency | None = None,
+) -> Cycles:
+    """Multiply sparse matrices in the cycle model.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    a, b: (rows, inner), (inner, columns), anything that SciPy makes a sparse array of; duplicates
+        count once
+    memory: each channel's
+    gigahertz: clock of the accelerator
+    latencies: of its parts, if not those of the hardware
+
+    Raises
+    ------
+    ValueError if the shapes do not fit; :class:`QueueOverflow` if a row does not fit the queues.
+    """
+    a, b = canonical(a), canonical(b)
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"`b` must have {a.shape[1]} rows, not {b.shape[0]}")
+    work, machine = plan(config, a, b), state(config)
+    begin(machine, work)
+    times = latency(config, latencies)
+    products = int(work.b_length[a.indices].sum())
+    # Far more than any job takes.
+    most = 10_000 + 2_000 * (a.nnz + a.shape[0] + products)
+    numbers, dram, timings = bus(config, memory, gigahertz)
+    *totals, full = _run(numbers, machine, dram, timings, work, times, most)
+    if full >= 0:
+        row = machine.lanes[full]["merge_row"]
+        raise QueueOverflow(int(work.row_number[row]), config.queue_depth)
+    results = int(machine.lanes["results"].sum())
+    limit = bound(config, a, b, memory, gigahertz, results)
+    return report(config, machine, limit, a.shape[0], gigahertz, totals)

@@ -1,0 +1,303 @@
+"""State of the cycle model, as arrays that compiled code works on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....hw.spec.matraptor import MatRaptorConfig
+from ...timing.dram import MemoryModel
+from .plan import Plan
+
+__all__ = ["Latency", "Shape", "State", "begin", "latency", "shape", "state"]
+
+_UNITS = 4
+
+
+def _fields(*names: str) -> Any:
+    return np.dtype([(name, np.int64) for name in names])
+
+
+class Shape(NamedTuple):
+    """A :class:`MatRaptorConfig` in numbers for compiled code."""
+
+    lanes: int
+    channels: int
+    channel_lanes: int
+    queues: int
+    queue_depth: int
+    outstanding: int
+    slots: int
+    burst_beats: int
+    beat_bytes: int
+    beat_entries: int
+    block_entries: int
+    block_pairs: int
+    interleave: int
+    entry_bytes: int
+    flat: int
+    flat_latency: int
+    access_bytes: int
+    page_bytes: int
+    read_queue: int
+    write_queue: int
+
+
+class Latency(NamedTuple):
+    """Cycles through the parts of a lane, and how much fits between them.
+
+    ``place``: through the division by the number of channels, 0 if it is none; ``multiply``,
+    ``result``: through the multiplier and the tree of adders, which stand still as a whole;
+    ``append``, ``sum``: from an entry that is appended, that is merged, to the output of its queue;
+    ``start``, ``finish``: of the job. ``*_depth``: of the queues between units, ``buffer_depth``
+    and ``writes`` those of a burst writer, in beats and in bursts that wait for their response.
+    """
+
+    place: int
+    multiply: int
+    append: int
+    sum: int
+    result: int
+    start: int
+    finish: int
+    rows_depth: int
+    context_depth: int
+    buffer_depth: int
+    writes: int
+
+
+_LANE = _fields(
+    # The loader of A: rows and blocks of pairs asked for, pairs taken, rows whose blocks of entries
+    # are asked for, rows (and when last) and tokens that have left.
+    *("row_block", "block", "row_paired", "row", "row_unpacked", "row_left_at", "token_a"),
+    # The loader of B: tokens into the division, asked for (and when the last one went on), the
+    # one whose pair is there; rows of B asked for, and done (and when last).
+    *("token_placed", "token_lookup", "token_row", "row_taken_at", "described"),
+    *("kept_in", "kept_out", "kept_out_at", "entry_out"),
+    # Products into the register before the multiplier, the multiplier, the one behind it, and out;
+    # the multiplier's steps.
+    *("products_in", "multiplied", "products_made", "products_out", "multiplier"),
+    # The processing element; results into and out of the adders, and the adders' steps.
+    *("token_pe", "entry_pe", "mode", "target", "helper", "partials", "merge_set"),
+    *("merge_row", "out_set", "results_in", "results_out", "adders"),
+    # The writer: what is on its way to the packers (two kinds), and in their registers.
+    *("write_row", "packed", "ended_at", "finished"),
+    # Readers that have a request for the port; the port; whose turn it was, at both ends.
+    *("asking", "mux", "port_count", "beat_mux", "offer", "offered"),
+    # What is counted.
+    *("products", "merge_steps", "results", "conflicts"),
+)
+_READER = _fields(
+    # Bursts issued and taken, beats of the first one that are taken, all beats taken, bytes.
+    # The slot of that one, and when its next beat is at the output.
+    *("issued", "head", "taken", "popped", "bytes", "slot", "next_at"),
+    # Spans that came and went on; what is left of the one that is cut into bursts; a request.
+    *("span_in", "span_out", "channel", "beat", "left", "request"),
+)
+_CHANNEL = _fields(
+    *("ar_mux", "offer", "offers", "head", "count", "sent", "end"),
+    # Bursts: asked for, in the order of their data, waiting for the response; beats left.
+    *("writing", "aw_mux", "turn_in", "turn_out", "turn_left", "answer_in", "answer_out"),
+)
+_WRITER = _fields(
+    # The packer: its run, whether a beat is begun; its registers.
+    *("open", "beats", "filled", "address", "beat_ready", "run_ready", "run_address", "run_beats"),
+    # The burst writer: runs that came and went on, the burst at its port.
+    *("run_in", "run_out", "burst", "burst_address", "burst_beats"),
+    # Beats that came, that are issued, that have left the buffer (and when last); those whose
+    # burst's turn is fixed, and whether one is being sent; responses to come.
+    *("stored", "issued", "loaded", "loaded_at", "granted", "grant_at", "sending", "owed"),
+)
+
+
+class State(NamedTuple):
+    """Everything that changes.
+
+    ``lanes``, ``readers`` [lane, unit], ``channels``, ``writers`` [lane, kind, slot]: counters.
+    ``spans`` [lane, unit, place] -> (channel, beat, beats, since), ``requests`` [lane, unit] and
+    ``port`` [lane, place] -> (channel, address, beats, tag, since): requests on their way.
+    ``slot_beats``, ``slot_arrived`` [lane, unit, slot], ``beat_time`` [lane, unit, place]: readers'
+    slots. ``answers`` [channel, place] -> (ready, tag, beats). ``*_time`` [lane, place]: when
+    tokens become visible; ``kept`` [lane, place]: tokens with a row of B, or at a row's end;
+    ``product_step``, ``result_step``: when they came, in steps of the pipeline, and what they are.
+    ``queue_*`` [lane, set, queue]: columns, first, end, when it was written last (by partial row),
+    when its latest entries can be read; ``set_*`` [lane, set]: being emptied, from when, entries.
+    ``words`` [lane, kind, place] -> (since, slot, address, what it ends) and ``word_*`` [lane,
+    kind]: on their way to the packers. ``runs`` [lane, kind, slot, place] -> (since, address,
+    beats); ``turns``, ``write_answers`` [channel, place] -> (since, lane, kind, slot, ...).
+    ``pointer`` [lane, slot].
+    """
+
+    lanes: Any
+    readers: Any
+    channels: Any
+    writers: Any
+    spans: Any
+    requests: Any
+    port: Any
+    slot_beats: Any
+    slot_arrived: Any
+    beat_time: Any
+    answers: Any
+    paired_time: Any
+    row_time: Any
+    left_time: Any
+    placed_time: Any
+    asked_time: Any
+    kept: Any
+    kept_time: Any
+    product_step: Any
+    result_step: Any
+    queue_column: Any
+    queue_first: Any
+    queue_end: Any
+    queue_written: Any
+    queue_time: Any
+    set_full: Any
+    set_since: Any
+    set_left: Any
+    words: Any
+    word_in: Any
+    word_out: Any
+    runs: Any
+    turns: Any
+    write_answers: Any
+    pointer: Any
+
+
+NEVER = 1 << 62
+RECENT = 32
+"""Writes of a queue whose times are kept: more than an entry's way into it takes."""
+RING = 64
+"""Places in rings of times: more than tokens between two units."""
+_STAGES = RING - 4
+LONG_RING = 512
+"""And in those of queues as deep as a reader has slots."""
+SPANS = 2
+"""Spans between a loader and the place where they are cut, runs between a packer and a burst."""
+
+
+def shape(config: MatRaptorConfig, memory: MemoryModel) -> Shape:
+    layout = config.layout
+    return Shape(
+        lanes=config.lanes,
+        channels=config.channels,
+        channel_lanes=config.channel_lanes,
+        queues=config.queues,
+        queue_depth=config.queue_depth,
+        outstanding=config.outstanding,
+        # Of the last one a beat may still wait at the reader's output.
+        slots=config.outstanding + 1,
+        burst_beats=config.burst_beats,
+        beat_bytes=config.beat_bytes,
+        beat_entries=config.beat_entries,
+        block_entries=layout.block_entries,
+        block_pairs=layout.block_pairs,
+        interleave=layout.interleave,
+        entry_bytes=layout.entry_bytes,
+        flat=int(memory.flat),
+        flat_latency=memory.latency,
+        access_bytes=memory.access_bytes,
+        page_bytes=memory.page_bytes,
+        read_queue=memory.read_queue,
+        write_queue=memory.write_queue,
+    )
+
+
+def latency(config: MatRaptorConfig, chosen: Latency | None = None) -> Latency:
+    """Of the hardware in ``hw/matraptor``, unless others are ``chosen``.
+
+    Raises ValueError if these are too long for the model.
+    """
+    if chosen is not None:
+        if max(chosen.multiply, chosen.result) > _STAGES:
+            raise ValueError(f"pipelines must have at most {_STAGES} stages")
+        return chosen
+    levels = (config.queues - 1).bit_length()
+    divided = 0 if config.channels & (config.channels - 1) == 0 else 3
+    whole = config.lanes & (config.lanes - 1) == 0
+    return Latency(
+        place=divided,
+        multiply=config.multiplier_stages,
+        append=2,
+        sum=config.adder_stages + 2,
+        result=levels * config.adder_stages,
+        start=2 if whole else 34,
+        finish=1,
+        rows_depth=config.outstanding,
+        context_depth=config.outstanding + 4,
+        buffer_depth=2 * config.burst_beats,
+        writes=max(2, config.outstanding // config.channel_lanes),
+    )
+
+
+def state(config: MatRaptorConfig) -> State:
+    """Of a machine after reset."""
+    lanes, channels, slots = config.lanes, config.channels, config.outstanding + 1
+    bursts = lanes * _UNITS * slots
+    kinds = (lanes, 2)
+    writers = (*kinds, config.lane_channels)
+    waiting = 2 * config.channel_lanes * (config.outstanding + 2) + 2
+    sets = (lanes, 2)
+    queues = (*sets, config.queues)
+
+    def zeros(*size: int) -> Any:
+        return np.zeros(size, np.int64)
+
+    return State(
+        lanes=np.zeros(lanes, _LANE),
+        readers=np.zeros((lanes, _UNITS), _READER),
+        channels=np.zeros(channels, _CHANNEL),
+        writers=np.zeros(writers, _WRITER),
+        spans=zeros(lanes, _UNITS, SPANS, 4),
+        requests=zeros(lanes, _UNITS, 4),
+        port=zeros(lanes, 2, 5),
+        slot_beats=zeros(lanes, _UNITS, slots),
+        slot_arrived=zeros(lanes, _UNITS, slots),
+        beat_time=zeros(lanes, _UNITS, slots * config.burst_beats),
+        answers=zeros(channels, bursts + 1, 3),
+        paired_time=zeros(lanes, RING),
+        row_time=zeros(lanes, LONG_RING),
+        left_time=zeros(lanes, RING),
+        placed_time=zeros(lanes, RING),
+        asked_time=zeros(lanes, LONG_RING),
+        kept=zeros(lanes, LONG_RING),
+        kept_time=zeros(lanes, LONG_RING),
+        product_step=zeros(lanes, RING),
+        result_step=zeros(lanes, RING),
+        queue_column=np.zeros((*queues, config.queue_depth), np.int32),
+        queue_first=zeros(*queues),
+        queue_end=zeros(*queues),
+        queue_written=zeros(*queues),
+        queue_time=zeros(*queues, RECENT),
+        set_full=zeros(*sets),
+        set_since=zeros(*sets),
+        set_left=zeros(*sets),
+        words=zeros(*kinds, SPANS, 4),
+        word_in=zeros(*kinds),
+        word_out=zeros(*kinds),
+        runs=zeros(*writers, SPANS, 3),
+        turns=zeros(channels, waiting, 6),
+        write_answers=zeros(channels, waiting, 4),
+        pointer=zeros(lanes, config.lane_channels),
+    )
+
+
+def begin(machine: State, work: Plan) -> None:
+    """Put each lane at the beginning of its sequences."""
+    lanes = machine.lanes
+    for names, first in (
+        (("block",), work.block_start),
+        (("row", "row_block", "row_paired", "row_unpacked", "merge_row"), work.row_start),
+        (("token_a", "token_pe"), work.token_start),
+        (("token_placed", "token_lookup", "token_row"), work.ask_start),
+        (("write_row",), work.c_start),
+    ):
+        for name in names:
+            lanes[name] = first[:-1]
+    lanes["helper"] = machine.queue_column.shape[2] - 1
+    for name in ("described", "row_left_at", "row_taken_at", "kept_out_at", "ended_at"):
+        lanes[name] = -1
+    machine.writers["loaded_at"] = -1
+    machine.readers["next_at"] = NEVER

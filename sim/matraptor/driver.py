@@ -1,0 +1,290 @@
+"""Sparse products on a MatRaptor: operands into its memory, jobs, results back, nothing lost.
+
+The same program runs on the model, on the RTL in a simulator, and on anything else that is a
+``SparseDevice``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.matraptor import MatRaptorConfig
+from ...hw.spec.matraptor_registers import ARRAYS, COUNTERS, ERRORS, ID, limits, register_map
+from ..device.job_registers import JobRegisters
+from ..device.protocol import Accelerator
+from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
+from ..sparse.csr_parts import join_rows, no_entries, take_columns, take_rows
+from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
+from .result.outer import by_columns
+from .result.tiles import Tiles, tiles_of
+
+__all__ = ["MODES", "SparseDevice", "SparseDriver", "SparseJob", "most_entries"]
+
+Ints = npt.NDArray[np.int64]
+
+_OF_A_ROW = ("index", "unsorted", "overflow", "region")
+
+
+MODES = ("rows", "outer")
+"""How a product may be computed."""
+
+SparseDevice = Accelerator[MatRaptorConfig]
+"""A MatRaptor with its memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseJob:
+    """A job that ran.
+
+    Parameters
+    ----------
+    rows: of A and C
+    columns: range of B's columns that it was about
+    mode: "rows" or "outer"
+    error: a name of ERRORS: "none", or "overflow" if it was split afterwards
+    counts: its counters
+    """
+
+    rows: int
+    columns: tuple[int, int]
+    mode: str
+    error: str
+    counts: dict[str, int]
+
+
+def most_entries(a: CsrPatterns, b: CsrPatterns, cols: int) -> Ints:
+    """For each row of A the most entries that its row of the product can have."""
+    products = starts_of(np.diff(b.starts)[a.columns])
+    return np.minimum(products[a.starts[1:]] - products[a.starts[:-1]], cols)
+
+
+class SparseDriver:
+    """Multiplies sparse matrices on a device.
+
+    A product is one job if every row fits the queues. If one does not, the job ends with an
+    overflow; then the rows that cannot overflow are computed in one job, the others in two, each
+    with half of B's columns, and so on. Columns of a row never depend on each other, so that
+    nothing is lost; only the order in which an element's products are added may differ from that of
+    a larger queue.
+
+    In the mode "outer" of a device with outer products, C is computed in tiles that fit the chip, a
+    job each. Bits do not depend on the tiles.
+
+    Parameters
+    ----------
+    device: the accelerator and its memory
+    first_address: where the memory that the driver may use begins
+
+    Members
+    -------
+    jobs: the jobs of the last product, in order
+
+    Raises
+    ------
+    ValueError if the device's ID is not a MatRaptor's.
+    """
+
+    jobs: list[SparseJob]
+
+    def __init__(self, device: SparseDevice, first_address: int = 0) -> None:
+        self._device = device
+        self._registers = JobRegisters(device, register_map(device.config), ID)
+        self._first = first_address
+        self.jobs = []
+
+    @property
+    def config(self) -> MatRaptorConfig:
+        return self._device.config
+
+    def multiply(self, a: C2sr, b: C2sr, *, mode: str = "rows") -> C2sr:
+        """``C = A (x) B`` in the semiring of the device.
+
+        Pointers of the result are the hardware's if it was one job, else without gaps.
+
+        Parameters
+        ----------
+        a, b: in the layout of the device
+        mode: "rows", each of C from the rows of B that it needs; or "outer", C from outer products
+
+        Raises
+        ------
+        ValueError if shapes or layouts do not fit, the memory is too small, the device does not
+        have the mode, or A has more columns than the mode takes.
+        JobError if the device reports an error other than an overflow.
+        """
+        self._check(a, b, mode)
+        self.jobs = []
+        shape = a.shape[0], b.shape[1]
+        if not a.shape[0] or not b.shape[0]:
+            return from_patterns(no_entries(shape[0]), shape, self.config.layout)
+        if mode == "outer":
+            return self._outer(a, b)
+        whole = self._by_rows(a, b, (0, shape[1]))
+        if whole is not None:
+            return whole
+        rows = self._split(a.patterns(), b.patterns(), a.shape[1], (0, shape[1]))
+        return from_patterns(rows, shape, self.config.layout)
+
+    def tiles(self, a: C2sr, b: C2sr) -> Tiles:
+        """The jobs of an outer product that is not empty."""
+        return tiles_of(self.config, (a.shape[0], b.shape[1]), a.shape[1], (a.nnz, b.nnz))
+
+    def _check(self, a: C2sr, b: C2sr, mode: str) -> None:
+        for name, matrix in (("a", a), ("b", b)):
+            if matrix.layout != self.config.layout:
+                expected = self.config.layout
+                raise ValueError(f"`{name}` must be in layout {expected}, not {matrix.layout}")
+        if a.shape[1] != b.shape[0]:
+            raise ValueError(f"`b` must have {a.shape[1]} rows, as many as `a` has columns, "
+                             f"not {b.shape[0]}")  # fmt: skip
+        if mode not in MODES:
+            raise ValueError(f"`mode` must be one of {', '.join(MODES)}, not {mode!r}")
+        if mode == "outer" and not self.config.outer_product:
+            raise ValueError('`mode` must be "rows": the device has no `outer_product`')
+        most = limits(self.config, outer=mode == "outer")["B_ROWS"]
+        if b.shape[0] > most:
+            raise ValueError(f"`b` must have at most {most} rows, not {b.shape[0]}")
+
+    def _outer(self, a: C2sr, b: C2sr) -> C2sr:
+        """Tile by tile, each computed in a job."""
+        layout, shape, inner = self.config.layout, (a.shape[0], b.shape[1]), a.shape[1]
+        if not shape[1]:
+            return from_patterns(no_entries(shape[0]), shape, layout)
+        tiles = self.tiles(a, b)
+        if tiles.count == 1:
+            return self._tile(a, b, (0, shape[1]))
+        left, right = a.patterns(), b.patterns()
+        parts = []
+        for low, high in tiles.column_ranges:
+            few = take_columns(right, (low, high))
+            moved = from_patterns(
+                few._replace(columns=few.columns - low), (inner, high - low), layout
+            )
+            for first, last in tiles.row_ranges:
+                numbers = np.arange(first, last)
+                some = from_patterns(take_rows(left, numbers), (last - first, inner), layout)
+                found = self._tile(some, moved, (low, high)).patterns()
+                parts.append((numbers, found._replace(columns=found.columns + low)))
+        return from_patterns(join_rows(shape[0], parts), shape, layout)
+
+    def _tile(self, a: C2sr, b: C2sr, columns: tuple[int, int]) -> C2sr:
+        """One that fits."""
+        most = most_entries(a.patterns(), b.patterns(), b.shape[1])
+        stored = by_columns(self.config, a)
+        found = self._job(stored, b, most, columns, mode="outer")
+        if found is None:
+            raise RuntimeError("the device reports an overflow of a tile that fits its queues")
+        return found
+
+    def _product(
+        self, a: CsrPatterns, b: CsrPatterns, inner: int, columns: tuple[int, int]
+    ) -> CsrPatterns:
+        """Rows of the product in a range of B's columns."""
+        layout = self.config.layout
+        rows, cols = len(a.starts) - 1, columns[1]
+        left = from_patterns(a, (rows, inner), layout)
+        found = self._by_rows(left, from_patterns(b, (inner, cols), layout), columns)
+        return self._split(a, b, inner, columns) if found is None else found.patterns()
+
+    def _split(
+        self, a: CsrPatterns, b: CsrPatterns, inner: int, columns: tuple[int, int]
+    ) -> CsrPatterns:
+        """The same in several jobs: rows that cannot overflow; the others, by halves of columns."""
+        low, high = columns
+        heavy = most_entries(a, b, high - low) > self.config.queue_depth
+        if not heavy.any():
+            raise RuntimeError("the device reports an overflow of rows that fit its queues")
+        parts = []
+        if not heavy.all():
+            light_rows = self._product(take_rows(a, ~heavy), b, inner, columns)
+            parts.append((np.flatnonzero(~heavy), light_rows))
+        middle = (low + high) // 2
+        for part in ((low, middle), (middle, high)):
+            few = take_columns(b, part)
+            parts.append(
+                (np.flatnonzero(heavy), self._product(take_rows(a, heavy), few, inner, part))
+            )
+        return join_rows(len(a.starts) - 1, parts)
+
+    def _by_rows(self, a: C2sr, b: C2sr, columns: tuple[int, int]) -> C2sr | None:
+        """The product in one job; None if a queue overflowed."""
+        most = most_entries(a.patterns(), b.patterns(), b.shape[1])
+        return self._job(a, b, most, columns, mode="rows")
+
+    def _job(
+        self, a: C2sr, b: C2sr, most: Ints, columns: tuple[int, int], *, mode: str
+    ) -> C2sr | None:
+        """Run one job; None if a queue overflowed.
+
+        ``a``: as the mode has it in memory; ``most``: entries that each row of C can have.
+        """
+        rows, layout = len(most), self.config.layout
+        capacity = self._capacity(most)
+        sizes = {
+            **dict(zip(("a_pairs", "a_entries"), image_sizes(a), strict=True)),
+            **dict(zip(("b_pairs", "b_entries"), image_sizes(b), strict=True)),
+            "c_pairs": pairs_bytes(layout, rows),
+            "c_entries": entries_bytes(layout, capacity * self.config.channel_lanes),
+        }
+        base = self._place(sizes)
+        for name, matrix in (("a", a), ("b", b)):
+            blocks = image(
+                matrix, pairs_base=base[f"{name}_pairs"], entries_base=base[f"{name}_entries"]
+            )
+            for block in blocks:
+                self._device.write_memory(block.address, block.data.tobytes())
+        job = {"rows": rows, "b_rows": b.shape[0], "capacity": capacity, **base}
+        if self.config.outer_product:
+            job |= {"mode": int(mode == "outer"), "columns": b.shape[1]}
+        for name, value in job.items():
+            self._registers.write(name.upper(), value)
+        status = self._registers.run(tuple(COUNTERS), ERRORS)
+        self.jobs.append(
+            SparseJob(
+                rows=rows, columns=columns, mode=mode, error=status.error, counts=status.counts
+            )
+        )
+        if status.error == "overflow":
+            return None
+        if status.error != "none":
+            raise status.failure("accelerator", _OF_A_ROW)
+        return from_image(
+            self._device.read_memory,
+            layout,
+            (rows, b.shape[1]),
+            pairs_base=base["c_pairs"],
+            entries_base=base["c_entries"],
+            channel_entries=capacity * self.config.channel_lanes,
+        )
+
+    def _capacity(self, most: Ints) -> int:
+        """Entries that suffice for any lane in any of its channels."""
+        groups = max(self.config.lanes, self.config.channels)
+        sums = np.bincount(np.arange(len(most)) % groups, weights=most, minlength=groups)
+        block = self.config.layout.block_entries
+        capacity = max(1, -(-int(sums.max()) // block)) * block
+        if capacity > limits(self.config)["CAPACITY"]:
+            raise ValueError(
+                f"the product may have {capacity} entries in a lane's channel; at most "
+                f"{limits(self.config)['CAPACITY']} can be addressed"
+            )
+        return capacity
+
+    def _place(self, sizes: dict[str, int]) -> dict[str, int]:
+        """Where each array goes."""
+        stripe = self.config.layout.stripe_bytes
+        address = -(-self._first // stripe) * stripe
+        base = {}
+        for name in ARRAYS:
+            base[name] = address
+            address += sizes[name]
+        room = min(self._device.memory_bytes, 1 << self.config.addr_bits)
+        if address > room:
+            raise ValueError(
+                f"the operands and the result need {address - self._first} bytes of memory; "
+                f"{max(0, room - self._first)} are there"
+            )
+        return base

@@ -1,0 +1,222 @@
+"""MatRaptor as software sees it: registers and a memory, jobs done in no time by the models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.c2sr import PAIR_BYTES
+from ...hw.spec.job_registers import Check
+from ...hw.spec.matraptor import MatRaptorConfig
+from ...hw.spec.matraptor_registers import (
+    ARRAYS,
+    COUNTERS,
+    ERRORS,
+    checks,
+    limits,
+    register_map,
+)
+from ..device.model import ModelDevice
+from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of, to_csr
+from ..sparse.image import from_image, image
+from ..timing.dram import MemoryModel
+from .cycles.outer import simulate_outer
+from .cycles.rows import Cycles, simulate
+from .cycles.traffic import bytes_read
+from .result.outer import outer_product, overflow_rows
+from .result.rows import SparseProduct, spgemm
+
+__all__ = ["MatRaptorModel"]
+
+
+class MatRaptorModel(ModelDevice):
+    """What a job leaves in memory is the hardware's, bit for bit; what it counts comes from the
+    cycle model, or without one is what does not depend on time, the rest being zero.
+
+    A job that fails leaves no part of C. Columns must ascend in every row of A and B, else
+    ValueError. Of outer products the bytes are counted in any case.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    memory_bytes: size of the memory, which begins at address 0
+    channel: what each memory channel does, for the cycle model
+    gigahertz: clock of the accelerator, for the cycle model
+
+    Members
+    -------
+    memory: the memory, uint8
+    cycles: what the cycle model found for the last job, None without one
+    """
+
+    cycles: Cycles | None
+
+    def __init__(
+        self,
+        config: MatRaptorConfig,
+        memory_bytes: int = 1 << 22,
+        *,
+        channel: MemoryModel | None = None,
+        gigahertz: float = 2.0,
+    ) -> None:
+        self._config = config
+        self._channel, self._gigahertz = channel, gigahertz
+        self.cycles = None
+        super().__init__(register_map(config), memory_bytes)
+
+    @property
+    def config(self) -> MatRaptorConfig:
+        return self._config
+
+    def _job(self) -> tuple[int, int, dict[str, int]]:
+        counts = dict.fromkeys(COUNTERS, 0)
+        for check in checks(self._config):
+            if self._fails(check):
+                return ERRORS[check.error], self._map[check.register].offset, counts
+        if self._outer:
+            return self._outer_job(counts)
+        rows, b_rows = self._values["ROWS"], self._values["B_ROWS"]
+        try:
+            a, b = self._operand("A", rows), self._operand("B", b_rows)
+        except IndexError:
+            return ERRORS["bus_read"], self.memory_bytes, counts
+        outside = a.patterns().columns >= b_rows
+        if outside.any():
+            entry = int(np.argmax(outside))
+            row = int(np.searchsorted(a.patterns().starts, entry, side="right")) - 1
+            return ERRORS["index"], row, counts
+        a = C2sr(layout=a.layout, shape=(rows, b_rows), lengths=a.lengths, pointers=a.pointers,
+                 columns=a.columns, values=a.values)  # fmt: skip
+        found = spgemm(self._config, a, b, capacity=self._values["CAPACITY"])
+        for error, wrong in (("overflow", found.overflow), ("region", found.region)):
+            if len(wrong):
+                return ERRORS[error], int(wrong[0]), counts
+        assert found.c is not None
+        self._store(found.c)
+        return ERRORS["none"], 0, counts | self._counts(a, b, found)
+
+    @property
+    def _outer(self) -> bool:
+        return self._config.outer_product and self._values["MODE"] == 1
+
+    def _outer_job(self, counts: dict[str, int]) -> tuple[int, int, dict[str, int]]:
+        config = self._config
+        rows, b_rows, columns = (self._values[name] for name in ("ROWS", "B_ROWS", "COLUMNS"))
+        too_large = overflow_rows(config, rows, columns)
+        if len(too_large):
+            return ERRORS["overflow"], int(too_large[0]), counts
+        try:
+            t, b = self._operand("A", b_rows * config.lanes), self._operand("B", b_rows)
+        except IndexError:
+            return ERRORS["bus_read"], self.memory_bytes, counts
+        # Lanes without rows of C have nothing to do.
+        t = _needed(t, np.arange(t.shape[0]) % config.lanes < rows)
+        b = _needed(b, t.lengths.reshape(-1, config.lanes).sum(axis=1) > 0)
+        outside = _outside(config, t, b, rows, columns)
+        if outside is not None:
+            return ERRORS["index"], outside, counts
+        t = replace(t, shape=(t.shape[0], -(-rows // config.lanes)))
+        b = replace(b, shape=(b_rows, columns))
+        found = outer_product(config, t, b, rows, capacity=self._values["CAPACITY"])
+        if len(found.region):
+            return ERRORS["region"], int(found.region[0]), counts
+        assert found.c is not None
+        self._store(found.c)
+        return ERRORS["none"], 0, counts | self._outer_counts(t, b, rows, found)
+
+    def _store(self, c: C2sr) -> None:
+        bases = {name: self._values[f"C_{name.upper()}"] for name in ("pairs", "entries")}
+        for block in image(c, pairs_base=bases["pairs"], entries_base=bases["entries"]):
+            self.write_memory(block.address, block.data.tobytes())
+
+    def _operand(self, name: str, rows: int) -> C2sr:
+        return from_image(
+            self.read_memory,
+            self._config.layout,
+            (rows, limits(self._config)["ROWS"]),
+            pairs_base=self._values[f"{name}_PAIRS"],
+            entries_base=self._values[f"{name}_ENTRIES"],
+        )
+
+    def _counts(self, a: C2sr, b: C2sr, found: SparseProduct) -> dict[str, int]:
+        if self._channel is None:
+            return _untimed(found)
+        right = to_csr(b)
+        right.resize(b.shape[0], int(right.indices.max(initial=0)) + 1)
+        self.cycles = simulate(
+            self._config, to_csr(a), right, memory=self._channel, gigahertz=self._gigahertz
+        )
+        return _timed(self.cycles)
+
+    def _outer_counts(self, t: C2sr, b: C2sr, rows: int, found: SparseProduct) -> dict[str, int]:
+        if self._channel is None:
+            bytes_moved = bytes_read(self._config, t, b, rows) | _bytes_written(found)
+            return _untimed(found) | bytes_moved
+        self.cycles = simulate_outer(
+            self._config, t, b, rows, memory=self._channel, gigahertz=self._gigahertz
+        )
+        return _timed(self.cycles)
+
+    def _fails(self, check: Check) -> bool:
+        value, layout = self._values[check.register], self._config.layout
+        if check.register == "COLUMNS" and not self._outer:
+            return False
+        if check.error == "zero_size":
+            return value == 0
+        if check.error == "size_limit":
+            return value > limits(self._config, outer=self._outer)[check.register]
+        if check.error == "misaligned_base":
+            return value % layout.interleave != 0
+        if check.error == "misaligned_capacity":
+            return value % layout.block_entries != 0
+        assert check.register.lower() in ARRAYS
+        return value >> self._config.addr_bits != 0
+
+
+def _timed(found: Cycles) -> dict[str, int]:
+    """All counters."""
+    return {name: getattr(found, name) for name in COUNTERS}
+
+
+def _untimed(found: SparseProduct) -> dict[str, int]:
+    """Counters that do not depend on time."""
+    statistics = found.statistics
+    return {
+        "operations": statistics.products,
+        "results": statistics.results,
+        "merge_steps": statistics.merge_steps,
+        "lane_busy_max": int(statistics.lane_products.max()),
+        "lane_busy_min": int(statistics.lane_products.min()),
+    }
+
+
+def _bytes_written(found: SparseProduct) -> dict[str, int]:
+    assert found.c is not None
+    pairs = found.c.shape[0] * PAIR_BYTES
+    entries = found.c.nnz * found.c.layout.entry_bytes
+    return {"bytes_c_pairs": pairs, "bytes_c_entries": entries, "bytes_written": pairs + entries}
+
+
+def _needed(matrix: C2sr, used: npt.NDArray[np.bool_]) -> C2sr:
+    """Without the entries of rows that are not used: nobody reads them."""
+    starts, columns, values = matrix.patterns()
+    lengths = np.where(used, matrix.lengths, 0)
+    where = run_indices(starts[:-1], lengths)
+    rows = CsrPatterns(starts_of(lengths), columns[where], values[where])
+    return from_patterns(rows, matrix.shape, matrix.layout, pointers=matrix.pointers)
+
+
+def _outside(config: MatRaptorConfig, t: C2sr, b: C2sr, rows: int, columns: int) -> int | None:
+    """A row of T with an entry for a row of C that there is not, or that names a row of B with one
+    for such a column."""
+    which = np.repeat(np.arange(t.shape[0]), t.lengths)
+    far = t.patterns().columns * config.lanes + which % config.lanes >= rows
+    if far.any():
+        return int(which[np.argmax(far)])
+    wrong = np.repeat(np.arange(b.shape[0]), b.lengths)[b.patterns().columns >= columns]
+    if not len(wrong):
+        return None
+    first = int(wrong[0]) * config.lanes
+    return first + int(np.argmax(t.lengths[first : first + config.lanes] > 0))

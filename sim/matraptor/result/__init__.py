@@ -1,0 +1,1 @@
+"""What a product is, in the order in which the hardware adds."""

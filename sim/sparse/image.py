@@ -1,0 +1,243 @@
+"""Sparse matrices in a device's memory: C2SR as the accelerator has it, and plain CSR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.c2sr import PAIR_BYTES, C2srLayout
+from .c2sr import C2sr, CsrPatterns, check_shape, from_patterns, run_indices, starts_of
+
+__all__ = [
+    "Block",
+    "Read",
+    "csr_image",
+    "entries_bytes",
+    "from_csr_image",
+    "from_image",
+    "image",
+    "image_sizes",
+    "pairs_bytes",
+]
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+Read = Callable[[int, int], bytes]
+"""``read(address, count)``: bytes of a memory."""
+
+_PAIR = np.dtype([("length", "<u4"), ("pointer", "<u4")])
+_WORD = 1 << 32
+
+
+class Block(NamedTuple):
+    """Bytes at consecutive addresses."""
+
+    address: int
+    data: Bytes
+
+
+def pairs_bytes(layout: C2srLayout, rows: int) -> int:
+    """Bytes of the pairs of ``rows`` rows in memory, all channels together: whole stripes."""
+    return _stripes(layout, -(-rows // layout.channels) * PAIR_BYTES) * layout.stripe_bytes
+
+
+def entries_bytes(layout: C2srLayout, channel_entries: int) -> int:
+    """Bytes of ``channel_entries`` entries in every channel: whole stripes."""
+    return _stripes(layout, channel_entries * layout.entry_bytes) * layout.stripe_bytes
+
+
+def image_sizes(c2sr: C2sr) -> tuple[int, int]:
+    """Bytes of a matrix in memory: of its pairs, and of its entries, gaps included."""
+    layout = c2sr.layout
+    return pairs_bytes(layout, c2sr.shape[0]), entries_bytes(layout, c2sr.channel_entries)
+
+
+def image(c2sr: C2sr, *, pairs_base: int, entries_base: int) -> tuple[Block, Block]:
+    """A matrix in memory: its pairs and its entries, zeros in between.
+
+    Raises ValueError if a base is not a multiple of a block in every channel.
+    """
+    layout, channels = c2sr.layout, c2sr.layout.channels
+    _check_base("pairs_base", pairs_base, layout)
+    _check_base("entries_base", entries_base, layout)
+    dtype = _entry(layout)
+    pairs, entries = (
+        np.zeros((size // layout.stripe_bytes, channels, layout.interleave), np.uint8)
+        for size in image_sizes(c2sr)
+    )
+    for channel in range(channels):
+        mine = slice(channel, None, channels)
+        lengths, pointers = c2sr.lengths[mine], c2sr.pointers[mine]
+        column = np.zeros(len(pairs) * layout.block_pairs, _PAIR)
+        column["length"][: len(lengths)] = lengths
+        # An empty row may point to just behind the largest pointer.
+        column["pointer"][: len(lengths)] = pointers & (_WORD - 1)
+        pairs[:, channel] = column.view(np.uint8).reshape(-1, layout.interleave)
+        column = np.zeros(len(entries) * layout.block_entries, dtype)
+        where = run_indices(pointers, lengths)
+        column["value"][where] = c2sr.values[channel]
+        column["column"][where] = c2sr.columns[channel]
+        entries[:, channel] = column.view(np.uint8).reshape(-1, layout.interleave)
+    return Block(pairs_base, pairs.reshape(-1)), Block(entries_base, entries.reshape(-1))
+
+
+def from_image(
+    read: Read,
+    layout: C2srLayout,
+    shape: tuple[int, int],
+    *,
+    pairs_base: int,
+    entries_base: int,
+    channel_entries: int | None = None,
+) -> C2sr:
+    """The matrix at an address, with the pointers it has there.
+
+    Only blocks with entries are read, in every channel at once; gaps between rows are not.
+
+    Parameters
+    ----------
+    read: gives the memory's bytes
+    shape: rows and columns
+    channel_entries: room for entries in each channel, if it is known
+
+    Raises
+    ------
+    ValueError if a base is not a multiple of a block in every channel, a row ends outside the
+    room given, or the matrix is not valid C2SR.
+    """
+    check_shape(shape, layout)
+    _check_base("pairs_base", pairs_base, layout)
+    _check_base("entries_base", entries_base, layout)
+    rows, channels = shape[0], layout.channels
+    lengths, pointers = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    pairs = _read(read, pairs_base, pairs_bytes(layout, rows))
+    pairs = pairs.reshape(-1, channels, layout.interleave)
+    for channel in range(channels):
+        mine = slice(channel, None, channels)
+        column = np.ascontiguousarray(pairs[:, channel]).reshape(-1).view(_PAIR)
+        lengths[mine] = column["length"][: len(lengths[mine])]
+        pointers[mine] = column["pointer"][: len(lengths[mine])]
+    _check_rows(lengths, pointers, shape[1], _WORD if channel_entries is None else channel_entries)
+
+    first = pointers * layout.entry_bytes // layout.interleave
+    last = ((pointers + lengths) * layout.entry_bytes - 1) // layout.interleave
+    begins, ends = _joined(first[lengths > 0], last[lengths > 0] + 1)
+    parts = [
+        _read(read, entries_base + begin * layout.stripe_bytes, count * layout.stripe_bytes)
+        for begin, count in zip(begins.tolist(), (ends - begins).tolist(), strict=True)
+    ]
+    stripes = np.concatenate([np.zeros(0, np.uint8), *parts])
+    stripes = stripes.reshape(-1, channels, layout.interleave)
+    # A row's blocks are together in what was read: find its first.
+    run = np.searchsorted(begins, first, side="right") - 1
+    before = starts_of(ends - begins)
+    moved = np.where(lengths > 0, before[run] - np.append(begins, 0)[run], 0) * layout.block_entries
+    columns, values = [], []
+    for channel in range(channels):
+        mine = slice(channel, None, channels)
+        column = np.ascontiguousarray(stripes[:, channel]).reshape(-1).view(_entry(layout))
+        found = column[run_indices((pointers + moved)[mine], lengths[mine])]
+        columns.append(found["column"].astype(np.int64))
+        values.append(found["value"].astype(np.uint64))
+    return C2sr(
+        layout=layout,
+        shape=shape,
+        lengths=lengths,
+        pointers=pointers,
+        columns=tuple(columns),
+        values=tuple(values),
+    )
+
+
+def csr_image(c2sr: C2sr, *, pointers_base: int, entries_base: int) -> tuple[Block, Block]:
+    """The same matrix in memory as plain CSR: ``rows + 1`` words of 32 bits that say where each row
+    begins and the last one ends, and the entries, both at consecutive addresses.
+
+    Raises ValueError if it has more entries than a word counts.
+    """
+    starts, columns, values = c2sr.patterns()
+    if starts[-1] >= _WORD:
+        raise ValueError(f"CSR holds at most {_WORD - 1} entries, not {starts[-1]}")
+    entries = np.zeros(len(columns), _entry(c2sr.layout))
+    entries["value"], entries["column"] = values, columns
+    pointers = starts.astype("<u4").view(np.uint8)
+    return Block(pointers_base, pointers), Block(entries_base, entries.view(np.uint8))
+
+
+def from_csr_image(
+    read: Read,
+    layout: C2srLayout,
+    shape: tuple[int, int],
+    *,
+    pointers_base: int,
+    entries_base: int,
+    room: int | None = None,
+) -> C2sr:
+    """The matrix at an address in plain CSR; ``room``: entries it may have, if that is known.
+
+    Raises ValueError if the words do not ascend from 0 to the room given, or columns do not ascend
+    within the matrix.
+    """
+    check_shape(shape, layout)
+    starts = _read(read, pointers_base, 4 * (shape[0] + 1)).view("<u4").astype(np.int64)
+    lengths = np.diff(starts)
+    if starts[0] or (lengths < 0).any():
+        row = int(np.argmax(lengths < 0)) if not starts[0] else 0
+        raise ValueError(f"row pointers must ascend from 0: row {row} begins at {starts[row]}")
+    _check_rows(lengths, starts[:-1], shape[1], _WORD if room is None else room)
+    entries = _read(read, entries_base, int(starts[-1]) * layout.entry_bytes).view(_entry(layout))
+    columns, values = entries["column"].astype(np.int64), entries["value"].astype(np.uint64)
+    return from_patterns(CsrPatterns(starts, columns, values), shape, layout)
+
+
+def _entry(layout: C2srLayout) -> np.dtype[np.void]:
+    """A (value, column) entry in memory."""
+    value = layout.format.bits // 8
+    return np.dtype(
+        {
+            "names": ["value", "column"],
+            "formats": [f"<u{value}", f"<u{layout.index_bits // 8}"],
+            "offsets": [0, value],
+            "itemsize": layout.entry_bytes,
+        }
+    )
+
+
+def _stripes(layout: C2srLayout, channel_bytes: int) -> int:
+    return -(-channel_bytes // layout.interleave)
+
+
+def _check_base(name: str, base: int, layout: C2srLayout) -> None:
+    if base < 0 or base % layout.stripe_bytes:
+        raise ValueError(f"`{name}` must be a multiple of {layout.stripe_bytes}, not {base:#x}")
+
+
+def _check_rows(lengths: Ints, pointers: Ints, cols: int, room: int) -> None:
+    """Lengths and pointers of rows, before anything is read or allocated for them."""
+    if len(lengths) and lengths.max() > cols:
+        row = int(lengths.argmax())
+        raise ValueError(f"row {row} must have at most {cols} entries, not {lengths[row]}")
+    ends = np.where(lengths > 0, pointers + lengths, 0)
+    if ends.max(initial=0) > room:
+        row = int(ends.argmax())
+        raise ValueError(f"row {row} must end within {room} entries, not at {ends[row]}")
+
+
+def _read(read: Read, address: int, count: int) -> Bytes:
+    data = np.frombuffer(read(address, count) if count else b"", np.uint8)
+    if len(data) != count:
+        raise ValueError(f"memory gave {len(data)} bytes at {address:#x}, not {count}")
+    return data
+
+
+def _joined(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
+    """Disjoint ranges, in order, that cover the same as the given ones."""
+    order = np.argsort(begins, kind="stable")
+    begins, ends = begins[order], np.maximum.accumulate(ends[order])
+    new = np.ones(len(begins), np.bool_)
+    new[1:] = begins[1:] > ends[:-1]
+    last = np.roll(new, -1)
+    return begins[new], ends[last]

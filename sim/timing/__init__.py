@@ -1,0 +1,1 @@
+"""What all cycle models share: memory with timing, compiled code."""

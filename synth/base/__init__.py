@@ -1,0 +1,1 @@
+"""What all flows share: running yosys, its errors, results kept on disk."""

@@ -1,0 +1,1 @@
+"""Cell libraries: Liberty files and what their cells compute."""

@@ -1,0 +1,153 @@
+"""Cell libraries in Liberty format."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+
+from .cells import Arc, Cell, Library, Pin, Table
+from .liberty_text import Group, parse_liberty
+
+__all__ = ["load_library", "read_library"]
+
+SENSES = {
+    "positive_unate": ((0, 0), (1, 1)),
+    "negative_unate": ((0, 1), (1, 0)),
+    "non_unate": ((0, 0), (0, 1), (1, 0), (1, 1)),
+}
+"""Pairs of (input edge, output edge) of an arc; 0 is rising, 1 falling."""
+
+
+def _units(library: Group) -> tuple[float, float]:
+    """Factors from the library's units to ns and pF."""
+    match = re.fullmatch(r"\s*([\d.]+)\s*([pn])s\s*", library.attributes.get("time_unit", "1ns"))
+    load = library.lists.get("capacitive_load_unit", ["1", "pf"])
+    scale = {"pf": 1.0, "ff": 1e-3}.get(load[-1].lower())
+    if match is None or scale is None:
+        raise ValueError("its time unit must be ns or ps and its load unit pf or ff")
+    return float(match[1]) * {"p": 1e-3, "n": 1.0}[match[2]], float(load[0]) * scale
+
+
+class _Reader:
+    def __init__(self, library: Group) -> None:
+        self.time, self.load = _units(library)
+        self.templates = {
+            group.arguments[0]: group
+            for group in library.groups
+            if group.name == "lu_table_template" and group.arguments
+        }
+
+    def table(self, group: Group) -> Table:
+        name = group.arguments[0] if group.arguments else "scalar"
+        values = np.array(group.numbers("values")) * self.time
+        if values.size == 1:
+            return Table(np.zeros(1), np.zeros(1), values.reshape(1, 1))
+        template = self.templates.get(name, Group("", []))
+        axes, kinds = [], []
+        for index in ("1", "2"):
+            numbers = group.numbers(f"index_{index}") or template.numbers(f"index_{index}")
+            if not numbers:
+                break
+            kind = template.attributes.get(f"variable_{index}", "")
+            loads = kind == "total_output_net_capacitance"
+            axes.append(np.array(numbers) * (self.load if loads else self.time))
+            kinds.append("load" if loads else kind)
+        if values.size != int(np.prod([len(axis) for axis in axes])):
+            raise ValueError(f"a table of {values.size} values does not fit its axes")
+        values = values.reshape([len(axis) for axis in axes])
+        if len(axes) == 1:
+            row = kinds[0] != "load"
+            axes = [axes[0], np.zeros(1)] if row else [np.zeros(1), axes[0]]
+            values = values.reshape([len(axis) for axis in axes])
+        elif kinds[0] in ("load", "constrained_pin_transition"):
+            axes, values = axes[::-1], values.T
+        return Table(axes[0], axes[1], np.ascontiguousarray(values))
+
+    def arcs(self, pin: Group, target: str) -> list[Arc]:
+        found = []
+        for timing in pin.named("timing"):
+            kind = timing.attributes.get("timing_type", "combinational")
+            sense = timing.attributes.get("timing_sense", "non_unate")
+            tables = {group.name: group for group in timing.groups}
+            names = {"setup_rising": ("rise_constraint", "fall_constraint")}.get(
+                kind, ("cell_rise", "cell_fall")
+            )
+            wanted = kind in ("combinational", "rising_edge", "setup_rising")
+            if not wanted or not set(names) <= set(tables):
+                continue
+            delay = (self.table(tables[names[0]]), self.table(tables[names[1]]))
+            slew = None
+            if kind != "setup_rising":
+                slew = (
+                    self.table(tables["rise_transition"]),
+                    self.table(tables["fall_transition"]),
+                )
+            edges = SENSES.get(sense, SENSES["non_unate"])
+            if kind != "combinational":
+                edges = ((0, 0), (0, 1))
+            label = {"rising_edge": "clock", "setup_rising": "setup"}.get(kind, kind)
+            for source in timing.attributes.get("related_pin", "").split():
+                found.append(Arc(source, target, label, edges, delay, slew))
+        return found
+
+    def cell(self, group: Group) -> Cell:
+        pins: dict[str, Pin] = {}
+        arcs: list[Arc] = []
+        clock, three_state = "", False
+        for pin in group.named("pin"):
+            name, facts = pin.arguments[0], pin.attributes
+            plain = float(facts.get("capacitance", 0))
+            caps = tuple(float(facts.get(f"{e}_capacitance", plain)) for e in ("rise", "fall"))
+            output = facts.get("direction") == "output"
+            pins[name] = Pin(
+                name,
+                output,
+                (caps[0] * self.load, caps[1] * self.load),
+                facts.get("function", "") if output else "",
+            )
+            arcs += self.arcs(pin, name)
+            three_state |= "three_state" in facts
+            if facts.get("clock") == "true":
+                clock = name
+        state = [g for g in group.groups if g.name in ("ff", "latch", "ff_bank", "latch_bank")]
+        for item in state:
+            clock = clock or item.attributes.get("clocked_on", "").strip()
+        avoided = group.attributes.get("dont_use") == "true"
+        return Cell(
+            name=group.arguments[0],
+            area=float(group.attributes.get("area", 0)),
+            pins=pins,
+            arcs=tuple(arcs),
+            sequential=bool(state),
+            clock=clock,
+            usable=not (three_state or avoided),
+        )
+
+
+def load_library(text: str) -> Library:
+    """A library from its Liberty text. Raises ValueError if it is malformed."""
+    tree = parse_liberty(text)
+    reader = _Reader(tree)
+    cells = {}
+    for group in tree.named("cell"):
+        if not group.arguments:
+            raise ValueError("a cell without a name")
+        cells[group.arguments[0]] = reader.cell(group)
+    library = Library(tree.arguments[0] if tree.arguments else "", text, cells)
+    if not cells:
+        raise ValueError("it has no cells")
+    return library
+
+
+def read_library(path: str | os.PathLike[str]) -> Library:
+    """A library from a Liberty file. Raises ValueError that names the file."""
+    try:
+        return load_library(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ValueError(f"liberty file {path} cannot be read: {reason}") from None
+    except (ValueError, KeyError, IndexError) as error:
+        raise ValueError(f"liberty file {path} is not a usable library: {error}") from None

@@ -1,0 +1,1 @@
+"""From Verilog to gates: the steps of the flow."""

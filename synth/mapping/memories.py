@@ -1,0 +1,242 @@
+"""Large memories, which a chip has as macros and not as flip-flops.
+
+A memory of at least ``MEMORY_BITS`` bits that is written, and whose read ports are all clocked (all
+of it on the rising edge of one clock, without asynchronous reset), is taken out of its module
+before that is mapped, together with the registers at its read ports. An instance of a stand-in
+takes its place: a flip-flop at each pin, with nothing between inputs and outputs. So the memory is
+a boundary for timing: paths end at its inputs with a flip-flop's setup time, and begin at its
+outputs with a flip-flop's delay. What an SRAM's access takes is not modelled, nor is its area: a
+stand-in counts in no area, and the memory's bits are reported instead.
+
+Smaller memories, and those with a read port that is not clocked (or whose address alone is in a
+register), are register files, made of flip-flops.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from ..base.yosys import run_yosys
+
+__all__ = ["MEMORY_BITS", "MODULE", "StandIn", "keep_memories"]
+
+MEMORY_BITS = 2048
+"""Bits from which on a memory is a macro."""
+
+MODULE = re.compile(r"^module (\S+)$(.*?)^end$", re.MULTILINE | re.DOTALL)
+_MEMORY = re.compile(r"^ +memory (?:width (\d+) )?.*?size (\d+) .*\S+$", re.MULTILINE)
+_WIRE = re.compile(r"^ +wire (?:width (\d+) )?.*?(\S+)$", re.MULTILINE)
+_READ = re.compile(r"^  cell \$memrd(?:_v2)? \S+$(.*?)^  end$", re.MULTILINE | re.DOTALL)
+_CELL = re.compile(r"^  cell \$mem_v2 (\S+)$(.*?)^  end$", re.MULTILINE | re.DOTALL)
+_PARAMETER = re.compile(r"^ +parameter (?:signed )?\\(\w+) (\S+)$", re.MULTILINE)
+_CONNECTION = re.compile(r"^ +connect \\(\w+) (.*)$", re.MULTILINE)
+_CHUNK = re.compile(r"(\d+)'(\S+)|([\\$]\S+)(?: \[(\d+)(?::(\d+))?\])?")
+
+_TIDY = """
+opt_expr -fine -mux_undef -mux_bool
+opt_reduce
+opt_expr -mux_bool
+opt_merge
+opt_clean
+"""
+"""Without ``opt_share``, which would undo choices between adders."""
+
+_SCRIPT = f"""
+read_rtlil design.il
+opt_dff
+opt_clean
+write_rtlil before.il
+memory_dff
+opt_clean
+write_rtlil after.il
+{_TIDY}
+memory_share -nosat -nowiden
+memory_collect
+dffunmap
+{_TIDY}
+write_rtlil collected.il
+"""
+
+_INPUTS = {
+    "RD_EN": "read_enable",
+    "RD_SRST": "read_reset",
+    "RD_ADDR": "read_address",
+    "WR_EN": "write_enable",
+    "WR_ADDR": "write_address",
+    "WR_DATA": "write_data",
+}
+
+_CONSTANTS = {"1'0", "1'1", "1'x"}
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """What takes a memory's place.
+
+    Members
+    -------
+    name: of the module
+    body: its RTLIL between first and last line
+    bits: of the memory
+    """
+
+    name: str
+    body: str
+    bits: int
+
+
+def _number(text: str) -> int:
+    return int(text.split("'")[-1], 2) if "'" in text else int(text)
+
+
+def _bits(signal: str, widths: Mapping[str, int]) -> list[str]:
+    """The bits of a signal in RTLIL, lowest first, each as RTLIL."""
+    chunks: list[list[str]] = []
+    for match in _CHUNK.finditer(signal):
+        size, value, name, high, low = match.groups()
+        if size:
+            digits = value.rjust(int(size), value[0] if value[0] in "xz-" else "0")
+            chunks.append([f"1'{digit}" for digit in reversed(digits)])
+            continue
+        first = int(low or high or 0)
+        last = int(high) if high else widths[name] - 1
+        chunks.append([f"{name} [{index}]" for index in range(first, last + 1)])
+    return [bit for chunk in reversed(chunks) for bit in chunk]
+
+
+def _reads(rtlil: str) -> list[tuple[str, bool, str]]:
+    """Read ports of a module's memories: memory, whether it is clocked, data."""
+    found = []
+    for body in _READ.findall(rtlil):
+        facts, pins = dict(_PARAMETER.findall(body)), dict(_CONNECTION.findall(body))
+        memory = facts["MEMID"].strip('"').replace("\\\\", "\\")
+        found.append((memory, _number(facts["CLK_ENABLE"]) == 1, pins["DATA"]))
+    return found
+
+
+def _unclocked(before: str, after: str) -> set[str]:
+    """Memories of a module with a read port that has no register at its data."""
+    # Where the register at the address was taken for the port's, the data are the old ones.
+    old = {data for _, _, data in _reads(before)}
+    return {memory for memory, clocked, data in _reads(after) if not clocked or data in old}
+
+
+def _flip_flops(inputs: Mapping[str, int], data: int) -> str:
+    """RTLIL of a stand-in.
+
+    The flip-flops of the inputs go to outputs that nobody uses and those of the outputs come from
+    an input that nobody drives, so that each pin keeps its own.
+    """
+    registers = [(name, name, f"{name}_pin", width) for name, width in inputs.items()]
+    ports, cells = ["  wire input 1 \\clk"], []
+    for name, d, q, width in [*registers, ("read_data", "contents", "read_data", data)]:
+        number = len(ports) + 1
+        ports += [
+            f"  wire width {width} input {number} \\{d}",
+            f"  wire width {width} output {number + 1} \\{q}",
+        ]
+        cells += [
+            f"  cell $dff \\{name}_register",
+            f"    parameter \\WIDTH {width}",
+            "    parameter \\CLK_POLARITY 1",
+            "    connect \\CLK \\clk",
+            f"    connect \\D \\{d}",
+            f"    connect \\Q \\{q}",
+            "  end",
+        ]
+    return "\n".join(["", *ports, *cells, ""])
+
+
+class _Keeper:
+    """Replaces memories; ``stand_ins`` by what they look like."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self.stand_ins: dict[tuple[str, str], StandIn] = {}
+
+    def _stand_in(self, base: str, text: str, bits: int) -> StandIn:
+        if (base, text) not in self.stand_ins:
+            name, number = base, 2
+            while name in self._taken:
+                name, number = f"{base}_{number}", number + 1
+            self._taken.add(name)
+            self.stand_ins[base, text] = StandIn(name, text, bits)
+        return self.stand_ins[base, text]
+
+    def _instance(self, name: str, body: str, widths: Mapping[str, int]) -> str | None:
+        """The instance for a memory cell; None if that has to stay."""
+        facts = dict(_PARAMETER.findall(body))
+        pins = {pin: _bits(signal, widths) for pin, signal in _CONNECTION.findall(body)}
+        size, width, reads, writes = (
+            _number(facts[key]) for key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS")
+        )
+        if size * width < MEMORY_BITS or not reads or not writes:
+            return None
+        clocks = {*pins["RD_CLK"], *pins["WR_CLK"]}
+        rising = all(
+            _number(facts[f"{kind}_{fact}"]) == (1 << ports) - 1
+            for kind, ports in (("RD", reads), ("WR", writes))
+            for fact in ("CLK_ENABLE", "CLK_POLARITY")
+        )
+        if len(clocks) > 1 or not rising or not set(pins["RD_ARST"]) <= _CONSTANTS:
+            return None
+        # An enable for each part of a word that is written together, not for each bit.
+        enable = pins["WR_EN"]
+        starts = [i for i, bit in enumerate(enable) if i % width == 0 or bit != enable[i - 1]]
+        pins["WR_EN"] = [enable[i] for i in starts]
+        inputs = {title: pins[pin] for pin, title in _INPUTS.items()}
+        lengths = {title: len(bits) for title, bits in inputs.items()}
+        parts = f"_{len(starts)}enables" if len(starts) > writes else ""
+        base = f"memory_{size}x{width}_{reads}r{writes}w{parts}"
+        module = self._stand_in(base, _flip_flops(lengths, reads * width), size * width)
+        wires = {"clk": clocks, **inputs, "read_data": pins["RD_DATA"]}
+        connections = [
+            f"    connect \\{title} {{ {' '.join([*bits][::-1])} }}"
+            for title, bits in wires.items()
+        ]
+        return "\n".join([f"  cell \\{module.name} {name}", *connections, "  end"])
+
+    def replace(self, before: str, after: str, collected: str) -> str:
+        """A module's RTLIL with its large memories as instances.
+
+        Parameters
+        ----------
+        before, after: with its read ports, before and after they took in their registers
+        collected: with ports and memories as one cell each
+        """
+        unclocked = _unclocked(before, after)
+        widths = {name: int(width or 1) for width, name in _WIRE.findall(collected)}
+
+        def place(match: re.Match[str]) -> str:
+            name, body = match.groups()
+            return (None if name in unclocked else self._instance(name, body, widths)) or match[0]
+
+        return _CELL.sub(place, collected)
+
+
+def keep_memories(
+    bodies: Mapping[str, str], interface: Callable[[str], str]
+) -> tuple[dict[str, str], list[StandIn]]:
+    """Modules (name -> RTLIL between its first and last line) that have large memories, with
+    instances of stand-ins in their place; and the stand-ins.
+
+    ``interface`` gives a module's text as a black box.
+    """
+    large = [
+        name
+        for name, body in bodies.items()
+        if any(int(w or 1) * int(s) >= MEMORY_BITS for w, s in _MEMORY.findall(body))
+    ]
+    if not large:
+        return {}, []
+    boxes = [interface(name) for name in bodies if name not in large]
+    text = "\n".join([*boxes, *(f"module {name}{bodies[name]}end\n" for name in large)])
+    files = ("before.il", "after.il", "collected.il")
+    results = run_yosys(_SCRIPT, {"design.il": text}, files)
+    stages = [dict(MODULE.findall(results[file])) for file in files]
+    keeper = _Keeper(name.removeprefix("\\") for name in bodies)
+    changed = {name: keeper.replace(*(stage[name] for stage in stages)) for name in large}
+    kept = {name: body for name, body in changed.items() if body != stages[-1][name]}
+    return kept, list(keeper.stand_ins.values())

@@ -1,0 +1,186 @@
+"""A mapped design as arrays: every cell of every instance, its pins as net numbers."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..library.cells import Library
+
+__all__ = ["MappedModule", "Netlist", "flatten", "read_mapped"]
+
+Nets = npt.NDArray[np.int64]
+NONE = -1
+"""Net number of a constant or of a pin that is not connected."""
+
+
+@dataclass(frozen=True)
+class MappedModule:
+    """A module after mapping. Net numbers are local to it.
+
+    Members
+    -------
+    net_names: a name for each net
+    ports: name -> (is an output, nets)
+    cells: library cell -> array of nets, a row for each cell, a column for each pin in order
+    children: (instance name, module, port -> nets)
+    """
+
+    name: str
+    net_names: list[str]
+    ports: dict[str, tuple[bool, Nets]]
+    cells: dict[str, Nets]
+    children: list[tuple[str, str, dict[str, Nets]]]
+
+
+@dataclass
+class Netlist:
+    """A flat design.
+
+    Members
+    -------
+    nets: how many there are
+    cells: as in ``MappedModule``, over all instances
+    inputs, outputs: ports of the top: name -> nets
+    clock_nets: nets that clock a flip-flop
+    """
+
+    nets: int
+    cells: dict[str, Nets]
+    inputs: dict[str, Nets]
+    outputs: dict[str, Nets]
+    clock_nets: Nets
+    _first: list[int] = field(default_factory=list)
+    _owner: list[tuple[str, MappedModule, Nets]] = field(default_factory=list)
+
+    def name(self, net: int) -> str:
+        """Hierarchical name of a net, instances separated by dots."""
+        place = bisect_right(self._first, net) - 1
+        if place < 0:
+            return f"net_{net}"
+        path, module, locals_ = self._owner[place]
+        offset = net - self._first[place]
+        if offset >= len(locals_):
+            return f"buffered_{net}"
+        return path + module.net_names[int(locals_[offset])]
+
+
+def _nets(bits: list[Any], numbers: dict[int, int]) -> Nets:
+    return np.array(
+        [numbers.setdefault(b, len(numbers)) if isinstance(b, int) else NONE for b in bits],
+        dtype=np.int64,
+    )
+
+
+def _net_names(module: Mapping[str, Any], numbers: dict[int, int]) -> list[str]:
+    names = [f"net_{number}" for number in range(len(numbers))]
+    known = [False] * len(numbers)
+    for name, wire in module["netnames"].items():
+        for index, bit in enumerate(wire["bits"]):
+            place = numbers.get(bit, NONE) if isinstance(bit, int) else NONE
+            if place >= 0 and not known[place] and not wire.get("hide_name"):
+                names[place] = f"{name}[{index}]" if len(wire["bits"]) > 1 else name
+                known[place] = True
+    return names
+
+
+def read_mapped(text: str, name: str, library: Library) -> MappedModule:
+    """A module from the JSON that yosys wrote. Raises ValueError for a cell of neither kind."""
+    modules = json.loads(text)["modules"]
+    module = modules[name]
+    numbers: dict[int, int] = {}
+    ports = {
+        port: (facts["direction"] == "output", _nets(facts["bits"], numbers))
+        for port, facts in module["ports"].items()
+    }
+    rows: dict[str, list[Nets]] = defaultdict(list)
+    children = []
+    for instance, cell in module["cells"].items():
+        kind, pins = cell["type"], cell["connections"]
+        if kind in library.cells:
+            bits = [(pins.get(pin) or ["x"])[0] for pin in library.cells[kind].pins]
+            rows[kind].append(_nets(bits, numbers))
+        elif kind in modules:
+            children.append((instance, kind, {p: _nets(b, numbers) for p, b in pins.items()}))
+        else:
+            raise ValueError(f"`{name}` needs {kind}, for which the cell library has no cell")
+    cells = {kind: np.array(found, dtype=np.int64) for kind, found in sorted(rows.items())}
+    return MappedModule(name, _net_names(module, numbers), ports, cells, children)
+
+
+class _Flattener:
+    def __init__(self, modules: Mapping[str, MappedModule], library: Library) -> None:
+        self.modules = modules
+        self.library = library
+        self.nets = 0
+        self.aliases: dict[int, int] = {}
+        self.cells: dict[str, list[Nets]] = defaultdict(list)
+        self.first: list[int] = []
+        self.owner: list[tuple[str, MappedModule, Nets]] = []
+
+    def root(self, net: int) -> int:
+        while net in self.aliases:
+            net = self.aliases[net]
+        return net
+
+    def place(self, name: str, path: str, outside: Mapping[str, Nets]) -> dict[str, Nets]:
+        """Add an instance whose ports have the given nets; returns its ports' nets."""
+        module = self.modules[name]
+        numbers = np.full(len(module.net_names) + 1, NONE, dtype=np.int64)
+        for port, (_, inner) in module.ports.items():
+            if port not in outside:
+                continue
+            outer = outside[port]
+            valid = (inner >= 0) & (outer >= 0)
+            inner, outer = inner[valid], outer[valid]
+            fresh = numbers[inner] < 0
+            numbers[inner[fresh]] = outer[fresh]
+            for have, want in zip(numbers[inner].tolist(), outer.tolist(), strict=True):
+                if have != want:
+                    have, want = self.root(have), self.root(want)
+                    if have != want:
+                        self.aliases[want] = have
+        missing = np.flatnonzero(numbers[:-1] < 0)
+        numbers[missing] = self.nets + np.arange(len(missing))
+        self.first.append(self.nets)
+        self.owner.append((path, module, missing))
+        self.nets += len(missing)
+        for kind, pins in module.cells.items():
+            self.cells[kind].append(numbers[pins])
+        for instance, child, connections in module.children:
+            inside = {port: numbers[nets] for port, nets in connections.items()}
+            self.place(child, f"{path}{instance}.", inside)
+        return {port: numbers[nets] for port, (_, nets) in module.ports.items()}
+
+    def clock_nets(self, cells: Mapping[str, Nets]) -> Nets:
+        found = [np.zeros(0, dtype=np.int64)]
+        for kind, pins in cells.items():
+            cell = self.library.cells[kind]
+            if cell.clock:
+                found.append(pins[:, list(cell.pins).index(cell.clock)])
+        return np.unique(np.concatenate(found))
+
+
+def flatten(modules: Mapping[str, MappedModule], top: str, library: Library) -> Netlist:
+    """The whole design below ``top`` as one netlist."""
+    work = _Flattener(modules, library)
+    ports = work.place(top, "", {})
+    cells = {kind: np.concatenate(parts) for kind, parts in sorted(work.cells.items())}
+    if work.aliases:
+        roots = np.arange(work.nets + 1, dtype=np.int64)
+        roots[-1] = NONE
+        for net in work.aliases:
+            roots[net] = work.root(net)
+        cells = {kind: roots[pins] for kind, pins in cells.items()}
+        ports = {port: roots[nets] for port, nets in ports.items()}
+    outputs = {port: ports[port] for port, (out, _) in modules[top].ports.items() if out}
+    inputs = {port: nets for port, nets in ports.items() if port not in outputs}
+    clocks = work.clock_nets(cells)
+    return Netlist(work.nets, cells, inputs, outputs, clocks, work.first, work.owner)

@@ -1,0 +1,1 @@
+"""Static timing: paths through a mapped netlist."""

@@ -1,0 +1,242 @@
+"""The timing graph of a netlist, as arrays sorted by level.
+
+A node is a net and an edge: ``2 * net`` rising, ``2 * net + 1`` falling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..library.cells import INVERTER, Library, Table
+from ..mapping.netlist import Netlist
+
+__all__ = ["Graph", "TableStack", "build_graph"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class TableStack:
+    """Many two-dimensional tables, looked up together."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        count = max(len(tables), 1)
+        rows = max([2, *(len(table.rows) for table in tables)])
+        columns = max([2, *(len(table.columns) for table in tables)])
+        self._rows = np.full((count, rows), np.inf)
+        self._columns = np.full((count, columns), np.inf)
+        self._values = np.zeros((count, rows, columns))
+        self._last = np.zeros((count, 2), dtype=np.int64)
+        for i, table in enumerate(tables):
+            values = table.values
+            row_axis, column_axis = table.rows, table.columns
+            if len(row_axis) == 1:
+                row_axis, values = row_axis[0] + np.array([0.0, 1.0]), np.repeat(values, 2, 0)
+            if len(column_axis) == 1:
+                column_axis = column_axis[0] + np.array([0.0, 1.0])
+                values = np.repeat(values, 2, 1)
+            self._rows[i, : len(row_axis)] = row_axis
+            self._columns[i, : len(column_axis)] = column_axis
+            self._values[i, : len(row_axis), : len(column_axis)] = values
+            self._last[i] = len(row_axis) - 2, len(column_axis) - 2
+
+    def at(self, table: Ints, row: Floats, column: Floats) -> Floats:
+        """Values of tables (by number) at these points, element by element."""
+
+        def place(axis: Floats, x: Floats, last: Ints) -> tuple[Ints, Floats]:
+            low = np.clip((axis <= x[:, None]).sum(axis=1) - 1, 0, last)
+            each = np.arange(len(x))
+            first = axis[each, low]
+            return low, (x - first) / (axis[each, low + 1] - first)
+
+        i, u = place(self._rows[table], row, self._last[table, 0])
+        j, v = place(self._columns[table], column, self._last[table, 1])
+        t = self._values
+        low = t[table, i, j] * (1 - v) + t[table, i, j + 1] * v
+        high = t[table, i + 1, j] * (1 - v) + t[table, i + 1, j + 1] * v
+        result: Floats = low * (1 - u) + high * u
+        return result
+
+
+@dataclass
+class Graph:
+    """Arcs between nodes, sorted by the level of their target.
+
+    Members
+    -------
+    source, target: nodes of each arc
+    delay_table, slew_table: numbers of its tables
+    level_starts: where each level's arcs begin
+    load: pF at each node; fanout: pins driven by each net
+    clock_slew: ns
+    """
+
+    source: Ints
+    target: Ints
+    delay_table: Ints
+    slew_table: Ints
+    level_starts: list[int]
+    tables: TableStack
+    load: Floats
+    fanout: Ints
+    is_clock: npt.NDArray[np.bool_]
+    clock_slew: float
+    sequential: frozenset[str]
+    _kind: Ints
+    _kinds: list[str]
+    _ends: list[tuple[Ints, Ints, Ints]]
+    _ports: list[tuple[str, Ints]]
+    _netlist: Netlist
+
+    def arcs_into(self, node: int) -> Ints:
+        return np.flatnonzero(self.target == node)
+
+    def cell_of(self, arc: int) -> str:
+        """Library cell of an arc."""
+        return self._kinds[int(self._kind[arc])]
+
+    def endpoints(self, slew: Floats) -> tuple[Ints, Floats]:
+        """Nodes where paths end, and the setup time at each."""
+        nodes, setups = [], []
+        for ends, tables, _ in self._ends:
+            nodes.append(ends)
+            setups.append(self.tables.at(tables, np.full(len(ends), self.clock_slew), slew[ends]))
+        for _, ends in self._ports:
+            nodes.append(ends)
+            setups.append(np.zeros(len(ends)))
+        if not nodes:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        return np.concatenate(nodes), np.concatenate(setups)
+
+    def end_name(self, index: int) -> tuple[str, bool]:
+        """Name of an endpoint, by its place in ``endpoints``, and whether it is a register."""
+        for ends, _, outputs in self._ends:
+            if index < len(ends):
+                return self._netlist.name(int(outputs[index])), True
+            index -= len(ends)
+        for name, ends in self._ports:
+            if index < len(ends):
+                return (f"{name}[{index // 2}]" if len(ends) > 2 else name), False
+            index -= len(ends)
+        raise IndexError(index)
+
+
+class _Builder:
+    def __init__(self, netlist: Netlist, library: Library) -> None:
+        self.netlist, self.library = netlist, library
+        self.tables: list[Table] = []
+        self.kinds = list(netlist.cells)
+        self.arcs: list[tuple[Ints, Ints, Ints, Ints, Ints]] = []
+        self.ends: list[tuple[Ints, Ints, Ints]] = []
+        self.load = np.zeros(2 * netlist.nets)
+        self.fanout = np.zeros(netlist.nets, dtype=np.int64)
+        self.clock_slew = 0.0
+
+    def number(self, table: Table) -> int:
+        self.tables.append(table)
+        return len(self.tables) - 1
+
+    def add_loads(self, nets: Ints, capacitance: tuple[float, float]) -> None:
+        counts = np.bincount(nets[nets >= 0], minlength=self.netlist.nets)
+        self.fanout += counts
+        for edge in (0, 1):
+            self.load[edge::2] += counts * capacitance[edge]
+
+    def add_cell(self, kind: int) -> None:
+        cell = self.library.cells[self.kinds[kind]]
+        pins = self.netlist.cells[cell.name]
+        column = {pin: pins[:, i] for i, pin in enumerate(cell.pins)}
+        for pin in cell.pins.values():
+            if not pin.output:
+                self.add_loads(column[pin.name], pin.capacitance)
+        for arc in cell.arcs:
+            source, target = column[arc.source], column[arc.target]
+            used = (source >= 0) & (target >= 0)
+            source, target = source[used], target[used]
+            if arc.kind == "setup":
+                self.clock_slew = max(self.clock_slew, float(arc.delay[0].rows[0]))
+                state = next(column[pin] for pin in cell.outputs)[used]
+                for edge in (0, 1):
+                    table = np.full(len(target), self.number(arc.delay[edge]))
+                    self.ends.append((2 * target + edge, table, state))
+                continue
+            assert arc.slew is not None
+            delay = [self.number(table) for table in arc.delay]
+            slew = [self.number(table) for table in arc.slew]
+            for before, after in arc.edges:
+                size = len(source)
+                tables = np.full(size, delay[after]), np.full(size, slew[after])
+                ends = 2 * source + before, 2 * target + after
+                self.arcs.append((*ends, *tables, np.full(size, kind)))
+
+
+def _levels(nodes: int, source: Ints, target: Ints) -> Ints:
+    """Longest distance of every node from the sources; -1 in or behind a loop."""
+    waiting = np.bincount(target, minlength=nodes)
+    order = np.argsort(source, kind="stable")
+    sorted_target = target[order]
+    starts = np.searchsorted(source[order], np.arange(nodes + 1))
+    level = np.full(nodes, -1, dtype=np.int64)
+    front = np.flatnonzero(waiting == 0)
+    depth = 0
+    while len(front):
+        level[front] = depth
+        depth += 1
+        counts = starts[front + 1] - starts[front]
+        offsets = np.repeat(starts[front] - np.cumsum(counts) + counts, counts)
+        reached = sorted_target[offsets + np.arange(len(offsets))]
+        touched, times = np.unique(reached, return_counts=True)
+        waiting[touched] -= times
+        front = touched[waiting[touched] == 0]
+    return level
+
+
+def build_graph(netlist: Netlist, library: Library) -> Graph:
+    """The timing graph. Raises ValueError for a combinational loop."""
+    work = _Builder(netlist, library)
+    for kind in range(len(work.kinds)):
+        work.add_cell(kind)
+    inverter = library.smallest(1, INVERTER)
+    if inverter is not None:
+        rise, fall = inverter.pins[inverter.inputs[0]].capacitance
+        for nets in netlist.outputs.values():
+            work.add_loads(nets, (4 * rise, 4 * fall))
+    empty = np.zeros(0, dtype=np.int64)
+    columns = [np.concatenate(c) for c in zip(*work.arcs, strict=True)] or [empty] * 5
+    source, target, delay, slew, kinds = columns
+    level = _levels(2 * netlist.nets, source, target)
+    if (looped := np.flatnonzero(level < 0)).size:
+        raise ValueError(f"a combinational loop through {netlist.name(int(looped[0]) // 2)}")
+    order = np.lexsort((target, level[target]))
+    source, target, delay, slew, kinds = (c[order] for c in columns)
+    depth = int(level[target].max()) + 1 if len(target) else 0
+    starts = np.searchsorted(level[target], np.arange(depth + 1)).tolist()
+    is_clock = np.zeros(netlist.nets, dtype=bool)
+    is_clock[netlist.clock_nets] = True
+    ports = []
+    for name, nets in netlist.outputs.items():
+        nodes = 2 * np.repeat(nets, 2) + np.tile([0, 1], len(nets))
+        nodes[np.repeat(nets, 2) < 0] = 0
+        ports.append((name, nodes))
+    return Graph(
+        source=source,
+        target=target,
+        delay_table=delay,
+        slew_table=slew,
+        level_starts=starts,
+        tables=TableStack(work.tables),
+        load=work.load,
+        fanout=work.fanout,
+        is_clock=is_clock,
+        clock_slew=work.clock_slew,
+        sequential=frozenset(c.name for c in library.cells.values() if c.sequential),
+        _kind=kinds,
+        _kinds=work.kinds,
+        _ends=work.ends,
+        _ports=ports,
+        _netlist=netlist,
+    )

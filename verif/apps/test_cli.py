@@ -1,0 +1,201 @@
+"""The command line: what it writes, and one line and exit status 2 for whatever is wrong."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tilewright.cli import main
+from tilewright.hw.catalogue import UNITS
+from tilewright.hw.spec.m3xu import M3xuConfig
+
+SMALL = ["--set", "rows=2", "--set", "cols=2", "--set", "modes=fp16"]
+
+
+def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that a wrong command line gets."""
+    status = main(arguments)
+    out, err = capsys.readouterr()
+    assert status == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    return err.removeprefix("error: ").rstrip("\n")
+
+
+def test_list_has_a_line_for_each_unit(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(UNITS)
+    assert all(unit.summary in line for unit, line in zip(UNITS.values(), lines, strict=True))
+
+
+def test_list_starts_without_the_heavy_packages() -> None:
+    code = (
+        "import sys; from tilewright.cli import main; main(['list']);"
+        "sys.exit(any(name in sys.modules for name in ('amaranth', 'numpy', 'scipy')))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_show_names_every_parameter_and_its_range(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "m3xu", "--set", "rows=16"]) == 0
+    out = capsys.readouterr().out
+    for item in M3xuConfig.parameters():
+        assert item.name in out
+    assert "an integer in 1..64" in out
+    assert "a[16][8]" in out
+    assert UNITS["m3xu"].source in out
+
+
+def test_generate_writes_verilog_and_sidecar(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["generate", "m3xu", *SMALL, "-o", str(tmp_path / "unit.v")]) == 0
+    assert str(tmp_path / "unit.v") in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["unit.json", "unit.v"]
+    assert "\nmodule m3xu (" in (tmp_path / "unit.v").read_text()
+    config = json.loads((tmp_path / "unit.json").read_text())["config"]
+    assert (config["rows"], config["modes"]) == (2, ["fp16"])
+
+
+def test_settings_go_before_the_file(tmp_path: Path) -> None:
+    (tmp_path / "unit.toml").write_text('rows = 4\ncols = 2\nmodes = ["fp16", "bf16"]\n')
+    words = ["generate", "m3xu", "-c", str(tmp_path / "unit.toml"), "--set", "rows=2"]
+    assert main([*words, "-o", str(tmp_path / "unit.v")]) == 0
+    config = json.loads((tmp_path / "unit.json").read_text())["config"]
+    assert (config["rows"], config["cols"], config["modes"]) == (2, 2, ["fp16", "bf16"])
+
+
+UNITS_ARE = "unit must be one of " + ", ".join(UNITS)
+PARAMETERS = ", ".join(item.name for item in M3xuConfig.parameters())
+BAD_WORDS = {
+    "unit": (["show", "m4xu"], f"{UNITS_ARE}, not 'm4xu'"),
+    "range": (["show", "m3xu", "--set", "rows=65"],
+              "m3xu: `rows` must be an integer in 1..64, not 65"),
+    "type": (["show", "m3xu", "--set", "rows=many"],
+             "m3xu: `rows` must be an integer in 1..64, not 'many'"),
+    "word": (["show", "m3xu", "--set", "data_assignment=late"],
+             "m3xu: `data_assignment` must be one of combinational, pipelined, not 'late'"),
+    "subset": (["show", "m3xu", "--set", "modes="],
+               "m3xu: `modes` must be a non-empty subset of fp16, bf16, tf32, fp32, fp32c, not ''"),
+    "together": (["show", "m3xu", "--set", "depth=6"],
+                 "m3xu: `depth` must be a multiple of 4 for mode fp32c, not 6"),
+    "parameter": (["show", "m3xu", "--set", "row=8"],
+                  f"m3xu: unknown parameter `row`; known are {PARAMETERS}"),
+    "no value": (["show", "m3xu", "--set", "rows"], "--set must be NAME=VALUE, not 'rows'"),
+    "too wide": (["show", "m3xu", "--set", "rows=64", "--set", "cols=64"],
+                 "m3xu: `i` of m3xu would be 278531 bits wide; at most 65536 are allowed, choose "
+                 "smaller parameters"),
+    "no file": (["show", "m3xu", "-c", "missing.toml"], "missing.toml: No such file or directory"),
+    "command": (["make"], "No such command 'make' (see `tilewright --help`)"),
+    "option": (["show", "m3xu", "--rows", "8"],
+               "No such option: --rows (see `tilewright show --help`)"),
+    "no unit": (["generate", "-o", "unit.v"],
+                "Missing argument 'UNIT' (see `tilewright generate --help`)"),
+    "no output": (["generate", "m3xu"],
+                  "Missing option '-o' / '--output' (see `tilewright generate --help`)"),
+    "simulator": (["simulate", "m3xu", "--sim", "vcs"],
+                  "--sim must be verilator or icarus, not 'vcs'"),
+    "directory": (["generate", "m3xu", "-o", "nowhere/unit.v"],
+                  "nowhere/unit.v: the directory nowhere does not exist"),
+    "is directory": (["generate", "m3xu", "-o", "."], ".: is a directory, not a file to write"),
+    "sidecar": (["generate", "m3xu", "-o", "unit.json"],
+                "unit.json: the name must not end in .json, which the sidecar's does"),
+    "waves": (["simulate", "m3xu", "--waves", "nowhere/w.fst"],
+              "nowhere/w.fst: the directory nowhere does not exist"),
+    "json": (["synth", "m3xu", "--json", "nowhere/r.json"],
+             "nowhere/r.json: the directory nowhere does not exist"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_WORDS)
+def test_bad_words(
+    case: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments, expected = BAD_WORDS[case]
+    assert complaint(arguments, capsys) == expected
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--seed", "--count"])
+@pytest.mark.parametrize("value", ["-1", "many"])
+def test_bad_numbers(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = complaint(["simulate", "m3xu", option, value], capsys)
+    assert said.startswith(f"Invalid value for '{option}': ")
+
+
+BAD_FILES = {
+    "rows = ": "is not TOML: Invalid value (at end of document)",
+    "rows = 1\nrows = 2\n": "is not TOML: Cannot overwrite a value (at line 2, column 9)",
+    "rows = 'eight'\n": ": `rows` must be an integer in 1..64, not 'eight'",
+    "rows = 2.5\n": ": `rows` must be an integer in 1..64, not 2.5",
+    "rows = true\n": ": `rows` must be an integer in 1..64, not True",
+    "[m3xu]\nrows = 2\n": ": unknown parameter `m3xu`; known are rows, cols,",
+    "modes = ['fp8']\n": ": `modes` must be a non-empty subset of fp16, bf16, tf32, fp32, fp32c, ",
+    "\xff": "is not TOML: 'utf-8' codec can't decode byte 0xff in position 0",
+}
+
+
+@pytest.mark.parametrize("content", BAD_FILES)
+def test_bad_files(content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "unit.toml"
+    path.write_bytes(content.encode("latin-1"))
+    said = complaint(["generate", "m3xu", "-c", str(path), "-o", str(tmp_path / "u.v")], capsys)
+    expected = BAD_FILES[content]
+    assert said.startswith(f"{path}{expected if expected.startswith(':') else ' ' + expected}")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_directory_as_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = complaint(["show", "m3xu", "-c", str(tmp_path)], capsys)
+    assert said == f"{tmp_path}: Is a directory"
+
+
+def test_output_below_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    path = tmp_path / "file" / "unit.v"
+    said = complaint(["generate", "m3xu", "-o", str(path)], capsys)
+    assert said == f"{path}: the directory {path.parent} does not exist"
+
+
+@pytest.mark.parametrize(
+    ("sim", "missing", "package"),
+    [("icarus", "iverilog", "iverilog"), ("verilator", "g++", "g++")],
+)
+def test_missing_simulator(
+    sim: str,
+    missing: str,
+    package: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = complaint(["simulate", "m3xu", "--sim", sim], capsys)
+    assert said == f"no command `{missing}` (Debian package `{package}`)"
+
+
+def test_interrupted_output_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tilewright.hw.emit.unit.os.replace", full)
+    path = tmp_path / "unit.v"
+    said = complaint(["generate", "m3xu", *SMALL, "-o", str(path)], capsys)
+    assert said == f"{path}: No space left on device"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_module_runs(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tilewright", "show", "m4xu"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: {UNITS_ARE}, not 'm4xu'\n"

@@ -1,0 +1,140 @@
+"""``tilewright run``: what it refuses, in one line and before anything is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.verif.apps.commands import Run, data_directory
+from tilewright.verif.kit.malformed import MALFORMED
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(tmp_path, capsys)
+
+
+@pytest.fixture
+def no_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Building or simulating anything is a failure."""
+
+    def forbidden(*arguments: Any, **named: Any) -> None:
+        raise AssertionError("a refused input must not reach the unit")
+
+    monkeypatch.setattr("tilewright.apps.dense.session.TiledProduct", forbidden)
+
+
+@pytest.mark.usefixtures("no_build")
+@pytest.mark.parametrize("name", list(MALFORMED))
+def test_malformed_matrix_market(run: Run, name: str) -> None:
+    path = data_directory() / "malformed" / name
+    good = run.save("good.npy", np.eye(3))
+    out = run.directory / "d.npy"
+    for pair in ((path, good), (good, path)):
+        line = run.refused("gemm", *pair, "-o", out)
+        assert line.startswith(f"{path}: {MALFORMED[name]}")
+    assert sorted(p.name for p in run.directory.iterdir()) == ["good.npy"]
+
+
+BANNER = "%%MatrixMarket matrix "
+
+
+@pytest.mark.usefixtures("no_build")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "line 0: not a Matrix Market header; it must read %%MatrixMarket matrix"),
+        ("1 2 3\n", "line 1: not a Matrix Market header"),
+        (BANNER + "dense real general\n", "'dense' in the header must be one of coordinate, array"),
+        (BANNER + "array real general\n", "the size line must be 2 counts: rows, columns"),
+        (BANNER + "array real general\n2 x\n", "line 2: the size line must be 2 counts"),
+        (BANNER + "array real general\n0 3\n", "must have at least one element, not 0 x 3"),
+        (BANNER + "array real general\n1 2\n3\n", "1 entries, but the size line says 2"),
+        (BANNER + "array real general\n1 1\n3\n4\n", "line 4: more entries than the 1"),
+        (
+            BANNER + "array real general\n1 1\n3 4\n",
+            "an entry of a array real file must be 1 number",
+        ),
+        (BANNER + "array integer general\n1 1\n1.5\n", "line 3: value '1.5' must be an integer"),
+        (BANNER + "array integer general\n1 1\n9007199254740993\n", "must lie within -2^53..2^53"),
+        (BANNER + "coordinate real general\n2 2 5\n", "line 2: 5 entries do not fit 2 x 2"),
+        (BANNER + "coordinate real general\n2 2 1\n0 1 3\n", "row index '0' must be an integer in"),
+        (BANNER + "array complex hermitian\n2 3\n", "a hermitian matrix must be square, not 2 x 3"),
+        (BANNER + "array real hermitian\n2 2\n", "a hermitian matrix must be complex, not real"),
+        (
+            BANNER + "array real general\n9000 9000\n",
+            "9000 x 9000 elements are too many; at most 67108864",
+        ),
+    ],
+)
+def test_more_malformed_matrix_market(run: Run, text: str, expected: str) -> None:
+    path = run.directory / "x.mtx"
+    path.write_text(text)
+    line = run.refused("gemm", path, path)
+    assert line.startswith(f"{path}: ")
+    assert expected in line
+
+
+@pytest.mark.usefixtures("no_build")
+def test_refused_arrays(run: Run) -> None:
+    good, bad = run.save("good.npy", np.eye(3)), run.directory / "bad.npy"
+    objects = run.directory / "objects.npy"
+    np.save(objects, np.array([[{}]], dtype=object), allow_pickle=True)
+    cases = {
+        objects: "damaged or unsupported .npy file: ",
+        run.save("text.npy", [["a"]]): "must hold integers, float16, float32, float64, complex64",
+        run.save("vector.npy", [1.0, 2.0]): "must hold a matrix (2 dimensions), not 1 dimensions",
+        run.save("empty.npy", np.zeros((0, 3))): "must have at least one element, not 0 x 3",
+        run.directory / "absent.npy": "cannot be read: No such file or directory",
+        run.directory / "matrix.csv": "must be a .npy or a Matrix Market .mtx file, not '.csv'",
+    }
+    for path, expected in cases.items():
+        for pair in ((path, good), (good, path)):
+            assert run.refused("gemm", *pair).startswith(f"{path}: {expected}")
+    whole = good.read_bytes()
+    for content in (b"", b"hello", whole[:20], whole[:-8], b"PK\x03\x04", whole[:6]):
+        bad.write_bytes(content)
+        assert run.refused("gemm", good, bad).startswith(f"{bad}: ")
+
+
+@pytest.mark.usefixtures("no_build")
+def test_refused_combinations(run: Run) -> None:
+    a, b = run.save("a.npy", np.ones((3, 4))), run.save("b.npy", np.ones((3, 4)))
+    b4, z = run.save("b4.npy", np.ones((4, 2))), run.save("z.npy", np.ones((4, 2)) * 1j)
+    here, big = run.directory, run.save("big.npy", [[1, 2, 3, 128], [0, 0, 0, -128]])
+    for arguments, expected in [
+        ((a, b), f"{b}: must have 4 rows, as {a} is 3 x 4, not 3"),
+        ((a, b4, "--c", a), f"{a}: must be 3 x 2, as A B is, not 3 x 4"),
+        ((a, z), f"{z}: holds complex numbers, which mode fp32 does not take; only mode fp32c"),
+        ((a, b4, "--mode", "fp64"), "mode must be one of fp16, bf16, tf32, fp32, fp32c, not 'fp6"),
+        ((a, b4, "--unit", "gpu"), "unit must be one of m3xu, m3xu_baseline, m3xu_wide, simd2, "),
+        ((a, b4, "--unit", "m3xu_baseline"), "mode must be one that m3xu_baseline is built with"),
+        ((a, b4, "--unit", "simd2", "--mode", "fp32"), "mode must be one that simd2 is built with"),
+        ((a, b4, "--unit", "simd2", "--mode", "fp"), "mode must be one of mma, not 'fp'"),
+        ((a, b4, "--unit", "simd2", "--mode", "minplus"),
+         "mode must be mma for products on simd2, not 'minplus'"),
+        ((a, b4, "--mode", "mma"), "mode must be one that m3xu is built with (fp16, bf16, tf32,"),
+        ((a, z, "--unit", "simd2"), f"{z}: holds complex numbers, which mode mma does not take; "),
+        ((big, b4, "--unit", "simd2", "--set", "format=int8"),
+         f"{big}: 1 of 8 values are not in -128..127, the range of int8"),
+        ((a, b4, "--backend", "fpga"), "backend must be rtl or model, not 'fpga'"),
+        ((a, b4, "--set", "rows"), "--set must be NAME=VALUE, not 'rows'"),
+        ((a, b4, "--set", "rows=65"), "m3xu: `rows` must be an integer in 1..64, not 65"),
+        ((a, b4, "-c", here / "no.toml"), f"{here}/no.toml: No such file or directory"),
+        ((a, b4, "-o", here / "d.txt"), f"{here}/d.txt: must end in .npy or .mtx, not '.txt'"),
+        ((a, b4, "-o", here / "x" / "d.npy"),
+         f"{here}/x/d.npy: cannot be written: {here}/x is not a directory"),
+        ((a, b4, "--waves", here / "w.vcd", "--backend", "model"),
+         f"{here}/w.vcd: waves come from the rtl backend only, not from model"),
+    ]:  # fmt: skip
+        assert run.refused("gemm", *arguments).startswith(expected)
+    toml = here / "bad.toml"
+    for text, expected in [("rows = = 4", f"{toml} is not TOML: "),
+                           ("colour = 4", f"{toml}: unknown parameter `colour`; ")]:  # fmt: skip
+        toml.write_text(text)
+        assert run.refused("gemm", a, b4, "-c", toml).startswith(expected)
+    (here / "d.npy").mkdir()
+    line = run.refused("gemm", a, b4, "-o", here / "d.npy")
+    assert line == f"{here}/d.npy: cannot be written: it is a directory"

@@ -1,0 +1,159 @@
+"""The fused dot product in RTL: every clause of the numerics page, against exact arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tilewright.hw.arith.fused.fused_dot_product import FusedDotProduct
+from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
+from tilewright.sim.numbers.fused import fused_dot_product
+from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.arith.arithmetic import RtlFunction
+from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
+from tilewright.verif.oracles import softfloat, stimuli
+from tilewright.verif.oracles.dot_product import check_dot_products
+
+UNPAUSED = Pauses()
+
+Patterns = npt.NDArray[np.uint64]
+Triple = tuple[Patterns, Patterns, Patterns]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One instance of the component."""
+
+    operand: str
+    result: str
+    products: int
+    alignment_bits: int
+
+    def __str__(self) -> str:
+        return f"{self.operand}_{self.result}_{self.products}_{self.alignment_bits}"
+
+    @property
+    def formats(self) -> tuple[FloatFormat, FloatFormat]:
+        return FLOAT_FORMATS[self.operand], FLOAT_FORMATS[self.result]
+
+
+UNIT_SHAPES = (
+    Shape("fp16", "fp32", 8, 56),
+    Shape("bf16", "fp32", 8, 28),
+    Shape("fp32", "fp32", 4, 56),
+)
+FP8_SHAPES = (Shape("fp8e4m3", "fp16", 3, 14), Shape("fp8e5m2", "fp16", 3, 14))
+SHAPES = (*UNIT_SHAPES, Shape("tf32", "fp32", 4, 28), *FP8_SHAPES)
+SINGLE = (Shape("fp16", "fp16", 1, 24), Shape("fp32", "fp32", 4, 56))
+
+
+@cache
+def rtl(shape: Shape) -> RtlFunction:
+    operand, result = shape.formats
+    component = FusedDotProduct(
+        operand, result, products=shape.products, alignment_bits=shape.alignment_bits
+    )
+    return RtlFunction(component, f"fused_{shape}")
+
+
+def run(shape: Shape, operands: Triple, pauses: Pauses = UNPAUSED) -> Patterns:
+    a, b, c = operands
+    return rtl(shape)(a=a, b=b, c=c, pauses=pauses)["o"]
+
+
+def check(shape: Shape, operands: Triple, got: Patterns) -> None:
+    """Fail unless every result is admissible and every one is the model's."""
+    a, b, c = operands
+    operand, result = shape.formats
+    bits = shape.alignment_bits
+    report = check_dot_products(a, b, c, got, operand=operand, result=result, alignment_bits=bits)
+    assert report.checked == len(c)
+    if report.violations:
+        index, fault = report.violations[0]
+        given = f"a={_hex(a[index])} b={_hex(b[index])} c={int(c[index]):#x}"
+        pytest.fail(f"{fault}; {given}; {len(report.violations)} of {len(c)}")
+    model = fused_dot_product(a, b, c, operand=operand, result=result, alignment_bits=bits)
+    wrong = np.flatnonzero(model != got)
+    if len(wrong):
+        i = wrong[0]
+        given = f"a={_hex(a[i])} b={_hex(b[i])} c={int(c[i]):#x}"
+        pytest.fail(f"got {int(got[i]):#x}, model {int(model[i]):#x}; {given}; {len(wrong)}")
+
+
+def _alone(shape: Shape, a: Patterns, b: Patterns) -> tuple[Patterns, Patterns]:
+    """Operands of one product; all others are -0 * +0, which is -0 and leaves any sum as it is."""
+    operand, _ = shape.formats
+    left = np.full((len(a), shape.products), 1 << (operand.bits - 1), np.uint64)
+    right = np.zeros((len(b), shape.products), np.uint64)
+    left[:, shape.products // 2], right[:, shape.products // 2] = a, b
+    return left, right
+
+
+def _hex(patterns: Patterns) -> str:
+    return "[" + ", ".join(hex(pattern) for pattern in patterns.tolist()) + "]"
+
+
+def stimulus(shape: Shape, kind: str, count: int, seed: int) -> Triple:
+    operand, result = shape.formats
+    rng = np.random.default_rng(seed)
+    return stimuli.dot_products(rng, kind, count, shape.products, operand, result)
+
+
+@pytest.mark.parametrize("kind", stimuli.DOT_PRODUCT_KINDS)
+@pytest.mark.parametrize("shape", slow_but(UNIT_SHAPES[:1], UNIT_SHAPES), ids=str)
+def test_clauses_and_model_on_a_million(shape: Shape, kind: str) -> None:
+    """10^6 cases a format, spread over the kinds of stimuli."""
+    operands = stimulus(shape, kind, cases(1_000_000) // len(stimuli.DOT_PRODUCT_KINDS) + 1, 201)
+    check(shape, operands, run(shape, operands))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES[len(UNIT_SHAPES) :], ids=str)
+def test_clauses_and_model_on_other_formats(shape: Shape) -> None:
+    for seed, kind in enumerate(stimuli.DOT_PRODUCT_KINDS):
+        operands = stimulus(shape, kind, cases(8_000), 300 + seed)
+        check(shape, operands, run(shape, operands))
+
+
+@pytest.mark.parametrize("shape", slow_but(UNIT_SHAPES[:1], SHAPES), ids=str)
+def test_order_does_not_matter(shape: Shape) -> None:
+    """Clause 3: every result again with its products permuted, and with stalls."""
+    rng = np.random.default_rng(401)
+    for kind in ("mixed", "cancellation", "accumulator_cancels", "special"):
+        a, b, c = stimulus(shape, kind, cases(8_000), 402)
+        order = rng.permuted(np.tile(np.arange(shape.products), (len(c), 1)), axis=1)
+        permuted = np.take_along_axis(a, order, 1), np.take_along_axis(b, order, 1), c
+        pauses = Pauses(seed=403, gap=0.2, stall=0.3)
+        assert np.array_equal(run(shape, (a, b, c)), run(shape, permuted, pauses))
+
+
+@pytest.mark.parametrize("shape", slow_but([], SINGLE), ids=str)
+def test_one_product_is_softfloats_multiply_add(shape: Shape) -> None:
+    """Clause 2 against SoftFloat, 10^6 cases."""
+    operand, result = shape.formats
+    a, b = operand_pairs(operand, cases(800_000), 501)
+    rng = np.random.default_rng(502)
+    c = rng.permutation(operand_pairs(operand, len(a), 503)[0])[: len(a)]
+    extra = [stimulus(shape, kind, cases(100_000), 504) for kind in ("moderate", "sum_cancels")]
+    a = np.concatenate([a, *(part[0][:, 0] for part in extra)])
+    b = np.concatenate([b, *(part[1][:, 0] for part in extra)])
+    c = np.concatenate([c, *(part[2] for part in extra)])
+    got = run(shape, (*_alone(shape, a, b), c))
+    expected = softfloat.multiply_add(a, b, c, result)
+    wrong = np.flatnonzero(got != expected)
+    first = [hex(x[wrong[0]]) for x in (a, b, c, got, expected)] if len(wrong) else []
+    assert not len(wrong), f"{len(wrong)} differ, first (a, b, c, got, expected): {first}"
+
+
+@pytest.mark.parametrize("shape", slow_but([], FP8_SHAPES), ids=str)
+def test_every_pair_of_fp8_values_with_special_addends(shape: Shape) -> None:
+    """All 65,536 products of a format, each with an addend that changes from pair to pair."""
+    left, right = np.meshgrid(np.arange(256), np.arange(256), indexing="ij")
+    addends = stimuli.special_values(FLOAT_FORMATS["fp16"])
+    c = np.resize(addends, left.size)
+    a, b = left.ravel().astype(np.uint64), right.ravel().astype(np.uint64)
+    operands = (*_alone(shape, a, b), c)
+    check(shape, operands, run(shape, operands))

@@ -1,0 +1,94 @@
+"""The pipelined scalar operators of the semirings against the models of the semirings."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tilewright.hw.arith.add import FloatAdd
+from tilewright.hw.arith.multiply import FloatMultiply
+from tilewright.hw.arith.scalar_product import ScalarProduct
+from tilewright.hw.arith.scalar_sum import ScalarSum
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS, IntFormat
+from tilewright.hw.spec.matraptor import VALUES
+from tilewright.hw.spec.semirings import SEMIRINGS
+from tilewright.sim.numbers.semirings import combine, product
+from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
+from tilewright.verif.arith.scalar_operators import ScalarOperatorsUnit
+from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
+
+Patterns = npt.NDArray[np.uint64]
+
+BUILDS = [f"{name} {stages}" for name in VALUES for stages in (1, 2, 3)]
+"""Format and register stages."""
+
+
+def integer_pairs(fmt: IntFormat, count: int, seed: int) -> tuple[Patterns, Patterns]:
+    """The ends of the range, numbers beside them and around 0, in all pairs; then random ones."""
+    rng = np.random.default_rng(seed)
+    ends = [fmt.lowest, fmt.lowest + 1, -2, -1, 0, 1, 2, fmt.highest - 1, fmt.highest]
+    special = np.array(ends, np.int64)
+    left, right = np.meshgrid(special, special, indexing="ij")
+    wide = rng.integers(fmt.lowest, fmt.highest, (2, count), endpoint=True)
+    near = rng.integers(-1000, 1000, (2, count))
+    mask = np.uint64((1 << fmt.bits) - 1)
+    columns = zip((left.ravel(), right.ravel()), wide, near, strict=True)
+    a, b = (np.concatenate(parts).astype(np.uint64) & mask for parts in columns)
+    return a, b
+
+
+@pytest.mark.parametrize("build", slow_but(["bf16 3"], BUILDS))
+def test_operators_give_what_the_models_give(build: str) -> None:
+    """All pairs of special values and random ones, in all nine semirings, under stalls."""
+    name, stages = build.split()[0], int(build.split()[1])
+    fmt = FORMATS[name]
+    unit = NativeSimulation(emit_component(ScalarOperatorsUnit(fmt, stages), name="operators"))
+    count = cases(100_000)
+    if isinstance(fmt, IntFormat):
+        a, b = integer_pairs(fmt, count, seed=71)
+    else:
+        a, b = operand_pairs(fmt, count, seed=72)
+    present = np.random.default_rng(73).integers(1, 4, len(a)).astype(np.uint64)
+    given = {
+        "a": a,
+        "b": b,
+        "a_present": present & np.uint64(1),
+        "b_present": present >> np.uint64(1),
+    }
+    words = pack(given, unit.stream("i"))
+    run = unit.run(words, pauses=Pauses(seed=74, gap=0.2, stall=0.2))
+    got = unpack(run.payloads, unit.stream("o"))
+    for row in SEMIRINGS.values():
+        sums = combine(row, a, b, fmt)
+        either = np.where(present == 3, sums, np.where(present == 1, a, b))
+        wanted = {"product": product(row, a, b, fmt, fmt), "sum": sums, "optional": either}
+        for kind, values in wanted.items():
+            if f"{kind}_{row.name}" not in got:
+                assert kind != "product"
+                continue
+            found = got[f"{kind}_{row.name}"].astype(np.uint64)
+            wrong = np.flatnonzero(found != values)
+            assert not len(wrong), (
+                f"{kind} {row.name}({a[wrong[0]]:#x}, {b[wrong[0]]:#x}) gives "
+                f"{found[wrong[0]]:#x}, not {values[wrong[0]]:#x}; {len(wrong)} differ"
+            )
+    unit.reset()
+    run = unit.run(words[:1000])
+    assert (run.output_cycles - run.input_cycles == stages).all()
+    assert run.input_cycles[-1] - run.input_cycles[0] == 999
+
+
+def test_stages_out_of_range() -> None:
+    fp16 = FLOAT_FORMATS["fp16"]
+    mma = SEMIRINGS["mma"]
+    assert refusal(lambda: FloatAdd(fp16, stages=4)) == "`stages` must be in 0..3, not 4"
+    assert refusal(lambda: FloatMultiply(fp16, stages=-1)) == "`stages` must be in 0..3, not -1"
+    assert refusal(lambda: ScalarProduct(mma, fp16, 0)) == "`stages` must be in 1..3, not 0"
+    assert refusal(lambda: ScalarSum(mma, fp16, 4)) == "`stages` must be in 1..3, not 4"
+
+
+def test_a_sum_keeps_the_fraction() -> None:
+    said = refusal(lambda: FloatAdd(FLOAT_FORMATS["fp16"], FLOAT_FORMATS["fp32"]))
+    assert said == "`result` must have 10 fraction bits, as fp16, not 23"

@@ -1,0 +1,257 @@
+"""``AxiParts`` in the simulator: its readers and writers with their traffic, and its memory."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Coroutine
+from typing import Any
+
+import cocotb
+from cocotb.triggers import Combine, RisingEdge, with_timeout
+from tilewright.verif.axi.traffic import Request, Traffic, content, draw, draw_data, split
+from tilewright.verif.bench.axi_memory import AxiMemory, Behaviour, Storage
+from tilewright.verif.bench.scoreboard import Scoreboard
+from tilewright.verif.bench.streams import PERIOD_NS, Pauser, StreamDriver, StreamMonitor
+
+__all__ = ["REGION", "Scene", "Side"]
+
+REGION = 1 << 14
+"""Bytes that each reader or writer works on."""
+
+TIME_OUT = 50_000
+"""Cycles after which a scenario has failed."""
+
+
+class Side:
+    """The readers, or the writers, of the top, with their traffic."""
+
+    def __init__(self, scene: Scene, name: str, members: list[int]) -> None:
+        self.scene, self.name, self.members = scene, name, members
+        self.traffic: dict[int, Traffic] = {}
+        self.monitors: dict[int, StreamMonitor] = {}
+        self.boards: dict[int, Scoreboard] = {}
+        self.drivers: dict[int, list[StreamDriver]] = {}
+        self.tasks: list[Any] = []
+
+    def stream(self, what: str, index: int) -> dict[str, str]:
+        name = f"{self.name}_{what}__{index}"
+        parts = {part: f"{name}__{part}" for part in ("valid", "ready", "payload")}
+        return {"name": name, **parts}
+
+    def signal(self, name: str) -> Any:
+        return getattr(self.scene.dut, f"{self.name}_{name}")
+
+    def quiet(self) -> None:
+        """Offer nothing and take nothing."""
+        for index in range(self.scene.settings["members"]):
+            for what in ("request", "data"):
+                stream = self.stream(what, index)
+                driven = what == "request" or self.name == "write"
+                getattr(self.scene.dut, stream["valid" if driven else "ready"]).value = 0
+
+    def start(self) -> None:
+        """Send and take everything, from now on."""
+        scene, scenario = self.scene, self.scene.scenario
+        self.tasks, jobs = [], []
+        for index in self.members:
+            seed = f"{scene.seed} {self.name} {index}"
+            gap = [Pauser(f"{seed} {n}", scenario.get("gap", 0.0)) for n in range(2)]
+            traffic = self.traffic[index]
+            request = self.stream("request", index)
+            driver = StreamDriver(scene.dut, scene.dut.clk, request, gap[0])
+            shift = scene.settings["addr_bits"]
+            words = [r.address | r.beats << shift for r in traffic.requests]
+            jobs.append(driver.send(words))
+            self.drivers[index] = [driver]
+            jobs.append(self._data(index, traffic, gap[1], seed))
+        self.tasks = [cocotb.start_soon(job) for job in jobs]
+
+    def _data(
+        self, index: int, traffic: Traffic, gap: Pauser, seed: str
+    ) -> Coroutine[Any, Any, None]:
+        scene, stream = self.scene, self.stream("data", index)
+        bits = scene.settings["data_bits"]
+        if self.name == "write":
+            driver = StreamDriver(scene.dut, scene.dut.clk, stream, gap)
+            self.drivers[index].append(driver)
+            return driver.send([value | strobe << bits for value, strobe in traffic.data])
+        expected = [
+            scene.initial(address) | last << bits
+            for address, last in traffic.addresses(scene.width)
+        ]
+        pause = Pauser(f"{seed} pause", scene.scenario.get("pause", 0.0))
+        self.boards[index] = Scoreboard(expected)
+        self.monitors[index] = StreamMonitor(
+            scene.dut, scene.dut.clk, stream, pause, self.boards[index].accept
+        )
+        return self.monitors[index].receive(len(expected))
+
+    def cancel(self) -> None:
+        """Break off all that is being sent and taken."""
+        for task in self.tasks:
+            if not task.done():
+                task.cancel()
+        self.quiet()
+
+    def check(self, *, complete: bool = True) -> None:
+        """Note what differed, or is missing."""
+        for index, board in self.boards.items():
+            place = f"reader {index}"
+            for number, got, want in board.mismatches[:1]:
+                self.scene.fault(f"{place}: beat {number} is {got:#x}, expected {want:#x}")
+            if complete and not board.complete:
+                self.scene.fault(f"{place}: {board.checked} beats came")
+        for monitor in self.monitors.values():
+            for text in monitor.faults:
+                self.scene.fault(text)
+
+    def check_bursts(self, record: list[tuple[int, int, int, int]]) -> None:
+        """Compare the addresses on the bus with what the requests must become."""
+        for index in self.members:
+            want = [
+                (burst.address, burst.beats)
+                for request in self.traffic[index].requests
+                for burst in split(request, self.scene.width, self.scene.burst_beats)
+            ]
+            got = [(address, beats) for _, id, address, beats in record if id == index]
+            if got != want:
+                self.scene.fault(f"{self.name} {index}: bursts {got[:4]}, expected {want[:4]}")
+
+
+class Scene:
+    """One scenario on the top.
+
+    Parameters
+    ----------
+    dut: the top
+    settings: its sizes, and the run's seed
+    scenario: see ``parts_bench``
+    ram: cocotbext-axi's memory, if it is the one at the port
+
+    Members
+    -------
+    read, write: the readers and the writers
+    storage: what our own memory holds
+    errors: by side, responses to beats (for writes: bursts) at addresses
+    faults: what went wrong
+    """
+
+    def __init__(
+        self, dut: Any, settings: dict[str, Any], scenario: dict[str, Any], ram: Any = None
+    ) -> None:
+        self.dut, self.settings, self.scenario, self.ram = dut, settings, scenario, ram
+        self.seed = f"{settings['seed']} {scenario.get('seed', 0)}"
+        self.random = random.Random(self.seed)
+        self.width = settings["data_bits"] // 8
+        self.burst_beats: int = settings["burst_beats"]
+        self.faults: list[str] = []
+        everyone = list(range(settings["members"]))
+        self.read = Side(self, "read", scenario.get("readers", everyone))
+        self.write = Side(self, "write", scenario.get("writers", everyone))
+        self.sides = (self.read, self.write)
+        self.storage = Storage(settings["data_bits"], self.initial)
+        self.errors: dict[str, dict[int, int]] = {"read": {}, "write": {}}
+        behaviour = Behaviour(
+            latency=tuple(scenario.get("latency", (1, 1))),
+            stall=scenario.get("stall", 0.0),
+            mixed=scenario.get("mixed", False),
+            read_error=lambda address: self.errors["read"].get(address, 0),
+            write_error=lambda address: self.errors["write"].get(address, 0),
+        )
+        limit = settings["outstanding"]
+        self.memory: AxiMemory | None = None
+        if ram is None:
+            self.memory = AxiMemory(
+                dut, dut.clk, "m0_axi", self.storage, behaviour, seed=self.seed, outstanding=limit
+            )
+
+    def initial(self, address: int) -> int:
+        """What the memory holds at the start."""
+        return content(address) & (1 << 8 * self.width) - 1
+
+    def fault(self, text: str) -> None:
+        self.faults.append(text)
+
+    def base(self, side: str, index: int) -> int:
+        """Where a reader or writer works; in our own memory as far up as addresses go."""
+        place = (2 * index + (side == "write")) * REGION
+        top = 1 << (20 if self.ram else self.settings["addr_bits"])
+        return top - 16 * REGION + place
+
+    def draw(self) -> None:
+        """New traffic for everyone."""
+        scenario = self.scenario
+        for side in self.sides:
+            given = scenario.get("lists", {}).get(side.name)
+            for index in side.members:
+                base = self.base(side.name, index)
+                if given:
+                    requests = [Request(base + n * self.width, beats) for n, beats in given]
+                else:
+                    requests = draw(
+                        self.random,
+                        count=scenario.get("requests", 20),
+                        base=base,
+                        size=REGION,
+                        width=self.width,
+                        longest=scenario.get("longest", 40),
+                    )
+                data = []
+                if side is self.write:
+                    data = draw_data(self.random, sum(r.beats for r in requests), self.width)
+                side.traffic[index] = Traffic(requests, data)
+
+    async def reset(self) -> None:
+        """Reset the top and start the memory."""
+        edge = RisingEdge(self.dut.clk)
+        self.dut.rst.value = 1
+        for side in self.sides:
+            side.quiet()
+            side.signal("stop").value = 0
+        for _ in range(3):
+            await edge
+        self.dut.rst.value = 0
+        for _ in range(2):
+            await edge
+            for channel in ("ar", "aw", "w"):
+                if getattr(self.dut, f"m0_axi_{channel}valid").value != 0:
+                    self.fault(f"{channel} is valid after reset")
+        if self.memory is not None:
+            self._task = self.memory.start()
+
+    def end(self) -> None:
+        """Stop the memory, and take over its faults."""
+        if self.memory is not None:
+            self._task.cancel()
+            self.faults += self.memory.faults
+
+    async def finished(self, *sides: Side) -> None:
+        """Wait until all traffic of the sides is through and they are idle."""
+        tasks = [task for side in sides for task in side.tasks]
+        try:
+            await with_timeout(Combine(*tasks), TIME_OUT * PERIOD_NS, "ns")
+        except TimeoutError:
+            self.fault("timed out")
+            return
+        for side in sides:
+            await self.idle(side)
+
+    async def idle(self, side: Side) -> None:
+        """Wait until a side is idle; then the bus owes it nothing."""
+        edge = RisingEdge(self.dut.clk)
+        for _ in range(TIME_OUT):
+            await edge
+            if side.signal("idle").value == 1:
+                break
+        else:
+            self.fault(f"{side.name} does not become idle")
+        if self.memory is not None and self.memory.owed(side.name):
+            self.fault(f"{side.name} is idle while the bus owes it a response")
+
+    def check_memory(self, expected: Storage) -> None:
+        """Compare all that was written with all that should have been."""
+        for address in sorted(expected.written() | self.storage.written()):
+            got, want = self.storage.get(address), expected.get(address)
+            if got != want:
+                self.fault(f"memory at {address:#x} is {got:#x}, expected {want:#x}")
+                return

@@ -1,0 +1,1 @@
+"""cocotb drivers, monitors, memories and devices."""

@@ -1,0 +1,234 @@
+"""An accelerator's RTL in a cocotb simulator, as a device that any program can drive."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from cocotb_tools.runner import get_runner
+from tilewright.hw.emit.unit import Emitted
+from tilewright.sim.device.protocol import RegisterError
+from tilewright.sim.rtl.streams import BuildError
+from tilewright.verif.bench.stream_job import CocotbBuild
+
+__all__ = ["AxiDevice", "DeviceTimeout"]
+
+Config = TypeVar("Config")
+
+
+class DeviceTimeout(RuntimeError):
+    """The interrupt did not come."""
+
+
+class AxiDevice(Generic[Config]):
+    """A simulation in a process of its own; use it in a ``with`` statement.
+
+    Time passes during register accesses, ``wait`` and ``run``, not in between.
+
+    Parameters
+    ----------
+    emitted: the unit's Verilog and sidecar
+    config: its configuration, for the driver
+    outstanding: bursts that an ID may have under way
+    may_wait: whether the unit may keep responses waiting
+    memory_bytes: size of the memory, which begins at address 0; the bus fails behind it
+    axi_ram: the memory is cocotbext-axi's; else our own, which can do more (see ``behave``)
+    seed: of everything random
+    stall: share of the cycles in which each channel of the memory pauses
+    lite_stall: likewise on the register bus
+    time_out: cycles that ``wait`` waits
+    waves: file to keep the waves in (VCD), complete when the device is closed
+    """
+
+    def __init__(
+        self,
+        emitted: Emitted,
+        config: Config,
+        *,
+        outstanding: int,
+        may_wait: bool = False,
+        memory_bytes: int = 1 << 20,
+        axi_ram: bool = False,
+        seed: int = 0,
+        stall: float = 0.0,
+        lite_stall: float = 0.0,
+        time_out: int = 200_000,
+        waves: Path | None = None,
+    ) -> None:
+        self._module = emitted.sidecar["module"]
+        self._build = CocotbBuild(emitted, waves=waves is not None)
+        self._waves = waves
+        self._config, self._memory_bytes, self._time_out = config, memory_bytes, time_out
+        managers = [port for port in emitted.sidecar["axi"] if port["role"] == "manager"]
+        self._settings = {
+            "prefixes": [port["prefix"] for port in managers],
+            "data_bits": managers[0]["data_bits"],
+            "outstanding": outstanding,
+            "may_wait": may_wait,
+            "memory_bytes": memory_bytes,
+            "axi_ram": axi_ram,
+            "lite_stall": lite_stall,
+            "seed": seed,
+            **_behaviour(seed=seed, stall=stall),
+        }
+        self._connection: Connection | None = None
+
+    @property
+    def config(self) -> Config:
+        return self._config
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._memory_bytes
+
+    def __enter__(self) -> Self:
+        self._scratch = tempfile.TemporaryDirectory(prefix="tilewright-")
+        directory = Path(self._scratch.name)
+        address = str(directory / "socket")
+        with Listener(address, "AF_UNIX") as listener:
+            listener._listener._socket.settimeout(60)  # type: ignore[attr-defined]
+            self._thread = threading.Thread(target=self._simulate, args=(directory, address))
+            self._thread.start()
+            try:
+                self._connection = listener.accept()
+            except TimeoutError:
+                self._thread.join()
+                raise BuildError(self._said("did not begin")) from None
+        self._connection.send(self._settings)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._connection is not None
+        self._connection.close()
+        self._thread.join()
+        if self._waves is not None and kind is None:
+            shutil.copyfile(Path(self._scratch.name) / "waves.vcd", self._waves)
+        self._scratch.cleanup()
+
+    def _simulate(self, directory: Path, address: str) -> None:
+        with self._build._quiet_runner():
+            get_runner("verilator").test(
+                test_module="tilewright.verif.bench.device_server",
+                hdl_toplevel=self._module,
+                hdl_toplevel_lang="verilog",
+                build_dir=self._build.directory,
+                test_dir=directory,
+                test_args=self._trace_options(directory),
+                extra_env={"TILEWRIGHT_SOCKET": address, "COCOTB_LOG_LEVEL": "WARNING"},
+                results_xml=str(directory / "results.xml"),
+                log_file=directory / "run.log",
+            )
+
+    def _trace_options(self, directory: Path) -> list[str]:
+        if self._waves is None:
+            return []
+        return ["--trace", "--trace-file", str(directory / "waves.vcd")]
+
+    def _said(self, what: str) -> str:
+        log = Path(self._scratch.name) / "run.log"
+        said = log.read_text()[-4000:] if log.exists() else ""
+        return f"the simulation {what}:\n{said}"
+
+    def _ask(self, name: str, *arguments: Any) -> Any:
+        assert self._connection is not None
+        try:
+            self._connection.send((name, arguments))
+            error, answer = self._connection.recv()
+        except (EOFError, OSError) as gone:
+            self._thread.join()
+            raise BuildError(self._said("ended early")) from gone
+        if error is not None:
+            raise ValueError(error)
+        return answer
+
+    def read_register(self, offset: int) -> int:
+        """The word at an offset. Raises RegisterError if the bus says so."""
+        response, value = self._ask("read", offset)
+        if response:
+            raise RegisterError(f"response {response} to a read at offset {offset:#x}")
+        return int(value)
+
+    def write_register(self, offset: int, value: int) -> None:
+        """Write the word at an offset. Raises RegisterError if the bus says so."""
+        response = self._ask("write", offset, value)
+        if response:
+            raise RegisterError(f"response {response} to a write at offset {offset:#x}")
+
+    def read_memory(self, address: int, count: int) -> bytes:
+        """Bytes of the memory."""
+        found: bytes = self._ask("dump", address, count)
+        return found
+
+    def write_memory(self, address: int, content: bytes) -> None:
+        """Put bytes into the memory."""
+        self._ask("load", address, content)
+
+    def wait(self) -> None:
+        """Until the interrupt. Raises DeviceTimeout if it does not come."""
+        came, _ = self._ask("wait", self._time_out)
+        if not came:
+            raise DeviceTimeout(f"no interrupt after {self._time_out} cycles")
+
+    def irq(self) -> bool:
+        """The interrupt line."""
+        return bool(self._ask("irq"))
+
+    def run(self, cycles: int) -> None:
+        """Let time pass."""
+        self._ask("run", cycles)
+
+    def behave(
+        self,
+        *,
+        seed: int = 0,
+        latency: tuple[int, int] = (1, 1),
+        stall: float = 0.0,
+        mixed: bool = False,
+        bad_reads: Mapping[int, int] | None = None,
+        bad_writes: Mapping[int, int] | None = None,
+    ) -> None:
+        """How the memory answers from now on; see ``axi_memory.Behaviour``.
+
+        ``bad_reads``, ``bad_writes``: responses by the address of a beat, of a burst.
+        """
+        settings = _behaviour(
+            seed=seed,
+            latency=latency,
+            stall=stall,
+            mixed=mixed,
+            bad_beats={"read": dict(bad_reads or {}), "write": dict(bad_writes or {})},
+        )
+        self._ask("behave", settings)
+
+    @property
+    def under_way(self) -> int:
+        """Bursts of all managers that wait for their last response."""
+        return int(self._ask("under_way"))
+
+    @property
+    def moved(self) -> list[tuple[int, int]]:
+        """Bytes read and written over each manager so far."""
+        found: list[tuple[int, int]] = self._ask("moved")
+        return found
+
+    @property
+    def faults(self) -> list[str]:
+        """Rules of AXI that the unit broke, one line each."""
+        found: list[str] = self._ask("faults")
+        return found
+
+
+def _behaviour(**settings: Any) -> dict[str, Any]:
+    default = {"latency": (1, 1), "stall": 0.0, "mixed": False}
+    return default | {"bad_beats": {"read": {}, "write": {}}} | settings

@@ -1,0 +1,112 @@
+"""The memories that :class:`AxiDevice` may have at its managers, in the simulator: one content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.verif.bench.axi_memory import DECERR, OKAY, AxiMemory, Behaviour, Storage
+from tilewright.verif.bench.axi_vip import axi_ram
+from tilewright.verif.bench.axi_watch import BusWatch
+
+__all__ = ["AxiRams", "Memories"]
+
+
+class AxiRams:
+    """cocotbext-axi's memories at all managers."""
+
+    def __init__(self, dut: Any, settings: dict[str, Any]) -> None:
+        self._rams: list[Any] = []
+        for prefix in settings["prefixes"]:
+            ram = axi_ram(
+                dut,
+                prefix,
+                size=settings["memory_bytes"],
+                seed=settings["seed"],
+                stall=settings["stall"],
+            )
+            first = self._rams[0] if self._rams else ram
+            for part in (ram, ram.write_if, ram.read_if):
+                part.mem = first.mem
+            self._rams.append(ram)
+        self._watch = BusWatch(dut, settings["prefixes"], settings["data_bits"])
+        self.faults: list[str] = []
+
+    def load(self, address: int, content: bytes) -> None:
+        self._rams[0].write(address, content)
+
+    def dump(self, address: int, count: int) -> bytes:
+        return bytes(self._rams[0].read(address, count))
+
+    def behave(self, settings: dict[str, Any]) -> None:
+        raise ValueError("cocotbext-axi's memory behaves as it was built")
+
+    @property
+    def under_way(self) -> int:
+        return self._watch.under_way
+
+    @property
+    def moved(self) -> list[tuple[int, int]]:
+        return self._watch.moved
+
+
+class Memories:
+    """Our own memories at all managers; behaviour can change between jobs."""
+
+    def __init__(self, dut: Any, settings: dict[str, Any]) -> None:
+        self._dut, self._settings = dut, settings
+        self._storage = Storage(settings["data_bits"])
+        self.load, self.dump = self._storage.load, self._storage.dump
+        self._ports: list[AxiMemory] = []
+        self._tasks: list[Any] = []
+        self._past: list[str] = []
+        self._past_moved: list[tuple[int, int]] = []
+        self.behave(settings)
+
+    @property
+    def faults(self) -> list[str]:
+        return self._past + [fault for port in self._ports for fault in port.faults]
+
+    @property
+    def under_way(self) -> int:
+        return sum(port.owed(side) for port in self._ports for side in ("read", "write"))
+
+    @property
+    def moved(self) -> list[tuple[int, int]]:
+        now = [(port.bytes["read"], port.bytes["write"]) for port in self._ports]
+        return [(r + x, w + y) for (r, w), (x, y) in zip(now, self._past_moved, strict=True)]
+
+    def behave(self, settings: dict[str, Any]) -> None:
+        """Answer differently from now on; nothing may be under way."""
+        if self.under_way:
+            raise ValueError(f"{self.under_way} bursts are under way")
+        nothing = [(0, 0)] * len(self._settings["prefixes"])
+        self._past, self._past_moved = self.faults, self.moved if self._ports else nothing
+        for task in self._tasks:
+            task.cancel()
+        size, bad = self._settings["memory_bytes"], settings["bad_beats"]
+
+        def answer(kind: str) -> Any:
+            wrong = bad[kind]
+            return lambda address: DECERR if address >= size else wrong.get(address, OKAY)
+
+        behaviour = Behaviour(
+            latency=tuple(settings["latency"]),
+            stall=settings["stall"],
+            mixed=settings["mixed"],
+            read_error=answer("read"),
+            write_error=answer("write"),
+        )
+        self._ports = [
+            AxiMemory(
+                self._dut,
+                self._dut.clk,
+                prefix,
+                self._storage,
+                behaviour,
+                seed=str(settings["seed"]),
+                outstanding=self._settings["outstanding"],
+                may_wait=self._settings["may_wait"],
+            )
+            for prefix in self._settings["prefixes"]
+        ]
+        self._tasks = [port.start() for port in self._ports]

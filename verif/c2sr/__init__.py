@@ -1,0 +1,1 @@
+"""Benches of the C2SR format and its converter."""

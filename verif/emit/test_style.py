@@ -1,0 +1,231 @@
+"""The emitted text: that it means what the component means, and how it is written."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from tilewright.hw.catalogue import UNITS
+from tilewright.hw.emit.hierarchy import Hierarchy
+from tilewright.hw.emit.keywords import KEYWORDS
+from tilewright.hw.emit.unit import emit, emit_component
+from tilewright.hw.emit.verilog.expressions import Node, Scope, Tokens, signed, width
+from tilewright.hw.emit.verilog.inline import with_expressions
+from tilewright.hw.emit.verilog.statements import items, written
+from tilewright.verif.emit.test_emit import run_yosys
+from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
+
+SMALL_BLOCK = {"block_rows": 2, "block_cols": 2, "block_depth": 2, "outstanding": 2}
+SMALL: dict[str, dict[str, Any]] = {
+    "m3xu": {"rows": 2, "cols": 2, "depth": 4},
+    "m3xu_baseline": {"rows": 2, "cols": 2, "depth": 4},
+    "m3xu_wide": {"rows": 2, "cols": 2, "depth": 4},
+    "m3xu_sequencer": {"rows": 4, "cols": 1, "depth": 4},
+    "simd2": {"tile": 2},
+    "engine_simd2": {"tile": 2, "ops": ("mma", "minplus"), **SMALL_BLOCK},
+    "engine_m3xu": {"rows": 2, "cols": 2, "depth": 2, "modes": ("fp16", "fp32"), **SMALL_BLOCK},
+    "matraptor": {"lanes": 2, "channels": 2, "queues": 3, "queue_depth": 8, "outstanding": 4},
+    "c2sr_converter": {"channels": 2, "outstanding": 2, "value": "fp16", "index_bits": 16},
+}
+
+
+def _plain(match: re.Match[str]) -> str:
+    """The identifier for a signal whose name is not one."""
+    name = match[0]
+    plain = re.sub(r"\W+", "_", name).strip("_") if "$" in name else name
+    return f"{plain}_" if name in KEYWORDS else plain
+
+
+def _name(match: re.Match[str]) -> str:
+    """What an instance of a loop is called in the component."""
+    return "\\" + "_".join(number for number in match.groups() if number)
+
+
+# Memories as registers last; what a port would write while it does not is anything.
+PREPARE = "proc; opt_reduce; opt_expr -mux_undef -mux_bool; opt_clean; memory_map; design -save"
+
+
+@pytest.mark.parametrize("unit", slow_but(["m3xu", "simd2"], UNITS))
+def test_each_module_computes_what_its_component_does(unit: str, tmp_path: Path) -> None:
+    """Every bit of every register, memory and output, for any inputs and any state."""
+    config = UNITS[unit].config(**SMALL.get(unit, {}))
+    blocks = Hierarchy(unit, UNITS[unit].build(config)).blocks
+    gold = "\n".join(block.rtlil for block in blocks.values())
+    (tmp_path / "gold.il").write_text(re.sub(r"(?<=\\)[a-z$][\w$]*", _plain, gold))
+    (tmp_path / "gate.v").write_text(emit(unit, config).verilog)
+    run_yosys(f"read_verilog -sv gate.v; hierarchy -top {unit}; write_rtlil gate.il", tmp_path)
+    gate = (tmp_path / "gate.il").read_text()
+    gate = re.sub(r"\\(\w+)\[(\d+)\](?:\.at\[(\d+)\])?\.unit\b", _name, gate)
+    (tmp_path / "gate.il").write_text(gate)
+    script = [f"read_rtlil gold.il; hierarchy -top {unit}; {PREPARE} gold; design -reset"]
+    script += [f"read_rtlil gate.il; {PREPARE} gate"]
+    for module in blocks:
+        for side in ("gold", "gate"):
+            # A wire that is nothing but parts of registers would be taken for one more register.
+            script.append(f"design -load {side}; opt_clean -purge {module}")
+            script.append(f"expose -evert -dff -evert-dff {module}")
+            script.append(
+                f"delete * {module} %d; rename {module} {side}; design -stash {side}_only"
+            )
+        copies = (f"design -copy-from {side}_only {side}" for side in ("gold", "gate"))
+        script += ["design -reset", *copies, "miter -equiv -flatten gold gate miter"]
+        script += ["hierarchy -top miter; opt -full; sat -verify -prove trigger 0 miter"]
+    run_yosys("; ".join(script), tmp_path)
+
+
+def _text(unit: str, **parameters: Any) -> str:
+    return emitted_unit(unit, **parameters).verilog
+
+
+@pytest.mark.parametrize("unit", EVERY_UNIT)
+def test_registers_are_assigned_once_and_directly(unit: str) -> None:
+    text = _text(unit)
+    assert not re.search(r"\w_next\b", text)
+    processes = re.findall(r"^  always_ff .*?(?:;|^  end)$", text, re.M | re.S)
+    assert len(processes) == text.count("always_ff") > 0
+    assert not any(re.search(r"[\w\]}] = ", process) for process in processes)
+
+
+@pytest.mark.parametrize("unit", EVERY_UNIT)
+def test_lines_are_short(unit: str) -> None:
+    lines = _text(unit).splitlines()
+    long = [line for line in lines if len(line) > 100 and "lint_off" not in line]
+    assert long == []
+
+
+def test_an_assignment_to_parts_is_several() -> None:
+    parts = "{x[7:4], x[1]} = {a[5:2], 1'h0};"
+    whole = "{x[7:4], x[1]} = {x[5:2], 1'h0};"
+    for text, count in ((parts, 2), (whole, 1)):
+        [process] = items(f"  always_comb begin\n    {text}\n  end\n")
+        assert written(process).count(" = ") == count
+
+
+def test_registers_under_one_condition_share_a_process() -> None:
+    body = _text("m3xu").partition("module m3xu_step_control (")[2].partition("endmodule")[0]
+    assert body.count("always_ff") == 1
+    assert re.search(
+        r"if \(rst\) begin\n      active <= 1'h0;.*end else if \(advance\)", body, re.S
+    )
+
+
+@pytest.mark.slow
+def test_an_array_of_any_size_is_a_loop() -> None:
+    small, large = _text("m3xu", rows=4, cols=4), _text("m3xu", rows=16, cols=16)
+    assert "for (genvar row = 0; row < 16; row++) begin : dot_product" in large
+    assert len(large) <= 1.05 * len(small)
+
+
+def _expression(text: str) -> Node:
+    tokens = Tokens(text)
+    expression = tokens.expression()
+    assert not tokens.next
+    return expression
+
+
+SCOPE: Scope = {
+    "a": (8, False),
+    "b": (8, False),
+    "s": (8, True),
+    "bit": (1, False),
+    "m": (-4, False),
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a + b - a",
+        "(a - b) & ~(|a)",
+        "bit ? a : (bit & a[3]) ? b : s",
+        "{a, {4{bit}}, 2'h1}",
+        "$signed(a) >= $signed(s)",
+        "~(bit | (a == b))",
+        "m[a[1:0]] << 3'h2",
+        "a[2 * bit +: 4]",
+    ],
+)
+def test_an_expression_is_written_as_it_was_read(text: str) -> None:
+    first = _expression(text)
+    assert _expression(str(first)) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "bits", "sign"),
+    [
+        ("a + s", 8, False),
+        ("$signed(a) + s", 8, True),
+        ("{a, s}", 16, False),
+        ("a == s", 1, False),
+        ("bit ? a : bit", 8, False),
+        ("|a", 1, False),
+        ("m[a]", 4, False),
+        ("a[5:2] * 7'h3", 7, False),
+        ("bit << a", 1, False),
+        ("{3{a[1:0]}}", 6, False),
+    ],
+)
+def test_width_and_sign(text: str, bits: int, sign: bool) -> None:
+    expression = _expression(text)
+    assert (width(expression, SCOPE), signed(expression, SCOPE)) == (bits, sign)
+
+
+def _inlined(body: str) -> list[str]:
+    scope = {**SCOPE, "w": (8, False), "x": (16, False), "o": (8, False), "v": (1, False)}
+    return [
+        written(item).strip() for item in with_expressions(list(items(body)), {"w", "v"}, scope)
+    ]
+
+
+def test_what_is_used_once_is_written_there() -> None:
+    assert _inlined("  assign w = a & b;\n  assign o = w | s;\n") == ["assign o = (a & b) | s;"]
+    assert _inlined("  assign w = a + b;\n  assign x = {w, a};\n") == ["assign x = {a + b, a};"]
+    assert _inlined("  assign v = |a[3];\n  assign o = {4{v, v}};\n") == [
+        "assign o = {4{a[3], a[3]}};"
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "  assign w = a + b;\n  assign x = w;",  # the carry would appear
+        "  assign w = a - b;\n  assign x = w * a;",
+        "  assign w = $signed(a) - $signed(s);\n  assign o = w >> a;",  # signed in an operation
+        "  assign w = bit;\n  assign o = ~w;",  # narrower than the signal
+        "  assign w = a & b;\n  assign o = w ^ (w + a);",  # used twice
+        "  assign w = a & b;\n  assign v = w[3];\n  assign bit = v & o[w[1:0]];",  # parts of it
+        "  assign w = a ^ w;\n  assign o = w;",  # a loop
+        "  assign w = a ^ x[15:8];\n  always_comb begin\n    if (bit) x[7:0] = w;\n  end",
+    ],
+)
+def test_what_would_change_the_meaning_stays(body: str) -> None:
+    assert any(re.match(r"assign w = ", line) for line in _inlined(body + "\n"))
+
+
+class Halves(wiring.Component):
+    """The lower half of a vector is made from the upper one, under conditions."""
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(4), "s": In(2), "o": Out(8)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        both = Signal(data.ArrayLayout(4, 2))
+        for k, source in enumerate((both[1], self.i)):
+            with m.If(self.s == 1):
+                m.d.comb += both[k].eq(source)
+            with m.Elif(self.s == 2):
+                m.d.comb += both[k].eq(~source)
+        m.d.comb += self.o.eq(both)
+        return m
+
+
+def test_a_vector_made_from_itself() -> None:
+    """In Verilog the process would read the upper half before it is written."""
+    message = "^bits of signal `o` depend on other bits of it under conditions: make them signals"
+    with pytest.raises(ValueError, match=message):
+        emit_component(Halves(), name="halves")

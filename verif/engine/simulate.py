@@ -1,0 +1,131 @@
+"""Simulates a tile engine on random jobs from a memory that behaves as badly as it may.
+
+Then on large products from a memory that answers at once, to see how busy the unit is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tilewright.hw.spec.engine import EngineConfig
+from tilewright.sim.engine.model import EngineModel
+from tilewright.verif.engine.device import EngineDevice, EngineTimeout
+from tilewright.verif.engine.jobs import Mismatch, check_job, fill, random_job
+from tilewright.verif.engine.rates import (
+    Rate,
+    bytes_of,
+    large_product,
+    measure,
+    typical_operations,
+)
+from tilewright.verif.matrix_units.simulate import JobsReport
+
+__all__ = ["EngineReport", "run"]
+
+_MEMORY_BYTES = 1 << 17
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineReport(JobsReport):
+    """A report of an engine's jobs.
+
+    Parameters
+    ----------
+    rates: of large products, one for each kind of operation
+    """
+
+    rates: list[Rate]
+
+    def figures(self) -> list[str]:
+        return list(map(str, self.rates))
+
+    def as_json(self) -> dict[str, Any]:
+        return super().as_json() | {"rates": [rate.as_json() for rate in self.rates]}
+
+
+def run(
+    unit_name: str,
+    config: EngineConfig,
+    *,
+    seed: int = 0,
+    count: int = 1000,
+    waves: Path | None = None,
+) -> EngineReport:
+    """Check random jobs against the model: all of memory, status and counters.
+
+    Every other memory answers at once, the others after random latencies, out of order and with
+    stalls on all channels. Large products follow, with the counters held against what the bench
+    sees; not if there are waves, which would be large, too.
+
+    Parameters
+    ----------
+    unit_name, config: the unit of the catalogue
+    seed: of jobs and memories
+    count: operations of the matrix unit to run at least
+    waves: file for the waves
+
+    Raises as :class:`EngineDevice`.
+    """
+    rng = np.random.default_rng(seed)
+    coverage: Counter[tuple[str, str]] = Counter()
+    complaints: list[str] = []
+    operations = cycles = 0
+    names = {row.opcode: row.name for row in config.unit.operations.values()}
+    with EngineDevice(config, memory_bytes=_MEMORY_BYTES, waves=waves) as device:
+        model = EngineModel(config, _MEMORY_BYTES)
+        fill(rng, device, model)
+        number = 0
+        while operations < count and not complaints:
+            if number % 2:
+                stall, most = float(rng.choice([0.0, 0.2, 0.5])), int(rng.choice([5, 50, 200]))
+                device.behave(seed=number, latency=(1, most), stall=stall, mixed=True)
+            else:
+                device.behave()
+            job = random_job(rng, config, _MEMORY_BYTES)
+            try:
+                counts = check_job(device, model, job).counts
+                operations, cycles = operations + counts.operations, cycles + counts.cycles
+            except (Mismatch, EngineTimeout) as error:
+                complaints.append(" ".join(str(error).split()))
+            name = names[job.op]
+            coverage[name, "jobs"] += 1
+            coverage[name, "transposed B"] += job.transposed_b
+            coverage[name, "with C"] += job.use_c
+            coverage[name, "C in place"] += job.use_c and job.base["c"] == job.base["d"]
+            number += 1
+        complaints += device.faults
+    rates: list[Rate] = []
+    if waves is None and not complaints:
+        try:
+            rates += _rates(config, rng)
+        except (Mismatch, EngineTimeout) as error:
+            complaints.append(" ".join(str(error).split()))
+    return EngineReport(
+        unit=unit_name,
+        simulator="verilator",
+        seed=seed,
+        jobs=number,
+        operations=operations,
+        cycles=cycles,
+        coverage=coverage,
+        complaints=complaints + [text for rate in rates for text in rate.complaints],
+        rates=rates,
+    )
+
+
+def _rates(config: EngineConfig, rng: np.random.Generator) -> Iterator[Rate]:
+    """Large products of each kind, from a memory that is as large and patient as they need."""
+    jobs = {name: large_product(config, name) for name in typical_operations(config)}
+    size = max(map(bytes_of, jobs.values()))
+    with EngineDevice(config, memory_bytes=size, time_out=1_000_000 + 4 * size) as device:
+        model = EngineModel(config, size)
+        fill(rng, device, model)
+        for name, job in jobs.items():
+            yield measure(device, model, name, job)
+        if device.faults:
+            raise Mismatch("; ".join(device.faults))

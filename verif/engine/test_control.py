@@ -1,0 +1,230 @@
+"""The engine's registers, interrupt and refusals on the RTL, and the rate at which it works."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import Emitted, emit
+from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
+from tilewright.hw.spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
+from tilewright.hw.spec.job_registers import Check
+from tilewright.sim.device.protocol import Counts, JobError
+from tilewright.sim.engine.driver import Driver
+from tilewright.sim.engine.job import Job
+from tilewright.sim.engine.model import EngineModel
+from tilewright.sim.rtl.accelerator import NativeAccelerator
+from tilewright.verif.engine import simulate as simulate_engine
+from tilewright.verif.engine.configs import CONFIGS, MEMORY_BYTES
+from tilewright.verif.engine.device import EngineDevice, unit_of
+from tilewright.verif.engine.jobs import (
+    Bench,
+    check_job,
+    differences,
+    fill,
+    random_job,
+    write_job,
+    wrong_value,
+)
+from tilewright.verif.engine.rates import Rate, large_product, measure
+from tilewright.verif.kit.job_checks import register_answers
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "engine.md"
+SMALL = CONFIGS["small"]
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[EngineDevice]:
+    with EngineDevice(SMALL, memory_bytes=MEMORY_BYTES, lite_stall=0.3) as device:
+        yield device
+
+
+def test_registers_are_those_of_the_table(device: EngineDevice) -> None:
+    """Every word of the map, before any job: reads, writes and what is refused, as the model."""
+    registers = register_map(SMALL)
+    found = register_answers(device, registers)
+    assert found == register_answers(EngineModel(SMALL, MEMORY_BYTES), registers)
+    assert found.count("refused") > 10
+
+
+@pytest.mark.parametrize("rule", CHECKS, ids=lambda rule: f"{rule.error}-{rule.register}")
+def test_a_job_that_cannot_run(device: EngineDevice, rule: Check) -> None:
+    bench = Bench(device, 11)
+    job = random_job(bench.rng, SMALL, MEMORY_BYTES)
+    hardware = Driver(device)
+    write_job(hardware, job)
+    hardware.write("FLAGS", 2)
+    hardware.write(rule.register, wrong_value(SMALL, rule))
+    with pytest.raises(JobError) as raised:
+        hardware.run()
+    offset = register_map(SMALL)[rule.register].offset
+    found = (raised.value.error, raised.value.detail)
+    assert found == (rule.error, offset)
+    assert differences(device, bench.model) == []
+    assert (hardware.counts.operations, hardware.counts.bytes_read) == (0, 0)
+    if rule.register in ONLY_WITH_C:
+        hardware.write("FLAGS", 0)
+        hardware.run()
+        assert hardware.counts.operations > 0
+
+
+def test_interrupt(device: EngineDevice) -> None:
+    driver, bench = Driver(device), Bench(device, 12)
+    status = driver.register("STATUS")
+    write_job(driver, random_job(bench.rng, SMALL, MEMORY_BYTES, most=(4, 4, 4)))
+    assert not device.irq()
+    driver.write("CTRL", 1)
+    device.run(1000)
+    assert (driver.read("STATUS"), device.irq()) == (status.put(done=1), False)
+    driver.write("CTRL", 4)
+    assert device.irq()
+    driver.write("STATUS", status.put(error=1))
+    assert device.irq()
+    driver.write("STATUS", status.put(done=1))
+    assert (driver.read("STATUS"), device.irq()) == (0, False)
+    driver.write("OP", 15)
+    driver.write("CTRL", 1 | 4)
+    device.wait()
+    assert driver.read("STATUS") == status.put(error=1, error_code=ERRORS["opcode"])
+    driver.write("STATUS", status.put(error=1))
+    assert (driver.read("STATUS") & 0xFF, device.irq()) == (0, False)
+
+
+def test_registers_are_free_while_a_job_runs(device: EngineDevice) -> None:
+    """A job works on what was there at its start; a second start meanwhile does nothing."""
+    bench = Bench(device, 13)
+    driver, software = Driver(device), Driver(bench.model)
+    first = random_job(bench.rng, SMALL, MEMORY_BYTES, most=(64, 64, 24))
+    first = Job(**{**vars(first), "m": 50, "n": 30, "k": 20, "stride": dict.fromkeys("abcd", 256)})
+    first.base.update({"a": 0, "b": 0x4000, "c": 0x8000, "d": 0xC000})
+    second = random_job(bench.rng, SMALL, MEMORY_BYTES)
+    write_job(driver, first)
+    driver.write("CTRL", 1 | 4)
+    write_job(driver, second)
+    driver.write("CTRL", 1 | 4)
+    assert driver.read("STATUS") == 1
+    device.wait()
+    driver.write("STATUS", 2)
+    for job in (first, second):
+        write_job(software, job)
+        software.run()
+        if job is first:
+            assert differences(device, bench.model) == []
+            driver.run()
+    assert differences(device, bench.model) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+def test_the_memory_of_cocotbext_axi(stall: float) -> None:
+    config = CONFIGS["three_managers"]
+    with EngineDevice(
+        config, memory_bytes=MEMORY_BYTES, axi_ram=True, seed=14, stall=stall
+    ) as device:
+        assert Bench(device, 14).jobs(10) > 0
+
+
+RATES: dict[str, tuple[EngineConfig, str]] = {
+    "simd2": (Simd2EngineConfig(tile=4, ops=("mma", "minplus"), managers=3), "mma"),
+    "deep_tile": (
+        M3xuEngineConfig(rows=4, cols=4, depth=8, modes=("fp16",), pipeline=1, managers=3),
+        "fp16",
+    ),
+    "two_steps": (
+        M3xuEngineConfig(rows=4, cols=4, depth=4, modes=("fp16", "fp32"), managers=3),
+        "fp32",
+    ),
+    "512_bits": (Simd2EngineConfig(tile=4, ops=("mma", "minplus"), data_bits=512), "mma"),
+}
+
+
+@cache
+def native_build(name: str) -> Emitted:
+    config, _ = RATES[name]
+    return emit(unit_of(config), config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RATES)
+@pytest.mark.parametrize("transposed_b", [False, True])
+def test_large_products_keep_the_unit_busy(name: str, transposed_b: bool) -> None:
+    """At least 95 % of the cycles, by the counters, whose bytes are those that the bus moved.
+
+    The figures are those of docs/engine.md, with B as it is and transposed.
+    """
+    config, operation = RATES[name]
+    job = large_product(config, operation, transposed_b=transposed_b)
+    with NativeAccelerator(native_build(name), config) as device:
+        model = EngineModel(config, device.memory_bytes)
+        fill(np.random.default_rng(15), device, model)
+        counts = check_job(device, model, job).counts
+        assert device.faults == []
+        assert counts.cycles <= device.cycles
+    print(f"{name}: {counts}, utilisation {counts.utilisation:.4f}")
+    span = counts.busy_cycles + counts.stalls
+    assert span < counts.cycles
+    interval = config.unit.initiation_interval[operation]
+    assert counts.operations * interval >= 0.95 * span
+    assert counts.utilisation >= 0.95
+    share = f"{counts.busy_cycles:,} of {span:,} ({100 * counts.utilisation:.1f} %)"
+    moved_bytes = f"{counts.bytes_read:,}, {counts.bytes_written:,}"
+    row = f" {job.m} x {job.n} x {job.k} | {counts.operations:,} | {share} | {counts.cycles:,} | "
+    assert row + moved_bytes in PAGE.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "transposed_b", "axi_ram"),
+    [
+        ("two_steps", False, True),
+        ("two_steps", True, False),
+        ("simd2", True, False),
+        ("512_bits", False, False),
+    ],
+)
+def test_the_counters_are_what_is_seen_from_outside(
+    name: str, transposed_b: bool, axi_ram: bool
+) -> None:
+    """To the cycle, at the input of a unit that takes an operation every cycle or every other
+    one, on either memory."""
+    config, operation = RATES[name]
+    job = large_product(config, operation, transposed_b=transposed_b)
+    with EngineDevice(config, memory_bytes=1 << 20, axi_ram=axi_ram) as device:
+        model = EngineModel(config, device.memory_bytes)
+        fill(np.random.default_rng(15), device, model)
+        rate = measure(device, model, operation, job)
+        assert device.faults == []
+    assert rate.complaints == []
+    counts = rate.counts
+    span = counts.busy_cycles + counts.stalls
+    assert counts.operations * config.unit.initiation_interval[operation] >= 0.95 * span
+    assert counts.utilisation >= 0.95
+
+
+def test_a_counter_that_is_not_what_the_bench_saw() -> None:
+    job = large_product(SMALL, "mma")
+    counted = {"busy_cycles": 10, "stalls": 2, "operations": 10, "bytes_read": 64}
+    counts = Counts(cycles=20, **counted, bytes_written=8)
+    rate = Rate(operation="mma", job=job, counts=counts, seen=counted | {"stalls": 3})
+    assert rate.complaints == ["mma: stalls is 2, the bench saw 3"]
+    assert str(rate).endswith("; the counters")
+    same = Rate(operation="mma", job=job, counts=counts, seen=counted)
+    assert same.complaints == []
+    assert "busy in 10 of 12 cycles (83.3%)" in str(same)
+    assert str(same).endswith("; counters and bench agree")
+
+
+@pytest.mark.slow
+def test_the_report_of_a_simulation() -> None:
+    report = simulate_engine.run("engine_simd2", SMALL, seed=16, count=100)
+    assert report.passed
+    assert report.operations >= 100
+    # Both operations move and take the same.
+    assert [rate.operation for rate in report.rates] == ["mma"]
+    assert report.lines()[1:] == [str(rate) for rate in report.rates]
+    rate = json.loads(json.dumps(report.as_json()))["rates"][0]
+    assert {name: rate["counters"][name] for name in rate["seen"]} == rate["seen"]

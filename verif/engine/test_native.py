@@ -1,0 +1,208 @@
+"""The tile engine's RTL at native speed: any job on any memory, as the model has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import Emitted, emit
+from tilewright.hw.spec.engine import EngineConfig
+from tilewright.sim.device.protocol import Device
+from tilewright.sim.engine.driver import Driver
+from tilewright.sim.engine.job import Job
+from tilewright.sim.engine.model import EngineModel
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.verif.engine.configs import CONFIGS, MEMORY_BYTES
+from tilewright.verif.engine.device import EngineDevice, unit_of
+from tilewright.verif.engine.jobs import (
+    EngineRtl,
+    check_failure,
+    check_job,
+    check_reset,
+    differences,
+    fill,
+    random_job,
+    rows_of,
+    write_job,
+)
+from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.sampling import cases, slow_but
+from tilewright.verif.oracles.semiring_matrices import matrix_product
+
+Engine = NativeAccelerator[EngineConfig]
+
+
+@cache
+def emitted(name: str) -> Emitted:
+    return emit(unit_of(CONFIGS[name]), CONFIGS[name])
+
+
+@pytest.fixture(scope="module")
+def device(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    name = request.param
+    with NativeAccelerator(emitted(name), CONFIGS[name], memory_bytes=MEMORY_BYTES) as device:
+        yield device
+
+
+every_engine = pytest.mark.parametrize(
+    "device", slow_but(["small"], CONFIGS), indirect=True, scope="module"
+)
+one_engine = pytest.mark.parametrize("device", ["small"], indirect=True, scope="module")
+
+
+@one_engine
+def test_products_of_whole_matrices(device: Engine) -> None:
+    device.reset()
+    driver, rng = Driver(device), np.random.default_rng(1)
+    for operation in ("mma", "minplus"):
+        device.behave(any_behaviour(rng))
+        a, b = rng.integers(-4, 5, (13, 21)), rng.integers(-4, 5, (21, 17))
+        c = rng.integers(-9, 10, (13, 17))
+        found = getattr(driver, f"simd2_{operation}")(a, b, c)
+        np.testing.assert_array_equal(found, matrix_product(operation, a, b, c))
+        assert device.traffic["m0_axi"].read.bytes >= driver.counts.bytes_read > 0
+        assert 0 < driver.counts.cycles < device.cycles
+
+
+@every_engine
+def test_any_job_on_any_memory(device: Engine) -> None:
+    print("seed 2")
+    rng = np.random.default_rng(2)
+    model = EngineModel(device.config, MEMORY_BYTES)
+    device.behave(AxiBehaviour())
+    for number in range(cases(150)):
+        if number % 10 == 0:
+            fill(rng, device, model)
+        device.behave(any_behaviour(rng))
+        check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
+    assert device.faults == []
+
+
+@every_engine
+def test_bus_errors(device: Engine) -> None:
+    """Any read or write may fail: an error code, the address, and the next job runs."""
+    print("seed 3")
+    rng = np.random.default_rng(3)
+    model = EngineModel(device.config, MEMORY_BYTES)
+    device.behave(AxiBehaviour())
+    fill(rng, device, model)
+    for number in range(cases(80)):
+        job = random_job(rng, device.config, MEMORY_BYTES)
+        operand = str(rng.choice(["a", "b", "d", *(["c"] if job.use_c else [])]))
+        rows = rows_of(device.config, job, operand)
+        row = rows[int(rng.integers(len(rows)))]
+        beats = range(row.start, row.stop, device.config.beat_bytes)
+        # A write fails with its burst, which begins somewhere in the row.
+        bad = list(beats) if operand == "d" else [int(rng.choice(beats))]
+        responses = {address: int(rng.integers(2, 4)) for address in bad}
+        fails = {"d": (AxiBehaviour(write_errors=responses), "bus_write")}
+        behaviour, error = fails.get(operand, (AxiBehaviour(read_errors=responses), "bus_read"))
+        device.behave(
+            replace(
+                behaviour,
+                seed=number,
+                latency=(1, int(rng.choice([1, 50]))),
+                stall=float(rng.choice([0, 0.3])),
+                mixed=True,
+            )
+        )
+        assert check_failure(device, model, job, error) in responses
+        device.behave(AxiBehaviour())
+        check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
+
+
+@one_engine
+def test_a_read_behind_the_memory(device: Engine) -> None:
+    device.behave(AxiBehaviour())
+    rng, model = np.random.default_rng(4), EngineModel(device.config, MEMORY_BYTES)
+    fill(rng, device, model)
+    job = random_job(rng, device.config, MEMORY_BYTES)
+    job.base["a"] = MEMORY_BYTES
+    assert check_failure(device, model, job, "bus_read") == MEMORY_BYTES
+
+
+@every_engine
+def test_soft_reset_at_any_time(device: Engine) -> None:
+    print("seed 7")
+    rng, model = np.random.default_rng(7), EngineModel(device.config, MEMORY_BYTES)
+    device.behave(AxiBehaviour())
+    fill(rng, device, model)
+    stopped = 0
+    for number in range(cases(60)):
+        latency, stall = (1, int(rng.choice([1, 20, 200]))), float(rng.choice([0, 0.5]))
+        device.behave(AxiBehaviour(seed=number, latency=latency, stall=stall, mixed=True))
+        job = random_job(rng, device.config, MEMORY_BYTES)
+        stopped += check_reset(device, model, job, int(rng.integers(1, 300)))
+        check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
+    assert stopped > cases(60) // 4
+    assert device.faults == []
+
+
+@one_engine
+def test_a_reset_in_the_middle(device: Engine) -> None:
+    """The hardware's reset, while bursts are under way; they are forgotten."""
+    rng, model = np.random.default_rng(5), EngineModel(device.config, MEMORY_BYTES)
+    device.behave(AxiBehaviour(latency=(40, 40)))
+    fill(rng, device, model)
+    interrupted = 0
+    for cycles in np.linspace(0, 59, cases(60)).astype(int).tolist():
+        device.behave(AxiBehaviour(latency=(40, 40)))
+        job = random_job(rng, device.config, MEMORY_BYTES, most=(8, 8, 8))
+        write_job(Driver(device), job)
+        device.write_register(Driver(device).register("CTRL").offset, 1)
+        device.run(cycles)
+        interrupted += device.traffic["m0_axi"].read.under_way > 0
+        device.reset()
+        assert (device.cycles, device.traffic["m0_axi"].read.under_way) == (0, 0)
+        check_job(device, model, random_job(rng, device.config, MEMORY_BYTES))
+    assert interrupted > cases(60) // 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(65535, 1, 1), (1, 65535, 1), (1, 1, 65535)])
+def test_the_largest_sizes(shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    config, size = CONFIGS["small"], 3 << 20
+    job = Job(
+        op=config.opcodes["mma"],
+        m=m,
+        n=n,
+        k=k,
+        base={operand: index * size // 4 for index, operand in enumerate("abcd")},
+        stride={"a": -(-k // 4) * 8, "b": -(-n // 4) * 8, "c": 8, "d": -(-n // 2) * 8},
+        transposed_b=False,
+        use_c=False,
+    )
+    with NativeAccelerator(emitted("small"), config, memory_bytes=size) as device:
+        model = EngineModel(config, size)
+        fill(np.random.default_rng(6), device, model)
+        assert check_job(device, model, job).counts.bytes_written == m * n * 4
+        assert device.faults == []
+
+
+@pytest.mark.slow
+def test_the_same_cycles_as_under_cocotb() -> None:
+    """Two memories, written independently, that both answer in the next cycle."""
+    config = CONFIGS["small"]
+    with (
+        NativeAccelerator(emitted("small"), config, memory_bytes=MEMORY_BYTES) as native,
+        EngineDevice(config, memory_bytes=MEMORY_BYTES) as other,
+    ):
+        rng = np.random.default_rng(6)
+        models = [EngineModel(config, MEMORY_BYTES) for _ in range(2)]
+        content = rng.integers(0, 256, MEMORY_BYTES, dtype=np.uint8) & 0xBF
+        devices: list[EngineRtl] = [native, other]
+        memories: list[Device] = [*devices, *models]
+        for memory in memories:
+            memory.write_memory(0, content.tobytes())
+        for _ in range(10):
+            job = random_job(rng, config, MEMORY_BYTES)
+            counts = [
+                check_job(device, model, job).counts
+                for device, model in zip(devices, models, strict=True)
+            ]
+            assert counts[0] == counts[1]
+        assert differences(native, models[1]) == []

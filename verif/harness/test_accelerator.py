@@ -1,0 +1,437 @@
+"""The native harness of accelerators: the rules it checks, how its memory behaves, its errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import Emitted, emit_component
+from tilewright.sim.device.protocol import RegisterError
+from tilewright.sim.rtl.accelerator import (
+    AcceleratorTimeout,
+    AxiBehaviour,
+    AxiRuleError,
+    NativeAccelerator,
+)
+from tilewright.verif.harness.mover import REGISTERS, AxiMover, Rule
+
+MEMORY_BYTES = 1 << 16
+READ, WRITE = 1, 2
+
+
+@cache
+def mover(addr_bits: int = 40, data_bits: int = 64, id_bits: int = 4) -> Emitted:
+    component = AxiMover(addr_bits=addr_bits, data_bits=data_bits, id_bits=id_bits)
+    return emit_component(component, name="mover")
+
+
+def write(device: NativeAccelerator[Any], name: str, value: int) -> None:
+    register = REGISTERS[name]
+    for word in range(register.words):
+        device.write_register(register.offset + 4 * word, value >> 32 * word & 0xFFFF_FFFF)
+
+
+def read(device: NativeAccelerator[Any], name: str) -> int:
+    register = REGISTERS[name]
+    words = (device.read_register(register.offset + 4 * n) for n in range(register.words))
+    return sum(word << 32 * n for n, word in enumerate(words))
+
+
+def start(
+    device: NativeAccelerator[Any],
+    control: int,
+    *,
+    bursts: int = 8,
+    beats: int = 8,
+    address: int = 0,
+    rule: Rule = Rule.NONE,
+) -> None:
+    values = {"BURSTS": bursts, "BEATS": beats, "ADDRESS": address, "RULE": rule}
+    for name, value in values.items():
+        write(device, name, value)
+    write(device, "CTRL", control)
+
+
+def move(device: NativeAccelerator[Any], control: int, **what: Any) -> int:
+    """Move beats; returns the cycles from the start to the interrupt."""
+    start(device, control, **what)
+    begun = device.cycles
+    device.wait(100_000)
+    taken = device.cycles - begun
+    write(device, "STATUS", 1)
+    assert not device.irq()
+    return taken
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[NativeAccelerator[None]]:
+    with NativeAccelerator(
+        mover(), None, memory_bytes=MEMORY_BYTES, register_time_out=2000
+    ) as device:
+        yield device
+
+
+@pytest.fixture
+def device(shared: NativeAccelerator[None]) -> NativeAccelerator[None]:
+    """After a reset, with an ideal memory of zeros."""
+    shared.memory[:] = 0
+    shared.reset()
+    shared.behave(AxiBehaviour())
+    return shared
+
+
+def sum_of(device: NativeAccelerator[None], beats: int, address: int = 0) -> int:
+    words = np.frombuffer(device.read_memory(address, beats * 8), np.uint64)
+    return int((words & np.uint64(0xFFFF_FFFF)).sum())
+
+
+STRESS = [
+    AxiBehaviour(),
+    AxiBehaviour(seed=1, latency=(1, 200)),
+    AxiBehaviour(seed=2, latency=(1, 30), stall=0.5, register_stall=0.5),
+    AxiBehaviour(seed=3, latency=(5, 60), stall=0.2, mixed=True, register_stall=0.2),
+    AxiBehaviour(seed=4, stall={"r": 0.9, "w": 0.7}, beat_cycles=1.5),
+    AxiBehaviour(seed=5, latency=(20, 90), mixed=True, beat_cycles=4),
+    # Data run ahead of their addresses until no more are taken.
+    AxiBehaviour(seed=6, stall={"aw": 0.99}),
+]
+
+
+@pytest.mark.parametrize("behaviour", STRESS, ids=lambda b: f"seed{b.seed}")
+def test_what_is_written_is_read(device: NativeAccelerator[None], behaviour: AxiBehaviour) -> None:
+    device.behave(behaviour)
+    random = np.random.default_rng(behaviour.seed)
+    for _ in range(10):
+        bursts, beats = int(random.integers(1, 17)), 2 ** int(random.integers(0, 6))
+        address = int(random.integers(0, 8)) * 4096
+        device.memory[:] = random.integers(0, 256, MEMORY_BYTES, dtype=np.uint8)
+        expected = device.memory.copy()
+        count = bursts * beats
+        expected[address : address + 8 * count].view(np.uint64)[:] = np.arange(count)
+        move(device, WRITE, bursts=bursts, beats=beats, address=address)
+        np.testing.assert_array_equal(device.memory, expected)
+        device.memory[:] = random.integers(0, 256, MEMORY_BYTES, dtype=np.uint8)
+        move(device, READ, bursts=bursts, beats=beats, address=address)
+        assert read(device, "SUM") == sum_of(device, count, address)
+        assert read(device, "ERRORS") == 0
+    assert device.faults == []
+
+
+def test_the_same_seed_gives_the_same_cycles(device: NativeAccelerator[None]) -> None:
+    taken = []
+    for seed in (7, 7, 8):
+        device.behave(AxiBehaviour(seed=seed, latency=(1, 50), stall=0.3, mixed=True))
+        device.reset()
+        assert device.cycles == 0
+        taken.append([move(device, READ | WRITE, bursts=16) for _ in range(3)])
+    assert taken[0] == taken[1] != taken[2]
+
+
+def test_latency(device: NativeAccelerator[None]) -> None:
+    """A read takes its latency, its beats, and the mover's two cycles; so does a write."""
+    for latency in (1, 2, 17, 300):
+        device.behave(AxiBehaviour(latency=(latency, latency)))
+        assert move(device, READ, bursts=1, beats=8) == latency + 8 + 1
+        assert move(device, WRITE, bursts=1, beats=8) == 8 + latency + 1
+    device.behave(AxiBehaviour(latency=(100, 100)))
+    # Bursts are answered side by side.
+    assert move(device, READ, bursts=16, beats=16) == 100 + 256 + 1
+
+
+@pytest.mark.parametrize("cost", [1.0, 1.5, 2.0, 7.25])
+def test_bandwidth(device: NativeAccelerator[None], cost: float) -> None:
+    """Reads, writes, and both at the same time share a rate of beats."""
+    device.behave(AxiBehaviour(beat_cycles=cost))
+    beats = 16 * 32
+    for control, total in ((READ, beats), (WRITE, beats), (READ | WRITE, 2 * beats)):
+        assert abs(move(device, control, bursts=16, beats=32) - total * cost) < 30
+    device.behave(AxiBehaviour())
+    assert move(device, READ | WRITE, bursts=16, beats=32) < beats + 10
+
+
+def test_stalls_by_channel(device: NativeAccelerator[None]) -> None:
+    device.behave(AxiBehaviour(seed=1, stall={"r": 0.75}))
+    assert 1700 < move(device, READ, bursts=16, beats=32) < 2400
+    assert move(device, WRITE, bursts=16, beats=32) < 520
+    device.behave(AxiBehaviour(seed=1, stall={"w": 0.75}))
+    assert 1700 < move(device, WRITE, bursts=16, beats=32) < 2400
+    waits = device.traffic["m0_axi"].write.wait_cycles
+    assert 1200 < waits < 1900
+    device.behave(AxiBehaviour(seed=1, stall={"ar": 0.9}))
+    assert 80 < move(device, READ, bursts=16, beats=1) < 400
+
+
+def test_order(device: NativeAccelerator[None]) -> None:
+    """In order, or with beats of different IDs mixed."""
+    for mixed in (False, True):
+        device.behave(AxiBehaviour(seed=3, latency=(1, 100), mixed=mixed))
+        move(device, READ, bursts=16, beats=8)
+        assert read(device, "SUM") == sum_of(device, 128)
+        for name in ("INTERLEAVED", "OVERTAKEN"):
+            assert (read(device, name) > 3) is mixed
+    # IDs come again after 16 bursts, and those with the same one stay in order.
+    device.memory[:] = np.random.default_rng(3).integers(0, 256, MEMORY_BYTES, dtype=np.uint8)
+    move(device, READ, bursts=300, beats=8)
+    assert read(device, "SUM") == sum_of(device, 2400)
+    device.behave(AxiBehaviour(seed=3, latency=(1, 100)))
+    move(device, READ, bursts=16, beats=1)
+    assert read(device, "OVERTAKEN") == 0
+
+
+def test_error_responses(device: NativeAccelerator[None]) -> None:
+    device.behave(AxiBehaviour(read_errors={8 * n: 2 for n in (3, 40, 41)}))
+    device.memory[:] = 0xFF
+    expected = sum_of(device, 128)
+    move(device, READ, bursts=16)
+    assert read(device, "ERRORS") == 3
+    assert read(device, "SUM") != expected
+    device.behave(AxiBehaviour(write_errors={64: 3, 72: 2}))
+    move(device, WRITE, bursts=16)
+    assert read(device, "ERRORS") == 1
+    words = device.memory[:1024].view(np.uint64)
+    wanted = np.arange(128, dtype=np.uint64)
+    wanted[8:16] = 2**64 - 1
+    np.testing.assert_array_equal(words, wanted)
+
+
+def test_outside_of_the_memory(device: NativeAccelerator[None]) -> None:
+    """The bus fails there, also for the part of a burst that lies behind the end."""
+    top = MEMORY_BYTES - 64
+    move(device, READ, bursts=3, address=top)
+    assert read(device, "ERRORS") == 16
+    device.memory[:] = 9
+    move(device, WRITE, bursts=3, address=top)
+    assert read(device, "ERRORS") == 2
+    np.testing.assert_array_equal(device.memory[-64:].view(np.uint64), np.arange(8))
+    assert (device.memory[:-64] == 9).all()
+    move(device, READ, bursts=1, address=1 << 39)
+    assert read(device, "ERRORS") == 8
+    for address, count in ((-1, 1), (MEMORY_BYTES, 1), (MEMORY_BYTES - 8, 9)):
+        with pytest.raises(IndexError, match=r"lie outside of 0x0\.\.0xffff$"):
+            device.read_memory(address, count)
+    with pytest.raises(IndexError, match=r"^4 bytes at 0xfffe lie outside"):
+        device.write_memory(0xFFFE, bytes(4))
+
+
+def test_traffic(device: NativeAccelerator[None]) -> None:
+    move(device, READ, bursts=5, beats=4)
+    move(device, WRITE, bursts=3, beats=2)
+    traffic = device.traffic["m0_axi"]
+    for side, bursts, beats in ((traffic.read, 5, 20), (traffic.write, 3, 6)):
+        assert (side.bursts, side.beats, side.bytes) == (bursts, beats, 8 * beats)
+        assert (side.under_way, side.wait_cycles) == (0, 0)
+        assert beats <= side.busy_cycles <= beats + 2
+        assert 1 < side.most_under_way <= bursts
+    device.behave(AxiBehaviour(latency=(50, 50)))
+    start(device, READ, bursts=5, beats=4)
+    device.run(10)
+    assert device.traffic["m0_axi"].read.under_way == 5
+    with pytest.raises(ValueError, match=r"^5 bursts are under way$"):
+        device.behave(AxiBehaviour())
+    device.reset()
+    assert device.traffic["m0_axi"].read.bursts == 0
+    device.run(100)
+    assert device.traffic["m0_axi"].read.beats == 0
+
+
+BROKEN: dict[Rule, tuple[int, str]] = {
+    Rule.AR_DROPPED: (READ, "`m0_axi`: ar took back its valid"),
+    Rule.AR_CHANGED: (READ, "`m0_axi`: ar changed before ready"),
+    Rule.AW_DROPPED: (WRITE, "`m0_axi`: aw took back its valid"),
+    Rule.AW_CHANGED: (WRITE, "`m0_axi`: aw changed before ready"),
+    Rule.W_DROPPED: (WRITE, "`m0_axi`: w took back its valid"),
+    Rule.W_CHANGED: (WRITE, "`m0_axi`: w changed before ready"),
+    Rule.STROBE_CHANGED: (WRITE, "`m0_axi`: w changed before ready"),
+    Rule.FIXED_BURST: (READ, "`m0_axi`: ar 0x0 is not INCR but of burst type 0"),
+    Rule.NARROW_BEATS: (WRITE, "`m0_axi`: aw 0x0 has not the bus's width but size 2"),
+    Rule.LAST_EARLY: (WRITE, "`m0_axi`: wlast is 1 with 1 beats of 0x0 left"),
+    Rule.LAST_MISSING: (WRITE, "`m0_axi`: wlast is 0 with 0 beats of 0x0 left"),
+    Rule.REGISTER_DROPPED: (0, "`s_axil`: r took back its valid"),
+    Rule.REGISTER_CHANGED: (0, "`s_axil`: r changed before ready"),
+    Rule.REPLY_TO_NOTHING: (0, "`s_axil`: b is valid without a request"),
+}
+
+
+def break_rule(device: NativeAccelerator[None], control: int, rule: Rule) -> None:
+    # Without anything to move, the mover takes over the rule alone.
+    start(device, control or READ, rule=rule, bursts=8 if control else 0)
+    for _ in range(100):
+        read(device, "SUM")
+
+
+@pytest.mark.parametrize("rule", BROKEN, ids=lambda rule: rule.name.lower())
+def test_a_broken_rule(device: NativeAccelerator[None], rule: Rule) -> None:
+    control, text = BROKEN[rule]
+    device.behave(AxiBehaviour(seed=1, stall=0.4, register_stall=0.4))
+    before = len(device.faults)
+    with pytest.raises(AxiRuleError, match=f"^{re.escape(text)}, cycle [0-9]+$") as raised:
+        break_rule(device, control, rule)
+    assert device.faults[before:] == [str(raised.value)]
+    assert int(str(raised.value).split()[-1]) == device.cycles - 1
+    device.reset()
+    device.behave(AxiBehaviour())
+    assert move(device, READ) > 0
+
+
+@pytest.mark.parametrize(
+    ("control", "address", "beats", "text"),
+    [
+        (READ, 0xFF8, 2, "ar 0xff8 crosses 4 KiB, its beats being 2"),
+        (WRITE, 0x1808, 256, "aw 0x1808 crosses 4 KiB, its beats being 256"),
+        (READ, 0x104, 1, "ar 0x104 is not a multiple of 8"),
+        (WRITE, 0x101, 1, "aw 0x101 is not a multiple of 8"),
+    ],
+)
+def test_a_burst_at_a_bad_address(
+    device: NativeAccelerator[None], control: int, address: int, beats: int, text: str
+) -> None:
+    device.behave(AxiBehaviour())
+    with pytest.raises(AxiRuleError, match=f"^`m0_axi`: {re.escape(text)}, cycle"):
+        move(device, control, address=address, beats=beats, bursts=1)
+
+
+def test_the_end_of_a_page_is_no_fault(device: NativeAccelerator[None]) -> None:
+    move(device, READ | WRITE, address=0x800, beats=256, bursts=1)
+    move(device, READ | WRITE, address=0xFF8, beats=1, bursts=2)
+    assert read(device, "ERRORS") == 0
+
+
+def test_valid_in_reset(device: NativeAccelerator[None]) -> None:
+    start(device, READ, rule=Rule.VALID_IN_RESET, bursts=0)
+    device.run(10)
+    with pytest.raises(AxiRuleError, match=r"^`m0_axi`: ar is valid in reset, cycle 0$"):
+        device.reset()
+    start(device, READ, bursts=0)
+    device.reset()
+
+
+def test_bursts_that_begin_within_a_beat() -> None:
+    """Where they are allowed, strobes must not name bytes below the address."""
+    with NativeAccelerator(mover(), None, memory_bytes=MEMORY_BYTES, aligned=False) as device:
+        device.memory[:] = 0xEE
+        move(device, WRITE, address=0x105, beats=4, bursts=1)
+        expected = np.full(MEMORY_BYTES, 0xEE, np.uint8)
+        expected[0x105:0x120] = np.arange(4).astype("<u8").view(np.uint8)[5:]
+        np.testing.assert_array_equal(device.memory, expected)
+        assert device.traffic["m0_axi"].write.bytes == 32 - 5
+        with pytest.raises(AxiRuleError, match="`: w has strobes 0xe1 below 0x105, cycle"):
+            move(device, WRITE, address=0x105, beats=4, bursts=1, rule=Rule.STROBES_BELOW)
+
+
+def test_registers(device: NativeAccelerator[None]) -> None:
+    device.behave(AxiBehaviour(seed=9, register_stall=0.6))
+    random = np.random.default_rng(9)
+    for value in random.integers(0, 1 << 63, 100).tolist():
+        write(device, "ADDRESS", value)
+        assert read(device, "ADDRESS") == value
+    for offset in (0x14, 0x3C):
+        with pytest.raises(RegisterError, match=f"^response 2 to a read at offset {offset:#x}$"):
+            device.read_register(offset)
+        with pytest.raises(RegisterError, match=f"^response 2 to a write at offset {offset:#x}$"):
+            device.write_register(offset, 0)
+    with pytest.raises(ValueError, match=r"^`offset` must fit 7 bits, not 0x80$"):
+        device.read_register(0x80)
+    with pytest.raises(ValueError, match=r"^`value` must fit 32 bits, not 0x100000000$"):
+        device.write_register(0, 1 << 32)
+
+
+def test_time_outs(device: NativeAccelerator[None]) -> None:
+    with pytest.raises(AcceleratorTimeout) as raised:
+        device.wait(50)
+    assert str(raised.value) == (
+        f"no interrupt after 50 cycles (m0_axi: 0 reads and 0 writes under way), "
+        f"in cycle {device.cycles}"
+    )
+    assert raised.value.cycle == device.cycles
+    device.behave(AxiBehaviour(latency=(300, 300)))
+    start(device, READ, bursts=4)
+    with pytest.raises(AcceleratorTimeout, match=r"\(m0_axi: 4 reads and 0 writes under way\)"):
+        device.wait(50)
+    device.wait()
+    write(device, "STATUS", 1)
+    start(device, READ, bursts=0, rule=Rule.NO_REPLY)
+    with pytest.raises(
+        AcceleratorTimeout, match=r"^no answer to a read at offset 0x8 in 2000 cycles, in cycle"
+    ):
+        read(device, "RULE")
+    device.reset()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"latency": (0, 3)}, "`latency` must be two numbers in 1..4294967295, ascending, not (0,"),
+        ({"latency": (4, 3)}, "`latency` must be two numbers in 1..4294967295, ascending, not (4,"),
+        ({"stall": 1.0}, "stall of ar must be at least 0 and below 1, not 1.0"),
+        ({"stall": {"x": 0.5}}, "`stall` must be of the channels ar, aw, w, r, b, not x"),
+        ({"register_stall": -0.5}, "stall of registers must be at least 0 and below 1, not -0.5"),
+        ({"beat_cycles": 0.5}, "`beat_cycles` must be 0 or in 1..65536, not 0.5"),
+        ({"read_errors": {8: 0}}, "`read_errors` must give responses 1 to 3 by address, not 0 at"),
+    ],
+)
+def test_behaviour_is_checked(arguments: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}"):
+        AxiBehaviour(**arguments)
+
+
+def test_units_that_do_not_fit() -> None:
+    emitted = mover()
+    axi = emitted.sidecar["axi"]
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"axi": axi[:1]}, "unit `mover` needs an AXI4 manager"),
+        ({"axi": axi[1:]}, "unit `mover` needs one subordinate, not 0"),
+        ({"ports": []}, "unit `mover` needs a port `irq`"),
+        (
+            {"axi": [axi[0], axi[1] | {"data_bits": 1024}]},
+            "`data_bits` of m0_axi must be at most 512, not 1024",
+        ),
+    ]
+    for change, text in cases:
+        with pytest.raises(ValueError, match=f"^{text}$"):
+            NativeAccelerator(Emitted(emitted.verilog, emitted.sidecar | change), None)
+    with pytest.raises(ValueError, match=r"^0 bytes from 0x0 on are no memory$"):
+        NativeAccelerator(emitted, None, memory_bytes=0)
+
+
+def test_a_closed_device() -> None:
+    with NativeAccelerator(mover(), None) as device:
+        device.run(5)
+    with pytest.raises(ValueError, match=r"^the accelerator is closed$"):
+        device.run(1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data_bits", [32, 512])
+def test_other_widths(data_bits: int) -> None:
+    """The widest ID and address, with the memory at the top of the address space."""
+    emitted, width = mover(64, data_bits, 12), data_bits // 8
+    base = (1 << 64) - MEMORY_BYTES
+    behaviour = AxiBehaviour(seed=data_bits, latency=(1, 99), stall=0.2, mixed=True)
+    with NativeAccelerator(
+        emitted, None, memory_bytes=MEMORY_BYTES, base=base, behaviour=behaviour
+    ) as device:
+        beats, address = MEMORY_BYTES // width, base
+        move(device, WRITE, bursts=beats // 4, beats=4, address=address)
+        words = device.memory.view("<u4").reshape(beats, -1)
+        np.testing.assert_array_equal(words[:, 0], np.arange(beats))
+        assert not words[:, 1:].any()
+        words[:] = np.random.default_rng(1).integers(0, 1 << 32, words.shape, np.uint32)
+        move(device, READ, bursts=beats // 4, beats=4, address=address)
+        assert read(device, "SUM") == words[:, 0].sum(dtype=np.uint64)
+        assert read(device, "OVERTAKEN") > 10
+        assert device.read_memory(base, 8) == device.memory[:8].tobytes()
+
+
+@pytest.mark.slow
+def test_wave_file(tmp_path: Path) -> None:
+    waves = tmp_path / "waves.vcd"
+    with NativeAccelerator(mover(), None, waves=waves) as device:
+        move(device, READ | WRITE)
+    text = waves.read_text()
+    assert "$enddefinitions" in text
+    assert "m0_axi_araddr" in text

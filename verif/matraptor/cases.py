@@ -1,0 +1,229 @@
+"""Jobs for MatRaptor: random operands, and where everything lies in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from tilewright.hw.spec.c2sr import PAIR_BYTES
+from tilewright.hw.spec.formats import IntFormat
+from tilewright.hw.spec.job_registers import Check
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.spec.matraptor_registers import ARRAYS, CHECKS, checks, limits
+from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity, spgemm
+from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, starts_of
+from tilewright.sim.sparse.image import entries_bytes, image_sizes, pairs_bytes
+from tilewright.verif.matraptor.rows import walk
+
+__all__ = [
+    "SparseCase",
+    "first_rows",
+    "place_arrays",
+    "place_case",
+    "random_case",
+    "random_matrix",
+    "wrong_values",
+]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SparseCase:
+    """A job: ``C = A (x) B`` with everything at its place in memory.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    a, b: the operands
+    capacity: entries of a lane's region in a channel
+    base: addresses of ``ARRAYS``
+    """
+
+    config: MatRaptorConfig
+    a: C2sr
+    b: C2sr
+    capacity: int
+    base: dict[str, int]
+
+    @property
+    def registers(self) -> dict[str, int]:
+        """The job registers."""
+        sizes = {"rows": self.a.shape[0], "b_rows": self.b.shape[0], "capacity": self.capacity}
+        return {name.upper(): value for name, value in (sizes | self.base).items()}
+
+    @property
+    def rows_of_b(self) -> npt.NDArray[np.int64]:
+        """Those that the job reads, each as often as it is read."""
+        return self.a.patterns().columns
+
+    def product(self) -> SparseProduct:
+        """What the model says."""
+        return spgemm(self.config, self.a, self.b, capacity=self.capacity)
+
+    def addresses(self, what: str, numbers: Any, channels: Any) -> Any:
+        """Of every byte of words: ``what`` of ``ARRAYS``, their numbers in their channels."""
+        layout = self.config.layout
+        size = PAIR_BYTES if what.endswith("pairs") else layout.entry_bytes
+        offsets = np.asarray(numbers)[:, None] * size + np.arange(size)
+        block, within = np.divmod(offsets, layout.interleave)
+        flat = block * layout.channels + np.asarray(channels)[:, None]
+        return (self.base[what] + flat * layout.interleave + within).reshape(-1)
+
+    def pair_addresses(self, what: str, rows: Any) -> Any:
+        """Of every byte of the pairs of some rows."""
+        channels = self.config.channels
+        return self.addresses(f"{what}_pairs", rows // channels, rows % channels)
+
+    def row_addresses(self, what: str, matrix: C2sr, row: int) -> Any:
+        """Of every byte of the entries of a row of A, B or C."""
+        numbers = matrix.pointers[row] + np.arange(matrix.lengths[row])
+        channel = np.full(len(numbers), row % self.config.channels)
+        return self.addresses(f"{what}_entries", numbers, channel)
+
+    def result_bytes(self, memory_bytes: int, c: C2sr | None) -> npt.NDArray[np.bool_]:
+        """Which bytes of memory a job may change: those of C, or if it fails, those that C may
+        have."""
+        config, rows = self.config, np.arange(self.a.shape[0])
+        inside = np.zeros(memory_bytes, np.bool_)
+        inside[self.pair_addresses("c", rows)] = True
+        if c is not None:
+            for row in range(len(rows)):
+                inside[self.row_addresses("c", c, row)] = True
+            return inside
+        numbers = np.arange(self.capacity * config.channel_lanes)
+        for channel in range(config.channels):
+            channels = np.full(len(numbers), channel)
+            inside[self.addresses("c_entries", numbers, channels)] = True
+        return inside
+
+
+def random_matrix(
+    rng: np.random.Generator,
+    config: MatRaptorConfig,
+    shape: tuple[int, int],
+    density: float,
+    *,
+    any_bits: bool = False,
+) -> C2sr:
+    """Rows of different lengths, some empty; numbers whose sums round, or any patterns."""
+    rows = shape[0]
+    kept = rng.random(shape) < density * rng.choice([0, 0.5, 1, 1.5], (rows, 1))
+    if density >= 1:
+        kept[:] = True
+    r, c = np.nonzero(kept)
+    if any_bits:
+        starts = starts_of(np.bincount(r, minlength=rows).astype(np.int64))
+        words = rng.integers(0, 1 << 64, len(r), dtype=np.uint64, endpoint=False)
+        values = words >> np.uint64(64 - config.format.bits)
+        return from_patterns(CsrPatterns(starts, c.astype(np.int64), values), shape, config.layout)
+    if isinstance(config.format, IntFormat):
+        data: npt.NDArray[Any] = rng.integers(-(2**31), 2**31, len(r))
+    else:
+        data = rng.standard_normal(len(r)) * 2.0 ** rng.integers(-4, 5, len(r))
+    data[rng.random(len(data)) < 0.05] = 0
+    return from_csr(sp.csr_array((data, (r, c)), shape=shape), config.layout)
+
+
+def place_case(
+    rng: np.random.Generator,
+    config: MatRaptorConfig,
+    memory_bytes: int,
+    a: C2sr,
+    b: C2sr,
+    *,
+    capacity: int | None = None,
+    gap: int = 4,
+) -> SparseCase:
+    """A case whose arrays lie apart in memory, in any order; capacity by default as needed, or some
+    blocks more. Raises ValueError if the memory is too small."""
+    if capacity is None:
+        capacity = least_capacity(config, spgemm(config, a, b).lengths)
+        capacity += int(rng.integers(0, 3)) * config.layout.block_entries
+    room = a.shape[0], capacity * config.channel_lanes
+    base = place_arrays(rng, memory_bytes, a, b, room, gap=gap)
+    return SparseCase(config=config, a=a, b=b, capacity=capacity, base=base)
+
+
+def place_arrays(
+    rng: np.random.Generator,
+    memory_bytes: int,
+    a: C2sr,
+    b: C2sr,
+    room: tuple[int, int],
+    *,
+    gap: int = 4,
+) -> dict[str, int]:
+    """Bases of arrays that lie apart, in any order; ``room``: rows of C, and the entries that each
+    of its channels may have. Raises ValueError if the memory is too small."""
+    layout = a.layout
+    sizes = {
+        **dict(zip(("a_pairs", "a_entries"), image_sizes(a), strict=True)),
+        **dict(zip(("b_pairs", "b_entries"), image_sizes(b), strict=True)),
+        "c_pairs": pairs_bytes(layout, room[0]),
+        "c_entries": entries_bytes(layout, room[1]),
+    }
+    base, position = {}, 0
+    for name in rng.permutation(ARRAYS).tolist():
+        base[name] = position + int(rng.integers(0, gap)) * layout.stripe_bytes
+        position = base[name] + sizes[name]
+    if position > memory_bytes:
+        raise ValueError(f"the memory needs {position} bytes")
+    return base
+
+
+def random_case(
+    rng: np.random.Generator,
+    config: MatRaptorConfig,
+    memory_bytes: int,
+    *,
+    most: int = 24,
+    density: float | None = None,
+) -> SparseCase:
+    """A job that ends well, of any shape up to ``most`` rows and columns."""
+    while True:
+        shape = [int(rng.choice([1, int(rng.integers(1, most + 1)), most])) for _ in range(3)]
+        share = float(rng.choice([0.0, 0.05, 0.15, 0.4, 1.0])) if density is None else density
+        any_bits = bool(rng.integers(2))
+        a = random_matrix(rng, config, (shape[0], shape[1]), share, any_bits=any_bits)
+        b = random_matrix(rng, config, (shape[1], shape[2]), share, any_bits=any_bits)
+        if not len(spgemm(config, a, b).overflow):
+            return place_case(rng, config, memory_bytes, a, b)
+
+
+def wrong_values(config: MatRaptorConfig, *, outer: bool = False) -> dict[Check, int]:
+    """A value for every rule that its register can break; it breaks no other.
+
+    ``outer``: in that mode.
+    """
+    most = limits(config, outer=outer)
+    rules = checks(config) if outer else CHECKS
+    found = {rule: _wrong_value(config, rule, most) for rule in rules}
+    # Registers of sizes have 32 bits, those of addresses 64.
+    return {
+        rule: value
+        for rule, value in found.items()
+        if not value >> (64 if rule.error == "address_range" else 32)
+    }
+
+
+def _wrong_value(config: MatRaptorConfig, rule: Check, most: dict[str, int]) -> int:
+    layout = config.layout
+    if rule.error == "size_limit":
+        least = most[rule.register] + 1
+        return -(-least // layout.block_entries) * layout.block_entries
+    return {
+        "zero_size": 0,
+        "misaligned_base": layout.interleave // 2,
+        "misaligned_capacity": layout.block_entries + layout.block_entries // 2,
+        "address_range": 1 << config.addr_bits,
+    }[rule.error]
+
+
+def first_rows(config: MatRaptorConfig, rows: int, wrong: npt.NDArray[np.bool_]) -> list[int]:
+    """Of the rows that are wrong the first one in the order of each lane."""
+    found = []
+    for lane in range(config.lanes):
+        found += [place.i for place in walk(config, lane, rows) if wrong[place.i]][:1]
+    return found

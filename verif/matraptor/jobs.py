@@ -1,0 +1,263 @@
+"""Runs jobs on any device with MatRaptor's RTL: what they must leave, and how those that fail must
+end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from tilewright.hw.spec.c2sr import PAIR_BYTES
+from tilewright.hw.spec.formats import IntFormat
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.spec.matraptor_registers import COUNTERS, ERRORS, ID, register_map
+from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.matraptor.result.rows import SparseProduct, reference_product
+from tilewright.sim.sparse.c2sr import C2sr, to_csr
+from tilewright.sim.sparse.image import from_image, image
+from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd, soft_reset_after
+from tilewright.verif.matraptor.cases import SparseCase
+from tilewright.verif.matraptor.rows import walk
+
+__all__ = [
+    "Mismatch",
+    "SparseRtl",
+    "check_case",
+    "check_failure",
+    "check_product",
+    "check_reset",
+    "check_result",
+    "load_case",
+    "run_case",
+]
+
+Bytes = npt.NDArray[np.uint8]
+SparseRtl = JobRtl[MatRaptorConfig]
+"""What the jobs run on."""
+
+
+def load_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) -> Bytes:
+    """Put the operands into a memory full of random bytes; returns its content."""
+    memory = rng.integers(0, 256, device.memory_bytes, dtype=np.uint8)
+    for name, matrix in (("a", case.a), ("b", case.b)):
+        pairs, entries = case.base[f"{name}_pairs"], case.base[f"{name}_entries"]
+        for block in image(matrix, pairs_base=pairs, entries_base=entries):
+            memory[block.address : block.address + len(block.data)] = block.data
+    device.write_memory(0, memory.tobytes())
+    return memory
+
+
+def run_case(
+    device: SparseRtl, case: SparseCase, overrides: Mapping[str, int] | None = None
+) -> JobStatus:
+    """Write the job registers, some with other values, run, and take the counters. Raises Mismatch
+    if the bus is not quiet at the end."""
+    registers = JobRegisters(QuietAtEnd(device), register_map(case.config), ID)
+    for name, value in (case.registers | dict(overrides or {})).items():
+        registers.write(name, value)
+    return registers.run(tuple(COUNTERS), ERRORS)
+
+
+def _content(device: SparseRtl) -> Bytes:
+    return np.frombuffer(device.read_memory(0, device.memory_bytes), np.uint8)
+
+
+def check_product(case: SparseCase, c: C2sr) -> None:
+    """The structure is SciPy's, and so are values but for rounding; of other semirings than mma,
+    what the definition says. Raises Mismatch."""
+    config = case.config
+    got = c.patterns()
+    wanted = reference_product(case.a, case.b, config.semiring)
+    same = (got.starts, wanted.starts), (got.columns, wanted.columns)
+    if not all(np.array_equal(x, y) for x, y in same):
+        raise Mismatch("the structure of C is wrong")
+    if config.operators.plus != "add" and not np.array_equal(got.values, wanted.values):
+        raise Mismatch("values of C are not what the definition says")
+    a, b, found = to_csr(case.a), to_csr(case.b), to_csr(c)
+    finite = all(np.isfinite(x.data).all() for x in (a, b))
+    if config.semiring != "mma" or not finite:
+        return
+    wide = np.int64 if isinstance(config.format, IntFormat) else np.float64
+    pattern = [sp.csr_array((np.ones(x.nnz, np.int64), x.indices, x.indptr), x.shape)
+               for x in (a, b)]  # fmt: skip
+    structure = (pattern[0] @ pattern[1]).sorted_indices()
+    same = (structure.indptr, found.indptr), (structure.indices, found.indices)
+    if not all(np.array_equal(x, y) for x, y in same):
+        raise Mismatch("the structure of C is not SciPy's")
+    exact = (a.astype(wide) @ b.astype(wide)).toarray()
+    if wide is np.int64:
+        if not np.array_equal(exact.astype(np.int32), found.toarray()):
+            raise Mismatch("C is not SciPy's")
+        return
+    size = (abs(a).astype(np.float64) @ abs(b).astype(np.float64)).toarray()
+    if not size.max(initial=0) < 1e4:
+        return
+    # The last place of one, and the least number.
+    place, least = {"fp16": (10, 24), "bf16": (7, 133), "fp32": (23, 149), "fp64": (52, 1074)}[
+        config.value
+    ]
+    most = a.shape[1] * (size * 2.0**-place + 2.0**-least)
+    if not (abs(found.toarray() - exact) <= most).all():
+        raise Mismatch("C is not SciPy's up to rounding")
+
+
+def check_case(rng: np.random.Generator, device: SparseRtl, case: SparseCase) -> JobStatus:
+    """Run a job that must end well: all of memory must be as the model says, C as SciPy says, and
+    the counters as counted here. Raises Mismatch."""
+    memory, before = load_case(rng, device, case), device.moved
+    status = run_case(device, case)
+    if status.error != "none":
+        raise Mismatch(f"{status.error}, detail {status.detail:#x}")
+    product = check_result(device, case, memory)
+    read, written = np.subtract(device.moved, before).sum(axis=0).tolist()
+    seen = {"bytes_read": read, "bytes_written": written}
+    _check_counts(case, product, status.counts, seen)
+    return status
+
+
+def check_result(device: SparseRtl, case: SparseCase, memory: Bytes) -> SparseProduct:
+    """After a job on a memory that held ``memory``, every byte must be as the model says, and C as
+    SciPy says; returns the model's product. Raises Mismatch."""
+    product = case.product()
+    assert product.c is not None
+    inside = case.result_bytes(device.memory_bytes, product.c)
+    expected, left = memory.copy(), np.zeros(device.memory_bytes, np.uint8)
+    bases = {"pairs_base": case.base["c_pairs"], "entries_base": case.base["c_entries"]}
+    for block in image(product.c, **bases):
+        left[block.address : block.address + len(block.data)] = block.data
+    expected[inside] = left[inside]
+    wrong = np.flatnonzero(_content(device) != expected)
+    if len(wrong):
+        outside = int((~inside[wrong]).sum())
+        raise Mismatch(
+            f"{len(wrong)} bytes are wrong, {outside} of them not C's, first {wrong[0]:#x}"
+        )
+    shape = (case.a.shape[0], case.b.shape[1])
+    check_product(case, from_image(device.read_memory, case.config.layout, shape, **bases))
+    return product
+
+
+def _beats(config: MatRaptorConfig, matrix: C2sr) -> npt.NDArray[np.int64]:
+    """Beats of the entries of every row."""
+    size = config.layout.entry_bytes
+    first = matrix.pointers * size // config.beat_bytes
+    last = ((matrix.pointers + matrix.lengths) * size - 1) // config.beat_bytes
+    beats: npt.NDArray[np.int64] = np.where(matrix.lengths > 0, last - first + 1, 0)
+    return beats
+
+
+def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
+    """Blocks of A's pairs that the lanes read, and of its entries: a block once for rows that
+    follow each other in it, each behind the one before."""
+    config, a = case.config, case.a
+    layout = config.layout
+    pairs = entries = 0
+    for lane in range(config.lanes):
+        held, end = (-1, -1), 0
+        seen = set()
+        for place in walk(config, lane, a.shape[0]):
+            seen.add((place.slot, place.index // layout.block_pairs))
+            length, pointer = int(a.lengths[place.i]), int(a.pointers[place.i])
+            if length:
+                first = pointer // layout.block_entries
+                last = (pointer + length - 1) // layout.block_entries
+                entries += last - first + ((place.slot, first) != held or pointer < end)
+                held, end = (place.slot, last), pointer + length
+        pairs += len(seen)
+    return pairs, entries
+
+
+def _check_counts(
+    case: SparseCase, product: SparseProduct, counts: dict[str, int], seen: dict[str, int]
+) -> None:
+    """The counters, against what the operands need, and what was ``seen`` on the bus."""
+    config, statistics = case.config, product.statistics
+    of_a = case.a.patterns().columns
+    pairs, entries = _blocks_of_a(case)
+    wanted = {
+        "operations": statistics.products,
+        "results": statistics.results,
+        "merge_steps": statistics.merge_steps,
+        "lane_busy_max": int(statistics.lane_products.max()),
+        "lane_busy_min": int(statistics.lane_products.min()),
+        "bytes_a_pairs": pairs * config.interleave,
+        "bytes_a_entries": entries * config.interleave,
+        "bytes_b_pairs": len(of_a) * config.beat_bytes,
+        "bytes_b_entries": int(_beats(config, case.b)[of_a].sum()) * config.beat_bytes,
+        "bytes_c_pairs": case.a.shape[0] * PAIR_BYTES,
+        "bytes_c_entries": statistics.results * config.layout.entry_bytes,
+    }
+    parts = {
+        name: sum(wanted[part] for part in wanted if part[:7] in prefixes)
+        for name, prefixes in (
+            ("bytes_read", ("bytes_a", "bytes_b")),
+            ("bytes_written", ("bytes_c",)),
+        )
+    }
+    wanted |= parts
+    wrong = {name: (counts[name], value) for name, value in wanted.items() if counts[name] != value}
+    if wrong:
+        raise Mismatch(f"counters (found, expected): {wrong}")
+    if any(counts[name] != value for name, value in seen.items()):
+        raise Mismatch(f"over the bus went {seen}, counters: {counts}")
+    busy, span = counts["busy_cycles"], counts["busy_cycles"] + counts["stalls"]
+    fits = (
+        busy <= counts["operations"] <= busy * config.lanes,
+        busy >= counts["lane_busy_max"],
+        span < counts["cycles"],
+        counts["conflicts"] <= (config.lanes - 1) * counts["cycles"],
+    )
+    if not all(fits):
+        raise Mismatch(f"counters do not fit each other: {counts}")
+
+
+def check_failure(
+    rng: np.random.Generator,
+    device: SparseRtl,
+    case: SparseCase,
+    errors: Mapping[str, Any],
+    *,
+    spoiled: Mapping[int, bytes] | None = None,
+    overrides: Mapping[str, int] | None = None,
+) -> JobStatus:
+    """Run a job that must fail with one of the errors, and a detail that is listed for it; bytes
+    that cannot be C's must be as they were. Raises Mismatch.
+
+    Parameters
+    ----------
+    spoiled: bytes to put into the memory beforehand, by address
+    overrides: job registers with other values
+    """
+    memory = load_case(rng, device, case)
+    for address, content in (spoiled or {}).items():
+        device.write_memory(address, content)
+        memory[address : address + len(content)] = np.frombuffer(content, np.uint8)
+    status = run_case(device, case, overrides)
+    if status.error not in errors or status.detail not in errors[status.error]:
+        allowed = {name: [*details][:8] for name, details in errors.items()}
+        raise Mismatch(f"{status.error}, detail {status.detail:#x}, expected one of {allowed}")
+    _check_outside(device, case, memory)
+    return status
+
+
+def _check_outside(device: SparseRtl, case: SparseCase, memory: Bytes) -> None:
+    inside = case.result_bytes(device.memory_bytes, None)
+    wrong = np.flatnonzero((_content(device) != memory) & ~inside)
+    if len(wrong):
+        raise Mismatch(f"{len(wrong)} bytes outside of C changed, first {wrong[0]:#x}")
+
+
+def check_reset(rng: np.random.Generator, device: SparseRtl, case: SparseCase, cycles: int) -> bool:
+    """A soft reset some cycles after a job's start must bring the accelerator back to idle.
+
+    Returns whether the job was broken off. Raises Mismatch.
+    """
+    registers = JobRegisters(device, register_map(case.config), ID)
+    memory = load_case(rng, device, case)
+    for name, value in case.registers.items():
+        registers.write(name, value)
+    stopped = soft_reset_after(device, registers, cycles)
+    _check_outside(device, case, memory)
+    return stopped

@@ -1,0 +1,185 @@
+"""What a processing element must do, row by row, in plain terms; and rows to give it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from tilewright.hw.spec.formats import IntFormat
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.sim.numbers.semirings import combine, product
+from tilewright.verif.oracles import stimuli
+
+__all__ = ["Element", "Job", "PartialRow", "Row", "expected", "random_rows", "shaped_rows"]
+
+Patterns = npt.NDArray[np.uint64]
+Columns = npt.NDArray[np.int64]
+Element = tuple[Columns, Patterns]
+"""Entries of a queue: columns, values."""
+
+
+@dataclass(frozen=True)
+class PartialRow:
+    """A row of B times a value of A: columns and the pairs of values."""
+
+    columns: Columns
+    a: Patterns
+    b: Patterns
+
+
+Row = Sequence[PartialRow]
+
+
+@dataclass
+class Job:
+    """What came of the rows: entries of each row that was completed, and what happened.
+
+    ``error``: "overflow" or "unsorted", in row ``error_row``; ``merge_steps``: entries moved in
+    merges of phase I, up to the error.
+    """
+
+    rows: list[Element] = field(default_factory=list)
+    error: str = ""
+    error_row: int = 0
+    merge_steps: int = 0
+    products: int = 0
+
+
+class _Overflow(Exception):
+    """An entry has no place in a queue."""
+
+
+def expected(config: MatRaptorConfig, rows: Sequence[Row]) -> Job:
+    """The rows of C, and what stops the job."""
+    job = Job()
+    for i, row in enumerate(rows):
+        if any((np.diff(part.columns) <= 0).any() for part in row):
+            job.error, job.error_row = "unsorted", i
+            return job
+        try:
+            queues = _fill(config, row, job)
+        except _Overflow:
+            job.error, job.error_row = "overflow", i
+            return job
+        job.products += sum(len(part.columns) for part in row)
+        job.rows.append(_drain(config, queues))
+    return job
+
+
+def _fill(config: MatRaptorConfig, row: Row, job: Job) -> list[Element]:
+    """Phase I: the queues, by number."""
+    semiring, fmt = config.operators, config.format
+    nothing: Element = (np.zeros(0, np.int64), np.zeros(0, np.uint64))
+    queues = [nothing] * config.queues
+    written = [-1] * config.queues
+    helper = config.queues - 1
+    for n, part in enumerate(row):
+        values = product(semiring, part.a, part.b, fmt, fmt)
+        if n < config.queues - 1:
+            into = n
+            queues[into] = (part.columns, values)
+        else:
+            primary = [q for q in range(config.queues) if q != helper]
+            shortest = min(primary, key=lambda q: (len(queues[q][0]), written[q]))
+            into = helper
+            queues[into] = _join(config, queues[shortest], (part.columns, values))
+            queues[shortest], helper = nothing, shortest
+            job.merge_steps += len(queues[into][0])
+        written[into] = n
+        if len(queues[into][0]) > config.queue_depth:
+            raise _Overflow
+    return queues
+
+
+def _join(config: MatRaptorConfig, queue: Element, products: Element) -> Element:
+    """Two sorted lists as one; equal columns summed, the queue's value on the left."""
+    columns = np.union1d(queue[0], products[0])
+    sides = [_spread(columns, side) for side in (queue, products)]
+    return columns, _sum(config, *sides)
+
+
+def _spread(columns: Columns, entries: Element) -> tuple[Patterns, npt.NDArray[np.bool_]]:
+    """Values at their places among the columns, and where there are any."""
+    values = np.zeros(len(columns), np.uint64)
+    present = np.isin(columns, entries[0])
+    values[present] = entries[1]
+    return values, present
+
+
+def _sum(
+    config: MatRaptorConfig,
+    left: tuple[Patterns, npt.NDArray[np.bool_]],
+    right: tuple[Patterns, npt.NDArray[np.bool_]],
+) -> Patterns:
+    total = combine(config.operators, left[0], right[0], config.format)
+    return np.where(left[1] & right[1], total, np.where(left[1], left[0], right[0]))
+
+
+def _drain(config: MatRaptorConfig, queues: list[Element]) -> Element:
+    """Phase II: a tree over the queues by number, for all columns at once."""
+    columns = np.unique(np.concatenate([queue[0] for queue in queues]))
+    level = [_spread(columns, queue) for queue in queues]
+    absent = (np.zeros(len(columns), np.uint64), np.zeros(len(columns), np.bool_))
+    level += [absent] * ((1 << (len(queues) - 1).bit_length()) - len(queues))
+    while len(level) > 1:
+        pairs = zip(level[::2], level[1::2], strict=True)
+        level = [(_sum(config, x, y), x[1] | y[1]) for x, y in pairs]
+    return columns, level[0][0]
+
+
+def _partial_row(
+    config: MatRaptorConfig, rng: np.random.Generator, length: int, width: int
+) -> PartialRow:
+    columns = np.sort(rng.choice(width, length, replace=False)).astype(np.int64)
+    top = (1 << config.index_bits) - 1
+    # The same set of columns from either end of the range.
+    if rng.random() < 0.2:
+        columns = np.sort(top - columns)
+    return _valued(config, rng, columns)
+
+
+def _valued(config: MatRaptorConfig, rng: np.random.Generator, columns: Columns) -> PartialRow:
+    words = np.stack([_patterns(config, rng, len(columns)) for _ in range(2)])
+    return PartialRow(columns, np.repeat(words[0, :1], len(columns)), words[1])
+
+
+def _patterns(config: MatRaptorConfig, rng: np.random.Generator, count: int) -> Patterns:
+    """Values whose sums and products round and cancel; special ones and zeros among them."""
+    fmt = config.format
+    if isinstance(fmt, IntFormat):
+        small = rng.integers(-100, 100, count).astype(np.uint64)
+        words = rng.integers(0, 2**64, count, dtype=np.uint64)
+        chosen = np.where(rng.random(count) < 0.5, small, words) & np.uint64((1 << fmt.bits) - 1)
+    else:
+        chosen = stimuli.values(rng, "moderate", (count,), fmt)
+        special = rng.choice(stimuli.special_values(fmt), count)
+        chosen = np.where(rng.random(count) < 0.02, special, chosen)
+    chosen[rng.random(count) < 0.1] = 0
+    return chosen
+
+
+def random_rows(
+    config: MatRaptorConfig, rng: np.random.Generator, count: int, *, width: int, parts: int
+) -> list[Row]:
+    """Rows of up to ``parts`` partial rows with up to as many entries as a queue takes, so that
+    no queue overflows: columns out of ``width``, at most half of which are used."""
+    rows: list[Row] = []
+    width = min(width, config.queue_depth // 2)
+    for _ in range(count):
+        size = (0, 1, 2, int(rng.integers(0, parts + 1)))[rng.integers(4)]
+        lengths = rng.integers(1, width + 1, size)
+        rows.append([_partial_row(config, rng, int(n), width) for n in lengths])
+    return rows
+
+
+def shaped_rows(
+    config: MatRaptorConfig, rng: np.random.Generator, shapes: Sequence[Sequence[int]], width: int
+) -> list[Row]:
+    """Rows of partial rows of the lengths asked for."""
+    rows: list[Row] = []
+    for lengths in shapes:
+        chosen = [np.sort(rng.choice(width, n, replace=False)).astype(np.int64) for n in lengths]
+        rows.append([_valued(config, rng, columns) for columns in chosen])
+    return rows

@@ -1,0 +1,274 @@
+"""The processing element against the rules of its queues: bit for bit, and cycle counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.spec.semirings import SEMIRINGS
+from tilewright.sim.matraptor.result.rows import spgemm
+from tilewright.sim.rtl.streams import NativeSimulation, Pauses
+from tilewright.sim.sparse.c2sr import CsrPatterns, from_patterns, starts_of
+from tilewright.verif.kit.sampling import cases, slow_but
+from tilewright.verif.matraptor.merge.element import (
+    PartialRow,
+    Row,
+    expected,
+    random_rows,
+    shaped_rows,
+)
+from tilewright.verif.matraptor.merge.element_outcome import Outcome, joined, tokens
+from tilewright.verif.matraptor.merge.element_unit import ProcessingElementUnit
+
+PAUSES = [Pauses(seed=1), Pauses(seed=2, gap=0.3, stall=0.3), Pauses(seed=3, stall=0.7),
+          Pauses(seed=4, gap=0.7)]  # fmt: skip
+
+
+def config_of(**settings: Any) -> MatRaptorConfig:
+    small = {"lanes": 2, "channels": 4, "queues": 3, "queue_depth": 16, "value": "fp16"}
+    return MatRaptorConfig(**{**small, **settings})
+
+
+def sized(queues: str, **settings: Any) -> MatRaptorConfig:
+    """With queues as in "3 of 4": three that take four entries."""
+    count, depth = (int(word) for word in queues.split(" of "))
+    return config_of(queues=count, queue_depth=depth, **settings)
+
+
+@cache
+def unit_of(config: MatRaptorConfig) -> NativeSimulation:
+    return NativeSimulation(emit_component(ProcessingElementUnit(config), name="element"))
+
+
+def check(config: MatRaptorConfig, jobs: Sequence[Sequence[Row]], pauses: Pauses) -> Outcome:
+    rng = np.random.default_rng(11)
+    unit = unit_of(config)
+    unit.reset()
+    given = joined([tokens(rows, rng) for rows in jobs])
+    return Outcome(unit, given, [expected(config, rows) for rows in jobs], pauses)
+
+
+QUEUES = slow_but(["3 of 4"], ["3 of 4", "4 of 9", "5 of 16", "10 of 16", "16 of 64"])
+
+
+@pytest.mark.parametrize("queues", QUEUES)
+@pytest.mark.parametrize("pauses", slow_but(PAUSES[:2], PAUSES), ids=lambda p: f"{p.gap}-{p.stall}")
+def test_rows_of_many_shapes(queues: str, pauses: Pauses) -> None:
+    """Rows without entries, with fewer partial rows than queues, and with many more."""
+    config = sized(queues)
+    count, depth = config.queues, config.queue_depth
+    rng = np.random.default_rng(21)
+    jobs = [
+        random_rows(config, rng, cases(600) // 6, width=depth, parts=3 * count) for _ in range(6)
+    ]
+    check(config, jobs, pauses)
+
+
+@pytest.mark.parametrize("adder", slow_but([], [1, 2, 3]))
+def test_any_latency(adder: int) -> None:
+    multiplier = 1 + adder % 3
+    config = config_of(
+        queues=4, semiring="addnorm", adder_stages=adder, multiplier_stages=multiplier
+    )
+    rng = np.random.default_rng(22)
+    for pauses in PAUSES:
+        check(config, [random_rows(config, rng, cases(300), width=8, parts=12)], pauses)
+
+
+KINDS = {
+    "mma": "fp32",
+    "minplus": "int32",
+    "maxplus": "bf16",
+    "minmul": "int32",
+    "maxmul": "fp64",
+    "minmax": "fp16",
+    "maxmin": "bf16",
+    "orand": "fp16",
+    "addnorm": "fp64",
+}
+"""Every semiring, and every format among them; ``test_operators`` has all pairs."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("semiring", SEMIRINGS)
+def test_semirings(semiring: str) -> None:
+    config = config_of(queues=4, semiring=semiring, value=KINDS[semiring])
+    rng = np.random.default_rng(24)
+    check(config, [random_rows(config, rng, cases(300), width=8, parts=12)], PAUSES[1])
+
+
+def phases(config: MatRaptorConfig, rows: Sequence[Row]) -> list[tuple[int, int]]:
+    """Entries that move in phase I and in phase II of each row, at least the token of its end."""
+    found = []
+    for row in rows:
+        job = expected(config, [row])
+        appended = sum(len(part.columns) for part in row[: config.queues - 1])
+        found.append((max(1, appended + job.merge_steps), max(1, len(job.rows[0][0]))))
+    return found
+
+
+def test_appending_takes_a_product_per_cycle() -> None:
+    config = config_of(queues=10, queue_depth=16)
+    rows = shaped_rows(config, np.random.default_rng(31), [[16] * 9], 200)
+    outcome = check(config, [rows], PAUSES[0])
+    first, last = outcome.run.input_cycles[0], outcome.run.input_cycles[9 * 16 - 1]
+    assert last - first == 9 * 16 - 1
+    assert outcome.counts(0)["merge_wait"] == 0
+
+
+def test_phase_2_gives_an_entry_per_cycle() -> None:
+    config = config_of(queues=10, queue_depth=16)
+    rows = shaped_rows(config, np.random.default_rng(32), [[16] * 9], 60)
+    outcome = check(config, [rows], PAUSES[0])
+    count = int(outcome.ends[0])
+    times = outcome.run.output_cycles[:count]
+    assert times[-1] - times[0] == count - 1
+
+
+@pytest.mark.parametrize(("length", "width"), [(1, 1), (1, 16), (2, 16), (6, 16), (14, 16)])
+def test_merging_moves_an_entry_per_cycle(length: int, width: int) -> None:
+    """Not a cycle is lost between partial rows, but to wait for what is still in the adder."""
+    config = config_of(queues=10, queue_depth=16)
+    rng = np.random.default_rng(33)
+    rows = shaped_rows(config, rng, [[length] * 200], width)
+    outcome = check(config, [rows], PAUSES[0])
+    (work,) = phases(config, rows)
+    counts = outcome.counts(0)
+    latency = config.multiplier_stages + 1 + 4 * config.adder_stages
+    # The last sum's way into its queue.
+    handover = config.adder_stages + 2
+    # If all queues stay alike, the one to be merged was written eight merges before.
+    assert width > 1 or counts["merge_wait"] == 0
+    assert outcome.cycles() <= sum(work) + counts["merge_wait"] + latency + handover
+
+
+def test_long_rows_overlap() -> None:
+    """Both sets of queues work at once: the longer phase counts, and a few cycles."""
+    config = config_of(queues=10, queue_depth=16)
+    rng = np.random.default_rng(34)
+    rows = shaped_rows(config, rng, [[12] * 9 for _ in range(30)], 100)
+    outcome = check(config, [rows], PAUSES[0])
+    work = phases(config, rows)
+    bound = work[0][0] + sum(max(a[1], b[0]) for a, b in pairwise(work))
+    bound += work[-1][1]
+    assert outcome.cycles() <= bound + 3 * len(rows) + 40
+
+
+@pytest.mark.parametrize(("lengths", "most"), [([], 1.1), ([1], 2.1), ([1, 1], 2.6), ([3, 2], 5.6)])
+def test_short_rows_cost_little(lengths: list[int], most: float) -> None:
+    """Cycles for each of many rows alike."""
+    config = config_of(queues=10, queue_depth=16)
+    rng = np.random.default_rng(35)
+    rows = shaped_rows(config, rng, [lengths] * 400, 16)
+    outcome = check(config, [rows], PAUSES[0])
+    assert outcome.cycles() <= most * len(rows) + 40
+
+
+def _broken(config: MatRaptorConfig, rng: np.random.Generator, kind: str, count: int) -> list[Row]:
+    """Rows, the last but one of which has a fault."""
+    width = config.queue_depth // 2
+    rows = random_rows(config, rng, count, width=width, parts=2 * config.queues)
+    if kind == "unsorted":
+        part = shaped_rows(config, rng, [[width]], width)[0][0]
+        columns = part.columns.copy()
+        columns[1] = columns[0] - int(rng.integers(0, 2)) * int(columns[0] > 0)
+        fault: Row = [*rows[-2], PartialRow(columns, part.a, part.b)]
+    elif kind == "append":
+        fault = shaped_rows(config, rng, [[config.queue_depth + 1]], 40)[0]
+    else:
+        # Merges of ever longer lists without common columns.
+        fault = shaped_rows(config, rng, [[config.queue_depth - 1] * (2 * config.queues)], 4000)[0]
+    return [*rows[:-2], fault, rows[-1]]
+
+
+SMALL = slow_but(["3 of 4"], ["3 of 4", "5 of 16"])
+
+
+@pytest.mark.parametrize("queues", SMALL)
+@pytest.mark.parametrize("kind", ["unsorted", "append", "merge"])
+def test_errors_end_a_job(kind: str, queues: str) -> None:
+    """Every row before the fault leaves, none after it, and the next job is none the worse."""
+    config = sized(queues)
+    rng = np.random.default_rng(41)
+    jobs = []
+    for count in rng.integers(2, 20, cases(200)):
+        jobs.append(_broken(config, rng, kind, int(count)))
+        jobs.append(random_rows(config, rng, 3, width=8, parts=6))
+    outcome = check(config, jobs, Pauses(seed=42, gap=0.1, stall=0.2))
+    name = "unsorted" if kind == "unsorted" else "overflow"
+    assert all(outcome.fields[name][outcome.ends[::2]] == 1)
+
+
+def test_a_queue_takes_its_depth_and_no_more() -> None:
+    config = sized("3 of 4")
+    rng = np.random.default_rng(43)
+    full = shaped_rows(config, rng, [[4, 4]], 9)[0]
+    one = np.array([3], np.int64)
+    # The third partial row is merged with the first queue: with four entries, it fits only if it
+    # has no column of its own.
+    part = PartialRow(np.arange(4, dtype=np.int64), full[0].a, full[0].b)
+    fits = [part, full[1], PartialRow(one, part.a[:1], part.b[:1])]
+    passes = [part, full[1], PartialRow(one + 1, part.a[:1], part.b[:1])]
+    outcome = check(config, [[fits], [passes], [fits, passes]], PAUSES[0])
+    assert outcome.fields["overflow"][outcome.ends].tolist() == [0, 1, 1]
+    assert outcome.fields["row"][outcome.ends[-1] - 1] == 0
+
+
+@pytest.mark.parametrize("queues", SMALL)
+@pytest.mark.parametrize("pauses", PAUSES[:2], ids=lambda p: f"{p.gap}-{p.stall}")
+def test_a_stop_in_the_middle(pauses: Pauses, queues: str) -> None:
+    """A job is cut off anywhere, errors included; the next one is computed as if alone."""
+    config = sized(queues)
+    rng = np.random.default_rng(44)
+    given, jobs = [], []
+    for n in range(cases(400)):
+        rows = random_rows(config, rng, 6, width=8, parts=12)
+        if n % 3 == 0:
+            rows = _broken(config, rng, "merge", 4)
+        cut = tokens(rows, rng, mute=1)
+        cut["lane_last"][:] = 0
+        length = int(rng.integers(0, len(cut["row"])))
+        cut = {name: values[: length + 1].copy() for name, values in cut.items()}
+        cut["stop"][-1] = 1
+        rows = random_rows(config, rng, 2, width=8, parts=12)
+        given += [cut, tokens(rows, rng)]
+        jobs.append(expected(config, rows))
+    unit = unit_of(config)
+    unit.reset()
+    Outcome(unit, joined(given), jobs, pauses)
+
+
+@pytest.mark.parametrize("queues", slow_but([], ["3 of 16", "4 of 16", "10 of 16"]))
+def test_the_models_agree(queues: str) -> None:
+    """The rules in plain terms and the golden model of the accelerator."""
+    config = sized(queues, index_bits=32)
+    rng = np.random.default_rng(51)
+    shapes = [rng.integers(1, 13, rng.integers(0, 30)).tolist() for _ in range(cases(500))]
+    rows = shaped_rows(config, rng, shapes, 16)
+    parts = [part for row in rows for part in row]
+    left = CsrPatterns(
+        starts_of(np.array([len(row) for row in rows])),
+        np.arange(len(parts)),
+        np.array([part.a[0] for part in parts], np.uint64),
+    )
+    right = CsrPatterns(
+        starts_of(np.array([len(part.columns) for part in parts])),
+        np.concatenate([part.columns for part in parts]),
+        np.concatenate([part.b for part in parts]),
+    )
+    a = from_patterns(left, (len(rows), len(parts)), config.layout)
+    b = from_patterns(right, (len(parts), 16), config.layout)
+    model = spgemm(config, a, b)
+    assert model.c is not None
+    found = model.c.patterns()
+    job = expected(config, rows)
+    assert np.array_equal(np.diff(found.starts), [len(columns) for columns, _ in job.rows])
+    assert np.array_equal(found.columns, np.concatenate([columns for columns, _ in job.rows]))
+    assert np.array_equal(found.values, np.concatenate([values for _, values in job.rows]))
+    assert model.statistics.merge_steps == job.merge_steps

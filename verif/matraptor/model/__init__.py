@@ -1,0 +1,1 @@
+"""The golden model against what others compute, and against its rules."""

@@ -1,0 +1,109 @@
+"""Where the golden model of MatRaptor puts the rows of C, and which lane computes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.sim.matraptor.result.rows import least_capacity, result_pointers, spgemm
+from tilewright.sim.sparse.c2sr import to_csr
+from tilewright.sim.sparse.image import Read, from_image, image, image_sizes
+from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.matraptor.samples import DIVIDING, config, operands, scipy_structure
+
+
+def reader(memory: bytes) -> Read:
+    return lambda address, count: memory[address : address + count]
+
+
+def walk(lanes: int, channels: int, rows: int, lane: int, block_pairs: int) -> list[int]:
+    """A lane's rows in the order in which the hardware comes to them."""
+    mine = [c for c in range(channels) if c % lanes == lane] if channels > lanes else [
+        lane % channels
+    ]  # fmt: skip
+    sharing = max(1, lanes // channels)
+    found = []
+    for block in range(0, -(-rows // channels), block_pairs):
+        for channel in mine:
+            for index in range(block, block + block_pairs):
+                row = index * channels + channel
+                if index % sharing == lane // channels % sharing and row < rows:
+                    found.append(row)
+    return found
+
+
+def slow_pointers(
+    cfg: MatRaptorConfig, lengths: list[int], capacity: int
+) -> tuple[dict[int, int], list[int]]:
+    """Each lane goes through its rows; rows from the first in a region that does not fit have no
+    pointer."""
+    pointers: dict[int, int] = {}
+    wrong = []
+    for lane in range(cfg.lanes):
+        filled: dict[int, int] = {}
+        full = set()
+        rows = walk(cfg.lanes, cfg.channels, len(lengths), lane, cfg.layout.block_pairs)
+        assert sorted(rows) == list(range(lane, len(lengths), cfg.lanes))
+        for row in rows:
+            channel = row % cfg.channels
+            place = filled.get(channel, 0)
+            if place + lengths[row] > capacity:
+                if channel not in full:
+                    wrong.append(row)
+                full.add(channel)
+            if channel not in full:
+                pointers[row] = lane // cfg.channels * capacity + place
+            filled[channel] = place + lengths[row]
+    return pointers, sorted(wrong)
+
+
+@pytest.mark.parametrize("parallel", slow_but([(8, 8), (4, 2), (3, 6), (1, 1)], DIVIDING))
+def test_pointers_and_regions(parallel: tuple[int, int]) -> None:
+    """Where rows are, by walking the lanes; through memory; and what does not fit."""
+    rng = np.random.default_rng(5400)
+    lanes, channels = parallel
+    cfg = config(lanes=lanes, channels=channels, queues=4)
+    block = cfg.layout.block_entries
+    for rows in (1, 7, 70):
+        a, b, left, right = operands(cfg, rng, rows, 30, 25, 0.2)
+        found = spgemm(cfg, left, right)
+        lengths = found.lengths.tolist()
+        least = least_capacity(cfg, found.lengths)
+        expected, wrong = slow_pointers(cfg, lengths, least)
+        assert not wrong
+        assert slow_pointers(cfg, lengths, least - block)[1] or least == block
+        assert found.c is not None
+        assert found.c.pointers.tolist() == [expected[row] for row in range(rows)]
+        assert result_pointers(cfg, found.lengths, least).tolist() == found.c.pointers.tolist()
+        wide = spgemm(cfg, left, right, capacity=least + 5 * block).c
+        assert wide is not None
+        wanted = slow_pointers(cfg, lengths, least + 5 * block)[0]
+        assert wide.pointers.tolist() == [wanted[row] for row in range(rows)]
+
+        entries_base = image_sizes(wide)[0]
+        memory = b"".join(
+            part.data.tobytes() for part in image(wide, pairs_base=0, entries_base=entries_base)
+        )
+        again = from_image(
+            reader(memory), cfg.layout, wide.shape, pairs_base=0, entries_base=entries_base
+        )
+        assert again.same_as(wide)
+        assert np.array_equal(to_csr(again).indices, scipy_structure(a, b).indices)
+
+        for capacity in range(block, least, block):
+            short = spgemm(cfg, left, right, capacity=capacity)
+            assert short.c is None
+            assert short.region.tolist() == slow_pointers(cfg, lengths, capacity)[1]
+            assert np.array_equal(short.lengths, found.lengths)
+
+
+def test_products_of_each_lane() -> None:
+    rng = np.random.default_rng(5500)
+    cfg = config(lanes=3, channels=3)
+    a, b, left, right = operands(cfg, rng, 31, 20, 20, 0.4)
+    expected = [0, 0, 0]
+    for row in range(31):
+        for k in a.indices[a.indptr[row] : a.indptr[row + 1]]:
+            expected[row % 3] += int(b.indptr[k + 1] - b.indptr[k])
+    found = spgemm(cfg, left, right).statistics.lane_products
+    assert found.tolist() == expected

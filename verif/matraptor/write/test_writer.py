@@ -1,0 +1,83 @@
+"""The row writer: what it writes, where, in which bursts, and that it never writes elsewhere."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.spec.c2sr import PAIR_BYTES
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.verif.bench.bench_job import BenchBuild
+from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.matraptor.write.writer_top import WriterTop
+
+BENCH = "tilewright.verif.matraptor.write.writer_bench"
+CONFIGS: dict[str, dict[str, Any]] = {
+    "own_channel": {"lanes": 2, "channels": 2, "data_bits": 128},
+    # Lanes that share a channel: pairs of one beat, with beats of other lanes in between.
+    "shared": {"lanes": 6, "channels": 2, "data_bits": 64},
+    "shared_wide": {"lanes": 3, "channels": 1, "data_bits": 512, "interleave": 128},
+    # Blocks in which a lane has no pair.
+    "crowded": {"lanes": 16, "channels": 1, "data_bits": 64},
+    "many_channels": {"lanes": 2, "channels": 6, "data_bits": 128, "value": "fp64"},
+    "narrow": {"lanes": 1, "channels": 3, "data_bits": 64, "value": "fp16", "index_bits": 16,
+               "interleave": 2048, "addr_bits": 64},
+    "beat_is_block": {"lanes": 3, "channels": 3, "data_bits": 512, "outstanding": 2},
+}  # fmt: skip
+SEEDS = 8
+ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "gap": 0.2}
+
+
+@cache
+def build(name: str) -> BenchBuild:
+    return BenchBuild(emit_component(WriterTop(MatRaptorConfig(**CONFIGS[name])), name="writer"))
+
+
+def run(name: str, scenarios: list[dict[str, Any]]) -> Any:
+    found = build(name).run(BENCH, {"config": CONFIGS[name], "scenarios": scenarios})
+    for scenario, result in zip(scenarios, found, strict=True):
+        assert result["faults"] == [], scenario
+    return found
+
+
+@pytest.mark.parametrize("name", slow_but([], CONFIGS))
+def test_memory_is_as_the_format_says(name: str) -> None:
+    scenarios = [{**ROUGH, "seed": seed} for seed in range(SEEDS)]
+    scenarios += [{"seed": seed, "longest": 3} for seed in range(SEEDS)]
+    scenarios += [{**ROUGH, "seed": 100 + seed, "broken": "stop"} for seed in range(SEEDS)]
+    scenarios += [{"seed": 200 + seed, "broken": "stop"} for seed in range(SEEDS)]
+    scenarios += [{**ROUGH, "seed": 300 + seed, "broken": "region"} for seed in range(SEEDS)]
+    found = run(name, scenarios)
+    assert sum(result["stored_entry"] for result in found) > 100 * SEEDS
+
+
+@pytest.mark.parametrize("name", slow_but([], CONFIGS))
+def test_a_token_every_cycle(name: str) -> None:
+    """A memory that answers at once makes it wait only if its beats are more than the tokens."""
+    config = MatRaptorConfig(**CONFIGS[name])
+    scenarios = [
+        {"seed": 1, "lengths": [400]},
+        {"seed": 2, "lengths": [3] * 100},
+        {"seed": 3, "lengths": [1] * 200},
+        {"seed": 4, "lengths": [0] * 200},
+    ]
+    if config.lane_channels > 1:
+        scenarios = scenarios[:1]
+    beat_pairs = config.beat_bytes // PAIR_BYTES
+    for scenario, result in zip(scenarios, run(name, scenarios), strict=True):
+        entries, rows = result["stored_entry"], result["stored_row"]
+        beats = -(-entries // config.beat_entries)
+        beats += min(rows, -(-rows * config.channel_lanes // beat_pairs))
+        assert result["waited"] <= max(0, beats - result["tokens"]) + 2, scenario
+
+
+@pytest.mark.parametrize("name", slow_but([], CONFIGS))
+def test_entries_are_written_in_whole_blocks(name: str) -> None:
+    config = MatRaptorConfig(**CONFIGS[name])
+    entries = 5 * config.layout.block_entries + 1
+    (found,) = run(name, [{"seed": 5, "lengths": [entries]}])
+    blocks = [(address, beats) for id, address, beats in found["aw"] if id == 1]
+    assert [beats for _, beats in blocks] == [config.burst_beats] * 5 + [1]
+    assert all(address % config.interleave == 0 for address, _ in blocks)

@@ -1,0 +1,1 @@
+"""Benches of M3XU, its parts and its sequencer."""

@@ -1,0 +1,99 @@
+"""Simulates the warp-level sequencer on random instructions, and measures their cycles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.sequencer import Instruction, SequencerConfig
+from tilewright.sim.rtl.streams import NativeSimulation, Pauses
+from tilewright.verif.matrix_units.m3xu.instructions import ILLEGAL, Program
+from tilewright.verif.matrix_units.simulate import GAP, STALL, Report, Timing
+
+__all__ = ["run"]
+
+_TIMED = 8
+
+
+def run(
+    unit_name: str,
+    config: SequencerConfig,
+    *,
+    seed: int = 0,
+    count: int = 1000,
+    waves: Path | None = None,
+) -> Report:
+    """Check random instructions, some of them illegal, with gaps and stalls and without.
+
+    The native harness drives the RTL under Verilator.
+
+    Parameters
+    ----------
+    unit_name, config: the unit of the catalogue
+    seed: of fragments, gaps and stalls
+    count: instructions, once with gaps and stalls and once back to back
+    waves: file for the waves
+
+    Raises as :class:`NativeSimulation`.
+    """
+    sim = NativeSimulation(emit(unit_name, config), waves=waves)
+    rng = np.random.default_rng(seed)
+    opcodes = list(config.opcodes.values())
+    mixed = rng.choice([*opcodes, ILLEGAL], count).tolist()
+    legal = rng.choice(opcodes, count).tolist()
+    complaints: list[str] = []
+    cycles = promised = 0
+    timings: list[Timing] = []
+    try:
+        Program(config, mixed, seed).run(sim, Pauses(seed=seed, gap=GAP, stall=STALL))
+        Program(config, legal, seed + 1).run(sim)
+        timings = [_timing(sim, config, row, seed) for row in config.instructions]
+        same = [row for row in config.instructions for _ in range(_TIMED)]
+        cycles = Program(config, [row.opcode for row in same], seed).run(sim)
+        promised = _promised(config, same)
+    except AssertionError as error:
+        complaints.append(" ".join(str(error).split()))
+    complaints += [
+        f"{t.mode}: latency or interval is not the sidecar's" for t in timings if not t.kept
+    ]
+    if cycles != promised:
+        complaints.append(f"back to back: {cycles} cycles, not {promised}")
+    names = {row.opcode: row.name for row in config.instructions}
+    chosen = Counter(names.get(opcode, "illegal") for opcode in mixed)
+    return Report(
+        unit=unit_name,
+        simulator="verilator",
+        seed=seed,
+        operations=2 * count,
+        cycles=cycles,
+        cycles_promised=promised,
+        timings=timings,
+        coverage=Counter({(name, "instructions"): n for name, n in chosen.items()}),
+        complaints=complaints,
+    )
+
+
+def _tail(config: SequencerConfig, row: Instruction) -> int:
+    """Cycles from an instruction's first result tile to its last."""
+    return (config.row_tiles * config.col_tiles - 1) * row.mode.steps
+
+
+def _timing(sim: NativeSimulation, config: SequencerConfig, row: Instruction, seed: int) -> Timing:
+    one = Program(config, [row.opcode], seed).run(sim)
+    many = Program(config, [row.opcode] * (1 + _TIMED), seed).run(sim)
+    return Timing(
+        mode=row.name,
+        latency=one - 1 - _tail(config, row),
+        latency_promised=config.latency[row.name],
+        interval=(many - one) / _TIMED,
+        interval_promised=config.initiation_interval[row.name],
+    )
+
+
+def _promised(config: SequencerConfig, rows: list[Instruction]) -> int:
+    """Cycles of instructions one after the other, by the sidecar."""
+    last = rows[-1]
+    busy = sum(config.initiation_interval[row.name] for row in rows[:-1])
+    return busy + config.latency[last.name] + _tail(config, last) + 1

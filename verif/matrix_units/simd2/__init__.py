@@ -1,0 +1,1 @@
+"""Benches of SIMD2 and its ALUs."""

@@ -1,0 +1,89 @@
+"""The semiring matrix unit's RTL at native speed, beside its golden model."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tilewright.hw.emit.unit import Emitted, emit
+from tilewright.hw.spec.simd2 import Simd2Config
+from tilewright.sim.rtl.streams import NativeSimulation, Pauses, RunResult, pack, unpack
+from tilewright.sim.units.simd2 import mixed_operations
+
+from ..matrix_stimuli import Operations
+
+__all__ = ["SemiringRtl", "emitted", "rtl"]
+
+Words = npt.NDArray[np.uint64]
+
+_UNPAUSED = Pauses()
+
+
+class SemiringRtl:
+    """One simulated unit.
+
+    Members
+    -------
+    config, sidecar: of the unit
+    """
+
+    def __init__(self, config: Simd2Config, built: Emitted) -> None:
+        self.config = config
+        self.sidecar: dict[str, Any] = built.sidecar
+        self._simulation = NativeSimulation(built)
+
+    def run(self, sent: Operations, pauses: Pauses = _UNPAUSED) -> tuple[Words, Words, RunResult]:
+        """Results, error flags and timing of operations."""
+        unit = self._simulation
+        result = unit.run(pack(sent.fields, unit.stream("i")), pauses=pauses)
+        got = unpack(result.payloads, unit.stream("o"))
+        return got["d"].astype(np.uint64), got["error"].astype(np.uint64), result
+
+    def check(self, sent: Operations, pauses: Pauses = _UNPAUSED) -> RunResult:
+        """Run operations; fail with the first one whose result is not the model's."""
+        got, flags, result = self.run(sent, pauses)
+        d, error = mixed_operations(self.config, **sent.fields)
+        wrong = (got != d).any(axis=(1, 2)) | (flags != error)
+        first = int(np.flatnonzero(wrong)[0]) if wrong.any() else -1
+        assert not wrong.any(), (
+            f"{int(wrong.sum())} of {len(d)} operations differ; first {first}, opcode "
+            f"{int(sent.op[first])}, {sent.kind[first]}: a {sent.a[first].tolist()}, "
+            f"b {sent.b[first].tolist()}, c {sent.c[first].tolist()}: "
+            f"{got[first].tolist()}, expected {d[first].tolist()}"
+        )
+        return result
+
+    def leave_in_flight(self, sent: Operations, results: int) -> None:
+        """Send operations, take no more than so many results."""
+        unit = self._simulation
+        unit.run(pack(sent.fields, unit.stream("i")), outputs=results)
+
+    def check_timing(self, sent: Operations) -> None:
+        """Operations back to back, after a reset, take what the sidecar promises: the latency of
+        the first, then an interval each. An illegal one takes as long as one of a single step."""
+        self._simulation.reset()
+        _, _, result = self.run(sent)
+        interval, latency = self.sidecar["initiation_interval"], self.sidecar["latency"]
+        steps_of = {code: interval[name] for name, code in self.sidecar["opcodes"].items()}
+        (single,) = {latency[name] - interval[name] + 1 for name in interval}
+        steps = np.array([steps_of.get(op, 1) for op in sent.op.tolist()])
+        left = result.output_cycles.astype(np.int64)
+        expected = int(result.input_cycles[0]) + single - 1 + np.cumsum(steps)
+        late = np.flatnonzero(left != expected)
+        assert not len(late), (
+            f"operation {late[0]}: result in cycle {left[late[0]]}, not {expected[late[0]]}"
+        )
+
+
+@cache
+def emitted(config: Simd2Config) -> Emitted:
+    """A configuration's Verilog and sidecar, written once."""
+    return emit("simd2", config)
+
+
+@cache
+def rtl(config: Simd2Config) -> SemiringRtl:
+    """A configuration's simulation, built once; its state lives on from test to test."""
+    return SemiringRtl(config, emitted(config))

@@ -1,0 +1,211 @@
+"""The semiring matrix unit in RTL: every semiring back to back and stalled, latency and interval,
+illegal opcodes, and the report of ``simulate``."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.config import Config
+from tilewright.hw.spec.semirings import SEMIRINGS
+from tilewright.hw.spec.simd2 import Simd2Config
+from tilewright.sim.rtl.streams import Pauses, pack
+from tilewright.sim.units.simd2 import mixed_operations
+from tilewright.verif.bench.stream_job import CocotbBuild
+from tilewright.verif.kit.sampling import cases, slow_but
+from tilewright.verif.matrix_units.coverage import (
+    CLASSES,
+    INT_CLASSES,
+    classes,
+    matrix_coverage,
+    missing,
+)  # fmt: skip
+from tilewright.verif.matrix_units.matrix_stimuli import illegal_opcodes, operations
+from tilewright.verif.matrix_units.simd2.semiring_rtl import emitted, rtl
+from tilewright.verif.matrix_units.simd2.semiring_stimuli import FLOAT_KINDS, INT_KINDS
+from tilewright.verif.matrix_units.simulate import elapsed, expected_cycles, matrix_job, run
+
+MAIN = Simd2Config(tile=2, format="fp8e5m2")
+FEW = Simd2Config(tile=2, format="fp8e5m2", ops=("minplus", "orand"), pipeline=2)
+INTEGERS = Simd2Config(tile=2, format="int8")
+RESULTS = {
+    "mma": ("zero", "normal", "infinite", "nan"),
+    "addnorm": ("zero", "normal", "infinite", "nan"),
+    "orand": ("zero", "normal"),
+}
+"""Classes that results have. No product of fp8 values is a subnormal fp32."""
+
+STEPS = Simd2Config(tile=2, format="fp32", multiplier_bits=12)
+
+
+@cache
+def cocotb_build(config: Simd2Config, simulator: str = "verilator") -> CocotbBuild:
+    return CocotbBuild(emitted(config), simulator=simulator)
+
+
+@pytest.mark.parametrize("kind", FLOAT_KINDS)
+def test_every_kind_of_operands_gives_the_models_bits(kind: str) -> None:
+    """Mixed semirings and illegal opcodes, with gaps and stalls."""
+    sent = operations(MAIN, cases(50_000), 841, kinds=(kind,))
+    rtl(MAIN).check(sent, Pauses(seed=842, gap=0.2, stall=0.2))
+
+
+def test_results_depend_on_no_earlier_operation() -> None:
+    """The same operations in another order, without pauses, give the same results."""
+    sent = operations(MAIN, cases(50_000), 843)
+    order = np.random.default_rng(844).permutation(len(sent.op))
+    first, _, _ = rtl(MAIN).run(sent)
+    second, _, _ = rtl(MAIN).run(sent.ordered(order))
+    assert np.array_equal(first[order], second)
+
+
+@pytest.mark.parametrize(("gap", "stall"), [(0.0, 0.0), (0.0, 0.8), (0.8, 0.0), (0.5, 0.5)])
+def test_any_pattern_of_pauses_gives_the_same_results(gap: float, stall: float) -> None:
+    sent = operations(MAIN, cases(20_000), 845)
+    rtl(MAIN).check(sent, Pauses(seed=846, gap=gap, stall=stall))
+
+
+def test_every_semiring_after_every_other_has_interval_one_and_one_latency() -> None:
+    unit = rtl(MAIN)
+    assert set(unit.sidecar["latency"].values()) == {MAIN.latency["mma"]}
+    assert set(unit.sidecar["initiation_interval"].values()) == {1}
+    assert unit.sidecar["opcodes"] == {name: row.opcode for name, row in SEMIRINGS.items()}
+    sent = operations(MAIN, 2000, 847, illegal=0.1)
+    followed = set(zip(sent.op[:-1].tolist(), sent.op[1:].tolist(), strict=True))
+    assert followed >= {(x, y) for x in range(10) for y in range(10)}
+    unit.check(sent)
+    unit.check_timing(sent)
+
+
+def test_a_reset_drops_the_operations_in_flight() -> None:
+    unit = rtl(MAIN)
+    sent = operations(MAIN, 200, 865)
+    unit.leave_in_flight(sent, results=len(sent.op) - 3)
+    unit.check_timing(operations(MAIN, 200, 866))
+    unit.check(operations(MAIN, 200, 867))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pipeline", [1, 4])
+def test_products_in_two_steps_between_others_lose_no_cycle(pipeline: int) -> None:
+    """multiplier_bits 12: the multiplying semirings take two cycles, the others one."""
+    config = Simd2Config(tile=2, format="fp32", multiplier_bits=12, pipeline=pipeline)
+    unit = rtl(config)
+    promised = unit.sidecar["initiation_interval"]
+    assert promised == {name: 1 + row.multiplies for name, row in SEMIRINGS.items()}
+    unit.check_timing(operations(config, 3000, 848, illegal=0.1))
+    unit.check(operations(config, 3000, 849), Pauses(seed=850, gap=0.4, stall=0.4))
+
+
+@pytest.mark.parametrize("config", slow_but([MAIN], [MAIN, FEW, INTEGERS]))
+def test_every_illegal_opcode_is_answered_and_harmless(config: Simd2Config) -> None:
+    sent = operations(config, 2000, 851, illegal=0.5)
+    assert set(illegal_opcodes(config)) == set(range(16)) - set(config.opcodes.values())
+    assert set(illegal_opcodes(config)) <= set(sent.op.tolist())
+    rtl(config).check_timing(sent)
+    rtl(config).check(sent)
+    rtl(config).check(sent, Pauses(seed=852, gap=0.5, stall=0.5))
+
+
+def test_special_values_meet_stalls_in_every_semiring() -> None:
+    """Coverage of the native runs: classes of operands and results, results that waited."""
+    sent = operations(MAIN, 4000, 863)
+    timing = rtl(MAIN).check(sent, Pauses(seed=864, gap=0.3, stall=0.4))
+    d, _ = mixed_operations(MAIN, **sent.fields)
+    spent = timing.output_cycles.astype(np.int64) - timing.input_cycles.astype(np.int64)
+    delay = spent - MAIN.latency["mma"]
+    coverage = matrix_coverage(MAIN, sent, d, np.zeros(len(d), np.int64), delay)
+    required = [
+        (mode, f"operand {label}{stalled}")
+        for mode in MAIN.opcodes for label in CLASSES for stalled in ("", ", stalled")
+    ]  # fmt: skip
+    required += [
+        (mode, f"result {label}") for mode in MAIN.opcodes for label in RESULTS.get(mode, CLASSES)
+    ]
+    assert not missing(coverage, required)
+    assert (delay >= 0).all()
+
+
+@pytest.mark.slow
+def test_simulation_report_holds_what_the_sidecar_promises() -> None:
+    """cocotb: stream rules, operations back to back at interval 1, each semiring's latency, and
+    coverage of semirings by kinds, special values, stalls and one another."""
+    report = run("simd2", MAIN, seed=853, count=4000)
+    assert report.passed, report.complaints
+    assert report.cycles == report.cycles_promised
+    modes = (*MAIN.opcodes, "illegal")
+    required = [(mode, f"kind {kind}") for mode in modes for kind in FLOAT_KINDS]
+    required += [(mode, f"after {before}") for mode in modes for before in modes]
+    required += [(mode, what) for mode in modes for what in ("input waited", "result stalled")]
+    for mode in MAIN.opcodes:
+        required += [(mode, f"operand {label}") for label in CLASSES]
+        required += [(mode, f"result {label}") for label in RESULTS.get(mode, CLASSES)]
+    assert not missing(report.coverage, required)
+    assert {(t.latency, t.interval) for t in report.timings} == {(MAIN.latency["mma"], 1)}
+
+
+@pytest.mark.slow
+def test_simulation_report_of_integers_and_of_two_steps() -> None:
+    report = run("simd2", INTEGERS, seed=854, count=1000)
+    assert report.passed, report.complaints
+    required = [(mode, f"kind {kind}") for mode in INTEGERS.opcodes for kind in INT_KINDS]
+    required += [(mode, f"operand {x}") for mode in INTEGERS.opcodes for x in INT_CLASSES]
+    assert not missing(report.coverage, required)
+    report = run("simd2", STEPS, seed=855, count=500)
+    assert report.passed, report.complaints
+    assert report.cycles == report.cycles_promised
+    assert {t.mode for t in report.timings if t.interval == 2} == {
+        "mma", "minmul", "maxmul", "addnorm"
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gap", "stall"), [(0.0, 0.7), (0.7, 0.0), (0.5, 0.5)])
+def test_stream_rules_under_heavy_pauses(gap: float, stall: float) -> None:
+    sent = operations(MAIN, cases(2000), 856)
+    job = matrix_job(cocotb_build(MAIN), emitted(MAIN), MAIN, sent,
+                     seed=857, gap=gap, stall=stall)  # fmt: skip
+    assert job.passed, job.complaint()
+
+
+@pytest.mark.slow
+def test_a_wrong_result_fails_the_bench() -> None:
+    """The bench can fail: another seed's accumulators do not fit the expected results."""
+    build, sidecar = cocotb_build(MAIN), emitted(MAIN).sidecar
+    streams = {stream["name"]: stream for stream in sidecar["streams"]}
+    sent, other = operations(MAIN, 20, 858), operations(MAIN, 20, 859)
+    d, error = mixed_operations(MAIN, **sent._replace(c=other.c).fields)
+    expected = {"o": pack({"d": d, "error": error.astype(np.uint8)}, streams["o"])}
+    job = build.run({"i": pack(sent.fields, streams["i"])}, expected)
+    assert not job.passed
+    assert "results differ, first `o`" in job.complaint()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed")
+def test_icarus_gives_the_same_results() -> None:
+    sent = operations(FEW, 60, 860)
+    job = matrix_job(cocotb_build(FEW, "icarus"), emitted(FEW), FEW, sent,
+                     seed=861, gap=0.3, stall=0.3)  # fmt: skip
+    assert job.passed, job.complaint()
+    legal = operations(FEW, 60, 862, illegal=0)
+    free = matrix_job(cocotb_build(FEW, "icarus"), emitted(FEW), FEW, legal)
+    assert elapsed(free) == expected_cycles(emitted(FEW).sidecar, legal.op)
+
+
+def test_only_matrix_units_are_simulated_on_operations() -> None:
+    message = "^only matrix units are simulated on random operations$"
+    with pytest.raises(ValueError, match=message):
+        run("other", Config())
+
+
+def test_classes_of_values_are_told_apart() -> None:
+    fmt = MAIN.element
+    patterns = {"zero": 0x80, "subnormal": 3, "normal": 0x7B, "infinite": 0xFC, "nan": 0x7D}
+    for label, pattern in patterns.items():
+        assert classes(np.array([pattern], np.uint64), fmt) == {label}
+    assert classes(np.array([0x80, 5], np.uint64), INTEGERS.element) == {
+        "negative", "lowest", "positive"
+    }  # fmt: skip

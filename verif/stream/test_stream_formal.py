@@ -1,0 +1,123 @@
+"""Stream plumbing against a plain model of a queue, for every sequence of inputs of some cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.stream.deep_queue import DeepQueue
+from tilewright.hw.stream.output_register import OutputRegister
+from tilewright.hw.stream.queue import Queue
+from tilewright.hw.stream.skid_buffer import SkidBuffer
+from tilewright.verif.emit.test_emit import run_yosys
+
+BITS = 2
+PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
+    # what builds it, its latency, how many transfers it holds
+    "skid_buffer": (lambda: SkidBuffer(BITS), 1, 2),
+    "output_register": (lambda: OutputRegister(BITS), 1, 1),
+    "queue": (lambda: Queue(BITS, 3), 1, 3),
+    "deep_queue": (lambda: DeepQueue(BITS, 2), 2, 3),
+}
+CYCLES = 12
+
+
+class Watched(wiring.Component):
+    """A part between a source and a sink that keep the rules of streams, beside a plain queue.
+
+    Parameters
+    ----------
+    part: the component
+    latency: cycles after which a transfer must be offered once it is the next
+    capacity: transfers that it may hold
+
+    Members
+    -------
+    offer, payload: what the source offers unless it still offers something else
+    take: whether the sink is ready
+    broken: a rule was broken: valid or payload changed before ready, or something was lost,
+        invented, reordered or late
+    """
+
+    def __init__(self, part: Any, *, latency: int, capacity: int) -> None:
+        self._part, self._latency, self._capacity = part, latency, capacity
+        super().__init__(
+            {"offer": In(1), "payload": In(BITS), "take": In(1), "broken": Out(1)},
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.part = part = self._part
+        waiting = Signal()
+        kept = Signal(BITS)
+        put = Signal()
+        taken = Signal()
+        m.d.comb += [
+            part.i.valid.eq(self.offer | waiting),
+            part.i.payload.eq(Mux(waiting, kept, self.payload)),
+            part.o.ready.eq(self.take),
+            put.eq(part.i.valid & part.i.ready),
+            taken.eq(part.o.valid & part.o.ready),
+        ]
+        m.d.sync += [waiting.eq(part.i.valid & ~part.i.ready), kept.eq(part.i.payload)]
+        self._compare(m, put, taken)
+        return m
+
+    def _compare(self, m: Module, put: Signal, taken: Signal) -> None:
+        """The plain queue: entries move down, the oldest is entry 0."""
+        part, count = self._part, Signal(range(self._capacity + 1))
+        entries = [Signal(BITS, name=f"entry_{n}") for n in range(self._capacity)]
+        ages = [Signal(range(self._latency + 1), name=f"age_{n}") for n in range(self._capacity)]
+        offered = Signal()
+        before = Signal(BITS)
+        m.d.sync += [
+            count.eq(count + put - taken),
+            offered.eq(part.o.valid & ~part.o.ready),
+            before.eq(part.o.payload),
+        ]
+        for n in range(self._capacity):
+            above = min(n + 1, self._capacity - 1)
+            source = [Mux(taken, rows[above], rows[n]) for rows in (entries, ages)]
+            m.d.sync += [
+                entries[n].eq(source[0]),
+                ages[n].eq(Mux(source[1] == self._latency, self._latency, source[1] + 1)),
+            ]
+            with m.If(put & (count - taken == n)):
+                m.d.sync += [entries[n].eq(part.i.payload), ages[n].eq(1)]
+        changed = offered & (~part.o.valid | (part.o.payload != before))
+        wrong = part.o.valid & ((count == 0) | (part.o.payload != entries[0]))
+        late = (count != 0) & (ages[0] == self._latency) & ~part.o.valid
+        full = put & ~taken & (count == self._capacity)
+        m.d.comb += self.broken.eq(changed | wrong | late | full)
+
+
+def check(part: Any, latency: int, capacity: int, directory: Path) -> None:
+    watched = Watched(part, latency=latency, capacity=capacity)
+    (directory / "unit.v").write_text(emit_component(watched, name="watched").verilog)
+    run_yosys(
+        "read_verilog -sv unit.v; prep -flatten -top watched; memory_map; opt -full; "
+        f"sat -verify -seq {CYCLES} -set-init-zero -set rst 0 -prove broken 0 watched",
+        directory,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+def test_no_sequence_breaks_a_rule(name: str, tmp_path: Path) -> None:
+    build, latency, capacity = PARTS[name]
+    check(build(), latency, capacity, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_rule_can_be_broken(tmp_path: Path) -> None:
+    """The same check finds a queue that holds more, or answers later, than it should."""
+    with pytest.raises(AssertionError, match="proof did fail"):
+        check(Queue(BITS, 3), 1, 2, tmp_path)
+    with pytest.raises(AssertionError, match="proof did fail"):
+        check(DeepQueue(BITS, 2), 1, 3, tmp_path)

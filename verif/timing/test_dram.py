@@ -1,0 +1,174 @@
+"""The DRAM channel model: against a simulation by events, and against what no DRAM can beat."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tilewright.sim.timing.compiled import compiled
+from tilewright.sim.timing.dram import (
+    HBM,
+    HBM_32,
+    MEMORIES,
+    Channels,
+    MemoryModel,
+    Timing,
+    channels,
+    push,
+    serve,
+    timing,
+)
+
+Ints = npt.NDArray[np.int64]
+
+
+@compiled
+def _play(time: Timing, state: Channels, pages: Any, queue: int, ends: Any) -> None:
+    """Reads as fast as the channel takes them, each of one access."""
+    sent, done, now = 0, 0, 0
+    while done < len(pages):
+        while sent < len(pages) and state.count[0, 0] < queue:
+            push(state, 0, 0, pages[sent], 1, sent)
+            sent += 1
+        tag, _, ready = serve(time, state, 0, float(now))
+        if tag >= 0:
+            ends[tag] = ready
+            done += 1
+        now += 1
+
+
+def play(model: MemoryModel, pages: Any, gigahertz: float = 2.0) -> npt.NDArray[np.float64]:
+    """When the data of each read have come."""
+    ends = np.zeros(len(pages))
+    pages = np.asarray(pages, np.int64)
+    _play(timing(model, gigahertz), channels(model, 1), pages, model.read_queue, ends)
+    return ends
+
+
+def in_order(model: MemoryModel, pages: Any, asked: Any) -> list[float]:
+    """By events, in ns, without reordering: each read's commands as early as the rules of a DRAM
+    allow once the one before it has its own. Written from the timing diagrams alone."""
+    opened: dict[int, int] = {}
+    activated: list[float] = []
+    last_activate: dict[int, float] = {}
+    last_read: dict[int, float] = {}
+    burst = model.access_bytes / model.gigabytes
+    command, ends = -1e9, []
+    for page, moment in zip(pages, asked, strict=True):
+        bank, row = int(page) % model.banks, int(page) // model.banks
+        earliest = moment
+        if opened.get(bank) != row:
+            start = moment
+            if bank in opened:
+                precharge = max(
+                    moment,
+                    last_activate[bank] + model.active,
+                    last_read.get(bank, -1e9) + model.read_to_precharge,
+                )
+                start = precharge + model.precharge
+            if activated:
+                start = max(start, activated[-1] + model.activate_gap)
+            if len(activated) >= 4:
+                start = max(start, activated[-4] + model.activate_window)
+            activated.append(start)
+            opened[bank], last_activate[bank] = row, start
+            earliest = start + model.activate
+        command = max(earliest, command + burst)
+        last_read[bank] = command
+        ends.append(command + model.column + burst)
+    return ends
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("model", [HBM, HBM_32, replace(HBM, banks=4, page_bytes=1024)])
+def test_in_order_it_is_the_simulation_by_events(model: MemoryModel, seed: int) -> None:
+    """With a queue of one, a read is decided when it comes or when its bank's commands can just
+    hide behind the reads before."""
+    rng = np.random.default_rng(seed)
+    pages = rng.integers(0, 3 * model.banks, 400)
+    pages[100:150] = pages[100]
+    single, gigahertz = replace(model, read_queue=1), 2.0
+    found = play(single, pages, gigahertz) / gigahertz
+    asked = [0.0]
+    for end in found[:-1]:
+        bus_free = end - model.column
+        hidden = bus_free - model.precharge - model.activate
+        asked.append(max(np.ceil(hidden * gigahertz), asked[-1] * gigahertz + 1) / gigahertz)
+    np.testing.assert_allclose(found, in_order(single, pages, asked), atol=1e-6)
+
+
+@pytest.mark.parametrize("gigahertz", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("model", [HBM, HBM_32], ids=lambda model: model.name)
+def test_a_stream_runs_at_the_peak(model: MemoryModel, gigahertz: float) -> None:
+    count = 20_000
+    pages = np.arange(count) * model.access_bytes // model.page_bytes
+    ends = play(model, pages, gigahertz)
+    reached = count * model.access_bytes / (ends.max() / gigahertz)
+    assert 0.98 * model.gigabytes < reached <= model.gigabytes
+
+
+@pytest.mark.parametrize(
+    "model", [HBM, HBM_32, replace(HBM, activate_window=0.0, activate_gap=0.0)]
+)
+def test_random_reads_keep_the_limits_of_banks_and_activates(model: MemoryModel) -> None:
+    rng = np.random.default_rng(5)
+    pages = rng.integers(0, 1 << 20, 20_000)
+    seconds = play(model, pages).max() / 2.0
+    burst = model.access_bytes / model.gigabytes
+    cycle = max(model.active, model.read_to_precharge) + model.precharge
+    least = len(pages) * max(burst, cycle / model.banks, model.activate_window / 4)
+    # Random pages all miss; with many to choose from, they wait little for each other's banks.
+    assert least <= seconds * 1.001
+    assert seconds < 1.5 * least
+    in_turn = play(replace(model, read_queue=1), pages).max() / 2.0
+    assert in_turn > seconds
+
+
+def test_latency_of_a_hit_a_miss_and_a_conflict() -> None:
+    model = replace(HBM, read_queue=1)
+    banks = model.banks
+    # The row is closed; open; another one is.
+    miss, hit, conflict = play(model, [0, 0, banks]) / 2.0
+    burst = 4.0
+    assert miss == model.activate + model.column + burst
+    assert hit == miss + burst
+    precharge = max(model.active, hit - model.column - burst + model.read_to_precharge)
+    assert conflict == precharge + model.precharge + model.activate + model.column + burst
+
+
+def test_hits_go_first() -> None:
+    pages = [0, HBM.banks, 0, HBM.banks, 0]
+    ends = play(HBM, pages)
+    assert max(ends[[0, 2, 4]]) < min(ends[[1, 3]])
+
+
+def test_the_same_again() -> None:
+    pages = np.random.default_rng(8).integers(0, 100, 2000)
+    np.testing.assert_array_equal(play(HBM, pages), play(HBM, pages))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"access_bytes": 48}, "`access_bytes` must be a power of two from 8 up, not 48"),
+        ({"page_bytes": 4}, "`page_bytes` must be a power of two from 8 up, not 4"),
+        ({"read_queue": 0}, "`read_queue` must be at least 1, not 0"),
+        ({"banks": -1}, "`banks` must be at least 0, not -1"),
+        ({"gigabytes": 0.0}, "`gigabytes` must be above 0, not 0.0"),
+    ],
+)
+def test_what_is_no_memory(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        replace(HBM, **change)
+
+
+def test_presets() -> None:
+    assert set(MEMORIES) == {"flat", "hbm", "hbm32"}
+    assert MEMORIES["flat"].flat
+    # 128 bits at 1 GHz.
+    assert MEMORIES["hbm"].gigabytes == 16
+    assert timing(HBM, 2.0).burst == 8
+    assert timing(HBM_32, 2.0).burst == 4
