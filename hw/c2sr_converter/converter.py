@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from ..axi.crossbar import ReadCrossbar
 from ..axi.managers import WriteManager
 from ..channels.packer import count_bits
-from ..job.accelerator import Accelerator
+from ..job.accelerator_top import AcceleratorTop
 from ..matraptor.load.a_loader import READERS
 from ..matraptor.row_writer import WRITERS
 from ..spec.c2sr_converter import C2srConverterConfig
@@ -24,7 +24,7 @@ from .writer import ConverterWriter
 __all__ = ["Converter"]
 
 
-class Converter(Accelerator):
+class Converter(AcceleratorTop):
     """Converts a sparse matrix from CSR to C2SR, or back. One entry a cycle.
 
     Rows come in their order, entries as they are. In CSR pointers and entries are at consecutive

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import wiring
 
 from ..axi.managers import ReadManager, WriteManager
-from ..job.accelerator import Accelerator
+from ..job.accelerator_top import AcceleratorTop
 from ..spec.engine import OPERANDS, EngineConfig
 from ..spec.engine_registers import COUNTERS, register_map
 from ..stream.queue import Queue
@@ -29,7 +29,7 @@ __all__ = ["Engine"]
 _ID_BITS = 2
 
 
-class Engine(Accelerator):
+class Engine(AcceleratorTop):
     """``D = C (+) A (x) B`` for matrices of any size in memory.
 
     D is computed block by block; the loads of the next blocks of A and B, of the next block of

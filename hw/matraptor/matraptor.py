@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from ..axi.crossbar import ReadCrossbar
 from ..axi.managers import WriteManager
 from ..channels.packer import count_bits
-from ..job.accelerator import Accelerator
+from ..job.accelerator_top import AcceleratorTop
 from ..spec.matraptor import MatRaptorConfig
 from ..spec.matraptor_registers import COUNTERS, job_members, register_map
 from .control import Control
@@ -21,7 +21,7 @@ from .row_writer import WRITERS
 __all__ = ["MatRaptor"]
 
 
-class MatRaptor(Accelerator):
+class MatRaptor(AcceleratorTop):
     """``C = A (x) B`` of sparse matrices in C2SR.
 
     Row ``i`` of C is computed by lane ``i % lanes``, from row ``i`` of A and the rows of B that its

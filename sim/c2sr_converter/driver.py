@@ -11,7 +11,7 @@ import numpy as np
 from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ...hw.spec.c2sr_converter_registers import COUNTERS, ERRORS, ID, MODES, limits, register_map
 from ..device.job_registers import JobRegisters
-from ..device.protocol import Accelerator
+from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns
 from ..sparse.image import csr_image, entries_bytes, from_csr_image, from_image, image, pairs_bytes
 
@@ -20,7 +20,7 @@ __all__ = ["ConverterDevice", "ConverterDriver"]
 _OF_A_ROW = ("unsorted", "region")
 
 
-ConverterDevice = Accelerator[C2srConverterConfig]
+ConverterDevice = AcceleratorDevice[C2srConverterConfig]
 """A converter with its memory."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...hw.spec.registers import Register, RegisterMap
-from .protocol import Accelerator, JobError
+from .protocol import AcceleratorDevice, JobError
 
 __all__ = ["JobRegisters", "JobStatus"]
 
@@ -59,7 +59,9 @@ class JobRegisters:
     ValueError if ID holds something else.
     """
 
-    def __init__(self, device: Accelerator[Any], registers: RegisterMap, identity: int) -> None:
+    def __init__(
+        self, device: AcceleratorDevice[Any], registers: RegisterMap, identity: int
+    ) -> None:
         self._device = device
         self._map = registers
         found = self.read("ID")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Protocol, TypeVar
 
-from ...hw.spec.engine import EngineConfig
-from ...hw.spec.engine_registers import COUNTERS
-
-__all__ = ["Accelerator", "Counts", "Device", "JobError", "RegisterError"]
+__all__ = ["AcceleratorDevice", "JobError", "RegisterError"]
 
 
 Config = TypeVar("Config", covariant=True)
 
 
-class Accelerator(Protocol[Config]):
+class AcceleratorDevice(Protocol[Config]):
     """An accelerator of any kind with its memory, which begins at address 0."""
 
     @property
@@ -29,10 +25,6 @@ class Accelerator(Protocol[Config]):
         """Return when the interrupt is high."""
 
 
-Device = Accelerator[EngineConfig]
-"""An engine with its memory."""
-
-
 class RegisterError(Exception):
     """The register bus answered with an error: no such register, or it cannot be written."""
 
@@ -43,23 +35,3 @@ class JobError(RuntimeError):
     def __init__(self, accelerator: str, error: str, detail: int, where: str) -> None:
         super().__init__(f"the {accelerator} stopped with error {error} ({where})")
         self.error, self.detail = error, detail
-
-
-@dataclass(frozen=True, kw_only=True)
-class Counts:
-    """The counters after a job."""
-
-    cycles: int
-    busy_cycles: int
-    stalls: int
-    operations: int
-    bytes_read: int
-    bytes_written: int
-
-    @property
-    def utilisation(self) -> float:
-        """Share of the cycles from the first to the last operation in which the unit had one."""
-        return self.busy_cycles / max(1, self.busy_cycles + self.stalls)
-
-
-assert [item.name for item in fields(Counts)] == list(COUNTERS)

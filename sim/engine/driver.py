@@ -1,7 +1,7 @@
 """The programming model of the engine: matrices in its memory and operations on them.
 
 The same program runs on the model (``sim.engine.EngineModel``), on the RTL in a simulator, and on
-anything else that is a ``sim.device.Device``.
+anything else that is a ``EngineDevice``.
 
 Source: SIMD2, the programming model (matrix, fillmatrix, loadmatrix, mmo, storematrix).
 """
@@ -22,10 +22,14 @@ from ...hw.spec.registers import Register
 from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.simd2 import Simd2Config
 from ..device.job_registers import JobRegisters
-from ..device.protocol import Counts, Device
+from ..device.protocol import AcceleratorDevice
+from .counts import Counts
 from .matrices import Matrix, container_bits, formats_of, from_words, to_words
 
-__all__ = ["Driver"]
+__all__ = ["Driver", "EngineDevice"]
+
+EngineDevice = AcceleratorDevice[EngineConfig]
+"""An engine with its memory."""
 
 
 class Driver:
@@ -50,7 +54,7 @@ class Driver:
 
     counts: Counts
 
-    def __init__(self, device: Device, first_address: int = 0) -> None:
+    def __init__(self, device: EngineDevice, first_address: int = 0) -> None:
         self._device = device
         beat = device.config.beat_bytes
         self._next = -(-first_address // beat) * beat

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ...hw.spec.matraptor import MatRaptorConfig
 from ...hw.spec.matraptor_registers import ARRAYS, COUNTERS, ERRORS, ID, limits, register_map
 from ..device.job_registers import JobRegisters
-from ..device.protocol import Accelerator
+from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
 from ..sparse.csr_parts import join_rows, no_entries, take_columns, take_rows
 from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
@@ -31,7 +31,7 @@ _OF_A_ROW = ("index", "unsorted", "overflow", "region")
 MODES = ("rows", "outer")
 """How a product may be computed."""
 
-SparseDevice = Accelerator[MatRaptorConfig]
+SparseDevice = AcceleratorDevice[MatRaptorConfig]
 """A MatRaptor with its memory."""
 
 

@@ -8,7 +8,7 @@ from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig
 from tilewright.verif.bench.device import AxiDevice, DeviceTimeout
 
-__all__ = ["EngineDevice", "EngineTimeout", "unit_of"]
+__all__ = ["EngineAxiDevice", "EngineTimeout", "unit_of"]
 
 EngineTimeout = DeviceTimeout
 
@@ -18,7 +18,7 @@ def unit_of(config: EngineConfig) -> str:
     return "engine_m3xu" if isinstance(config, M3xuEngineConfig) else "engine_simd2"
 
 
-class EngineDevice(AxiDevice[EngineConfig]):
+class EngineAxiDevice(AxiDevice[EngineConfig]):
     """An engine; parameters are those of :class:`AxiDevice`."""
 
     def __init__(self, config: EngineConfig, **settings: Any) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from tilewright.hw.spec.engine import OPERANDS, EngineConfig
 from tilewright.hw.spec.job_registers import Check
-from tilewright.sim.device.protocol import Device, JobError
-from tilewright.sim.engine.driver import Driver
+from tilewright.sim.device.protocol import JobError
+from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
-from tilewright.verif.engine.device import EngineDevice
+from tilewright.verif.engine.device import EngineAxiDevice
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd, soft_reset_after
 
 __all__ = [
@@ -99,7 +99,7 @@ def random_job(
     )
 
 
-def fill(rng: np.random.Generator, device: Device, model: EngineModel) -> None:
+def fill(rng: np.random.Generator, device: EngineDevice, model: EngineModel) -> None:
     """The same random bytes in both memories.
 
     Infinities and NaN are rare, as a result that is NaN says nothing about the other operands.
@@ -146,7 +146,7 @@ class Difference:
     expected: int
 
 
-def differences(device: Device, model: EngineModel) -> list[Difference]:
+def differences(device: EngineDevice, model: EngineModel) -> list[Difference]:
     """The bytes of the two memories that differ."""
     got = np.frombuffer(device.read_memory(0, device.memory_bytes), np.uint8)
     wrong = np.flatnonzero(got != model.memory)
@@ -239,7 +239,7 @@ def wrong_value(config: EngineConfig, rule: Check) -> int:
 class Bench:
     """An engine's RTL and its model with the same memory, and random numbers with a seed."""
 
-    def __init__(self, device: EngineDevice, seed: int) -> None:
+    def __init__(self, device: EngineAxiDevice, seed: int) -> None:
         print(f"seed {seed}")
         self.device = device
         self.rng = np.random.default_rng(seed)

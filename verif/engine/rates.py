@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.hw.spec.engine import OPERANDS, EngineConfig
-from tilewright.sim.device.protocol import Counts
+from tilewright.sim.engine.counts import Counts
 from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
-from tilewright.verif.engine.device import EngineDevice
+from tilewright.verif.engine.device import EngineAxiDevice
 from tilewright.verif.engine.jobs import Mismatch, check_job
 
 __all__ = ["Rate", "bytes_of", "large_product", "measure", "typical_operations"]
@@ -126,7 +126,7 @@ class Rate:
         )
 
 
-def measure(device: EngineDevice, model: EngineModel, operation: str, job: Job) -> Rate:
+def measure(device: EngineAxiDevice, model: EngineModel, operation: str, job: Job) -> Rate:
     """Check a job and count what happens meanwhile. Raises Mismatch."""
     device.watch()
     counts = check_job(device, model, job).counts

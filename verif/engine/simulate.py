@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from tilewright.hw.spec.engine import EngineConfig
 from tilewright.sim.engine.model import EngineModel
-from tilewright.verif.engine.device import EngineDevice, EngineTimeout
+from tilewright.verif.engine.device import EngineAxiDevice, EngineTimeout
 from tilewright.verif.engine.jobs import Mismatch, check_job, fill, random_job
 from tilewright.verif.engine.rates import (
     Rate,
@@ -69,14 +69,14 @@ def run(
     count: operations of the matrix unit to run at least
     waves: file for the waves
 
-    Raises as :class:`EngineDevice`.
+    Raises as :class:`EngineAxiDevice`.
     """
     rng = np.random.default_rng(seed)
     coverage: Counter[tuple[str, str]] = Counter()
     complaints: list[str] = []
     operations = cycles = 0
     names = {row.opcode: row.name for row in config.unit.operations.values()}
-    with EngineDevice(config, memory_bytes=_MEMORY_BYTES, waves=waves) as device:
+    with EngineAxiDevice(config, memory_bytes=_MEMORY_BYTES, waves=waves) as device:
         model = EngineModel(config, _MEMORY_BYTES)
         fill(rng, device, model)
         number = 0
@@ -122,7 +122,7 @@ def _rates(config: EngineConfig, rng: np.random.Generator) -> Iterator[Rate]:
     """Large products of each kind, from a memory that is as large and patient as they need."""
     jobs = {name: large_product(config, name) for name in typical_operations(config)}
     size = max(map(bytes_of, jobs.values()))
-    with EngineDevice(config, memory_bytes=size, time_out=1_000_000 + 4 * size) as device:
+    with EngineAxiDevice(config, memory_bytes=size, time_out=1_000_000 + 4 * size) as device:
         model = EngineModel(config, size)
         fill(rng, device, model)
         for name, job in jobs.items():

@@ -13,14 +13,15 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.hw.spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
 from tilewright.hw.spec.job_registers import Check
-from tilewright.sim.device.protocol import Counts, JobError
+from tilewright.sim.device.protocol import JobError
+from tilewright.sim.engine.counts import Counts
 from tilewright.sim.engine.driver import Driver
 from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.engine import simulate as simulate_engine
 from tilewright.verif.engine.configs import CONFIGS, MEMORY_BYTES
-from tilewright.verif.engine.device import EngineDevice, unit_of
+from tilewright.verif.engine.device import EngineAxiDevice, unit_of
 from tilewright.verif.engine.jobs import (
     Bench,
     check_job,
@@ -38,12 +39,12 @@ SMALL = CONFIGS["small"]
 
 
 @pytest.fixture(scope="module")
-def device() -> Iterator[EngineDevice]:
-    with EngineDevice(SMALL, memory_bytes=MEMORY_BYTES, lite_stall=0.3) as device:
+def device() -> Iterator[EngineAxiDevice]:
+    with EngineAxiDevice(SMALL, memory_bytes=MEMORY_BYTES, lite_stall=0.3) as device:
         yield device
 
 
-def test_registers_are_those_of_the_table(device: EngineDevice) -> None:
+def test_registers_are_those_of_the_table(device: EngineAxiDevice) -> None:
     """Every word of the map, before any job: reads, writes and what is refused, as the model."""
     registers = register_map(SMALL)
     found = register_answers(device, registers)
@@ -52,7 +53,7 @@ def test_registers_are_those_of_the_table(device: EngineDevice) -> None:
 
 
 @pytest.mark.parametrize("rule", CHECKS, ids=lambda rule: f"{rule.error}-{rule.register}")
-def test_a_job_that_cannot_run(device: EngineDevice, rule: Check) -> None:
+def test_a_job_that_cannot_run(device: EngineAxiDevice, rule: Check) -> None:
     bench = Bench(device, 11)
     job = random_job(bench.rng, SMALL, MEMORY_BYTES)
     hardware = Driver(device)
@@ -72,7 +73,7 @@ def test_a_job_that_cannot_run(device: EngineDevice, rule: Check) -> None:
         assert hardware.counts.operations > 0
 
 
-def test_interrupt(device: EngineDevice) -> None:
+def test_interrupt(device: EngineAxiDevice) -> None:
     driver, bench = Driver(device), Bench(device, 12)
     status = driver.register("STATUS")
     write_job(driver, random_job(bench.rng, SMALL, MEMORY_BYTES, most=(4, 4, 4)))
@@ -94,7 +95,7 @@ def test_interrupt(device: EngineDevice) -> None:
     assert (driver.read("STATUS") & 0xFF, device.irq()) == (0, False)
 
 
-def test_registers_are_free_while_a_job_runs(device: EngineDevice) -> None:
+def test_registers_are_free_while_a_job_runs(device: EngineAxiDevice) -> None:
     """A job works on what was there at its start; a second start meanwhile does nothing."""
     bench = Bench(device, 13)
     driver, software = Driver(device), Driver(bench.model)
@@ -122,7 +123,7 @@ def test_registers_are_free_while_a_job_runs(device: EngineDevice) -> None:
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 def test_the_memory_of_cocotbext_axi(stall: float) -> None:
     config = CONFIGS["three_managers"]
-    with EngineDevice(
+    with EngineAxiDevice(
         config, memory_bytes=MEMORY_BYTES, axi_ram=True, seed=14, stall=stall
     ) as device:
         assert Bench(device, 14).jobs(10) > 0
@@ -193,7 +194,7 @@ def test_the_counters_are_what_is_seen_from_outside(
     one, on either memory."""
     config, operation = RATES[name]
     job = large_product(config, operation, transposed_b=transposed_b)
-    with EngineDevice(config, memory_bytes=1 << 20, axi_ram=axi_ram) as device:
+    with EngineAxiDevice(config, memory_bytes=1 << 20, axi_ram=axi_ram) as device:
         model = EngineModel(config, device.memory_bytes)
         fill(np.random.default_rng(15), device, model)
         rate = measure(device, model, operation, job)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.engine import M3xuEngineConfig, Simd2EngineConfig
 from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.sim.device.protocol import Device, JobError
-from tilewright.sim.engine.driver import Driver
+from tilewright.sim.device.protocol import JobError
+from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.matrices import Matrix, formats_of
 from tilewright.sim.engine.model import EngineModel
 from tilewright.verif.engine.configs import CONFIGS
-from tilewright.verif.engine.device import EngineDevice
+from tilewright.verif.engine.device import EngineAxiDevice
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.oracles.semiring_matrices import matrix_product
 
@@ -23,8 +23,8 @@ SMALL, EVERY_OP, MODES = CONFIGS["small"], CONFIGS["simd2"], CONFIGS["every_mode
 
 
 @contextmanager
-def device_of(kind: str, config: Any) -> Iterator[Device]:
-    where: Any = EngineDevice(config) if kind == "rtl" else nullcontext(EngineModel(config))
+def device_of(kind: str, config: Any) -> Iterator[EngineDevice]:
+    where: Any = EngineAxiDevice(config) if kind == "rtl" else nullcontext(EngineModel(config))
     with where as device:
         yield device
 

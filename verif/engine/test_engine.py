@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from tilewright.verif.engine.configs import CONFIGS, MEMORY_BYTES
-from tilewright.verif.engine.device import EngineDevice
+from tilewright.verif.engine.device import EngineAxiDevice
 from tilewright.verif.engine.jobs import (
     Bench,
     check_failure,
@@ -21,8 +21,8 @@ from tilewright.verif.kit.sampling import cases, slow_but
 
 
 @pytest.fixture(scope="module")
-def device(request: pytest.FixtureRequest) -> Iterator[EngineDevice]:
-    with EngineDevice(CONFIGS[request.param], memory_bytes=MEMORY_BYTES) as device:
+def device(request: pytest.FixtureRequest) -> Iterator[EngineAxiDevice]:
+    with EngineAxiDevice(CONFIGS[request.param], memory_bytes=MEMORY_BYTES) as device:
         yield device
 
 
@@ -35,13 +35,13 @@ one_engine = pytest.mark.parametrize("device", ["small"], indirect=True, scope="
 
 
 @every_engine
-def test_random_jobs(device: EngineDevice) -> None:
+def test_random_jobs(device: EngineAxiDevice) -> None:
     device.behave()
     assert Bench(device, 1).jobs(cases(40)) > 0
 
 
 @every_engine
-def test_any_memory(device: EngineDevice) -> None:
+def test_any_memory(device: EngineAxiDevice) -> None:
     """Latencies of 1 to 200 cycles, responses out of order, stalls on all channels."""
     bench = Bench(device, 2)
     for number in range(cases(10)):
@@ -51,7 +51,7 @@ def test_any_memory(device: EngineDevice) -> None:
 
 
 @every_engine
-def test_bus_errors(device: EngineDevice) -> None:
+def test_bus_errors(device: EngineAxiDevice) -> None:
     """Any read or write may fail: an error code, the address, and the next job runs."""
     bench = Bench(device, 3)
     size = device.config.beat_bytes
@@ -75,7 +75,7 @@ def test_bus_errors(device: EngineDevice) -> None:
 
 
 @one_engine
-def test_a_read_behind_the_memory(device: EngineDevice) -> None:
+def test_a_read_behind_the_memory(device: EngineAxiDevice) -> None:
     device.behave()
     bench = Bench(device, 4)
     job = random_job(bench.rng, device.config, MEMORY_BYTES)
@@ -85,7 +85,7 @@ def test_a_read_behind_the_memory(device: EngineDevice) -> None:
 
 
 @every_engine
-def test_soft_reset_at_any_time(device: EngineDevice) -> None:
+def test_soft_reset_at_any_time(device: EngineAxiDevice) -> None:
     bench = Bench(device, 5)
     stopped = 0
     for number in range(cases(40)):

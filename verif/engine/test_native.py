@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.engine import EngineConfig
-from tilewright.sim.device.protocol import Device
-from tilewright.sim.engine.driver import Driver
+from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.engine.configs import CONFIGS, MEMORY_BYTES
-from tilewright.verif.engine.device import EngineDevice, unit_of
+from tilewright.verif.engine.device import EngineAxiDevice, unit_of
 from tilewright.verif.engine.jobs import (
     EngineRtl,
     check_failure,
@@ -189,13 +188,13 @@ def test_the_same_cycles_as_under_cocotb() -> None:
     config = CONFIGS["small"]
     with (
         NativeAccelerator(emitted("small"), config, memory_bytes=MEMORY_BYTES) as native,
-        EngineDevice(config, memory_bytes=MEMORY_BYTES) as other,
+        EngineAxiDevice(config, memory_bytes=MEMORY_BYTES) as other,
     ):
         rng = np.random.default_rng(6)
         models = [EngineModel(config, MEMORY_BYTES) for _ in range(2)]
         content = rng.integers(0, 256, MEMORY_BYTES, dtype=np.uint8) & 0xBF
         devices: list[EngineRtl] = [native, other]
-        memories: list[Device] = [*devices, *models]
+        memories: list[EngineDevice] = [*devices, *models]
         for memory in memories:
             memory.write_memory(0, content.tobytes())
         for _ in range(10):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.hw.spec.registers import Register, RegisterMap
-from tilewright.sim.device.protocol import Accelerator, RegisterError
+from tilewright.sim.device.protocol import AcceleratorDevice, RegisterError
 
 __all__ = [
     "JobRtl",
@@ -26,7 +26,7 @@ class Mismatch(AssertionError):
     """The RTL did not do what it has to."""
 
 
-class JobRtl(Accelerator[Config], Protocol[Config]):
+class JobRtl(AcceleratorDevice[Config], Protocol[Config]):
     """An accelerator's RTL in either simulator."""
 
     def run(self, cycles: int) -> None:
@@ -76,7 +76,7 @@ def _check_quiet(device: JobRtl[Any], when: str) -> None:
         raise Mismatch(f"{device.under_way} bursts are under way {when}")
 
 
-def register_answers(device: Accelerator[Any], registers: RegisterMap) -> list[int | str]:
+def register_answers(device: AcceleratorDevice[Any], registers: RegisterMap) -> list[int | str]:
     """What every word of the map, and two behind it, answers when it is read, and when it is read
     after it was written. No job is started."""
     answers: list[int | str] = []

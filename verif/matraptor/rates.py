@@ -12,7 +12,7 @@ from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.sim.sparse.c2sr import from_csr
-from tilewright.verif.matraptor.cycles.deviation import Accelerator
+from tilewright.verif.matraptor.cycles.deviation import SparseNative
 from tilewright.verif.matraptor.merge.element import Row, expected, shaped_rows
 from tilewright.verif.matraptor.merge.element_outcome import Outcome, tokens
 from tilewright.verif.matraptor.merge.element_unit import ProcessingElementUnit
@@ -57,7 +57,7 @@ def element_rate(
     return _needed(rows[count:]), (taken[1] - taken[0]) / count
 
 
-def port_rate(rtl: Accelerator, length: int, products: int = 20_000) -> tuple[float, float]:
+def port_rate(rtl: SparseNative, length: int, products: int = 20_000) -> tuple[float, float]:
     """Products and beats read, a cycle, with rows of B of a length, on a memory that answers in
     the next cycle. What twice as many rows of A, of four entries, take longer."""
     counts = []

@@ -51,7 +51,7 @@ channels that are no powers of two, hardly any bursts under way."""
 LATENCIES = (1, 20, 100)
 """Cycles of the memory."""
 
-Accelerator = NativeAccelerator[MatRaptorConfig]
+SparseNative = NativeAccelerator[MatRaptorConfig]
 Operands = tuple[sp.csr_array, sp.csr_array]
 Counters = dict[str, tuple[int, int]]
 """Of the RTL and of the model, by the names of the registers."""
@@ -156,12 +156,12 @@ OUTER_INPUTS: dict[str, Callable[[], Operands]] = {
 """Each with a product that fits the chips of ``CONFIGS`` in one job."""
 
 
-def device_of(config: MatRaptorConfig) -> Accelerator:
+def device_of(config: MatRaptorConfig) -> SparseNative:
     """The RTL, with a memory. Raises as :class:`NativeAccelerator`."""
     return NativeAccelerator(emit("matraptor", config), config, memory_bytes=1 << 26)
 
 
-def compare(rtl: Accelerator, operands: Operands, latency: int, *, mode: str = "rows") -> Counters:
+def compare(rtl: SparseNative, operands: Operands, latency: int, *, mode: str = "rows") -> Counters:
     """All counters of a product behind a reset, on a memory that answers after ``latency``
     cycles; ``mode``: of the driver. From job to job arbiters go on with whose turn it is, which
     the model does not."""
@@ -192,7 +192,7 @@ class Deviation:
 
 
 def deviation(
-    rtl: Accelerator,
+    rtl: SparseNative,
     inputs: Iterable[str] | None = None,
     latencies: Iterable[int] = LATENCIES,
     *,

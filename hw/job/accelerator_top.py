@@ -14,10 +14,10 @@ from ..axi.registers import AxiLiteRegisters
 from ..spec.registers import RegisterMap
 from .states import connect_control
 
-__all__ = ["Accelerator"]
+__all__ = ["AcceleratorTop"]
 
 
-class Accelerator(wiring.Component):
+class AcceleratorTop(wiring.Component):
     """Base of the components that take jobs from registers and work on memory.
 
     Parameters
