@@ -10,7 +10,7 @@ import pytest
 from tilewright.hw.axi.reader_mux import ReaderMux
 from tilewright.verif.axi.routed import ROUGH, emitted, run
 from tilewright.verif.axi.routed_top import RoutedSizes
-from tilewright.verif.emit.test_emit import lint
+from tilewright.verif.kit.front_ends import lint
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import slow_but
 

@@ -16,7 +16,7 @@ from tilewright.hw.axi.interconnect import ReadInterconnect, WriteInterconnect
 from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.verif.axi.parts_top import REGISTERS, AxiParts, Sizes
 from tilewright.verif.bench.bench_job import BenchBuild
-from tilewright.verif.emit.test_emit import lint, run_yosys
+from tilewright.verif.kit.front_ends import lint, run_yosys
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import QUICK, slow_but
 

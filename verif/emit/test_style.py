@@ -15,7 +15,7 @@ from tilewright.hw.emit.unit import emit, emit_component
 from tilewright.hw.emit.verilog.expressions import Node, Scope, Tokens, signed, width
 from tilewright.hw.emit.verilog.inline import with_expressions
 from tilewright.hw.emit.verilog.statements import items, written
-from tilewright.verif.emit.test_emit import run_yosys
+from tilewright.verif.kit.front_ends import run_yosys
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 

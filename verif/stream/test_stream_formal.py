@@ -15,7 +15,7 @@ from tilewright.hw.stream.deep_queue import DeepQueue
 from tilewright.hw.stream.output_register import OutputRegister
 from tilewright.hw.stream.queue import Queue
 from tilewright.hw.stream.skid_buffer import SkidBuffer
-from tilewright.verif.emit.test_emit import run_yosys
+from tilewright.verif.kit.front_ends import run_yosys
 
 BITS = 2
 PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {

@@ -13,7 +13,7 @@ from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.hw.matraptor.layouts import left_layout, product_layout
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.verif.bench.bench_job import BenchBuild
-from tilewright.verif.emit.test_emit import lint
+from tilewright.verif.kit.front_ends import lint
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.load.loader_jobs import LoaderJob, ends_mask, random_matrix
 from tilewright.verif.matraptor.load.loader_top import Loaders
