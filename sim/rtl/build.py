@@ -24,9 +24,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ...hw.spec.cache import cache_directory
 from .glue import STREAMS, Harness
 
-__all__ = ["BuildError", "ToolMissing", "build_library", "build_program", "cache_directory"]
+__all__ = ["BuildError", "ToolMissing", "build_library", "build_program"]
 
 _VERILATOR_FLAGS = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--no-assert"),
@@ -62,14 +63,6 @@ class ToolMissing(RuntimeError):
 
 class BuildError(RuntimeError):
     """Verilator or the compiler refused its input; the text holds what it said."""
-
-
-def cache_directory() -> Path:
-    """Where libraries are kept; the directory need not exist."""
-    if chosen := os.environ.get("TILEWRIGHT_CACHE"):
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "tilewright"
 
 
 @lru_cache(maxsize=1)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .build import BuildError, ToolMissing, build_library, cache_directory
+from .build import BuildError, ToolMissing, build_library
 from .payload import dense_words, field_array, pack, row_words, unpack, width_of
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "SimulationTimeout",
     "StreamRuleError",
     "ToolMissing",
-    "cache_directory",
     "dense_words",
     "field_array",
     "pack",

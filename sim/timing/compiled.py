@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import config
+
+from ...hw.spec.cache import cache_directory
 
 __all__ = ["allocating", "compiled", "inlined"]
 
@@ -29,12 +30,7 @@ def _directory() -> str:
         text = source.read_bytes()
         if b"compiled" in text:
             state.update(text)
-    if chosen := os.environ.get("TILEWRIGHT_CACHE"):
-        cache = Path(chosen)
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        cache = Path(base) / "tilewright"
-    return str(cache / f"numba-{state.hexdigest()[:16]}")
+    return str(cache_directory() / f"numba-{state.hexdigest()[:16]}")
 
 
 def _kept(function: _Function, **options: Any) -> _Function:

@@ -6,16 +6,10 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
-__all__ = ["cache_directory", "cached"]
+from tilewright.hw.spec.cache import cache_directory
 
-
-def cache_directory() -> Path:
-    """``$TILEWRIGHT_CACHE``, else ``$XDG_CACHE_HOME/tilewright``, else ``~/.cache/tilewright``."""
-    if chosen := os.environ.get("TILEWRIGHT_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilewright"
+__all__ = ["cached"]
 
 
 def cached(parts: tuple[str, ...], make: Callable[[], str]) -> str:

@@ -10,23 +10,20 @@ as (beats behind the region's start, beats); ``readers``, ``writers`` that take 
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
 import cocotb
-from cocotb.clock import Clock
-from cocotb.triggers import RisingEdge
-from tilewright.verif.axi.parts_scene import REGION, TIME_OUT, Scene, Side
+from tilewright.verif.axi.parts_scene import REGION, PartsScene, Side
 from tilewright.verif.axi.traffic import split
 from tilewright.verif.bench.axi_memory import AxiMemory, Storage
 from tilewright.verif.bench.axi_vip import axi_ram, random_pauses
-from tilewright.verif.bench.bench_job import settings_directory
-from tilewright.verif.bench.streams import PERIOD_NS
+from tilewright.verif.bench.scene import run_scenarios, span
 
 RAM_BYTES = 1 << 20
 
 
-async def traffic(scene: Scene) -> None:
+async def traffic(scene: PartsScene) -> None:
     """Everything asked for is done, and the bursts are the expected ones."""
     scene.draw()
     expected = scene.storage.copy()
@@ -36,7 +33,7 @@ async def traffic(scene: Scene) -> None:
         item.apply(expected)
     await scene.finished(*scene.sides)
     scene.read.check()
-    memory = scene.memory
+    memory = scene.port
     if memory is None:
         for address in expected.written():
             scene.storage.load(address, scene.ram.read(address, scene.width))
@@ -46,18 +43,17 @@ async def traffic(scene: Scene) -> None:
     scene.check_memory(expected)
 
 
-async def stop(scene: Scene) -> None:
+async def stop(scene: PartsScene) -> None:
     """Broken off anywhere, a side becomes idle with the bus clean, and works again afterwards."""
-    memory = scene.memory
+    memory = scene.port
     assert memory is not None
-    edge = RisingEdge(scene.dut.clk)
     for _ in range(scene.scenario["rounds"]):
         scene.draw()
         before = scene.storage.copy()
         for side in scene.sides:
             side.start()
         for _ in range(scene.random.randint(1, scene.scenario.get("latest", 120))):
-            await edge
+            await scene.edge
         stopped = scene.random.choice([(scene.read,), (scene.write,), scene.sides])
         await _break_off(scene, memory, stopped)
         going_on = [side for side in scene.sides if side not in stopped]
@@ -67,15 +63,14 @@ async def stop(scene: Scene) -> None:
     await traffic_again(scene)
 
 
-async def _break_off(scene: Scene, memory: AxiMemory, sides: tuple[Side, ...]) -> None:
+async def _break_off(scene: PartsScene, memory: AxiMemory, sides: tuple[Side, ...]) -> None:
     """Stop some sides, by a pulse or until they are idle."""
-    edge = RisingEdge(scene.dut.clk)
     seen = {side.name: len(_bursts(memory, side)) for side in sides}
     for side in sides:
         side.cancel()
         side.signal("stop").value = 1
     outputs = [side.stream("data", k)["valid"] for side in sides for k in side.members]
-    await edge
+    await scene.edge
     pulse = scene.random.random() < 0.5
     for side in sides:
         side.signal("stop").value = int(not pulse)
@@ -99,7 +94,7 @@ def _bursts(memory: AxiMemory, side: Side) -> list[tuple[int, int, int, int]]:
     return memory.record.ar if side.name == "read" else memory.record.aw
 
 
-def _check_partial(scene: Scene, before: Storage, *, complete: bool) -> None:
+def _check_partial(scene: PartsScene, before: Storage, *, complete: bool) -> None:
     """What was written is part of what was asked for; all of it if ``complete``."""
     possible: dict[int, list[set[int]]] = {}
     expected = before.copy()
@@ -124,11 +119,10 @@ def _check_partial(scene: Scene, before: Storage, *, complete: bool) -> None:
             return
 
 
-async def error(scene: Scene) -> None:
+async def error(scene: PartsScene) -> None:
     """A bad response is reported with its address, its data never passed on; then all is well."""
-    memory = scene.memory
+    memory = scene.port
     assert memory is not None
-    edge = RisingEdge(scene.dut.clk)
     scene.draw()
     before = scene.storage.copy()
     places: dict[str, dict[int, list[int]]] = {"read": {}, "write": {}}
@@ -152,8 +146,8 @@ async def error(scene: Scene) -> None:
     }
     waiting = list(scene.sides)
     seen: dict[str, int] = {}
-    for _ in range(TIME_OUT):
-        await edge
+    for _ in range(scene.time_out):
+        await scene.edge
         for side in list(waiting):
             if side.signal("error").value == 1:
                 waiting.remove(side)
@@ -177,7 +171,7 @@ async def error(scene: Scene) -> None:
     await traffic_again(scene)
 
 
-def _check_error(scene: Scene, side: Side, memory: AxiMemory) -> None:
+def _check_error(scene: PartsScene, side: Side, memory: AxiMemory) -> None:
     """The error that has just come is the bus's first."""
     got = int(side.signal("error_address").value)
     _, want = memory.record.errors[side.name][0]
@@ -185,7 +179,7 @@ def _check_error(scene: Scene, side: Side, memory: AxiMemory) -> None:
         scene.fault(f"{side.name} reports an error at {got:#x}, it was at {want:#x}")
 
 
-def _check_failed_reads(scene: Scene, failing: set[int], places: dict[int, list[int]]) -> None:
+def _check_failed_reads(scene: PartsScene, failing: set[int], places: dict[int, list[int]]) -> None:
     """A failing reader delivers all beats before the failing one and no other."""
     scene.read.check(complete=False)
     for index, board in scene.read.boards.items():
@@ -198,7 +192,7 @@ def _check_failed_reads(scene: Scene, failing: set[int], places: dict[int, list[
 
 
 def _check_failed_writes(
-    scene: Scene, memory: AxiMemory, before: Storage, failing: set[int]
+    scene: PartsScene, memory: AxiMemory, before: Storage, failing: set[int]
 ) -> None:
     """All bursts that were issued are written, but for those that failed."""
     expected = before.copy()
@@ -218,28 +212,28 @@ def _check_failed_writes(
     scene.check_memory(expected)
 
 
-async def traffic_again(scene: Scene) -> None:
+async def traffic_again(scene: PartsScene) -> None:
     """Ordinary traffic after something else."""
-    assert scene.memory is not None
-    scene.memory.record.ar.clear()
-    scene.memory.record.aw.clear()
+    assert scene.port is not None
+    scene.port.record.ar.clear()
+    scene.port.record.aw.clear()
     await traffic(scene)
 
 
 KINDS = {"traffic": traffic, "stop": stop, "error": error}
 
 
-def _summary(scene: Scene) -> dict[str, Any]:
-    """What the test outside asserts on: how many transfers in how many cycles."""
-
-    def span(cycles: list[int]) -> list[int]:
-        return [len(cycles), cycles[-1] - cycles[0] + 1 if cycles else 0]
-
-    found: dict[str, Any] = {"faults": scene.faults[:20]}
-    found["read_data"] = {k: span(m.transfers) for k, m in scene.read.monitors.items()}
-    found["write_data"] = {k: span(d[1].transfers) for k, d in scene.write.drivers.items()}
-    if scene.memory is not None:
-        record = scene.memory.record
+async def play(scene: PartsScene) -> dict[str, Any]:
+    """Play a scenario; how many transfers there were in how many cycles."""
+    if scene.ram is not None:
+        _prepare_ram(scene.ram, scene)
+    await KINDS[scene.scenario["kind"]](scene)
+    found: dict[str, Any] = {
+        "read_data": {k: span(m.transfers) for k, m in scene.read.monitors.items()},
+        "write_data": {k: span(d[1].transfers) for k, d in scene.write.drivers.items()},
+    }
+    if scene.port is not None:
+        record = scene.port.record
         found["ar"] = span([entry[0] for entry in record.ar])
         found["aw"] = span([entry[0] for entry in record.aw])
         found["w"] = span(record.w)
@@ -250,7 +244,7 @@ def _summary(scene: Scene) -> dict[str, Any]:
     return found
 
 
-def _prepare_ram(ram: Any, scene: Scene) -> None:
+def _prepare_ram(ram: Any, scene: PartsScene) -> None:
     """The content that readers expect, and this scenario's pauses."""
     for index in scene.read.members:
         start = scene.base("read", index)
@@ -268,19 +262,12 @@ def _prepare_ram(ram: Any, scene: Scene) -> None:
 
 
 @cocotb.test()
-async def run_scenarios(dut: Any) -> None:
-    """Run the scenarios of the settings and write a summary of each."""
-    directory = settings_directory()
-    settings = json.loads((directory / "settings.json").read_text())
-    ram = axi_ram(dut, "m0_axi", size=RAM_BYTES, reset=dut.rst) if settings["ram"] else None
-    cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
-    results = []
-    for scenario in settings["scenarios"]:
-        scene = Scene(dut, settings, scenario, ram)
-        if ram is not None:
-            _prepare_ram(ram, scene)
-        await scene.reset()
-        await KINDS[scenario["kind"]](scene)
-        scene.end()
-        results.append(_summary(scene))
-    (directory / "result.json").write_text(json.dumps(results))
+async def scenarios(dut: Any) -> None:
+    rams: list[Any] = []
+
+    def scene_of(settings: Mapping[str, Any], scenario: Mapping[str, Any]) -> PartsScene:
+        if settings["ram"] and not rams:
+            rams.append(axi_ram(dut, "m0_axi", size=RAM_BYTES, reset=dut.rst))
+        return PartsScene(dut, settings, scenario, rams[0] if rams else None)
+
+    await run_scenarios(dut, scene_of, play)

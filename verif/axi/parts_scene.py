@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 import cocotb
-from cocotb.triggers import Combine, RisingEdge, with_timeout
 from tilewright.verif.axi.traffic import Request, Traffic, content, draw, draw_data, split
-from tilewright.verif.bench.axi_memory import AxiMemory, Behaviour, Storage
+from tilewright.verif.bench.axi_memory import AxiMemory, Storage
+from tilewright.verif.bench.scene import Scene, break_off
 from tilewright.verif.bench.scoreboard import Scoreboard
-from tilewright.verif.bench.streams import PERIOD_NS, Pauser, StreamDriver, StreamMonitor
+from tilewright.verif.bench.streams import Pauser, StreamDriver, StreamMonitor
 
-__all__ = ["REGION", "Scene", "Side"]
+__all__ = ["REGION", "PartsScene", "Side"]
 
 REGION = 1 << 14
 """Bytes that each reader or writer works on."""
-
-TIME_OUT = 50_000
-"""Cycles after which a scenario has failed."""
 
 
 class Side:
     """The readers, or the writers, of the top, with their traffic."""
 
-    def __init__(self, scene: Scene, name: str, members: list[int]) -> None:
+    def __init__(self, scene: PartsScene, name: str, members: list[int]) -> None:
         self.scene, self.name, self.members = scene, name, members
         self.traffic: dict[int, Traffic] = {}
         self.monitors: dict[int, StreamMonitor] = {}
@@ -88,9 +84,7 @@ class Side:
 
     def cancel(self) -> None:
         """Break off all that is being sent and taken."""
-        for task in self.tasks:
-            if not task.done():
-                task.cancel()
+        break_off(self.tasks)
         self.quiet()
 
     def check(self, *, complete: bool = True) -> None:
@@ -118,14 +112,12 @@ class Side:
                 self.scene.fault(f"{self.name} {index}: bursts {got[:4]}, expected {want[:4]}")
 
 
-class Scene:
+class PartsScene(Scene):
     """One scenario on the top.
 
     Parameters
     ----------
-    dut: the top
-    settings: its sizes, and the run's seed
-    scenario: see ``parts_bench``
+    dut, settings, scenario: see :class:`Scene` and ``parts_bench``
     ram: cocotbext-axi's memory, if it is the one at the port
 
     Members
@@ -133,44 +125,35 @@ class Scene:
     read, write: the readers and the writers
     storage: what our own memory holds
     errors: by side, responses to beats (for writes: bursts) at addresses
-    faults: what went wrong
     """
 
+    prefixes = ("m0_axi",)
+
     def __init__(
-        self, dut: Any, settings: dict[str, Any], scenario: dict[str, Any], ram: Any = None
+        self, dut: Any, settings: Mapping[str, Any], scenario: Mapping[str, Any], ram: Any = None
     ) -> None:
-        self.dut, self.settings, self.scenario, self.ram = dut, settings, scenario, ram
-        self.seed = f"{settings['seed']} {scenario.get('seed', 0)}"
-        self.random = random.Random(self.seed)
-        self.width = settings["data_bits"] // 8
+        super().__init__(dut, settings, scenario)
+        self.ram = ram
         self.burst_beats: int = settings["burst_beats"]
-        self.faults: list[str] = []
         everyone = list(range(settings["members"]))
         self.read = Side(self, "read", scenario.get("readers", everyone))
         self.write = Side(self, "write", scenario.get("writers", everyone))
         self.sides = (self.read, self.write)
         self.storage = Storage(settings["data_bits"], self.initial)
         self.errors: dict[str, dict[int, int]] = {"read": {}, "write": {}}
-        behaviour = Behaviour(
-            latency=tuple(scenario.get("latency", (1, 1))),
-            stall=scenario.get("stall", 0.0),
-            mixed=scenario.get("mixed", False),
-            read_error=lambda address: self.errors["read"].get(address, 0),
-            write_error=lambda address: self.errors["write"].get(address, 0),
-        )
-        limit = settings["outstanding"]
-        self.memory: AxiMemory | None = None
+        self.port: AxiMemory | None = None
         if ram is None:
-            self.memory = AxiMemory(
-                dut, dut.clk, "m0_axi", self.storage, behaviour, seed=self.seed, outstanding=limit
+            self.port = self.memory(
+                "m0_axi",
+                self.storage,
+                outstanding=settings["outstanding"],
+                read_error=lambda address: self.errors["read"].get(address, 0),
+                write_error=lambda address: self.errors["write"].get(address, 0),
             )
 
     def initial(self, address: int) -> int:
         """What the memory holds at the start."""
         return content(address) & (1 << 8 * self.width) - 1
-
-    def fault(self, text: str) -> None:
-        self.faults.append(text)
 
     def base(self, side: str, index: int) -> int:
         """Where a reader or writer works; in our own memory as far up as addresses go."""
@@ -201,57 +184,21 @@ class Scene:
                     data = draw_data(self.random, sum(r.beats for r in requests), self.width)
                 side.traffic[index] = Traffic(requests, data)
 
-    async def reset(self) -> None:
-        """Reset the top and start the memory."""
-        edge = RisingEdge(self.dut.clk)
-        self.dut.rst.value = 1
+    def rest(self) -> None:
         for side in self.sides:
-            side.quiet()
+            side.cancel()
             side.signal("stop").value = 0
-        for _ in range(3):
-            await edge
-        self.dut.rst.value = 0
-        for _ in range(2):
-            await edge
-            for channel in ("ar", "aw", "w"):
-                if getattr(self.dut, f"m0_axi_{channel}valid").value != 0:
-                    self.fault(f"{channel} is valid after reset")
-        if self.memory is not None:
-            self._task = self.memory.start()
-
-    def end(self) -> None:
-        """Stop the memory, and take over its faults."""
-        if self.memory is not None:
-            self._task.cancel()
-            self.faults += self.memory.faults
 
     async def finished(self, *sides: Side) -> None:
         """Wait until all traffic of the sides is through and they are idle."""
-        tasks = [task for side in sides for task in side.tasks]
-        try:
-            await with_timeout(Combine(*tasks), TIME_OUT * PERIOD_NS, "ns")
-        except TimeoutError:
-            self.fault("timed out")
-            return
-        for side in sides:
-            await self.idle(side)
+        if await self.joined(task for side in sides for task in side.tasks):
+            for side in sides:
+                await self.idle(side)
 
     async def idle(self, side: Side) -> None:
         """Wait until a side is idle; then the bus owes it nothing."""
-        edge = RisingEdge(self.dut.clk)
-        for _ in range(TIME_OUT):
-            await edge
-            if side.signal("idle").value == 1:
-                break
-        else:
-            self.fault(f"{side.name} does not become idle")
-        if self.memory is not None and self.memory.owed(side.name):
-            self.fault(f"{side.name} is idle while the bus owes it a response")
+        await self.until_idle(f"{side.name}_idle", sides=[side.name])
 
     def check_memory(self, expected: Storage) -> None:
         """Compare all that was written with all that should have been."""
-        for address in sorted(expected.written() | self.storage.written()):
-            got, want = self.storage.get(address), expected.get(address)
-            if got != want:
-                self.fault(f"memory at {address:#x} is {got:#x}, expected {want:#x}")
-                return
+        self.compare(expected, self.storage)

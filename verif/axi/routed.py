@@ -8,7 +8,7 @@ from typing import Any
 
 from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.verif.axi.routed_top import RoutedReaders, RoutedSizes
-from tilewright.verif.bench.bench_job import BenchBuild
+from tilewright.verif.bench.settings_job import SettingsBuild
 
 __all__ = ["ROUGH", "emitted", "run"]
 
@@ -22,8 +22,8 @@ def emitted(sizes: RoutedSizes) -> Emitted:
 
 
 @cache
-def _build(sizes: RoutedSizes) -> BenchBuild:
-    return BenchBuild(emitted(sizes))
+def _build(sizes: RoutedSizes) -> SettingsBuild:
+    return SettingsBuild(emitted(sizes))
 
 
 def run(sizes: RoutedSizes, scenarios: list[dict[str, Any]]) -> list[dict[str, Any]]:

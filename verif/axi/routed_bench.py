@@ -9,21 +9,18 @@ beat, beats). ``gap``, ``pause``: shares of the cycles in which requests and dat
 
 from __future__ import annotations
 
-import json
-import random
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import cocotb
-from cocotb.clock import Clock
-from cocotb.triggers import Combine, RisingEdge, with_timeout
 from tilewright.verif.axi.traffic import content
-from tilewright.verif.bench.axi_memory import AxiMemory, Behaviour, Storage
-from tilewright.verif.bench.bench_job import settings_directory
+from tilewright.verif.bench.axi_memory import AxiMemory, Storage
+from tilewright.verif.bench.scene import Scene, break_off, run_scenarios, span
 from tilewright.verif.bench.scoreboard import Scoreboard
-from tilewright.verif.bench.streams import PERIOD_NS, Pauser, StreamDriver, StreamMonitor
+from tilewright.verif.bench.streams import Pauser, StreamDriver, StreamMonitor
 
 REGION = 1 << 16
-TIME_OUT = 50_000
 SETTLED = 300
 """Cycles without a transfer after which nothing more will come."""
 
@@ -31,43 +28,30 @@ Request = tuple[int, int, int]
 """Channel, address, beats."""
 
 
-class Scene:
+class RoutedScene(Scene):
     """One scenario: memories at all channels, requests and scoreboards at all readers."""
 
-    def __init__(self, dut: Any, settings: dict[str, Any], scenario: dict[str, Any]) -> None:
-        self.dut, self.settings, self.scenario = dut, settings, scenario
-        self.seed = f"{settings['seed']} {scenario.get('seed', 0)}"
-        self.random = random.Random(self.seed)
-        self.width = settings["data_bits"] // 8
+    def __init__(self, dut: Any, settings: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
+        super().__init__(dut, settings, scenario)
         self.channels: int = settings["channels"]
         self.readers: int = settings["lanes"] * settings["readers"]
         self.slot_bits = (settings["outstanding"] - 1).bit_length()
-        self.faults: list[str] = []
         self.bad: dict[tuple[int, int], int] = {}
         self.requests: dict[int, list[Request]] = {}
         self.boards: dict[int, Scoreboard] = {}
         self.monitors: dict[int, StreamMonitor] = {}
         self.tasks: list[Any] = []
         self.waits = [0, 0]
-        self.memories = [self._memory(channel) for channel in range(self.channels)]
+        for channel in range(self.channels):
+            self._add_memory(channel)
 
-    def _memory(self, channel: int) -> AxiMemory:
-        scenario = self.scenario
-        behaviour = Behaviour(
-            latency=tuple(scenario.get("latency", (1, 1))),
-            stall=scenario.get("stall", 0.0),
-            mixed=scenario.get("mixed", False),
-            read_error=lambda address: self.bad.get((channel, address), 0),
-        )
-        return AxiMemory(
-            self.dut,
-            self.dut.clk,
+    def _add_memory(self, channel: int) -> AxiMemory:
+        return self.memory(
             f"m{channel}_axi",
             Storage(8 * self.width, lambda address: self.content(channel, address)),
-            behaviour,
-            seed=self.seed,
             outstanding=1,
             may_wait=True,
+            read_error=lambda address: self.bad.get((channel, address), 0),
         )
 
     def content(self, channel: int, address: int) -> int:
@@ -139,13 +123,12 @@ class Scene:
         """Compare the count of conflicts with what is offered and taken at the crossbar."""
         dut, lanes = self.dut, self.settings["lanes"]
         bits = max(1, (self.channels - 1).bit_length())
-        edge = RisingEdge(dut.clk)
         before: int | None = None
         while True:
-            await edge
+            await self.edge
             got = int(dut.conflicts.value)
             if before is not None and got != before:
-                self.faults.append(f"conflicts is {got}, expected {before}")
+                self.fault(f"conflicts is {got}, expected {before}")
             offered, taken = int(dut.offered.value), int(dut.taken.value)
             before = 0
             if offered:
@@ -157,67 +140,32 @@ class Scene:
             self.waits[0] += before
             self.waits[1] += taken.bit_count()
 
-    def cancel(self) -> None:
+    def rest(self) -> None:
         """Break off all that is being sent and taken."""
-        for task in self.tasks:
-            if not task.done():
-                task.cancel()
+        break_off(self.tasks)
         self.tasks = []
+        self.dut.stop.value = 0
         for reader in range(self.readers):
             getattr(self.dut, f"request__{reader}__valid").value = 0
             getattr(self.dut, f"o__{reader}__ready").value = 0
 
-    async def reset(self) -> None:
-        """Reset the top and start the memories."""
-        edge = RisingEdge(self.dut.clk)
-        self.cancel()
-        self.dut.rst.value = 1
-        self.dut.stop.value = 0
-        for _ in range(3):
-            await edge
-        self.dut.rst.value = 0
-        for _ in range(2):
-            await edge
-            for channel in range(self.channels):
-                if getattr(self.dut, f"m{channel}_axi_arvalid").value != 0:
-                    self.faults.append("ar is valid after reset")
-        self._running = [memory.start() for memory in self.memories]
-
-    def end(self) -> None:
-        self.cancel()
-        for memory, task in zip(self.memories, self._running, strict=True):
-            task.cancel()
-            self.faults += memory.faults
-
     async def finished(self) -> None:
         """Wait until all traffic is through and all readers are idle."""
-        try:
-            await with_timeout(Combine(*self.jobs), TIME_OUT * PERIOD_NS, "ns")
-        except TimeoutError:
-            self.faults.append("timed out")
+        await self.joined(self.jobs)
         await self.idle()
 
     async def idle(self) -> None:
         """Wait until all are idle; then the bus owes nothing."""
-        edge = RisingEdge(self.dut.clk)
-        everyone = (1 << self.readers) - 1
-        for _ in range(TIME_OUT):
-            await edge
-            if int(self.dut.idle.value) == everyone:
-                break
-        else:
-            self.faults.append("does not become idle")
-        if any(memory.owed("read") for memory in self.memories):
-            self.faults.append("idle while the bus owes a response")
+        await self.until_idle("idle", (1 << self.readers) - 1, sides=["read"])
 
     def check(self, *, among: list[int] | None = None, complete: bool = True) -> None:
         """Note what differed, or is missing."""
         for reader, board in self.boards.items():
             for number, got, want in board.mismatches[:1]:
-                self.faults.append(f"reader {reader}: beat {number} is {got:#x}, not {want:#x}")
+                self.fault(f"reader {reader}: beat {number} is {got:#x}, not {want:#x}")
             chosen = among is None or reader in among
             if complete and chosen and not board.complete:
-                self.faults.append(f"reader {reader}: {board.checked} beats came")
+                self.fault(f"reader {reader}: {board.checked} beats came")
         for monitor in self.monitors.values():
             self.faults += monitor.faults
 
@@ -228,7 +176,7 @@ class Scene:
                 want = [(a, n) for c, a, n in self.requests[reader] if c == channel]
                 got = [(a, n) for _, id, a, n in memory.record.ar if self.owner(id) == reader]
                 if got != want:
-                    self.faults.append(f"channel {channel}, reader {reader}: {len(got)} bursts")
+                    self.fault(f"channel {channel}, reader {reader}: {len(got)} bursts")
             memory.record.ar.clear()
 
     def owner(self, id: int) -> int:
@@ -238,51 +186,48 @@ class Scene:
         return (id >> self.slot_bits + unit_bits) * self.settings["readers"] + unit
 
 
-async def traffic(scene: Scene) -> None:
+async def traffic(scene: RoutedScene) -> None:
     """Everything asked for is done, in order."""
     scene.draw()
     scene.start()
     await scene.finished()
     scene.check()
     scene.check_bursts()
-    scene.cancel()
+    scene.rest()
 
 
-async def _break_off(scene: Scene) -> None:
+async def _break_off(scene: RoutedScene) -> None:
     """Stop, by a pulse or until all is idle."""
-    edge = RisingEdge(scene.dut.clk)
-    scene.cancel()
+    scene.rest()
     scene.dut.stop.value = 1
-    await edge
+    await scene.edge
     if scene.random.random() < 0.5:
         scene.dut.stop.value = 0
     for reader in range(scene.readers):
         if getattr(scene.dut, f"o__{reader}__valid").value == 1:
-            scene.faults.append("a reader offers data while it is stopped")
+            scene.fault("a reader offers data while it is stopped")
     await scene.idle()
     if int(scene.dut.error.value):
-        scene.faults.append("an error after the stop")
+        scene.fault("an error after the stop")
     scene.dut.stop.value = 0
     for memory in scene.memories:
         memory.record.ar.clear()
 
 
-async def stop(scene: Scene) -> None:
+async def stop(scene: RoutedScene) -> None:
     """Broken off anywhere, all becomes idle with the bus clean, and works again afterwards."""
-    edge = RisingEdge(scene.dut.clk)
     for _ in range(scene.scenario["rounds"]):
         scene.draw()
         scene.start()
         for _ in range(scene.random.randint(1, 150)):
-            await edge
+            await scene.edge
         await _break_off(scene)
         scene.check(complete=False)
     await traffic(scene)
 
 
-async def error(scene: Scene) -> None:
+async def error(scene: RoutedScene) -> None:
     """A bad response stops its reader, which says where it was; the others go on."""
-    edge = RisingEdge(scene.dut.clk)
     scene.draw()
     failing = scene.random.randrange(scene.readers)
     place = scene.random.choice(scene.beats(failing))[:2]
@@ -290,20 +235,20 @@ async def error(scene: Scene) -> None:
     first = [beat[:2] for beat in scene.beats(failing)].index(place)
     scene.start()
     quiet = 0
-    for _ in range(TIME_OUT):
-        await edge
+    for _ in range(scene.time_out):
+        await scene.edge
         quiet = min(memory.quiet_for("read") for memory in scene.memories)
         if quiet > SETTLED and int(scene.dut.error.value):
             break
     else:
-        scene.faults.append("no error, or no rest")
+        scene.fault("no error, or no rest")
     if int(scene.dut.error.value) != 1 << failing:
-        scene.faults.append(f"errors {int(scene.dut.error.value):#x}, expected of {failing}")
+        scene.fault(f"errors {int(scene.dut.error.value):#x}, expected of {failing}")
     got = int(getattr(scene.dut, f"error_address__{failing}").value)
     if got != place[1]:
-        scene.faults.append(f"error at {got:#x}, it was at {place[1]:#x}")
+        scene.fault(f"error at {got:#x}, it was at {place[1]:#x}")
     if scene.boards[failing].checked > first:
-        scene.faults.append("the bad beat left")
+        scene.fault("the bad beat left")
     scene.check(among=[reader for reader in range(scene.readers) if reader != failing])
     await _break_off(scene)
     scene.bad.clear()
@@ -313,13 +258,11 @@ async def error(scene: Scene) -> None:
 KINDS = {"traffic": traffic, "stop": stop, "error": error}
 
 
-def _summary(scene: Scene) -> dict[str, Any]:
-    def span(cycles: list[int]) -> list[int]:
-        return [len(cycles), cycles[-1] - cycles[0] + 1 if cycles else 0]
-
+async def play(scene: RoutedScene) -> dict[str, Any]:
+    """Play a scenario; how many transfers there were in how many cycles."""
+    await KINDS[scene.scenario["kind"]](scene)
     records = [memory.record for memory in scene.memories]
     return {
-        "faults": scene.faults[:20],
         "data": {reader: span(m.transfers) for reader, m in scene.monitors.items()},
         "r": [span([entry[0] for entry in record.r]) for record in records],
         "overtakes": sum(record.overtakes for record in records),
@@ -330,16 +273,5 @@ def _summary(scene: Scene) -> dict[str, Any]:
 
 
 @cocotb.test()
-async def run_scenarios(dut: Any) -> None:
-    """Run the scenarios of the settings and write a summary of each."""
-    directory = settings_directory()
-    settings = json.loads((directory / "settings.json").read_text())
-    cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
-    results = []
-    for scenario in settings["scenarios"]:
-        scene = Scene(dut, settings, scenario)
-        await scene.reset()
-        await KINDS[scenario["kind"]](scene)
-        scene.end()
-        results.append(_summary(scene))
-    (directory / "result.json").write_text(json.dumps(results))
+async def scenarios(dut: Any) -> None:
+    await run_scenarios(dut, partial(RoutedScene, dut), play)

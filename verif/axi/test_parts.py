@@ -15,7 +15,7 @@ from tilewright.hw.axi.burst_writer import BurstWriter
 from tilewright.hw.axi.interconnect import ReadInterconnect, WriteInterconnect
 from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.verif.axi.parts_top import REGISTERS, AxiParts, Sizes
-from tilewright.verif.bench.bench_job import BenchBuild
+from tilewright.verif.bench.settings_job import SettingsBuild
 from tilewright.verif.kit.front_ends import lint, run_yosys
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import QUICK, slow_but
@@ -49,8 +49,8 @@ def emitted(sizes: Sizes) -> Emitted:
 
 
 @cache
-def build(sizes: Sizes) -> BenchBuild:
-    return BenchBuild(emitted(sizes))
+def build(sizes: Sizes) -> SettingsBuild:
+    return SettingsBuild(emitted(sizes))
 
 
 def run(sizes: Sizes, scenarios: list[dict[str, Any]], *, ram: bool = False) -> Any:

@@ -11,11 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from cocotb_tools.runner import get_runner
 from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.device.protocol import RegisterError
-from tilewright.sim.rtl.streams import BuildError
-from tilewright.verif.bench.stream_job import CocotbBuild
+from tilewright.sim.rtl.build import BuildError
+from tilewright.verif.bench.cocotb_build import CocotbBuild
 
 __all__ = ["AxiDevice", "DeviceTimeout"]
 
@@ -99,7 +98,7 @@ class AxiDevice(Generic[Config]):
                 self._connection = listener.accept()
             except TimeoutError:
                 self._thread.join()
-                raise BuildError(self._said("did not begin")) from None
+                raise self._failed("did not begin") from None
         self._connection.send(self._settings)
         return self
 
@@ -117,28 +116,15 @@ class AxiDevice(Generic[Config]):
         self._scratch.cleanup()
 
     def _simulate(self, directory: Path, address: str) -> None:
-        with self._build._quiet_runner():
-            get_runner("verilator").test(
-                test_module="tilewright.verif.bench.device_server",
-                hdl_toplevel=self._module,
-                hdl_toplevel_lang="verilog",
-                build_dir=self._build.directory,
-                test_dir=directory,
-                test_args=self._trace_options(directory),
-                extra_env={"TILEWRIGHT_SOCKET": address, "COCOTB_LOG_LEVEL": "WARNING"},
-                results_xml=str(directory / "results.xml"),
-                log_file=directory / "run.log",
-            )
+        self._build.launch(
+            "tilewright.verif.bench.device_server",
+            directory,
+            environment={"TILEWRIGHT_SOCKET": address},
+            waves=self._waves is not None,
+        )
 
-    def _trace_options(self, directory: Path) -> list[str]:
-        if self._waves is None:
-            return []
-        return ["--trace", "--trace-file", str(directory / "waves.vcd")]
-
-    def _said(self, what: str) -> str:
-        log = Path(self._scratch.name) / "run.log"
-        said = log.read_text()[-4000:] if log.exists() else ""
-        return f"the simulation {what}:\n{said}"
+    def _failed(self, what: str) -> BuildError:
+        return self._build.said(Path(self._scratch.name), what)
 
     def _ask(self, name: str, *arguments: Any) -> Any:
         assert self._connection is not None
@@ -147,7 +133,7 @@ class AxiDevice(Generic[Config]):
             error, answer = self._connection.recv()
         except (EOFError, OSError) as gone:
             self._thread.join()
-            raise BuildError(self._said("ended early")) from gone
+            raise self._failed("ended early") from gone
         if error is not None:
             raise ValueError(error)
         return answer

@@ -1,46 +1,23 @@
-"""Builds a unit for cocotb once per configuration, and runs jobs on the build."""
+"""Streams driven and compared with what is expected, on a unit's build for cocotb."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import logging
 import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from cocotb_tools import config
-from cocotb_tools.runner import Verilator, get_runner
-from tilewright.hw.emit.unit import Emitted
-from tilewright.sim.rtl.build import BuildError, build_program
-from tilewright.sim.rtl.streams import cache_directory
-from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_compiler
+from tilewright.sim.rtl.build import BuildError
+from tilewright.verif.bench.cocotb_build import CocotbBuild
 
-__all__ = ["SIMULATORS", "CocotbBuild", "JobResult", "StreamTrace"]
-
-SIMULATORS = ("verilator", "icarus")
+__all__ = ["JobResult", "StreamBuild", "StreamTrace"]
 
 Words = npt.NDArray[np.uint32]
-
-_PREFIX = "Vtop"
-_OPTIONS = {
-    "verilator": (
-        *("--cc", "--vpi", "--prefix", _PREFIX, "--timescale", "1ns/1ps", "-O3"),
-        *("--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style"),
-        *("--output-split", "20000", "--output-split-cfuncs", "5000", "--inline-mult", "200"),
-    ),
-    "icarus": ("-g2012",),
-}
-_VERSION = 3
-"""Of what a build directory holds; part of the cache's key."""
 
 
 @dataclass(frozen=True)
@@ -90,105 +67,8 @@ class JobResult:
         return ""
 
 
-class CocotbBuild:
-    """A unit's Verilog compiled for a simulator; taken from the cache if it is there.
-
-    Parameters
-    ----------
-    emitted: the unit's Verilog and sidecar
-    simulator: "verilator" or "icarus"
-    waves: whether the build can record waves (a build of its own)
-
-    Raises ToolMissing if the simulator or the compiler is not installed, BuildError if it refuses
-    the Verilog.
-    """
-
-    def __init__(
-        self, emitted: Emitted, *, simulator: str = "verilator", waves: bool = False
-    ) -> None:
-        if simulator not in SIMULATORS:
-            known = ", ".join(SIMULATORS)
-            raise ValueError(f"`simulator` must be one of {known}, not {simulator!r}")
-        self._sidecar = emitted.sidecar
-        self._simulator = simulator
-        self._waves = waves
-        if simulator == "verilator":
-            require_compiler()
-            self._program = find_verilator()
-        else:
-            self._program = find_icarus()
-        key = hashlib.sha256()
-        for part in (emitted.verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION)):
-            key.update(part.encode() + b"\0")
-        key.update(f"{self._program} {sys.executable}".encode())
-        self._directory = cache_directory() / f"cocotb-{simulator}-{key.hexdigest()[:24]}"
-        if not (self._directory / "built").exists():
-            self._build(emitted.verilog)
-
-    @property
-    def directory(self) -> Path:
-        """Where the build is kept."""
-        return self._directory
-
-    def _build(self, verilog: str) -> None:
-        """Build under a temporary name; the final one appears in one step."""
-        self._directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self._directory.parent) as scratch:
-            work = Path(scratch) / "build"
-            work.mkdir()
-            (work / "unit.v").write_text(verilog)
-            if self._simulator == "verilator":
-                self._verilate(work)
-            else:
-                self._compile_icarus(work)
-            (work / "built").touch()
-            try:
-                os.rename(work, self._directory)
-            except OSError:
-                if not (self._directory / "built").exists():
-                    raise
-
-    def _verilate(self, work: Path) -> None:
-        """Only the top's ports are made visible: cocotb's runner would publish every signal,
-        which takes the compiler minutes."""
-        top = self._sidecar["module"]
-        (work / "ports.vlt").write_text(
-            f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n'
-        )
-        main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
-        options = [*_OPTIONS["verilator"], *(["--trace"] if self._waves else [])]
-        options += ["--top-module", top, "-Mdir", str(work)]
-        _command([str(self._program), *options, str(work / "ports.vlt"), str(work / "unit.v")])
-        libraries = (f"-Wl,-rpath,{config.libs_dir}", f"-L{config.libs_dir}",
-                     "-lcocotbvpi_verilator")  # fmt: skip
-        build_program(work, _PREFIX, main, work / top, waves=self._waves, link=libraries)
-
-    def _compile_icarus(self, work: Path) -> None:
-        with self._quiet_runner():
-            try:
-                get_runner("icarus").build(
-                    sources=[work / "unit.v"],
-                    hdl_toplevel=self._sidecar["module"],
-                    build_dir=work,
-                    build_args=list(_OPTIONS["icarus"]),
-                    timescale=("1ns", "1ps"),
-                    waves=self._waves,
-                    log_file=work / "build.log",
-                )
-            except (SystemExit, RuntimeError) as error:
-                said = (work / "build.log").read_text()[-4000:]
-                raise BuildError(f"icarus refused the Verilog:\n{said}") from error
-
-    @contextmanager
-    def _quiet_runner(self) -> Iterator[None]:
-        """cocotb's runner says nothing on the terminal."""
-        logger = logging.getLogger("cocotb_tools.runner")
-        level = logger.level
-        logger.setLevel(logging.ERROR)
-        try:
-            yield
-        finally:
-            logger.setLevel(level)
+class StreamBuild(CocotbBuild):
+    """A unit with streams, and jobs run on it."""
 
     def run(
         self,
@@ -213,8 +93,6 @@ class CocotbBuild:
 
         Raises BuildError if the simulator ended without a result.
         """
-        if waves is not None and not self._waves:
-            raise ValueError("this build records no waves")
         longest = max(len(rows) for rows in [*inputs.values(), *expected.values()])
         job = {
             "clock": self._sidecar["clock"],
@@ -230,52 +108,30 @@ class CocotbBuild:
             directory = Path(scratch)
             (directory / "job.json").write_text(json.dumps(job))
             np.savez(directory / "payloads.npz", **inputs, **expected)  # type: ignore[arg-type]
-            self._simulate(directory, seed, waves)
+            self.launch(
+                "tilewright.verif.bench.stream_bench",
+                directory,
+                environment={"TILEWRIGHT_JOB": str(directory)},
+                seed=seed,
+                waves=waves is not None,
+            )
+            if waves is not None:
+                _keep(directory, waves)
             outcome = directory / "result.json"
             if not outcome.exists():
-                said = (directory / "run.log").read_text()[-4000:]
-                raise BuildError(f"the simulation ended without a result:\n{said}")
+                raise self.said(directory, "ended without a result")
             return _read(json.loads(outcome.read_text()))
 
-    def _simulate(self, directory: Path, seed: int, waves: Path | None) -> None:
-        runner = get_runner(self._simulator)
-        arguments: list[str] = []
-        plusargs: list[str] = []
-        if waves is not None and isinstance(runner, Verilator):
-            arguments = ["--trace", "--trace-file", str(directory / "waves.vcd")]
-        elif waves is not None:
-            plusargs = [f"+dumpfile_path={directory / 'waves.fst'}"]
-        with self._quiet_runner():
-            runner.test(
-                test_module="tilewright.verif.bench.stream_bench",
-                hdl_toplevel=self._sidecar["module"],
-                hdl_toplevel_lang="verilog",
-                build_dir=self._directory,
-                test_dir=directory,
-                seed=seed,
-                test_args=arguments,
-                plusargs=plusargs,
-                waves=bool(plusargs),
-                extra_env={"TILEWRIGHT_JOB": str(directory), "COCOTB_LOG_LEVEL": "WARNING"},
-                results_xml=str(directory / "results.xml"),
-                log_file=directory / "run.log",
-            )
-        if waves is not None:
-            found = [*directory.glob("waves.*")]
-            if not found:
-                raise BuildError("the simulator recorded no waves")
-            handle, temporary = tempfile.mkstemp(dir=waves.parent, prefix=f".{waves.name}.")
-            with os.fdopen(handle, "wb") as file:
-                file.write(found[0].read_bytes())
-            os.replace(temporary, waves)
 
-
-def _command(arguments: list[str]) -> None:
-    """Run a build tool. Raises BuildError with the end of what it said if it fails."""
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = (done.stderr + done.stdout).strip()[-4000:]
-        raise BuildError(f"{Path(arguments[0]).name} failed:\n{said}")
+def _keep(directory: Path, waves: Path) -> None:
+    """Move the recorded waves to their place, in one step."""
+    found = [*directory.glob("waves.*")]
+    if not found:
+        raise BuildError("the simulator recorded no waves")
+    handle, temporary = tempfile.mkstemp(dir=waves.parent, prefix=f".{waves.name}.")
+    with os.fdopen(handle, "wb") as file:
+        file.write(found[0].read_bytes())
+    os.replace(temporary, waves)
 
 
 def _read(result: dict[str, Any]) -> JobResult:

@@ -15,7 +15,7 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.config import Config
 from tilewright.sim.rtl.streams import pack
 from tilewright.sim.units.any_unit import AnyMatrixUnit, mixed_operations
-from tilewright.verif.bench.stream_job import CocotbBuild, JobResult
+from tilewright.verif.bench.stream_job import JobResult, StreamBuild
 from tilewright.verif.matrix_units.coverage import matrix_coverage
 from tilewright.verif.matrix_units.matrix_stimuli import Operations, operations
 
@@ -170,7 +170,7 @@ def run(
     if not isinstance(config, AnyMatrixUnit):
         raise ValueError("only matrix units are simulated on random operations")
     emitted = emit(unit_name, config)
-    build = CocotbBuild(emitted, simulator=simulator, waves=waves is not None)
+    build = StreamBuild(emitted, simulator=simulator, waves=waves is not None)
     sent = operations(config, count, seed, illegal=ILLEGAL)
     stalled = matrix_job(build, emitted, config, sent, seed=seed, gap=GAP, stall=STALL, waves=waves)
     complaints = [text for text in [stalled.complaint()] if text]
@@ -202,7 +202,7 @@ def run(
 
 
 def matrix_job(
-    build: CocotbBuild,
+    build: StreamBuild,
     emitted: Emitted,
     config: AnyMatrixUnit,
     sent: Operations,
@@ -235,7 +235,7 @@ def expected_cycles(sidecar: dict[str, Any], op: npt.NDArray[np.uint64]) -> int:
 
 
 def _timings(
-    build: CocotbBuild, emitted: Emitted, config: AnyMatrixUnit, seed: int
+    build: StreamBuild, emitted: Emitted, config: AnyMatrixUnit, seed: int
 ) -> list[Timing]:
     """A few operations of each mode on their own."""
     timings = []

@@ -10,61 +10,45 @@ memories, as in ``Behaviour``.
 
 from __future__ import annotations
 
-import json
-import random
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import cocotb
-from cocotb.clock import Clock
-from cocotb.triggers import Combine, RisingEdge, with_timeout
-from tilewright.verif.bench.axi_memory import AxiMemory, Behaviour, Storage
-from tilewright.verif.bench.bench_job import settings_directory
+from tilewright.verif.bench.axi_memory import Storage
+from tilewright.verif.bench.scene import Scene, break_off, run_scenarios, span
 from tilewright.verif.bench.scoreboard import Scoreboard
-from tilewright.verif.bench.streams import PERIOD_NS, Pauser, StreamDriver, StreamMonitor
+from tilewright.verif.bench.streams import Pauser, StreamDriver, StreamMonitor
 
-TIME_OUT = 100_000
 SETTLED = 400
 """Cycles without a transfer after which nothing more will come."""
 UNITS = 4
 
 
-class Scene:
+class LoaderScene(Scene):
     """One scenario: memories at all ports, tokens and scoreboards at all lanes."""
 
-    def __init__(self, dut: Any, settings: dict[str, Any], scenario: dict[str, Any]) -> None:
-        self.dut, self.settings, self.scenario = dut, settings, scenario
-        self.seed = f"{settings['seed']} {scenario.get('seed', 0)}"
-        self.random = random.Random(self.seed)
+    time_out = 100_000
+
+    def __init__(self, dut: Any, settings: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
+        super().__init__(dut, settings, scenario)
         self.lanes: int = settings["lanes"]
         self.both: str = scenario.get("loaders", "ab")
-        self.width = settings["data_bits"] // 8
-        self.faults: list[str] = []
         self.bad: int | None = None
         self.storage = Storage(settings["data_bits"])
         self.boards: dict[tuple[str, int], Scoreboard] = {}
         self.monitors: dict[tuple[str, int], StreamMonitor] = {}
         self.jobs: list[Any] = []
         self.counts = [0] * UNITS * self.lanes
-        self.memories = [self._memory(n) for n in range(settings["ports"])]
-
-    def _memory(self, port: int) -> AxiMemory:
-        scenario = self.scenario
-        behaviour = Behaviour(
-            latency=tuple(scenario.get("latency", (1, 1))),
-            stall=scenario.get("stall", 0.0),
-            mixed=scenario.get("mixed", False),
-            read_error=lambda address: 2 if address == self.bad else 0,
-        )
-        return AxiMemory(
-            self.dut,
-            self.dut.clk,
-            f"m{port}_axi",
-            self.storage,
-            behaviour,
-            seed=self.seed,
-            outstanding=1,
-            may_wait=True,
-        )
+        for port in range(settings["ports"]):
+            self.memory(
+                f"m{port}_axi",
+                self.storage,
+                outstanding=1,
+                may_wait=True,
+                read_error=lambda address: 2 if address == self.bad else 0,
+            )
+        self.load(scenario["task"])
 
     def load(self, number: int) -> None:
         """A task into memory and registers."""
@@ -96,7 +80,7 @@ class Scene:
 
     async def start(self) -> None:
         """Send and take everything, from now on."""
-        dut, edge = self.dut, RisingEdge(self.dut.clk)
+        dut = self.dut
         self.counts = [0] * UNITS * self.lanes
         self.jobs = []
         self._counting = cocotb.start_soon(self._count())
@@ -110,85 +94,49 @@ class Scene:
                 tokens = self.task["lanes"][lane]["left"]
                 self.jobs.append(cocotb.start_soon(driver.send(tokens)))
                 self.jobs.append(cocotb.start_soon(self._monitor("product", lane)))
-        await edge
+        await self.edge
         dut.start.value = 0
 
     async def _count(self) -> None:
-        edge = RisingEdge(self.dut.clk)
         while True:
-            await edge
+            await self.edge
             beats = int(self.dut.beats.value)
             while beats:
                 lowest = (beats & -beats).bit_length() - 1
                 self.counts[lowest] += 1
                 beats &= beats - 1
 
-    def cancel(self) -> None:
+    def rest(self) -> None:
         """Break off all that is being sent and taken."""
-        for task in self.jobs:
-            if not task.done():
-                task.cancel()
+        break_off(self.jobs)
+        self.dut.start.value = 0
+        self.dut.stop.value = 0
         for lane in range(self.lanes):
             getattr(self.dut, f"i__{lane}__valid").value = 0
             for name in ("left", "product"):
                 getattr(self.dut, f"{name}__{lane}__ready").value = 0
 
-    async def reset(self) -> None:
-        """Reset the top and start the memories."""
-        edge = RisingEdge(self.dut.clk)
-        self.cancel()
-        self.dut.rst.value = 1
-        self.dut.stop.value = 0
-        self.dut.start.value = 0
-        for _ in range(3):
-            await edge
-        self.dut.rst.value = 0
-        for _ in range(2):
-            await edge
-            for port in range(len(self.memories)):
-                if getattr(self.dut, f"m{port}_axi_arvalid").value != 0:
-                    self.faults.append("ar is valid after reset")
-        self._running = [memory.start() for memory in self.memories]
-
-    def end(self) -> None:
-        self.cancel()
-        for memory, task in zip(self.memories, self._running, strict=True):
-            task.cancel()
-            self.faults += memory.faults
-
     async def finished(self) -> None:
         """Wait until all tokens have come and all loaders are idle."""
-        try:
-            await with_timeout(Combine(*self.jobs), TIME_OUT * PERIOD_NS, "ns")
-        except TimeoutError:
-            self.faults.append("timed out")
+        await self.joined(self.jobs)
         await self.idle()
         self._counting.cancel()
 
     async def idle(self) -> None:
         """Wait until all are idle; then the bus owes nothing."""
-        edge = RisingEdge(self.dut.clk)
-        everyone = (1 << 2 * self.lanes) - 1
-        for _ in range(TIME_OUT):
-            await edge
-            if int(self.dut.idle.value) == everyone:
-                break
-        else:
-            self.faults.append(f"does not become idle: {int(self.dut.idle.value):#b}")
-        if any(memory.owed("read") for memory in self.memories):
-            self.faults.append("idle while the bus owes a response")
+        await self.until_idle("idle", (1 << 2 * self.lanes) - 1, sides=["read"])
         for lane in range(self.lanes):
             for name in ("left", "product"):
                 if getattr(self.dut, f"{name}__{lane}__valid").value == 1:
-                    self.faults.append(f"{name} {lane} has a token when idle")
+                    self.fault(f"{name} {lane} has a token when idle")
 
     def check(self, *, complete: bool = True) -> None:
         """Note what differed, or is missing."""
         for (name, lane), board in self.boards.items():
             for number, got, want in board.mismatches[:1]:
-                self.faults.append(f"{name} {lane}: {number} is {got:#x}, not {want:#x}")
+                self.fault(f"{name} {lane}: {number} is {got:#x}, not {want:#x}")
             if complete and not board.complete:
-                self.faults.append(f"{name} {lane}: {board.checked} tokens came")
+                self.fault(f"{name} {lane}: {board.checked} tokens came")
         for monitor in self.monitors.values():
             self.faults += monitor.faults
 
@@ -206,76 +154,73 @@ class Scene:
                 lane, unit = self.owner(port, id)
                 seen[lane * UNITS + unit] += beats
                 if address // stripe != (address + beats * self.width - 1) // stripe:
-                    self.faults.append(f"{beats} beats from {address:#x} are in two blocks")
+                    self.fault(f"{beats} beats from {address:#x} are in two blocks")
                 right = address // stripe % self.settings["channels"]
                 if not self.settings["direct"] and right != port:
-                    self.faults.append(f"{address:#x} is asked for at channel {port}")
+                    self.fault(f"{address:#x} is asked for at channel {port}")
         want = [
             count if "aabb"[unit] in self.both else 0
             for lane in self.task["lanes"]
             for unit, count in enumerate(lane["beats"])
         ]
         if seen != want:
-            self.faults.append(f"beats asked for {seen}, expected {want}")
+            self.fault(f"beats asked for {seen}, expected {want}")
         if self.counts != want:
-            self.faults.append(f"beats counted {self.counts}, expected {want}")
+            self.fault(f"beats counted {self.counts}, expected {want}")
 
     def forget(self) -> None:
         for memory in self.memories:
             memory.record.ar.clear()
 
 
-async def run(scene: Scene) -> None:
+async def run(scene: LoaderScene) -> None:
     """All tokens come, and nothing is read that is not needed."""
     scene.forget()
     await scene.start()
     await scene.finished()
     scene.check()
     scene.check_bus()
-    scene.cancel()
+    scene.rest()
 
 
-async def _break_off(scene: Scene) -> None:
+async def _break_off(scene: LoaderScene) -> None:
     """Stop, by a pulse or until all is idle."""
-    edge = RisingEdge(scene.dut.clk)
-    scene.cancel()
+    scene.rest()
     scene._counting.cancel()
     scene.dut.stop.value = 1
-    await edge
-    await edge
+    await scene.edge
+    await scene.edge
     if scene.random.random() < 0.5:
         scene.dut.stop.value = 0
     await scene.idle()
     if int(scene.dut.error.value) or int(scene.dut.index_error.value):
-        scene.faults.append("an error after the stop")
+        scene.fault("an error after the stop")
     scene.dut.stop.value = 0
 
 
-async def stop(scene: Scene) -> None:
+async def stop(scene: LoaderScene) -> None:
     """Broken off anywhere, all becomes idle with the bus clean, and works again afterwards."""
-    edge = RisingEdge(scene.dut.clk)
     for _ in range(scene.scenario["rounds"]):
         await scene.start()
         for _ in range(scene.random.randint(1, 300)):
-            await edge
+            await scene.edge
         await _break_off(scene)
         scene.check(complete=False)
     await run(scene)
 
 
-async def _settle(scene: Scene) -> None:
+async def _settle(scene: LoaderScene) -> None:
     """Wait until nothing moves."""
-    edge = RisingEdge(scene.dut.clk)
     quiet, before = 0, -1
     while quiet < SETTLED:
-        await edge
+        await scene.edge
         moved = sum(board.checked for board in scene.boards.values())
         busy = any(memory.quiet_for("read") < 2 for memory in scene.memories)
         quiet = 0 if busy or moved != before else quiet + 1
         before = moved
 
 
-async def error(scene: Scene) -> None:
+async def error(scene: LoaderScene) -> None:
     """A bad response stops the loaders that get it; the others send everything."""
     await run(scene)
     readers: dict[int, set[int]] = {}
@@ -290,33 +235,33 @@ async def error(scene: Scene) -> None:
     await _settle(scene)
     got = int(scene.dut.error.value)
     if got != sum(1 << loader for loader in readers[scene.bad]):
-        scene.faults.append(f"errors {got:#b}, expected of {readers[scene.bad]}")
+        scene.fault(f"errors {got:#b}, expected of {readers[scene.bad]}")
     for loader in readers[scene.bad]:
         address = int(getattr(scene.dut, f"error_address__{loader}").value)
         if address != scene.bad:
-            scene.faults.append(f"error at {address:#x}, it was at {scene.bad:#x}")
+            scene.fault(f"error at {address:#x}, it was at {scene.bad:#x}")
     scene.check(complete=False)
     for (name, lane), board in scene.boards.items():
         failed = 2 * lane + (name == "product") in readers[scene.bad]
         if not failed and not board.complete:
-            scene.faults.append(f"{name} {lane} is not complete, though it has no error")
+            scene.fault(f"{name} {lane} is not complete, though it has no error")
     await _break_off(scene)
     scene.bad = None
     await run(scene)
 
 
-async def index(scene: Scene) -> None:
+async def index(scene: LoaderScene) -> None:
     """What comes before the entry is sent; its row is reported."""
     await scene.start()
     await _settle(scene)
     wrong = [lane["wrong_row"] for lane in scene.task["lanes"]]
     got = int(scene.dut.index_error.value)
     if got != sum(1 << lane for lane, row in enumerate(wrong) if row is not None):
-        scene.faults.append(f"index errors {got:#b}, expected rows {wrong}")
+        scene.fault(f"index errors {got:#b}, expected rows {wrong}")
     for lane, row in enumerate(wrong):
         found = int(getattr(scene.dut, f"index_row__{lane}").value)
         if row is not None and found != row:
-            scene.faults.append(f"lane {lane}: error in row {found:#x}, expected {row:#x}")
+            scene.fault(f"lane {lane}: error in row {found:#x}, expected {row:#x}")
     scene.check()
     await _break_off(scene)
     scene.load(scene.scenario["after"])
@@ -326,13 +271,11 @@ async def index(scene: Scene) -> None:
 KINDS = {"run": run, "stop": stop, "error": error, "index": index}
 
 
-def _summary(scene: Scene) -> dict[str, Any]:
-    def span(cycles: list[int]) -> list[int]:
-        return [len(cycles), cycles[-1] - cycles[0] + 1 if cycles else 0]
-
+async def play(scene: LoaderScene) -> dict[str, Any]:
+    """Play a scenario; how many tokens came in how many cycles."""
+    await KINDS[scene.scenario["kind"]](scene)
     records = [memory.record for memory in scene.memories]
     return {
-        "faults": scene.faults[:20],
         "tokens": {f"{n} {lane}": span(m.transfers) for (n, lane), m in scene.monitors.items()},
         "r": [span([entry[0] for entry in record.r]) for record in records],
         "overtakes": sum(record.overtakes for record in records),
@@ -341,17 +284,5 @@ def _summary(scene: Scene) -> dict[str, Any]:
 
 
 @cocotb.test()
-async def run_scenarios(dut: Any) -> None:
-    """Run the scenarios of the settings and write a summary of each."""
-    directory = settings_directory()
-    settings = json.loads((directory / "settings.json").read_text())
-    cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
-    results = []
-    for scenario in settings["scenarios"]:
-        scene = Scene(dut, settings, scenario)
-        scene.load(scenario["task"])
-        await scene.reset()
-        await KINDS[scenario["kind"]](scene)
-        scene.end()
-        results.append(_summary(scene))
-    (directory / "result.json").write_text(json.dumps(results))
+async def scenarios(dut: Any) -> None:
+    await run_scenarios(dut, partial(LoaderScene, dut), play)

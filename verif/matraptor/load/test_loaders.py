@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.hw.matraptor.layouts import left_layout, product_layout
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.verif.bench.bench_job import BenchBuild
+from tilewright.verif.bench.settings_job import SettingsBuild
 from tilewright.verif.kit.front_ends import lint
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.load.loader_jobs import LoaderJob, ends_mask, random_matrix
@@ -52,8 +52,8 @@ def emitted(name: str) -> Emitted:
 
 
 @cache
-def build(name: str) -> BenchBuild:
-    return BenchBuild(emitted(name))
+def build(name: str) -> SettingsBuild:
+    return SettingsBuild(emitted(name))
 
 
 def _tokens(layout: Any) -> list[int]:

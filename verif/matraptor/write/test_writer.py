@@ -9,7 +9,7 @@ import pytest
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.verif.bench.bench_job import BenchBuild
+from tilewright.verif.bench.settings_job import SettingsBuild
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.write.writer_top import WriterTop
 
@@ -31,8 +31,8 @@ ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "gap": 0.2}
 
 
 @cache
-def build(name: str) -> BenchBuild:
-    return BenchBuild(emit_component(WriterTop(MatRaptorConfig(**CONFIGS[name])), name="writer"))
+def build(name: str) -> SettingsBuild:
+    return SettingsBuild(emit_component(WriterTop(MatRaptorConfig(**CONFIGS[name])), name="writer"))
 
 
 def run(name: str, scenarios: list[dict[str, Any]]) -> Any:

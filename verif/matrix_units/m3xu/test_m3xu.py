@@ -11,7 +11,7 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.m3xu import BaselineConfig, M3xuConfig, MatrixUnitConfig, WideConfig
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from tilewright.sim.units.m3xu import mixed_operations
-from tilewright.verif.bench.stream_job import CocotbBuild
+from tilewright.verif.bench.stream_job import StreamBuild
 from tilewright.verif.kit.sampling import QUICK, cases
 from tilewright.verif.matrix_units.coverage import CLASSES, missing
 from tilewright.verif.matrix_units.matrix_stimuli import (
@@ -52,8 +52,8 @@ def simulation(name: str) -> NativeSimulation:
 
 
 @cache
-def cocotb_build(name: str, simulator: str) -> CocotbBuild:
-    return CocotbBuild(emitted(name), simulator=simulator)
+def cocotb_build(name: str, simulator: str) -> StreamBuild:
+    return StreamBuild(emitted(name), simulator=simulator)
 
 
 def compare(name: str, sent: Operations, pauses: Pauses) -> None:

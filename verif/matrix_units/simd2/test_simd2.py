@@ -13,7 +13,7 @@ from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.rtl.streams import Pauses, pack
 from tilewright.sim.units.simd2 import mixed_operations
-from tilewright.verif.bench.stream_job import CocotbBuild
+from tilewright.verif.bench.stream_job import StreamBuild
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.matrix_units.coverage import (
     CLASSES,
@@ -41,8 +41,8 @@ STEPS = Simd2Config(tile=2, format="fp32", multiplier_bits=12)
 
 
 @cache
-def cocotb_build(config: Simd2Config, simulator: str = "verilator") -> CocotbBuild:
-    return CocotbBuild(emitted(config), simulator=simulator)
+def cocotb_build(config: Simd2Config, simulator: str = "verilator") -> StreamBuild:
+    return StreamBuild(emitted(config), simulator=simulator)
 
 
 @pytest.mark.parametrize("kind", FLOAT_KINDS)

@@ -1,0 +1,199 @@
+"""Generated tops compiled for cocotb, once per configuration, and cocotb started on them."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from cocotb_tools import config
+from cocotb_tools.runner import get_runner
+from tilewright.hw.emit.unit import Emitted
+from tilewright.hw.spec.cache import cache_directory
+from tilewright.sim.rtl.build import BuildError, build_program
+from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_compiler
+
+__all__ = ["SIMULATORS", "CocotbBuild"]
+
+SIMULATORS = ("verilator", "icarus")
+
+_PREFIX = "Vtop"
+_OPTIONS = {
+    "verilator": (
+        *("--cc", "--vpi", "--prefix", _PREFIX, "--timescale", "1ns/1ps", "-O3"),
+        *("--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style"),
+        *("--output-split", "20000", "--output-split-cfuncs", "5000", "--inline-mult", "200"),
+    ),
+    "icarus": ("-g2012",),
+}
+_VERSION = 3
+"""Of what a build directory holds; part of the cache's key."""
+
+
+class CocotbBuild:
+    """A unit's Verilog compiled for a simulator; taken from the cache if it is there.
+
+    Parameters
+    ----------
+    emitted: the unit's Verilog and sidecar
+    simulator: "verilator" or "icarus"
+    waves: whether the build can record waves (a build of its own)
+
+    Raises ToolMissing if the simulator or the compiler is not installed, BuildError if it refuses
+    the Verilog.
+    """
+
+    def __init__(
+        self, emitted: Emitted, *, simulator: str = "verilator", waves: bool = False
+    ) -> None:
+        if simulator not in SIMULATORS:
+            known = ", ".join(SIMULATORS)
+            raise ValueError(f"`simulator` must be one of {known}, not {simulator!r}")
+        self._sidecar = emitted.sidecar
+        self._simulator = simulator
+        self._waves = waves
+        if simulator == "verilator":
+            require_compiler()
+            self._program = find_verilator()
+        else:
+            self._program = find_icarus()
+        key = hashlib.sha256()
+        for part in (emitted.verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION)):
+            key.update(part.encode() + b"\0")
+        key.update(f"{self._program} {sys.executable}".encode())
+        self._directory = cache_directory() / f"cocotb-{simulator}-{key.hexdigest()[:24]}"
+        if not (self._directory / "built").exists():
+            self._build(emitted.verilog)
+
+    @property
+    def directory(self) -> Path:
+        """Where the build is kept."""
+        return self._directory
+
+    def _build(self, verilog: str) -> None:
+        """Build under a temporary name; the final one appears in one step."""
+        self._directory.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self._directory.parent) as scratch:
+            work = Path(scratch) / "build"
+            work.mkdir()
+            (work / "unit.v").write_text(verilog)
+            if self._simulator == "verilator":
+                self._verilate(work)
+            else:
+                self._compile_icarus(work)
+            (work / "built").touch()
+            try:
+                os.rename(work, self._directory)
+            except OSError:
+                if not (self._directory / "built").exists():
+                    raise
+
+    def _verilate(self, work: Path) -> None:
+        """Only the top's ports are made visible: cocotb's runner would publish every signal,
+        which takes the compiler minutes."""
+        top = self._sidecar["module"]
+        (work / "ports.vlt").write_text(
+            f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n'
+        )
+        main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
+        options = [*_OPTIONS["verilator"], *(["--trace"] if self._waves else [])]
+        options += ["--top-module", top, "-Mdir", str(work)]
+        _command([str(self._program), *options, str(work / "ports.vlt"), str(work / "unit.v")])
+        libraries = (f"-Wl,-rpath,{config.libs_dir}", f"-L{config.libs_dir}",
+                     "-lcocotbvpi_verilator")  # fmt: skip
+        build_program(work, _PREFIX, main, work / top, waves=self._waves, link=libraries)
+
+    def _compile_icarus(self, work: Path) -> None:
+        with _quiet_runner():
+            try:
+                get_runner("icarus").build(
+                    sources=[work / "unit.v"],
+                    hdl_toplevel=self._sidecar["module"],
+                    build_dir=work,
+                    build_args=list(_OPTIONS["icarus"]),
+                    timescale=("1ns", "1ps"),
+                    waves=self._waves,
+                    log_file=work / "build.log",
+                )
+            except (SystemExit, RuntimeError) as error:
+                said = (work / "build.log").read_text()[-4000:]
+                raise BuildError(f"icarus refused the Verilog:\n{said}") from error
+
+    def launch(
+        self,
+        module: str,
+        work: Path,
+        *,
+        environment: Mapping[str, str],
+        seed: int | None = None,
+        waves: bool = False,
+    ) -> None:
+        """Run the cocotb tests of a module, to the end of the simulation.
+
+        Parameters
+        ----------
+        module: its name
+        work: where the run leaves its log and its waves, ``waves.vcd`` (of Icarus ``waves.fst``)
+        environment: further variables that the tests see
+        seed: of cocotb's random numbers
+        waves: record them; the build must be able to
+
+        What the run found is the module's own business: see `said` where it left nothing.
+        """
+        if waves and not self._waves:
+            raise ValueError("this build records no waves")
+        verilator = self._simulator == "verilator"
+        trace = ["--trace", "--trace-file", str(work / "waves.vcd")]
+        with _quiet_runner():
+            get_runner(self._simulator).test(
+                test_module=module,
+                hdl_toplevel=self._sidecar["module"],
+                hdl_toplevel_lang="verilog",
+                build_dir=self._directory,
+                test_dir=work,
+                seed=seed,
+                test_args=trace if waves and verilator else [],
+                plusargs=[] if verilator or not waves else [f"+dumpfile_path={work / 'waves.fst'}"],
+                waves=waves and not verilator,
+                extra_env={**environment, "COCOTB_LOG_LEVEL": "WARNING"},
+                results_xml=str(work / "results.xml"),
+                log_file=work / "run.log",
+            )
+
+    def said(self, work: Path, what: str) -> BuildError:
+        """The error of a run that went wrong, with the end of its log.
+
+        Parameters
+        ----------
+        what: what happened, as it fits behind "the simulation"
+        """
+        log = work / "run.log"
+        return BuildError(
+            f"the simulation {what}:\n{log.read_text()[-4000:] if log.exists() else ''}"
+        )
+
+
+def _command(arguments: list[str]) -> None:
+    """Run a build tool. Raises BuildError with the end of what it said if it fails."""
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr + done.stdout).strip()[-4000:]
+        raise BuildError(f"{Path(arguments[0]).name} failed:\n{said}")
+
+
+@contextmanager
+def _quiet_runner() -> Iterator[None]:
+    """cocotb's runner says nothing on the terminal."""
+    logger = logging.getLogger("cocotb_tools.runner")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
