@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from tilewright.apps import register
 from tilewright.errors import UserError
 
-__all__ = ["SMALL", "Run", "data_directory", "draw"]
+__all__ = ["SMALL", "Run", "draw"]
 
 SMALL = ("--set", "rows=4", "--set", "cols=2", "--set", "depth=4", "--set", "pipeline=2")
 """A unit that builds in seconds."""
@@ -52,13 +51,6 @@ class Run:
     def report(self) -> dict[str, Any]:
         content: dict[str, Any] = json.loads((self.directory / "report.json").read_text())
         return content
-
-
-def data_directory() -> Path:
-    path = os.environ.get("TILEWRIGHT_DATA")
-    if not path:
-        pytest.skip("TILEWRIGHT_DATA is not set")
-    return Path(path)
 
 
 def draw(seed: int, *shape: int, complex_values: bool = False) -> NDArray[Any]:

@@ -14,7 +14,8 @@ from tilewright.apps.dense.conv2d import FILTERS
 from tilewright.apps.dense.dft import radices
 from tilewright.apps.dense.operands import numbers_of
 from tilewright.hw.spec.m3xu import MODES, M3xuConfig
-from tilewright.verif.apps.commands import SMALL, Run, data_directory, draw
+from tilewright.verif.apps.commands import SMALL, Run, draw
+from tilewright.verif.kit.data import data_file, needs_data
 
 
 def rounded(values: Any, mode: str) -> NDArray[Any]:
@@ -68,9 +69,10 @@ def test_gemm_backends_agree_and_long_products_fill_the_unit(run: Run) -> None:
     assert figures["unit"]["mean"] <= figures["numpy_float32"]["mean"]
 
 
+@needs_data
 def test_gemm_matrix_market(run: Run) -> None:
     """Symmetric pattern file in, Matrix Market out."""
-    matrices = data_directory() / "matrices"
+    matrices = data_file("matrices")
     out = run.directory / "d.mtx"
     assert run("gemm", matrices / "karate.mtx", matrices / "karate.mtx", *SMALL, "-o", out) == 0
     adjacency = read_matrix(matrices / "karate.mtx")

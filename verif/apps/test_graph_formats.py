@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csgraph, csr_array
-from tilewright.verif.apps.commands import Run, data_directory
+from tilewright.verif.apps.commands import Run
 from tilewright.verif.apps.graphs import Edges, random_edges, write_graph
+from tilewright.verif.kit.data import data_file, needs_data
 
 MODEL = ("--backend", "model")
 
@@ -132,8 +133,9 @@ def test_weights_made_reliabilities(run: Run) -> None:
     assert np.load(run.directory / "d.npy")[0].tolist() == [1, 0.5, 0.125]
 
 
+@needs_data
 def test_real_graph_in_a_narrow_format(run: Run) -> None:
-    report = passed(run, "apsp", data_directory() / "matrices" / "ldbc-directed-example.mtx")
+    report = passed(run, "apsp", data_file("matrices/ldbc-directed-example.mtx"))
     assert 0 < report["relative_error"]["mean"] < report["relative_error"]["max"] < 2e-3
     assert report["rounded_between_iterations"] > 0
     assert "fp32 values rounded to fp16" in run.out

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.verif.apps.commands import Run, data_directory
+from tilewright.verif.apps.commands import Run
 from tilewright.verif.apps.graphs import DAG, RING, Edges, write_graph
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.malformed import MALFORMED
 
 MODEL = ("--backend", "model")
@@ -170,9 +171,10 @@ NO_GRAPHS = MALFORMED | {"mangled11.mtx": _NOT_SQUARE, "mangled13.mtx": _NOT_SQU
 """The shape comes before the entries."""
 
 
+@needs_data
 @pytest.mark.parametrize("name", NO_GRAPHS)
 def test_malformed_files(run: Run, name: str) -> None:
-    path = data_directory() / "malformed" / name
+    path = data_file(f"malformed/{name}")
     assert run.refused("apsp", path, *MODEL).startswith(f"{path}: {NO_GRAPHS[name]}")
 
 
@@ -229,8 +231,9 @@ def test_a_missing_library_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -
     )
 
 
+@needs_data
 def test_waves_are_for_short_runs(run: Run) -> None:
-    karate, waves = data_directory() / "matrices" / "karate.mtx", run.directory / "w.vcd"
+    karate, waves = data_file("matrices/karate.mtx"), run.directory / "w.vcd"
     assert run.refused("gtc", karate, "--waves", waves) == (
         f"{waves}: waves are for runs of at most 2000 operations, not 4374"
     )

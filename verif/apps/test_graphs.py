@@ -12,7 +12,7 @@ from tilewright.apps.common.files import read_matrix
 from tilewright.apps.common.picture import colours
 from tilewright.apps.graphs import paths
 from tilewright.apps.graphs.problems import PROBLEMS
-from tilewright.verif.apps.commands import Run, data_directory
+from tilewright.verif.apps.commands import Run
 from tilewright.verif.apps.graphs import (
     DAG,
     RING,
@@ -23,6 +23,7 @@ from tilewright.verif.apps.graphs import (
     random_edges,
     write_graph,
 )
+from tilewright.verif.kit.data import data_file, needs_data
 
 MODEL = ("--backend", "model")
 SMALL = ("--set", "tile=2", "--set", "pipeline=2")
@@ -99,8 +100,9 @@ def test_every_application_on_rtl(run: Run) -> None:
         np.testing.assert_array_equal(found, closure(run, app, graph, *SMALL, *MODEL))
 
 
+@needs_data
 def test_a_long_closure_fills_the_unit(run: Run) -> None:
-    karate = data_directory() / "matrices" / "karate.mtx"
+    karate = data_file("matrices/karate.mtx")
     rtl = closure(run, "apsp", karate, *SMALL)
     report = run.report()
     assert report["utilisation"] > 0.99
@@ -271,9 +273,10 @@ def slow(*values: object) -> Any:
 
 
 def _real(name: str) -> Path:
-    return data_directory() / "matrices" / name
+    return data_file(f"matrices/{name}")
 
 
+@needs_data
 @pytest.mark.parametrize(
     ("app", "name", "options"),
     [
@@ -300,6 +303,7 @@ def test_real_graphs(run: Run, app: str, name: str, options: tuple[str, ...]) ->
         np.testing.assert_allclose(values[0], other, rtol=0.03)
 
 
+@needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("app", list(PROBLEMS))
 def test_larger_graphs_on_rtl(run: Run, app: str) -> None:
@@ -320,6 +324,7 @@ def test_larger_graphs_on_rtl(run: Run, app: str) -> None:
         assert report["operations"] == report["iterations"] * 17**3
 
 
+@needs_data
 @pytest.mark.slow
 def test_long_paths_on_rtl(run: Run) -> None:
     """Integer lengths up to 3303 in fp16: rounded, by less than foreseen."""

@@ -20,7 +20,8 @@ from tilewright.sim.matraptor.result.rows import spgemm
 from tilewright.sim.matraptor.result.tiles import tiles_of
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.sparse.image import image
-from tilewright.verif.apps.commands import Run, data_directory
+from tilewright.verif.apps.commands import Run
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.cases import wrong_values
 from tilewright.verif.matraptor.outer.outer_cases import OuterCase, outer_case, random_outer
@@ -294,6 +295,7 @@ def test_spgemm_refuses(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not output.exists()
 
 
+@needs_data
 @pytest.mark.slow
 def test_spgemm_by_outer_products_on_rtl(run: Run) -> None:
     """Small matrices that are not very sparse, in one job and in tiles; the counters are the
@@ -303,7 +305,7 @@ def test_spgemm_by_outer_products_on_rtl(run: Run) -> None:
             "outstanding=16")  # fmt: skip
     single = {}
     for name in ("karate", "west0067", "LFAT5", "lp_afiro"):
-        file = data_directory() / "matrices" / f"{name}.mtx"
+        file = data_file(f"matrices/{name}.mtx")
         arguments = (file, "--transposed-b", "--mode", "outer", *unit, "--json", json)
         assert run("spgemm", *arguments) == 0, run.out
         found = run.report()

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.verif.apps.commands import Run, data_directory
+from tilewright.verif.apps.commands import Run
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.malformed import MALFORMED
 
 
@@ -26,10 +27,11 @@ def no_build(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewright.apps.dense.session.TiledProduct", forbidden)
 
 
+@needs_data
 @pytest.mark.usefixtures("no_build")
 @pytest.mark.parametrize("name", list(MALFORMED))
 def test_malformed_matrix_market(run: Run, name: str) -> None:
-    path = data_directory() / "malformed" / name
+    path = data_file(f"malformed/{name}")
     good = run.save("good.npy", np.eye(3))
     out = run.directory / "d.npy"
     for pair in ((path, good), (good, path)):

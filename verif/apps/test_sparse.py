@@ -14,8 +14,9 @@ from scipy.io import mmread, mmwrite
 from scipy.sparse import coo_array, random_array
 from tilewright.apps.sparse.session import MOST_PRODUCTS
 from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.verif.apps.commands import Run, data_directory
+from tilewright.verif.apps.commands import Run
 from tilewright.verif.apps.graphs import RING, write_graph
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.malformed import MALFORMED
 
 MODEL = ("--backend", "model")
@@ -211,18 +212,20 @@ def test_refused_graphs(run: Run) -> None:
     assert line == "`value` must be a float format for mcl, not 'int32'"
 
 
+@needs_data
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_files_are_refused(run: Run, name: str) -> None:
-    file = data_directory() / "malformed" / name
+    file = data_file(f"malformed/{name}")
     line = run.refused("spgemm", file, *MODEL, "-o", run.directory / "c.mtx")
     assert line.startswith(f"{file}: {MALFORMED[name]}")
     assert [*run.directory.iterdir()] == []
 
 
+@needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["karate", "west0067", "LFAT5", "lp_afiro", "olm1000"])
 def test_real_matrices_on_rtl(run: Run, name: str) -> None:
-    file = data_directory() / "matrices" / f"{name}.mtx"
+    file = data_file(f"matrices/{name}.mtx")
     found = _report(run, "spgemm", file, "--transposed-b", *TWO)
     assert found["mismatches"] == 0 < found["checked"]
     assert found["reference"]["wrong"] == 0
@@ -233,9 +236,10 @@ def test_real_matrices_on_rtl(run: Run, name: str) -> None:
         assert found["counters"]["operations"] == expected
 
 
+@needs_data
 @pytest.mark.slow
 def test_a_corner_of_a_network_on_rtl(run: Run) -> None:
-    whole = mmread(data_directory() / "matrices" / "p2p-Gnutella31.mtx").tocsr()
+    whole = mmread(data_file("matrices/p2p-Gnutella31.mtx")).tocsr()
     corner = run.directory / "corner.mtx"
     mmwrite(corner, whole[:2000, :2000].tocoo())
     found = _report(run, "spgemm", corner, *TWO)
@@ -243,9 +247,10 @@ def test_a_corner_of_a_network_on_rtl(run: Run) -> None:
     assert found["reference"]["wrong"] == 0
 
 
+@needs_data
 @pytest.mark.slow
 def test_applications_on_rtl(run: Run) -> None:
-    karate = data_directory() / "matrices" / "karate.mtx"
+    karate = data_file("matrices/karate.mtx")
     found = _report(run, "triangles", karate, *TWO, "--set", "value=fp32")
     assert (found["triangles"], found["mismatches"]) == (45, 0)
     found = _report(run, "mcl", karate, *TWO)

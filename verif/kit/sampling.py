@@ -12,18 +12,31 @@ import pytest
 from tilewright.hw.spec.formats import FloatFormat
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["QUICK", "cases", "draw_until", "operand_pairs", "slow_but"]
+__all__ = ["QUICK", "SIZE", "by_size", "cases", "draw_until", "operand_pairs", "slow_but"]
 
-QUICK = os.environ.get("TILEWRIGHT_QUICK") == "1"
-"""Whether the quick test is asked for: a tenth of the random cases."""
+_SIZES = ("quick", "default", "long")
+
+SIZE = os.environ.get("TILEWRIGHT_TESTS", "default")
+"""How much is tested: ``quick``, ``default`` or ``long``; each runs what the one before runs."""
+
+if SIZE not in _SIZES:
+    raise ValueError(f"`TILEWRIGHT_TESTS` must be one of {', '.join(_SIZES)}, not {SIZE!r}")
+
+QUICK = SIZE == "quick"
 
 Patterns = npt.NDArray[np.uint64]
 Drawn = TypeVar("Drawn")
+Chosen = TypeVar("Chosen")
+
+
+def by_size(quick: Chosen, default: Chosen, long: Chosen) -> Chosen:
+    """The one of three that the size of the test asks for."""
+    return (quick, default, long)[_SIZES.index(SIZE)]
 
 
 def cases(full: int) -> int:
-    """The number of cases to run of ``full``."""
-    return full // 10 if QUICK else full
+    """The number of random cases to run of ``full``: all only in the long test."""
+    return by_size(full // 10, full // 4, full)
 
 
 def draw_until(draw: Callable[[], Drawn | None], tries: int = 1000) -> Drawn:
@@ -35,10 +48,20 @@ def draw_until(draw: Callable[[], Drawn | None], tries: int = 1000) -> Drawn:
     raise AssertionError(f"none of {tries} draws was of use")
 
 
-def slow_but(keep: Iterable[Any], among: Iterable[Any]) -> list[Any]:
-    """Parameters of a test, all but ``keep`` marked slow: those the quick test leaves out."""
-    kept = list(keep)
-    return [x if x in kept else pytest.param(x, marks=pytest.mark.slow) for x in among]
+def slow_but(
+    quick: Iterable[Any], among: Iterable[Any], default: Iterable[Any] | None = None
+) -> list[Any]:
+    """Parameters of a test, ``among``: the quick test takes the first ones, the default test
+    ``default``, too, which are all where it is not given, and the long test all."""
+    first, second = list(quick), None if default is None else list(default)
+
+    def marked(parameter: Any) -> Any:
+        if parameter in first:
+            return parameter
+        later = second is None or parameter in second
+        return pytest.param(parameter, marks=pytest.mark.slow if later else pytest.mark.long)
+
+    return [marked(parameter) for parameter in among]
 
 
 def operand_pairs(fmt: FloatFormat, count: int, seed: int) -> tuple[Patterns, Patterns]:

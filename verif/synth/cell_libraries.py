@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-import pytest
 from tilewright.synth.cells import library_text
 from tilewright.synth.library.liberty import load_library
 
-__all__ = ["ACCUMULATOR", "CMOS", "REGISTER", "real_library"]
+__all__ = ["ACCUMULATOR", "CMOS", "REGISTER"]
 
 CMOS = load_library(library_text())
-
-
-def real_library() -> Path:
-    """A foundry's library, of which ``TILEWRIGHT_DATA`` knows; skips the test without it."""
-    folder = os.environ.get("TILEWRIGHT_DATA")
-    if not folder:
-        pytest.skip("TILEWRIGHT_DATA is not set: no real cell library")
-    return Path(folder) / "liberty" / "gscl45nm.lib"
 
 
 REGISTER = """

@@ -24,7 +24,8 @@ from tilewright.synth.mapping.fanout import add_buffers
 from tilewright.synth.mapping.hierarchy import split_design
 from tilewright.synth.mapping.netlist import Netlist, flatten, read_mapped
 from tilewright.synth.report import AsicReport, FpgaReport
-from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER, real_library
+from tilewright.verif.kit.data import needs_data, real_library
+from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +89,7 @@ def test_register_area() -> None:
     assert report.nand2_equivalents == 30
 
 
+@needs_data
 def test_register_area_in_areal_library() -> None:
     report = _asic(REGISTER, "register", f"liberty:{real_library()}")
     assert report.area == pytest.approx(5 * 7.9781)
@@ -150,7 +152,7 @@ def test_a_cache_that_cannot_be_written_is_no_matter(
 # What the gates compute
 
 
-@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("real", [False, pytest.param(True, marks=needs_data)])
 def test_mapped_gates_compute_what_the_verilog_says(real: bool) -> None:
     library = read_library(real_library()) if real else CMOS
     verilog = """

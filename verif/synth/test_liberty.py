@@ -10,7 +10,8 @@ from tilewright.synth.cells import library_text
 from tilewright.synth.flow import synthesize_verilog, target_library
 from tilewright.synth.library.boolean import evaluate, truth_table
 from tilewright.synth.library.liberty import read_library
-from tilewright.verif.synth.cell_libraries import CMOS, REGISTER, real_library
+from tilewright.verif.kit.data import needs_data, real_library
+from tilewright.verif.synth.cell_libraries import CMOS, REGISTER
 
 
 def test_boolean_expressions() -> None:
@@ -31,6 +32,7 @@ def test_the_cmos_library() -> None:
     assert len(edges["S"]) == 4
 
 
+@needs_data
 def test_areal_library() -> None:
     library = read_library(real_library())
     adder = library.smallest(3, truth_table("A B + B C + C A", "ABC"), truth_table("A^B^C", "ABC"))

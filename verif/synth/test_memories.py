@@ -18,7 +18,7 @@ from tilewright.synth.flow import synthesize_verilog
 from tilewright.synth.mapping.hierarchy import split_design
 from tilewright.synth.mapping.memories import MEMORY_BITS
 from tilewright.synth.report import AsicReport
-from tilewright.verif.synth.cell_libraries import real_library
+from tilewright.verif.kit.data import needs_data, real_library
 
 FLIP_FLOP = 24
 """Transistors, see `test_register_area`."""
@@ -108,7 +108,7 @@ def _verilog(verilog: str, target: str = "cmos") -> AsicReport:
     return report
 
 
-@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("real", [False, pytest.param(True, marks=needs_data)])
 def test_a_large_memory_is_in_no_area(real: bool) -> None:
     report = _asic(Store(128, 16), f"liberty:{real_library()}" if real else "cmos")
     assert (report.memory_bits, report.flip_flops, report.cells) == (2048, 0, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from pathlib import Path
@@ -17,7 +16,8 @@ from tilewright.synth.report import AsicReport, PathReport
 from tilewright.synth.timing.analysis import analyse, fo4
 from tilewright.synth.timing.graph import TableStack
 from tilewright.synth.timing.opensta import opensta_available, opensta_delay
-from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER, real_library
+from tilewright.verif.kit.data import needs_data, real_library
+from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER
 
 TAU = 0.0045
 """The unit of delay of the target ``cmos`` in ns."""
@@ -85,10 +85,9 @@ def test_a_combinational_loop_is_an_error() -> None:
         analyse(netlist, CMOS)
 
 
-def test_table_interpolation() -> None:
-    library = CMOS
-    if os.environ.get("TILEWRIGHT_DATA"):
-        library = read_library(real_library())
+@pytest.mark.parametrize("real", [False, pytest.param(True, marks=needs_data)])
+def test_table_interpolation(real: bool) -> None:
+    library = read_library(real_library()) if real else CMOS
     tables = [t for c in library.cells.values() for arc in c.arcs for t in arc.delay]
     stack = TableStack(tables)
     rng = random.Random(2)
@@ -101,7 +100,7 @@ def test_table_interpolation() -> None:
 
 
 @pytest.mark.skipif(not opensta_available(), reason="OpenSTA (`sta`) is not installed")
-@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("real", [False, pytest.param(True, marks=needs_data)])
 @pytest.mark.parametrize(("verilog", "top"), [(ACCUMULATOR, "accumulator"), (REGISTER, "register")])
 def test_timing_agrees_with_opensta(verilog: str, top: str, real: bool) -> None:
     target = f"liberty:{real_library()}" if real else "cmos"
@@ -115,6 +114,7 @@ def test_opensta_agrees_on_the_chain() -> None:
     assert opensta_delay(_chain(), CMOS) == pytest.approx(25.5 * TAU, abs=1e-6)
 
 
+@needs_data
 def test_fo4_of_areal_library() -> None:
     delay, slew = fo4(read_library(real_library()))
     assert 0.010 < delay < 0.030

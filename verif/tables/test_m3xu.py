@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from rich.console import Console
 from tilewright.cli import main
 from tilewright.synth.report import AsicReport, ModuleArea, PathReport
 from tilewright.synth.tables import TABLES, Table, measure
+from tilewright.verif.kit.data import needs_data, real_library
 
 DESIGNS = 5
 PRODUCTS = "area of a dot product unit for each multiplier"
@@ -128,13 +127,10 @@ def test_a_wrong_target(name: str, target: str, message: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["cmos", "liberty"])
+@pytest.mark.parametrize("target", ["cmos", pytest.param("liberty", marks=needs_data)])
 def test_the_bars_of_the_area_table(target: str) -> None:
     if target == "liberty":
-        folder = os.environ.get("TILEWRIGHT_DATA")
-        if not folder:
-            pytest.skip("TILEWRIGHT_DATA is not set: no real cell library")
-        target = f"liberty:{Path(folder) / 'liberty' / 'gscl45nm.lib'}"
+        target = f"liberty:{real_library()}"
     table = TABLES["m3xu-area"](target)
     areas = [x or 0.0 for x in _row(table, "area, all windows 56")]
     cycles = [x or 0.0 for x in _row(table, "cycle time, all windows 56")]

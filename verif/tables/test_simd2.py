@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.synth.report import AsicReport, ModuleArea, PathReport
 from tilewright.synth.tables import TABLES, Row, Table, measure
 from tilewright.synth.tables.simd2 import simd2_designs
+from tilewright.verif.kit.data import needs_data, real_library
 
 MEASURED = "liberty:made up"
 SUM = sum(10 * 2 ** SEMIRINGS[name].opcode for name in SEMIRINGS if name != "mma")
@@ -144,13 +143,10 @@ def _measured(target: str, *labels: str) -> list[AsicReport]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["cmos", "liberty"])
+@pytest.mark.parametrize("target", ["cmos", pytest.param("liberty", marks=needs_data)])
 def test_the_bars_of_the_area_table(target: str) -> None:
     if target == "liberty":
-        folder = os.environ.get("TILEWRIGHT_DATA")
-        if not folder:
-            pytest.skip("TILEWRIGHT_DATA is not set: no real cell library")
-        target = f"liberty:{Path(folder) / 'liberty' / 'gscl45nm.lib'}"
+        target = f"liberty:{real_library()}"
     mma, whole, double = _measured(target, "mma", "all nine", "twice the tile, mma")
     assert mma.area < whole.area <= 1.50 * mma.area
     assert mma.path

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from tilewright.sim.matraptor.cycles.bound import bound
 from tilewright.sim.matraptor.cycles.rows import QueueOverflow, simulate
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.matraptor.cycles.deviation import (
     CONFIGS,
@@ -34,9 +33,7 @@ QUICK_CONFIG = "2x2"
 
 
 def real(name: str) -> sp.csr_array:
-    if not (directory := os.environ.get("TILEWRIGHT_DATA")):
-        pytest.skip("TILEWRIGHT_DATA does not say where the matrices are")
-    return sp.csr_array(scipy.io.mmread(Path(directory) / "matrices" / f"{name}.mtx"))
+    return sp.csr_array(scipy.io.mmread(data_file(f"matrices/{name}.mtx")))
 
 
 @cache
@@ -62,6 +59,7 @@ def test_all_counters_are_those_of_the_rtl(name: str, shape: str) -> None:
     check(name, INPUTS[shape](), latency=20)
 
 
+@needs_data
 @every_config
 @pytest.mark.parametrize("matrix", ["karate", "west0067"])
 def test_all_counters_of_real_matrices(name: str, matrix: str) -> None:
@@ -191,6 +189,7 @@ def test_nothing_to_do(memory: MemoryModel, shape: tuple[int, int]) -> None:
     assert found.bytes_written == 8 * shape[0]
 
 
+@needs_data
 @pytest.mark.slow
 def test_gnutella_is_near_its_bound() -> None:
     """The paper's set-up: 8 lanes at 2 GHz, 8 channels of 16 GB/s."""

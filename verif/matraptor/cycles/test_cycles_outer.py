@@ -20,7 +20,8 @@ from tilewright.sim.matraptor.result.outer import by_columns, fits
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
-from tilewright.verif.apps.commands import Run, data_directory
+from tilewright.verif.apps.commands import Run
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import draw_until
 from tilewright.verif.matraptor.cycles.deviation import (
     CONFIGS,
@@ -191,10 +192,11 @@ def test_the_device_counts_what_the_model_finds() -> None:
     assert {name: getattr(device.cycles, name) for name in COUNTERS} == timed.jobs[-1].counts
 
 
+@needs_data
 def test_spgemm_with_the_cycle_model(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run = Run(tmp_path, capsys)
     json, cycles = tmp_path / "report.json", {}
-    matrix = data_directory() / "matrices" / "karate.mtx"
+    matrix = data_file("matrices/karate.mtx")
     for memory in MEMORIES:
         arguments = ("--mode", "outer", "--backend", "cycles", "--memory", memory.name)
         assert run("spgemm", matrix, *arguments, "--lanes", 2, "--json", json) == 0

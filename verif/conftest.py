@@ -1,0 +1,73 @@
+"""Which tests run, and what each of them costs."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections import defaultdict
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tilewright.verif.kit.sampling import SIZE
+
+_LEFT_OUT = {"quick": ("slow", "long"), "default": ("long",), "long": ()}[SIZE]
+_LONGEST = 40
+_spent: dict[str, float] = defaultdict(float)
+_last = 0.0
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the size of the test leaves out; skip what needs data that is not there,
+    before it builds anything."""
+    out = [item for item in items if any(map(item.get_closest_marker, _LEFT_OUT))]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in set(out)]
+    if not os.environ.get("TILEWRIGHT_DATA"):
+        for item in items:
+            if item.get_closest_marker("data"):
+                item.add_marker(pytest.mark.skip(reason="TILEWRIGHT_DATA is not set"))
+
+
+def _processor_seconds() -> float:
+    """Of this process and of its children that have ended."""
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    used = [resource.getrusage(who) for who in whose]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def pytest_runtest_logstart() -> None:
+    """The clock of a test starts."""
+    global _last
+    _last = _processor_seconds()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note what this phase of a test has cost, for the process that prints."""
+    global _last
+    report: Any = yield
+    now = _processor_seconds()
+    report.processor_seconds, _last = now - _last, now
+    return report  # type: ignore[no-any-return]
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Gather what the workers noted."""
+    _spent[report.nodeid] += getattr(report, "processor_seconds", 0.0)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Processor time by folder, and of the tests that take most of it."""
+    folders: dict[Path, float] = defaultdict(float)
+    for test, seconds in _spent.items():
+        folders[Path(test.partition("::")[0]).parent] += seconds
+    terminalreporter.section(f"processor time, {SIZE} tests")
+    for folder, seconds in sorted(folders.items()):
+        terminalreporter.write_line(f"{seconds:8.1f} s  {folder}")
+    terminalreporter.write_line(f"{sum(folders.values()) / 60:8.1f} min in all; the longest:")
+    for test in sorted(_spent, key=_spent.__getitem__, reverse=True)[:_LONGEST]:
+        if _spent[test] >= 1:
+            terminalreporter.write_line(f"{_spent[test]:8.1f} s  {test}")

@@ -1,0 +1,28 @@
+"""Files that tests find outside the repository: matrices, graphs, a foundry's cell library."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+__all__ = ["data_file", "needs_data", "real_library"]
+
+needs_data = pytest.mark.data
+"""Marks a test, or one parameter of it, that asks for such files. Without ``TILEWRIGHT_DATA`` it is
+skipped before it begins; ``pytest -m data`` runs these tests alone."""
+
+
+def data_file(name: str) -> Path:
+    """A file below the directory that ``TILEWRIGHT_DATA`` names, for tests marked
+    :data:`needs_data`: another fails where there is no data."""
+    directory = os.environ.get("TILEWRIGHT_DATA")
+    if not directory:
+        pytest.fail(f"a test that needs {name} must be marked `needs_data`")
+    return Path(directory) / name
+
+
+def real_library() -> Path:
+    """A foundry's cell library."""
+    return data_file("liberty/gscl45nm.lib")
