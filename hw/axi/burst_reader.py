@@ -11,6 +11,7 @@ from ..stream.output_register import OutputRegister
 from ..stream.queue import Queue
 from .burst_splitter import BurstSplitter, check_burst
 from .layouts import address_layout, beat_layout, data_layout, request_layout
+from .supervision import Supervision
 
 __all__ = ["BurstReader"]
 
@@ -71,10 +72,7 @@ class BurstReader(wiring.Component):
                 "o": Out(stream.Signature(data_layout(data_bits))),
                 "ar": Out(stream.Signature(address_layout(addr_bits))),
                 "r": In(stream.Signature(beat_layout(data_bits))),
-                "stop": In(1),
-                "idle": Out(1),
-                "error": Out(1),
-                "error_address": Out(addr_bits),
+                **Supervision(addr_bits).members,
             }
         )
 

@@ -11,6 +11,7 @@ from ..stream.output_register import OutputRegister
 from ..stream.queue import Queue
 from .burst_splitter import BurstSplitter, check_burst
 from .layouts import address_layout, request_layout, response_layout, store_layout, write_layout
+from .supervision import Supervision
 
 __all__ = ["BurstWriter", "most_unsent"]
 
@@ -79,10 +80,7 @@ class BurstWriter(wiring.Component):
                 "aw": Out(stream.Signature(address_layout(addr_bits))),
                 "w": Out(stream.Signature(write_layout(data_bits))),
                 "b": In(stream.Signature(response_layout())),
-                "stop": In(1),
-                "idle": Out(1),
-                "error": Out(1),
-                "error_address": Out(addr_bits),
+                **Supervision(addr_bits).members,
             }
         )
 

@@ -9,70 +9,100 @@ from amaranth.lib.wiring import In, Out
 from ..stream.queue import Queue
 from ..stream.round_robin import RoundRobin
 from ..stream.skid_buffer import SkidBuffer
-from .layouts import address_layout, beat_layout, response_layout, write_layout
+from .layouts import address_layout, beat_layout, response_layout, routed_layout, write_layout
 
 __all__ = ["ReadInterconnect", "WriteInterconnect"]
 
 
-def check_ids(members: int, id_bits: int) -> None:
+def needed_id_bits(members: int, slot_bits: int = 0) -> int:
+    """Width of an ID that tells so many members apart, above the IDs of their own."""
+    return slot_bits + max(1, (members - 1).bit_length())
+
+
+def check_ids(members: int, id_bits: int, slot_bits: int = 0) -> None:
     """Check that there is an ID for everyone. Raises ValueError."""
-    needed = max(1, (members - 1).bit_length())
+    needed = needed_id_bits(members, slot_bits)
     if id_bits < needed:
         raise ValueError(f"`id_bits` must be at least {needed}, not {id_bits}")
 
 
 class ReadInterconnect(wiring.Component):
-    """Lets readers take turns at AR and brings each beat to the reader whose ID it has.
+    """Lets readers take turns at AR and brings each beat to the reader that it is for.
 
-    A reader's ID is its index. Responses may come in any order between IDs; one with another
-    ID is dropped. Latency: AR one cycle, R none. One transfer a cycle.
+    An ID is the reader's index above the reader's own ID, if it has one. Responses may come in any
+    order between IDs; one for a reader that does not exist is dropped. Latency: AR one cycle, R
+    none. One transfer a cycle.
 
     Parameters
     ----------
     readers: number of readers, at least 1
-    addr_bits, data_bits, id_bits: widths of the bus
+    addr_bits, data_bits: widths of the bus
+    id_bits: width of an ID of the bus; default: what the readers need
+    slot_bits: width of a reader's own IDs
+    channel_bits: width of the number of a memory channel, which a request passes on
 
     Members
     -------
     reader_ar, reader_r: the readers' sides (arrays)
-    ar, r: the manager's side, with ``id``
+    ar, r: the bus, with ``id``
     """
 
-    def __init__(self, readers: int, *, addr_bits: int, data_bits: int, id_bits: int) -> None:
-        check_ids(readers, id_bits)
-        self._readers = readers
-        self._addr_bits = addr_bits
+    def __init__(
+        self,
+        readers: int,
+        *,
+        addr_bits: int,
+        data_bits: int,
+        id_bits: int | None = None,
+        slot_bits: int = 0,
+        channel_bits: int = 0,
+    ) -> None:
+        self._id_bits = needed_id_bits(readers, slot_bits) if id_bits is None else id_bits
+        check_ids(readers, self._id_bits, slot_bits)
+        self._readers, self._slot_bits = readers, slot_bits
+        self._request = request = routed_layout(addr_bits, channel_bits, slot_bits)
+        routed = routed_layout(addr_bits, channel_bits, self._id_bits)
+        beat = beat_layout(data_bits, slot_bits)
         super().__init__(
             {
-                "reader_ar": In(stream.Signature(address_layout(addr_bits))).array(readers),
-                "reader_r": Out(stream.Signature(beat_layout(data_bits))).array(readers),
-                "ar": Out(stream.Signature(address_layout(addr_bits, id_bits))),
-                "r": In(stream.Signature(beat_layout(data_bits, id_bits))),
+                "reader_ar": In(stream.Signature(request)).array(readers),
+                "reader_r": Out(stream.Signature(beat)).array(readers),
+                "ar": Out(stream.Signature(routed)),
+                "r": In(stream.Signature(beat_layout(data_bits, self._id_bits))),
             }
         )
 
+    @property
+    def id_bits(self) -> int:
+        """Width of an ID of the bus."""
+        return self._id_bits
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.arbiter = arbiter = RoundRobin(address_layout(self._addr_bits), self._readers)
+        m.submodules.arbiter = arbiter = RoundRobin(self._request, self._readers)
         chosen, beat = arbiter.o.payload, self.r.payload
         m.d.comb += [
             self.ar.valid.eq(arbiter.o.valid),
             arbiter.o.ready.eq(self.ar.ready),
-            self.ar.payload.address.eq(chosen.payload.address),
-            self.ar.payload.length.eq(chosen.payload.length),
             self.ar.payload.id.eq(chosen.source),
             self.r.ready.eq(1),
         ]
+        passed = [name for name, _ in self._request if name != "id"]
+        m.d.comb += [self.ar.payload[name].eq(chosen.payload[name]) for name in passed]
+        if self._slot_bits:
+            m.d.comb += self.ar.payload.id.eq(Cat(chosen.payload.id, chosen.source))
         for index in range(self._readers):
             wiring.connect(m, arbiter.i[index], wiring.flipped(self.reader_ar[index]))
             reader = self.reader_r[index]
-            mine = beat.id == index
+            mine = beat.id[self._slot_bits :] == index
             m.d.comb += [
                 reader.valid.eq(self.r.valid & mine),
                 reader.payload.data.eq(beat.data),
                 reader.payload.response.eq(beat.response),
                 reader.payload.last.eq(beat.last),
             ]
+            if self._slot_bits:
+                m.d.comb += reader.payload.id.eq(beat.id[: self._slot_bits])
             with m.If(mine):
                 m.d.comb += self.r.ready.eq(reader.ready)
         return m

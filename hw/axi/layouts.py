@@ -27,8 +27,10 @@ def address_layout(addr_bits: int, id_bits: int = 0) -> data.StructLayout:
 
 
 def routed_layout(addr_bits: int, channel_bits: int, id_bits: int = 0) -> data.StructLayout:
-    """AR before it is known which manager takes it: as ``address_layout``, and the ``channel``."""
-    return _identified({"address": addr_bits, "length": 8, "channel": channel_bits}, id_bits)
+    """AR before it is known which manager takes it: as ``address_layout``, and the ``channel`` if
+    that has bits."""
+    channel = {"channel": channel_bits} if channel_bits else {}
+    return _identified({"address": addr_bits, "length": 8, **channel}, id_bits)
 
 
 def beat_layout(data_bits: int, id_bits: int = 0) -> data.StructLayout:

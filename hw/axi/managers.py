@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -20,25 +20,89 @@ from .layouts import (
     store_layout,
     write_layout,
 )
+from .supervision import Supervision, supervise
 
 __all__ = ["ReadManager", "WriteManager"]
 
 
-def _control(
-    m: Module, manager: wiring.Component, parts: Sequence[BurstReader | BurstWriter]
-) -> None:
-    """``stop`` to all; ``idle`` of all; the error of the first that has one."""
-    m.d.comb += [
-        manager.idle.eq(Cat(part.idle for part in parts).all()),
-        manager.error.eq(Cat(part.error for part in parts).any()),
-    ]
-    for part in reversed(parts):
-        m.d.comb += part.stop.eq(manager.stop)
-        with m.If(part.error):
-            m.d.comb += manager.error_address.eq(part.error_address)
+class _Manager(wiring.Component):
+    """Base of both: parts that share an interconnect, each with its streams and an ID.
+
+    Parameters
+    ----------
+    parts: number of parts, at least 1
+    id_bits: width of an ID; a part's ID is its index
+    addr_bits, data_bits, outstanding, count_bits, burst_beats, buffer_beats: of each part
+    """
+
+    _part: type[BurstReader] | type[BurstWriter]
+    _kind: str
+    """What a part is called."""
+
+    def __init__(
+        self,
+        parts: int,
+        *,
+        addr_bits: int,
+        data_bits: int,
+        id_bits: int,
+        outstanding: int,
+        count_bits: int,
+        burst_beats: int = 64,
+        buffer_beats: int = 128,
+    ) -> None:
+        self._parts = parts
+        self._bus_widths = {"addr_bits": addr_bits, "data_bits": data_bits, "id_bits": id_bits}
+        self._sizes = {
+            "addr_bits": addr_bits,
+            "data_bits": data_bits,
+            "outstanding": outstanding,
+            "count_bits": count_bits,
+            "burst_beats": burst_beats,
+            "buffer_beats": buffer_beats,
+        }
+        request = In(stream.Signature(request_layout(addr_bits, count_bits)))
+        self._streams = {"request": request, **self._data(data_bits)}
+        self._channels = self._bus(addr_bits, data_bits, id_bits)
+        super().__init__(
+            {
+                **{name: member.array(parts) for name, member in self._streams.items()},
+                **self._channels,
+                **Supervision(addr_bits).members,
+            }
+        )
+
+    @staticmethod
+    @abstractmethod
+    def _data(data_bits: int) -> dict[str, wiring.Member]:
+        """The stream of data of a part."""
+
+    @staticmethod
+    @abstractmethod
+    def _bus(addr_bits: int, data_bits: int, id_bits: int) -> dict[str, wiring.Member]:
+        """The manager's channels."""
+
+    @abstractmethod
+    def _interconnect(self) -> ReadInterconnect | WriteInterconnect:
+        """What brings the parts' channels together."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.bus = bus = self._interconnect()
+        for name in self._channels:
+            wiring.connect(m, getattr(bus, name), wiring.flipped(getattr(self, name)))
+        parts = [self._part(**self._sizes) for _ in range(self._parts)]
+        for index, part in enumerate(parts):
+            m.submodules[f"{self._kind}_{index}"] = part
+            for name in self._streams:
+                wiring.connect(m, getattr(part, name), wiring.flipped(getattr(self, name)[index]))
+            for name in self._channels:
+                wiring.connect(m, getattr(part, name), getattr(bus, f"{self._kind}_{name}")[index])
+        supervise(m, self, parts)
+        return m
 
 
-class ReadManager(wiring.Component):
+class ReadManager(_Manager):
     """Readers that share one AXI4 manager: :class:`BurstReader` and :class:`ReadInterconnect`.
 
     Parameters
@@ -55,61 +119,24 @@ class ReadManager(wiring.Component):
         by index
     """
 
-    def __init__(
-        self,
-        readers: int,
-        *,
-        addr_bits: int,
-        data_bits: int,
-        id_bits: int,
-        outstanding: int,
-        count_bits: int,
-        burst_beats: int = 64,
-        buffer_beats: int = 128,
-    ) -> None:
-        self._readers, self._id_bits = readers, id_bits
-        self._widths = {"addr_bits": addr_bits, "data_bits": data_bits}
-        self._sizes = {
-            "outstanding": outstanding,
-            "count_bits": count_bits,
-            "burst_beats": burst_beats,
-            "buffer_beats": buffer_beats,
+    _part, _kind = BurstReader, "reader"
+
+    @staticmethod
+    def _data(data_bits: int) -> dict[str, wiring.Member]:
+        return {"o": Out(stream.Signature(data_layout(data_bits)))}
+
+    @staticmethod
+    def _bus(addr_bits: int, data_bits: int, id_bits: int) -> dict[str, wiring.Member]:
+        return {
+            "ar": Out(stream.Signature(address_layout(addr_bits, id_bits))),
+            "r": In(stream.Signature(beat_layout(data_bits, id_bits))),
         }
-        request = stream.Signature(request_layout(addr_bits, count_bits))
-        super().__init__(
-            {
-                "request": In(request).array(readers),
-                "o": Out(stream.Signature(data_layout(data_bits))).array(readers),
-                "ar": Out(stream.Signature(address_layout(addr_bits, id_bits))),
-                "r": In(stream.Signature(beat_layout(data_bits, id_bits))),
-                "stop": In(1),
-                "idle": Out(1),
-                "error": Out(1),
-                "error_address": Out(addr_bits),
-            }
-        )
 
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.bus = bus = ReadInterconnect(
-            self._readers, **self._widths, id_bits=self._id_bits
-        )
-        wiring.connect(m, bus.ar, wiring.flipped(self.ar))
-        wiring.connect(m, bus.r, wiring.flipped(self.r))
-        parts = []
-        for index in range(self._readers):
-            part = BurstReader(**self._widths, **self._sizes)
-            m.submodules[f"reader_{index}"] = part
-            wiring.connect(m, part.request, wiring.flipped(self.request[index]))
-            wiring.connect(m, part.o, wiring.flipped(self.o[index]))
-            wiring.connect(m, part.ar, bus.reader_ar[index])
-            wiring.connect(m, part.r, bus.reader_r[index])
-            parts.append(part)
-        _control(m, self, parts)
-        return m
+    def _interconnect(self) -> ReadInterconnect:
+        return ReadInterconnect(self._parts, **self._bus_widths)
 
 
-class WriteManager(wiring.Component):
+class WriteManager(_Manager):
     """Writers that share one AXI4 manager: :class:`BurstWriter` and :class:`WriteInterconnect`.
 
     Parameters
@@ -126,60 +153,20 @@ class WriteManager(wiring.Component):
         by index
     """
 
-    def __init__(
-        self,
-        writers: int,
-        *,
-        addr_bits: int,
-        data_bits: int,
-        id_bits: int,
-        outstanding: int,
-        count_bits: int,
-        burst_beats: int = 64,
-        buffer_beats: int = 128,
-    ) -> None:
-        self._writers, self._id_bits = writers, id_bits
-        self._widths = {"addr_bits": addr_bits, "data_bits": data_bits}
-        self._sizes = {
-            "outstanding": outstanding,
-            "count_bits": count_bits,
-            "burst_beats": burst_beats,
-            "buffer_beats": buffer_beats,
-        }
-        request = stream.Signature(request_layout(addr_bits, count_bits))
-        super().__init__(
-            {
-                "request": In(request).array(writers),
-                "i": In(stream.Signature(store_layout(data_bits))).array(writers),
-                "aw": Out(stream.Signature(address_layout(addr_bits, id_bits))),
-                "w": Out(stream.Signature(write_layout(data_bits))),
-                "b": In(stream.Signature(response_layout(id_bits))),
-                "stop": In(1),
-                "idle": Out(1),
-                "error": Out(1),
-                "error_address": Out(addr_bits),
-            }
-        )
+    _part, _kind = BurstWriter, "writer"
 
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
+    @staticmethod
+    def _data(data_bits: int) -> dict[str, wiring.Member]:
+        return {"i": In(stream.Signature(store_layout(data_bits)))}
+
+    @staticmethod
+    def _bus(addr_bits: int, data_bits: int, id_bits: int) -> dict[str, wiring.Member]:
+        return {
+            "aw": Out(stream.Signature(address_layout(addr_bits, id_bits))),
+            "w": Out(stream.Signature(write_layout(data_bits))),
+            "b": In(stream.Signature(response_layout(id_bits))),
+        }
+
+    def _interconnect(self) -> WriteInterconnect:
         unsent = most_unsent(self._sizes["outstanding"], self._sizes["buffer_beats"])
-        m.submodules.bus = bus = WriteInterconnect(
-            self._writers,
-            **self._widths,
-            id_bits=self._id_bits,
-            outstanding=self._writers * unsent,
-        )
-        for name in ("aw", "w", "b"):
-            wiring.connect(m, getattr(bus, name), wiring.flipped(getattr(self, name)))
-        parts = []
-        for index in range(self._writers):
-            part = BurstWriter(**self._widths, **self._sizes)
-            m.submodules[f"writer_{index}"] = part
-            wiring.connect(m, part.request, wiring.flipped(self.request[index]))
-            wiring.connect(m, part.i, wiring.flipped(self.i[index]))
-            for name in ("aw", "w", "b"):
-                wiring.connect(m, getattr(part, name), getattr(bus, f"writer_{name}")[index])
-            parts.append(part)
-        _control(m, self, parts)
-        return m
+        return WriteInterconnect(self._parts, **self._bus_widths, outstanding=self._parts * unsent)

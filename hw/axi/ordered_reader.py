@@ -11,6 +11,7 @@ from ..stream.output_register import OutputRegister
 from ..stream.ring import ring_address
 from .burst_splitter import check_burst
 from .layouts import beat_layout, data_layout, routed_layout
+from .supervision import Supervision
 
 __all__ = ["OrderedReader"]
 
@@ -73,10 +74,7 @@ class OrderedReader(wiring.Component):
                 "o": Out(stream.Signature(data_layout(data_bits))),
                 "ar": Out(stream.Signature(self._routed)),
                 "r": In(stream.Signature(beat_layout(data_bits, slot_bits))),
-                "stop": In(1),
-                "idle": Out(1),
-                "error": Out(1),
-                "error_address": Out(addr_bits),
+                **Supervision(addr_bits).members,
             }
         )
 

@@ -8,8 +8,8 @@ from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..axi.interconnect import ReadInterconnect
 from ..axi.layouts import beat_layout, routed_layout, store_layout
-from ..axi.reader_mux import ReaderMux
 from ..channels.packer import write_request_layout
 from ..spec.matraptor import MatRaptorConfig
 from ..spec.matraptor_registers import ERRORS
@@ -141,7 +141,7 @@ class Lane(wiring.Component):
     def _read(self, m: Module, a_loader: SparseALoader, b_loader: SparseBLoader) -> None:
         """The loaders' readers, in the order of ``READS``, as one."""
         config = self._config
-        m.submodules.readers = readers = ReaderMux(
+        m.submodules.readers = readers = ReadInterconnect(
             len(READS),
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,

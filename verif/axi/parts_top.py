@@ -11,6 +11,7 @@ from tilewright.hw.axi.layouts import data_layout, request_layout, store_layout
 from tilewright.hw.axi.managers import ReadManager, WriteManager
 from tilewright.hw.axi.ports import LitePort, ManagerPort
 from tilewright.hw.axi.registers import AxiLiteRegisters, field_members
+from tilewright.hw.axi.supervision import Supervision
 from tilewright.hw.spec.registers import Field, Register, RegisterMap
 
 __all__ = ["REGISTERS", "AxiParts", "Sizes"]
@@ -105,12 +106,7 @@ class AxiParts(wiring.Component):
         control = {
             f"{side}_{name}": member
             for side in ("read", "write")
-            for name, member in (
-                ("stop", In(1)),
-                ("idle", Out(1)),
-                ("error", Out(1)),
-                ("error_address", Out(sizes.addr_bits)),
-            )
+            for name, member in Supervision(sizes.addr_bits).members.items()
         }
         super().__init__(
             {

@@ -9,10 +9,10 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.crossbar import ReadCrossbar
+from tilewright.hw.axi.interconnect import ReadInterconnect
 from tilewright.hw.axi.layouts import data_layout, routed_layout
 from tilewright.hw.axi.ordered_reader import OrderedReader
 from tilewright.hw.axi.ports import ManagerPort
-from tilewright.hw.axi.reader_mux import ReaderMux
 
 __all__ = ["RoutedReaders", "RoutedSizes"]
 
@@ -146,7 +146,7 @@ class RoutedReaders(wiring.Component):
             wiring.connect(m, readers[0].ar, crossbar.lane_ar[lane])
             wiring.connect(m, readers[0].r, crossbar.lane_r[lane])
             return readers
-        mux = ReaderMux(sizes.readers, **widths, slot_bits=sizes.slot_bits)
+        mux = ReadInterconnect(sizes.readers, **widths, slot_bits=sizes.slot_bits)
         m.submodules[f"mux_{lane}"] = mux
         for unit, reader in enumerate(readers):
             wiring.connect(m, reader.ar, mux.reader_ar[unit])

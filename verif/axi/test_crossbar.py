@@ -7,11 +7,9 @@ from functools import cache
 from typing import Any
 
 import pytest
-from tilewright.hw.axi.reader_mux import ReaderMux
 from tilewright.verif.axi.routed import ROUGH, emitted, run
 from tilewright.verif.axi.routed_top import RoutedSizes
 from tilewright.verif.kit.front_ends import lint
-from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import slow_but
 
 SIZES = {
@@ -120,10 +118,3 @@ def test_lanes_at_one_channel_share_it_fairly(size: str) -> None:
 def test_verilator_finds_nothing(size: str, tmp_path: Any) -> None:
     done = lint(emitted(SIZES[size]).verilog, "routed_readers", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_multiplexer_of_one_reader() -> None:
-    def build() -> ReaderMux:
-        return ReaderMux(1, addr_bits=40, data_bits=64, channel_bits=1, slot_bits=4)
-
-    assert refusal(build) == "`readers` must be at least 2, not 1"

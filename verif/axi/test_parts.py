@@ -264,6 +264,8 @@ def test_ports_have_the_names_and_widths_of_axi() -> None:
          "`data_bits` must be a power of two in 8..1024, not 48"),
         (lambda: ReadInterconnect(5, addr_bits=32, data_bits=64, id_bits=2),
          "`id_bits` must be at least 3, not 2"),
+        (lambda: ReadInterconnect(5, addr_bits=32, data_bits=64, id_bits=6, slot_bits=4),
+         "`id_bits` must be at least 7, not 6"),
         (lambda: WriteInterconnect(1, addr_bits=32, data_bits=64, id_bits=0, outstanding=2),
          "`id_bits` must be at least 1, not 0"),
     ],

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import beat_layout, routed_layout
 from ...axi.ordered_reader import OrderedReader
+from ...axi.supervision import Supervision, supervise
 from ...channels.stripe_walk import StripeWalk
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.deep_queue import DeepQueue
@@ -42,30 +43,19 @@ def reader_members(config: MatRaptorConfig) -> dict[str, wiring.Member]:
         members[f"{name}_ar"] = Out(stream.Signature(request))
         members[f"{name}_r"] = In(stream.Signature(beat))
         members[f"read_beats_{name}"] = Out(1)
-    return {
-        **members,
-        "stop": In(1),
-        "idle": Out(1),
-        "error": Out(1),
-        "error_address": Out(config.addr_bits),
-    }
+    return {**members, **Supervision(config.addr_bits).members}
 
 
 def report(
     m: Module, loader: wiring.Component, readers: dict[str, OrderedReader], busy: Signal
 ) -> None:
     """Connect the members of :func:`reader_members`; the error is that of the first reader."""
-    m.d.comb += loader.idle.eq(readers["pairs"].idle & readers["entries"].idle & ~busy)
-    for name in reversed(READERS):
+    supervise(m, loader, [readers[name] for name in READERS], busy=busy)
+    for name in READERS:
         reader, r = readers[name], getattr(loader, f"{name}_r")
         wiring.connect(m, reader.ar, wiring.flipped(getattr(loader, f"{name}_ar")))
         wiring.connect(m, wiring.flipped(r), reader.r)
-        m.d.comb += [
-            reader.stop.eq(loader.stop),
-            getattr(loader, f"read_beats_{name}").eq(r.valid & r.ready),
-        ]
-        with m.If(reader.error):
-            m.d.comb += [loader.error.eq(1), loader.error_address.eq(reader.error_address)]
+        m.d.comb += getattr(loader, f"read_beats_{name}").eq(r.valid & r.ready)
 
 
 class SparseALoader(wiring.Component):

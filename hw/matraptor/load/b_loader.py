@@ -27,9 +27,9 @@ class SparseBLoader(wiring.Component):
     Pairs and entries are read by the beats that they are in, bursts ending at the blocks of
     the interleaving. One product a cycle, rows of one entry included, if each reader has a bus of
     its own and as long as ``outstanding`` pairs and ``outstanding`` bursts of entries last for the
-    memory's latency. In a lane :class:`ReaderMux` lets its four readers share one request and one
-    beat a cycle, so that each product of such a row costs two of them. An empty row of B takes a
-    cycle in which no product comes.
+    memory's latency. In a lane :class:`ReadInterconnect` lets its four readers share one request
+    and one beat a cycle, so that each product of such a row costs two of them. An empty row of B
+    takes a cycle in which no product comes.
 
     Members
     -------

@@ -9,9 +9,9 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.crossbar import ReadCrossbar
+from tilewright.hw.axi.interconnect import ReadInterconnect
 from tilewright.hw.axi.layouts import address_layout
 from tilewright.hw.axi.ports import ManagerPort
-from tilewright.hw.axi.reader_mux import ReaderMux
 from tilewright.hw.matraptor.layouts import job_layout, left_layout, product_layout, row_layout
 from tilewright.hw.matraptor.load.a_loader import SparseALoader
 from tilewright.hw.matraptor.load.b_loader import SparseBLoader
@@ -140,7 +140,7 @@ class Loaders(wiring.Component):
             config.lanes, config.channels, **widths, lane_id_bits=config.lane_id_bits
         )
         for index, lane in enumerate(lanes):
-            mux = ReaderMux(
+            mux = ReadInterconnect(
                 len(UNITS), **widths, channel_bits=self._channel_bits, slot_bits=config.slot_bits
             )
             m.submodules[f"mux_{index}"] = mux
