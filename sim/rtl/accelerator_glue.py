@@ -78,13 +78,5 @@ def _glue(sidecar: Mapping[str, Any]) -> str:
     return glue_head(sidecar) + head + visits + "}\n"
 
 
-ACCELERATOR = Harness(
-    *harness_files(
-        "accelerator.cpp",
-        *("axi_channel.h", "axi_faults.h", "axi_lite.h"),
-        *("axi_manager.h", "axi_memory.h", "axi_pins.h"),
-        *("axi_queue.h", "axi_rate.h", "model.h", "random.h"),
-    ),
-    _glue,
-)
+ACCELERATOR = Harness(*harness_files("accelerator.cpp"), _glue)
 """A memory behind the managers and a program at the registers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +33,19 @@ class Harness:
         return [path.read_text() for path in (self.source, *self.headers)]
 
 
-def harness_files(source: str, *headers: str) -> tuple[Path, tuple[Path, ...]]:
-    """The paths of a harness's source and of its headers, which lie in ``cpp``."""
+def harness_files(source: str) -> tuple[Path, tuple[Path, ...]]:
+    """The paths of a harness's source, which lies in ``cpp``, and of all headers there that it
+    includes, directly or not."""
     folder = Path(__file__).with_name("cpp")
-    return folder / source, tuple(folder / name for name in headers)
+    found, open_ = {folder / source: None}, [folder / source]
+    while open_:
+        for name in re.findall(r'^#include "(.+)"', open_.pop().read_text(), re.MULTILINE):
+            path = folder / name
+            if path.exists() and path not in found:
+                found[path] = None
+                open_.append(path)
+    first, *headers = found
+    return first, tuple(sorted(headers))
 
 
 def member(port: str) -> str:
@@ -109,5 +119,5 @@ template <std::size_t N> void get(const VlWide<N>& port, uint32_t* w) {
 }
 """
 
-STREAMS = Harness(*harness_files("streams.cpp", "model.h", "random.h"), _stream_glue)
+STREAMS = Harness(*harness_files("streams.cpp"), _stream_glue)
 """Streams, arrays in and arrays out."""

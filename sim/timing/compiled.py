@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,24 +13,33 @@ from numba.core import config
 
 from ...hw.spec.cache import cache_directory
 
-__all__ = ["allocating", "compiled", "inlined"]
+__all__ = ["allocating", "code_directory", "compiled", "inlined", "sources"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+def sources() -> list[Path]:
+    """Every module that decides what a compiled function does.
+
+    Numba looks only at the file that a function is in: not at those of the functions it calls, nor
+    at those whose constants it has taken in. So this is all of the models, and the shared words.
+    """
+    sim = Path(__file__).parents[1]
+    return sorted([*sim.rglob("*.py"), *(sim.parent / "hw" / "spec").rglob("*.py")])
+
+
+def code_directory(modules: Iterable[Path]) -> Path:
+    """Where machine code is kept: another place for every content of the modules."""
+    state = hashlib.sha256()
+    for module in modules:
+        text = module.read_bytes()
+        state.update(f"{module.name} {len(text)} ".encode() + text)
+    return cache_directory() / f"numba-{state.hexdigest()[:16]}"
+
+
 @lru_cache(maxsize=1)
 def _directory() -> str:
-    """Where machine code is kept: another place for every state of this room's sources.
-
-    Numba looks only at the file that a function is in, not at those of the functions it calls.
-    """
-    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
-    state = hashlib.sha256()
-    for source in sources:
-        text = source.read_bytes()
-        if b"compiled" in text:
-            state.update(text)
-    return str(cache_directory() / f"numba-{state.hexdigest()[:16]}")
+    return str(code_directory(sources()))
 
 
 def _kept(function: _Function, **options: Any) -> _Function:

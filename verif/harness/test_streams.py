@@ -17,6 +17,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.unit import Emitted, emit_component
 from tilewright.sim.rtl import build as native_build
+from tilewright.sim.rtl import glue
+from tilewright.sim.rtl.accelerator_glue import ACCELERATOR
 from tilewright.sim.rtl.streams import (
     BuildError,
     NativeSimulation,
@@ -339,3 +341,14 @@ def test_refused_verilog_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(BuildError, match="verilator_bin failed with status"):
         NativeSimulation(Emitted("module adder(; endmodule", build().sidecar))
     assert not [p for p in os.listdir(tmp_path) if p.startswith(("adder", "build"))]
+
+
+def test_every_file_of_a_harness_is_part_of_it() -> None:
+    """What is not would be missing where it is compiled, and could change without a new build."""
+    folder = Path(str(glue.__file__)).with_name("cpp")
+    for harness in (glue.STREAMS, ACCELERATOR):
+        files = {path.name for path in (harness.source, *harness.headers)}
+        assert {"model.h", "random.h"} < files
+        assert all((folder / name).is_file() for name in files)
+    parts = {path.name for path in (*glue.STREAMS.headers, *ACCELERATOR.headers)}
+    assert parts == {path.name for path in folder.glob("*.h")}

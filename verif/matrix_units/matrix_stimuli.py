@@ -15,7 +15,7 @@ from tilewright.sim.units.any_unit import AnyMatrixUnit
 from tilewright.sim.units.m3xu import elements_deep, pack_a, pack_b
 from tilewright.verif.oracles import stimuli
 
-from .simd2 import semiring_stimuli
+from . import semiring_stimuli
 
 __all__ = ["TILE_KINDS", "Operations", "illegal_opcodes", "operations", "tiles"]
 

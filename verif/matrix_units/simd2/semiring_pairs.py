@@ -12,7 +12,7 @@ from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.verif.oracles import stimuli
 
 from ..matrix_stimuli import Operations
-from .semiring_stimuli import integer_values
+from ..semiring_stimuli import integer_values
 
 __all__ = ["alone", "every_pair", "mixed", "packed", "special_pairs"]
 

@@ -23,8 +23,8 @@ from tilewright.verif.matrix_units.coverage import (
     missing,
 )  # fmt: skip
 from tilewright.verif.matrix_units.matrix_stimuli import illegal_opcodes, operations
+from tilewright.verif.matrix_units.semiring_stimuli import FLOAT_KINDS, INT_KINDS
 from tilewright.verif.matrix_units.simd2.semiring_rtl import emitted, rtl
-from tilewright.verif.matrix_units.simd2.semiring_stimuli import FLOAT_KINDS, INT_KINDS
 from tilewright.verif.matrix_units.simulate import elapsed, expected_cycles, matrix_job, run
 
 MAIN = Simd2Config(tile=2, format="fp8e5m2")

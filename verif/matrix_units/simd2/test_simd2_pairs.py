@@ -9,6 +9,7 @@ import pytest
 from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.rtl.streams import Pauses
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.matrix_units.semiring_stimuli import addend_values
 from tilewright.verif.matrix_units.simd2.semiring_pairs import (
     alone,
     every_pair,
@@ -17,7 +18,6 @@ from tilewright.verif.matrix_units.simd2.semiring_pairs import (
     special_pairs,
 )
 from tilewright.verif.matrix_units.simd2.semiring_rtl import rtl
-from tilewright.verif.matrix_units.simd2.semiring_stimuli import addend_values
 
 NARROW = ("fp8e4m3", "fp8e5m2", "int8")
 WIDE = ("fp16", "bf16", "fp32", "fp64", "int16", "int32")

@@ -1,0 +1,45 @@
+"""Machine code is made anew whenever a model changes."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from tilewright.hw.spec import matraptor as spec
+from tilewright.sim.matraptor.cycles import element, rows
+from tilewright.sim.timing.compiled import code_directory, compiled, sources
+
+
+def test_every_module_decides_where_code_is_kept(tmp_path: Path) -> None:
+    copies = []
+    for number, module in enumerate(sources()):
+        copy = tmp_path / str(number) / module.name
+        copy.parent.mkdir()
+        copy.write_bytes(module.read_bytes())
+        copies.append(copy)
+    before = code_directory(copies)
+    for copy in copies:
+        text = copy.read_bytes()
+        copy.write_bytes(text + b"# touched\n")
+        assert code_directory(copies) != before, copy.name
+        copy.write_bytes(text)
+    assert code_directory(copies) == before
+
+
+def test_models_and_shared_words_are_among_them() -> None:
+    """Whatever module of ours is loaded where the cycle models are, it is one of them."""
+    known = set(sources())
+    for module in (element, rows, spec):
+        assert Path(str(module.__file__)) in known
+    names = ("tilewright.sim.", "tilewright.hw.spec.")
+    loaded = {str(m.__file__) for n, m in sys.modules.items() if n.startswith(names)}
+    assert {Path(path) for path in loaded} <= known
+
+
+def test_compiled_code_lies_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda: str(tmp_path))
+
+    def twice(x: int) -> int:
+        return 2 * x
+
+    assert compiled(twice)(21) == 42
+    assert [path.suffix for path in tmp_path.rglob("*.nb[ci]")]
