@@ -3,7 +3,8 @@ synthesis flows read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ class Unit:
     source: where the idea comes from
     config: its configuration class
     component: ``module:class`` below ``tilewright.hw``, imported when first built
+    parts: components that this one is made around, named likewise, by the parameter that takes them
     """
 
     name: str
@@ -39,12 +41,19 @@ class Unit:
     source: str
     config: type[Config]
     component: str
+    parts: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def build(self, config: Any) -> Component:
         """The component of a configuration of this unit's config class."""
-        module, _, name = self.component.partition(":")
-        built: Component = getattr(import_module(f"tilewright.hw.{module}"), name)(config)
+        parts = {name: _component(part) for name, part in self.parts.items()}
+        built: Component = _component(self.component)(config, **parts)
         return built
+
+
+def _component(name: str) -> Any:
+    """What ``module:class`` names."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(f"tilewright.hw.{module}"), attribute)
 
 
 _M3XU = "M3XU: multi-mode matrix unit, microarchitecture section"
@@ -91,6 +100,7 @@ _ROWS = (
         source="SIMD2: programming model, tiled algorithm",
         config=Simd2EngineConfig,
         component="engine.engine:Engine",
+        parts={"unit": "simd2.matrix_unit:MatrixUnit"},
     ),
     Unit(
         name="engine_m3xu",
@@ -98,6 +108,7 @@ _ROWS = (
         source="SIMD2: programming model, tiled algorithm, around M3XU's unit",
         config=M3xuEngineConfig,
         component="engine.engine:Engine",
+        parts={"unit": "m3xu.matrix_unit:MatrixUnit"},
     ),
     Unit(
         name="matraptor",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Value
@@ -12,6 +12,7 @@ from ..axi.managers import ReadManager, WriteManager
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.engine import OPERANDS, EngineConfig
 from ..spec.engine_registers import COUNTERS, register_map
+from ..spec.matrix_unit import MatrixUnit
 from ..stream.queue import Queue
 from .counters import Counters
 from .feeder import Feeder, tag_layout
@@ -42,6 +43,7 @@ class Engine(AcceleratorTop):
     Parameters
     ----------
     config: see :class:`EngineConfig`
+    unit: what makes the matrix unit of ``config.unit``, see ``matrix_unit_signature``
 
     Members
     -------
@@ -50,8 +52,11 @@ class Engine(AcceleratorTop):
     irq: high while done or error is set and the interrupt is enabled
     """
 
-    def __init__(self, config: EngineConfig) -> None:
+    def __init__(
+        self, config: EngineConfig, *, unit: Callable[[MatrixUnit], wiring.Component]
+    ) -> None:
         self._config = config
+        self._unit = unit
         super().__init__(
             register_map(config),
             config.managers,
@@ -109,9 +114,8 @@ class Engine(AcceleratorTop):
     ) -> Any:
         """The feeder, the unit, and the way of its results; returns the unit."""
         config = self._config
-        module, _, name = config.unit_component.partition(":")
-        component = getattr(import_module(f"tilewright.hw.{module}"), name)
-        m.submodules.unit = unit = component(config.unit)
+        unit: Any = self._unit(config.unit)
+        m.submodules.unit = unit
         m.submodules.feeder = feeder = Feeder(config)
         m.submodules.tags = tags = Queue(tag_layout(config), config.sum_cycles)
         m.submodules.scratchpad_c = result = ResultScratchpad(config)

@@ -76,11 +76,6 @@ class EngineConfig(Config):
         """The matrix unit's configuration."""
 
     @property
-    @abstractmethod
-    def unit_component(self) -> str:
-        """``module:class`` of the matrix unit, below ``tilewright.hw``."""
-
-    @property
     def opcodes(self) -> dict[str, int]:
         """The value of register OP for each operation."""
         return self.unit.opcodes
@@ -182,10 +177,6 @@ class M3xuEngineConfig(EngineConfig):
     def unit(self) -> M3xuConfig:
         return M3xuConfig(**_values_of(self, M3xuConfig))
 
-    @property
-    def unit_component(self) -> str:
-        return "m3xu.matrix_unit:MatrixUnit"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Simd2EngineConfig(EngineConfig):
@@ -203,10 +194,6 @@ class Simd2EngineConfig(EngineConfig):
     @property
     def unit(self) -> Simd2Config:
         return Simd2Config(**_values_of(self, Simd2Config))
-
-    @property
-    def unit_component(self) -> str:
-        return "simd2.matrix_unit:MatrixUnit"
 
 
 def _values_of(config: Config, unit: type[Config]) -> dict[str, Any]:
