@@ -16,7 +16,7 @@ __all__ = ["ConverterCounters"]
 
 
 class ConverterCounters(wiring.Component):
-    """The counters of ``hw/spec/c2sr_converter_registers.py``; they keep their values after a job.
+    """The counters of the register map; they keep their values after a job.
 
     Members
     -------

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -21,19 +21,12 @@ from amaranth.hdl._ir import Design, PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 
+from .blocks import Block
+from .comments import comment_of
 from .keywords import KEYWORDS
 from .rtlil.tidy import MODULE, tidy
 
-__all__ = ["Block", "Hierarchy", "ports_of"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Block:
-    """A module: its name, its ports ("i" or "o"; clock and reset first), its RTLIL."""
-
-    module: str
-    ports: Mapping[str, str]
-    rtlil: str
+__all__ = ["Hierarchy", "ports_of"]
 
 
 def _snake_case(name: str) -> str:
@@ -109,14 +102,16 @@ class Hierarchy:
     ----------
     top: name of the top module, and prefix of all others
     component: the top component; it and everything below is elaborated here
+    source: where the idea of the top component comes from, if its docstring does not say
 
     Members
     -------
     blocks: the modules by name, children before parents
     """
 
-    def __init__(self, top: str, component: wiring.Component) -> None:
+    def __init__(self, top: str, component: wiring.Component, source: str = "") -> None:
         self._top = top
+        self._source = source
         self._by_key: dict[Any, Block] = {}
         self._by_text: dict[str, Block] = {}
         self._owners: dict[int, tuple[Signal, str]] = {}
@@ -168,7 +163,8 @@ class Hierarchy:
         text = text.replace(f"\\{MODULE}.", f"\\{module}.")
         if name is None:
             text = text.replace("attribute \\top 1\n", "")
-        self.blocks[module] = Block(module=module, ports=ports, rtlil=text)
+        comment = tuple(comment_of(component, self._source if name is not None else ""))
+        self.blocks[module] = Block(module=module, ports=ports, rtlil=text, comment=comment)
         return self.blocks[module]
 
     def _free_name(self, name: str) -> str:

@@ -109,7 +109,11 @@ def _sidecar(
 
 
 def emit_component(
-    component: wiring.Component, *, name: str, sidecar_extras: Mapping[str, Any] | None = None
+    component: wiring.Component,
+    *,
+    name: str,
+    source: str = "",
+    sidecar_extras: Mapping[str, Any] | None = None,
 ) -> Emitted:
     """Convert any component with one clock domain.
 
@@ -117,6 +121,7 @@ def emit_component(
     ----------
     component: a component that has not been elaborated yet
     name: its module's name and the prefix of all other modules' names
+    source: paper and section, for the comment above the top module, if no docstring names one
     sidecar_extras: more entries for the sidecar, such as "config" or "latency"
 
     Raises ValueError if a port is too wide, a register has an initial value but no reset, a
@@ -128,9 +133,9 @@ def emit_component(
     except ValueError:
         component._MustUse__silence = True  # its error is the one that counts
         raise
-    blocks = Hierarchy(name, component).blocks
-    ordered = {b.module: (b.rtlil, list(b.ports)) for b in reversed(blocks.values())}
-    verilog = _header(sidecar) + to_verilog(ordered) + "\n`default_nettype wire\n"
+    blocks = Hierarchy(name, component, source).blocks
+    body = to_verilog(list(reversed(blocks.values())))
+    verilog = _header(sidecar) + body + "\n`default_nettype wire\n"
     return Emitted(verilog, sidecar)
 
 
@@ -145,8 +150,10 @@ def emit(unit_name: str, config: Any) -> Emitted:
 
     Raises KeyError for a unit that is not in the catalogue, ValueError as ``emit_component``.
     """
-    component = UNITS[unit_name].build(config)
-    return emit_component(component, name=unit_name, sidecar_extras=_extras(config))
+    unit = UNITS[unit_name]
+    return emit_component(
+        unit.build(config), name=unit_name, source=unit.source, sidecar_extras=_extras(config)
+    )
 
 
 def describe(unit_name: str, config: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ __all__ = ["Counters"]
 
 
 class Counters(wiring.Component):
-    """The counters of ``COUNTERS`` in ``hw/spec/engine.py``; they keep their values after a job.
+    """The counters of the register map; they keep their values after a job.
 
     ``busy_cycles`` and ``stalls`` together are the cycles from the first to the last cycle in
     which the unit had an operation at its input.

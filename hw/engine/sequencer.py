@@ -41,6 +41,8 @@ class Sequencer(wiring.Component):
     One operation a cycle. The next k step of a tile waits until the result of the one before is
     back, so it waits only if a block has fewer tiles than operations are under way.
 
+    Source: SIMD2, section on the tiled algorithm.
+
     Members
     -------
     job, start, stop: take the job and begin; end at once

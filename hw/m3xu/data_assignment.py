@@ -34,6 +34,8 @@ class DataAssignment(wiring.Component):
 
     Latency: one register, two if pipelined. Registers move only while ``advance`` is set.
 
+    Source: M3XU, microarchitecture: the data-assignment stage for FP32 and FP32C.
+
     Parameters
     ----------
     config: the unit's configuration

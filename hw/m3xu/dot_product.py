@@ -56,6 +56,8 @@ class DotProductUnit(wiring.Component):
     Latency ``pipeline`` cycles; a step every cycle. Registers move only while ``advance`` is
     set.
 
+    Source: M3XU, microarchitecture: the extension to arithmetic logics.
+
     Parameters
     ----------
     entry: layout of an operand entry

@@ -61,6 +61,8 @@ class OperandDecoder(wiring.Component):
     neutral in a sum. An fp32 is split into its upper and lower 12 significand bits, in this
     order, each with the operand's sign and class.
 
+    Source: M3XU, microarchitecture: the data-assignment stage for FP32.
+
     Parameters
     ----------
     modes: the unit's modes

@@ -28,6 +28,8 @@ class StepControl(wiring.Component):
     One operation after the other, without a gap: the next one is loaded while the last step of
     the one before is under way. Everything moves only while ``advance`` is set.
 
+    Source: M3XU, microarchitecture: steps of FP32 and FP32C.
+
     Parameters
     ----------
     config: the unit's configuration

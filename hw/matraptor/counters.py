@@ -21,7 +21,7 @@ EVENTS = ("multiplied", "merge_step", "stored_row", "stored_entry", *READS)
 
 
 class Counters(wiring.Component):
-    """The counters of ``hw/spec/matraptor_registers.py``; they keep their values after a job.
+    """The counters of the register map; they keep their values after a job.
 
     An event is counted three cycles after it at the latest.
 

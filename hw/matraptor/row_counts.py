@@ -14,6 +14,8 @@ _BITS = 32
 class LaneRows(wiring.Component):
     """Divides the rows among the lanes: lane ``n`` has rows ``n``, ``n + lanes``, ...
 
+    Source: MatRaptor, section on the sparse matrix format.
+
     Parameters
     ----------
     lanes: number of lanes, at least 1

@@ -29,6 +29,8 @@ class RowWalk(wiring.Component):
     They come by blocks of pairs: of a block, the lane's channels in turn; of a channel, its rows
     in order. One row a cycle, the first in the cycle after ``start``.
 
+    Source: MatRaptor, section on the sparse matrix format.
+
     Members
     -------
     start: in, a pulse while no row is left

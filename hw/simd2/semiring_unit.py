@@ -31,6 +31,8 @@ class SemiringUnit(wiring.Component):
     Latency ``config.pipeline`` cycles, one more if squared differences are among the unit's
     operations; an operation a cycle. Registers move only while ``advance`` is set.
 
+    Source: SIMD2, hardware architecture: a unit with (x) and (+) ALUs.
+
     Parameters
     ----------
     config: the unit's configuration

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from amaranth.back import verilog
 
+from ..blocks import Block
 from .branches import with_few_branches
 from .inline import with_expressions
 from .loops import with_loops
@@ -124,10 +125,10 @@ def _name_broadcasts(body: str, declared: Set[str], names: Set[str]) -> tuple[st
     return re.sub(r"\b\w+__\w+\b", lambda match: chosen.get(match[0], match[0]), body), chosen
 
 
-def _module(text: str, ports: Sequence[str], names: Mapping[str, str]) -> str:
+def _module(text: str, block: Block) -> str:
     head, _, body = text.partition(");\n")
     module = head.split("(")[0].split()[1]
-    body, derived = _rename(body, names)
+    body, derived = _rename(body, _operation_names(block.rtlil))
     directions: dict[str, str] = {}
     declared: dict[str, str] = {}
     scope: dict[str, tuple[int, bool]] = {}
@@ -139,7 +140,7 @@ def _module(text: str, ports: Sequence[str], names: Mapping[str, str]) -> str:
             directions[name] = kind
         else:
             declared[name] = f"logic{signed}{size} {name}{memory}"
-    order = [name for name in ports if name in directions]
+    order = [name for name in block.ports if name in directions]
     order += sorted(set(directions) - set(order))
     lines = ",\n".join(f"  {directions[p]:6} {declared.pop(p)}" for p in order)
     body = _DECLARATION.sub("", body).removesuffix("endmodule")
@@ -162,20 +163,19 @@ def _module(text: str, ports: Sequence[str], names: Mapping[str, str]) -> str:
     unused = private - set(re.findall(r"[A-Za-z_]\w*", text))
     left = _declaration_order({n: d for n, d in declared.items() if n not in unused}, derived)
     inner = _declarations([declared[name] for name in left])
-    return f"module {module} (\n{lines}\n);\n{inner}{text}\nendmodule"
+    comment = "".join(f"// {line}\n" for line in block.comment)
+    return f"{comment}module {module} (\n{lines}\n);\n{inner}{text}\nendmodule"
 
 
-def to_verilog(modules: Mapping[str, tuple[str, Sequence[str]]]) -> str:
-    """SystemVerilog of the modules, given as name -> (RTLIL, port names in order).
+def to_verilog(blocks: Sequence[Block]) -> str:
+    """SystemVerilog of the modules, in their order.
 
     Raises ValueError for a signal whose bits depend on others of it in one process.
     """
-    text = _run_yosys("\n".join(rtlil for rtlil, _ in modules.values()))
-    texts: dict[str, str] = {}
-    for module in re.findall(r"^module .*?^endmodule$", text, re.M | re.S):
-        name = module.split("(")[0].split()[1].lstrip("\\")
-        rtlil, ports = modules.get(name, ("", ()))
-        texts[name] = _module(module, ports, _operation_names(rtlil))
-    order = [name for name in modules if name in texts]
-    order += [name for name in texts if name not in modules]
-    return "\n\n".join(texts[name] for name in order) + "\n"
+    text = _run_yosys("\n".join(block.rtlil for block in blocks))
+    written_by_yosys = {
+        module.split("(")[0].split()[1].lstrip("\\"): module
+        for module in re.findall(r"^module .*?^endmodule$", text, re.M | re.S)
+    }
+    texts = [_module(written_by_yosys[block.module], block) for block in blocks]
+    return "\n\n".join(texts) + "\n"

@@ -66,6 +66,8 @@ class SparseALoader(wiring.Component):
     pointers, in the block. One token a cycle: over long rows always, over short ones as long as the
     ``outstanding`` rows that are read ahead last for the memory's latency.
 
+    Source: MatRaptor, section on its architecture (SpAL).
+
     Members
     -------
     job: in; constant from ``start`` on

@@ -31,6 +31,8 @@ class SparseBLoader(wiring.Component):
     and one beat a cycle, so that each product of such a row costs two of them. An empty row of B
     takes a cycle in which no product comes.
 
+    Source: MatRaptor, section on its architecture (SpBL).
+
     Members
     -------
     job: in; constant while tokens come

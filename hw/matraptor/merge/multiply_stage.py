@@ -20,6 +20,8 @@ class MultiplyStage(wiring.Component):
 
     Latency ``multiplier_stages`` cycles and one; a product a cycle.
 
+    Source: MatRaptor, section on its architecture (PEs).
+
     Parameters
     ----------
     config: of the accelerator

@@ -21,6 +21,8 @@ class QueueOrder(wiring.Component):
     are written the list grows; after that the first one, which was merged into the new one,
     leaves it. So the next merge is known in the cycle after the last one's end.
 
+    Source: MatRaptor, section on the implementation of the row-wise product.
+
     Parameters
     ----------
     queues: sorting queues, the helper included
