@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
 from .fused.align import Align
+from .normalise_and_round import normalise_and_round
 from .pipeline import Bundle, Pipeline
-from .round import NormaliseSum, RoundPack, exponent_limit
+from .round import exponent_limit
 from .unpack import Unpack
 
 __all__ = ["ADD_CUTS", "FloatAdd"]
@@ -21,8 +22,6 @@ ADD_CUTS: dict[int, tuple[str, ...]] = {
     3: ("aligned", "shifted", "result"),
 }
 """Where an adder of so many stages has its registers."""
-
-_SPECIALS = ("nan", "infinite", "negative")
 
 
 class FloatAdd(wiring.Component):
@@ -85,12 +84,7 @@ class FloatAdd(wiring.Component):
         pipeline = Pipeline(m, self._stages, advance, ADD_CUTS)
         bundle = pipeline.cut("aligned", self._align(m))
         bundle = pipeline.cut("total", self._total(m, bundle))
-        bundle = self._normalise(m, bundle, pipeline)
-        m.submodules.round = rounder = RoundPack(self._result)
-        special = rounder.special
-        m.d.comb += rounder.i.eq(bundle["magnitude"])
-        m.d.comb += [special[name].eq(bundle[name]) for name in _SPECIALS]
-        m.d.comb += self.o.eq(pipeline.cut("result", {"o": rounder.o})["o"])
+        m.d.comb += self.o.eq(normalise_and_round(m, bundle, self._result, pipeline))
         return m
 
     def _align(self, m: Module) -> Bundle:
@@ -146,19 +140,3 @@ class FloatAdd(wiring.Component):
         m.d.comb += total.eq(Mux(differ, aligned - small, aligned + small))
         done = ("large", "small", "differ")
         return {"total": total} | {name: bundle[name] for name in bundle if name not in done}
-
-    def _normalise(self, m: Module, bundle: Bundle, pipeline: Pipeline) -> dict[str, Value]:
-        register = pipeline.has("shifted")
-        m.submodules.normalise = normalise = NormaliseSum(
-            self._result,
-            sum_bits=len(bundle["total"]),
-            limit_bits=len(bundle["limit"]),
-            register=register,
-        )
-        if register:
-            m.d.comb += normalise.advance.eq(self.advance)
-        inputs = set(bundle) - set(_SPECIALS)
-        m.d.comb += [getattr(normalise, name).eq(bundle[name]) for name in sorted(inputs)]
-        magnitude = Value.cast(normalise.o)
-        specials = {name: bundle[name] for name in _SPECIALS}
-        return {"magnitude": magnitude} | pipeline.cut("shifted", specials)

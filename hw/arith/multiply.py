@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Value
+from amaranth.hdl import C, Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
+from .normalise_and_round import normalise_and_round
 from .pipeline import Bundle, Pipeline
-from .round import NormaliseSum, RoundPack, exponent_limit
+from .round import exponent_limit
 from .unpack import Unpack
 
 __all__ = ["MULTIPLY_CUTS", "FloatMultiply"]
@@ -20,8 +21,6 @@ MULTIPLY_CUTS: dict[int, tuple[str, ...]] = {
     3: ("product", "shifted", "result"),
 }
 """Where a multiplier of so many stages has its registers."""
-
-_SPECIALS = ("nan", "infinite", "negative")
 
 
 class FloatMultiply(wiring.Component):
@@ -71,12 +70,8 @@ class FloatMultiply(wiring.Component):
         advance = self.advance if self._stages else C(1)
         pipeline = Pipeline(m, self._stages, advance, MULTIPLY_CUTS)
         bundle = pipeline.cut("product", self._product(m))
-        bundle = self._normalise(m, bundle, pipeline)
-        m.submodules.round = rounder = RoundPack(self._result)
-        special = rounder.special
-        m.d.comb += rounder.i.eq(bundle["magnitude"])
-        m.d.comb += [special[name].eq(bundle[name]) for name in _SPECIALS]
-        m.d.comb += self.o.eq(pipeline.cut("result", {"o": rounder.o})["o"])
+        sign = {"flip": bundle["negative"], "negative_zero": bundle["negative"]}
+        m.d.comb += self.o.eq(normalise_and_round(m, {**bundle, **sign}, self._result, pipeline))
         return m
 
     def _product(self, m: Module) -> Bundle:
@@ -92,23 +87,3 @@ class FloatMultiply(wiring.Component):
             "infinite": a.o.infinite | b.o.infinite,
             "negative": a.o.sign ^ b.o.sign,
         }
-
-    def _normalise(self, m: Module, bundle: Bundle, pipeline: Pipeline) -> dict[str, Value]:
-        register = pipeline.has("shifted")
-        m.submodules.normalise = normalise = NormaliseSum(
-            self._result,
-            sum_bits=len(bundle["total"]),
-            limit_bits=len(bundle["limit"]),
-            register=register,
-        )
-        if register:
-            m.d.comb += normalise.advance.eq(self.advance)
-        m.d.comb += [
-            normalise.total.eq(bundle["total"]),
-            normalise.limit.eq(bundle["limit"]),
-            normalise.flip.eq(bundle["negative"]),
-            normalise.negative_zero.eq(bundle["negative"]),
-        ]
-        magnitude = Value.cast(normalise.o)
-        specials = {name: bundle[name] for name in _SPECIALS}
-        return {"magnitude": magnitude} | pipeline.cut("shifted", specials)

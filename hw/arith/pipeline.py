@@ -45,6 +45,11 @@ class Pipeline:
         self._cuts = cuts[stages]
         self._advance = advance
 
+    @property
+    def advance(self) -> Value:
+        """What enables all registers."""
+        return self._advance
+
     def has(self, cut: str) -> bool:
         """Whether there are registers at the cut."""
         return cut in self._cuts
