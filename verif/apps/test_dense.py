@@ -14,7 +14,7 @@ from tilewright.apps.dense.conv2d import FILTERS
 from tilewright.apps.dense.dft import radices
 from tilewright.apps.dense.operands import numbers_of
 from tilewright.hw.spec.m3xu import MODES, M3xuConfig
-from tilewright.verif.apps.commands import SMALL, Run, draw
+from tilewright.verif.kit.commands import SMALL, Run, draw
 from tilewright.verif.kit.data import data_file, needs_data
 
 

@@ -12,7 +12,6 @@ from tilewright.apps.common.files import read_matrix
 from tilewright.apps.common.picture import colours
 from tilewright.apps.graphs import paths
 from tilewright.apps.graphs.problems import PROBLEMS
-from tilewright.verif.apps.commands import Run
 from tilewright.verif.apps.graphs import (
     DAG,
     RING,
@@ -23,6 +22,7 @@ from tilewright.verif.apps.graphs import (
     random_edges,
     write_graph,
 )
+from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 
 MODEL = ("--backend", "model")

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from tilewright.apps.knn import command as knn
-from tilewright.verif.apps.commands import Run, draw
+from tilewright.verif.kit.commands import Run, draw
 
 MODEL = ("--backend", "model")
 SMALL = ("--set", "tile=2", "--set", "pipeline=2")

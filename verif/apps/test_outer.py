@@ -20,7 +20,7 @@ from tilewright.sim.matraptor.result.rows import spgemm
 from tilewright.sim.matraptor.result.tiles import tiles_of
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.sparse.image import image
-from tilewright.verif.apps.commands import Run
+from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.cases import wrong_values

@@ -14,8 +14,8 @@ from scipy.io import mmread, mmwrite
 from scipy.sparse import coo_array, random_array
 from tilewright.apps.sparse.session import MOST_PRODUCTS
 from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.verif.apps.commands import Run
 from tilewright.verif.apps.graphs import RING, write_graph
+from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.malformed import MALFORMED
 
