@@ -156,7 +156,7 @@ class NormaliseSum(wiring.Component):
             m.d.comb += [
                 insignificant.eq(Mux(negative, top.all(), ~top.any())),
                 move.eq(insignificant & (unlimited | permitted)),
-                moved.eq(Mux(move, value << step, value)),
+                moved.eq(Mux(move, value.shift_left(step)[:width], value)),
                 still_unlimited.eq(unlimited | (permitted & ~insignificant)),
             ]
             distance.insert(0, move)

@@ -22,7 +22,7 @@ def normalise(m: Module, value: ValueLike, *, name: str) -> tuple[Value, Value]:
         empty = Signal(name=f"{name}_empty_{step}")
         m.d.comb += [
             empty.eq(~value[width - step :].any()),
-            shifted.eq(Mux(empty, value << step, value)),
+            shifted.eq(Mux(empty, value.shift_left(step)[:width], value)),
         ]
         counts.insert(0, empty)
         value = shifted

@@ -160,7 +160,7 @@ class BurstReader(wiring.Component):
             with m.If(failed & ~self.error):
                 m.d.sync += [
                     self.error.eq(1),
-                    self.error_address.eq(burst.address + (index << shift)),
+                    self.error_address.eq(burst.address + index.shift_left(shift)),
                 ]
         with m.If(stopping):
             m.d.sync += self.error.eq(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Module
+from amaranth.hdl import Array, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -186,5 +186,6 @@ class WriteInterconnect(wiring.Component):
             register.i.valid.eq(turns.o.valid & Array(w.valid for w in self.writer_w)[turn]),
             register.i.payload.eq(Array(w.payload for w in self.writer_w)[turn]),
             turns.o.ready.eq(register.i.valid & register.i.ready & register.i.payload.last),
-            Cat(w.ready for w in self.writer_w).eq(ready << turn),
         ]
+        for n, writer in enumerate(self.writer_w):
+            m.d.comb += writer.ready.eq(ready & (turn == n))

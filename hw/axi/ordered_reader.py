@@ -101,7 +101,10 @@ class OrderedReader(wiring.Component):
         self._deliver(m, stopping, taken, (used != 0), begun, arrived, buffer, lengths)
         marked = Signal(self._outstanding)
         fresh = Signal(self._outstanding)
-        m.d.comb += [marked.eq(self.r.valid << self.r.payload.id), fresh.eq(issue << slot)]
+        m.d.comb += [
+            marked.eq(Mux(self.r.valid, 1 << self.r.payload.id, 0)),
+            fresh.eq(Mux(issue, 1 << slot, 0)),
+        ]
         m.d.sync += begun.eq((begun | marked) & ~fresh)
         finished = self.r.valid & self.r.payload.last
         m.d.sync += owed.eq(_moved(owed, issue, finished))
@@ -181,7 +184,7 @@ class OrderedReader(wiring.Component):
         m.d.comb += [
             port.addr.eq(self.r.payload.id),
             port.en.eq(self.r.valid & self.r.payload.response[1] & ~self.error),
-            self.error_address.eq(port.data + (failing_index << shift)),
+            self.error_address.eq(port.data + failing_index.shift_left(shift)),
         ]
         with m.If(port.en):
             m.d.sync += [self.error.eq(1), failing_index.eq(index)]

@@ -99,7 +99,7 @@ class RowPointers(wiring.Component):
             m.d.sync += left.eq(left - 1)
         with m.If(self.start):
             # rows + 1 pointers.
-            m.d.sync += left.eq((self.rows + block_pointers) >> shift)
+            m.d.sync += left.eq((self.rows + block_pointers).shift_right(shift))
         with m.If(self.clear):
             m.d.sync += left.eq(0)
 

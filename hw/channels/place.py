@@ -103,7 +103,7 @@ class Place(wiring.Component):
                 self.o.valid.eq(valid),
                 place.word.eq(word.word),
                 place.places.eq(places),
-                place.address.eq(flat << (config.beat_bytes.bit_length() - 1)),
+                place.address.eq(flat.shift_left(config.beat_bytes.bit_length() - 1)),
                 place.beat_last.eq(beat_last),
                 place.run_last.eq(run_last),
             ]
@@ -129,8 +129,8 @@ class Place(wiring.Component):
         m.d.comb += [
             here.eq(number),
             following.eq(here + self._step),
-            beat.eq(here >> shift),
-            next_beat.eq(following >> shift),
+            beat.eq(here.shift_right(shift)),
+            next_beat.eq(following.shift_right(shift)),
             places.eq(1 << here[:shift] if shift else 1),
             beat_last.eq(beat != next_beat),
         ]

@@ -80,7 +80,7 @@ class JobControl(wiring.Component):
         result = [self._is_any(widths, n) for n in config.result_widths]
         k1: Value = Const(0)
         for chosen, count in zip(element, config.element_lanes, strict=True):
-            in_lanes = self.k[:SIZE_BITS] << log2(count)
+            in_lanes = self.k[:SIZE_BITS].shift_left(log2(count))
             k1 = k1 | Mux(chosen, in_lanes - 1, 0)[: Sizes(config).k_bits]
         m.d.sync += [
             job.op.eq(self.op),

@@ -68,7 +68,7 @@ def _walk_a(m: Module, walk: _Job, walker: RowWalker, down: int, across: int, de
     lane = walk.config.unit.lane_bits
     last_lane = within(walker.at_k_last, walk.job.k1, deep)
     m.d.comb += [
-        walker.step_i.eq(walk.job.a_stride << log2(down)),
+        walker.step_i.eq(walk.job.a_stride.shift_left(log2(down))),
         walker.step_k.eq(deep * lane // 8),
         walker.row_last.eq(within(walker.at_i_last, walk.job.m1, down)),
         walker.beat_last.eq(walk.last_beat(last_lane, deep, lane)),
@@ -82,7 +82,7 @@ def _walk_b(m: Module, walk: _Job, walker: RowWalker, down: int, across: int, de
     last_col = within(walker.at_j_last, job.n1, across)
     with m.If(job.transposed_b):
         m.d.comb += [
-            walker.step_j.eq(job.b_stride << log2(across)),
+            walker.step_j.eq(job.b_stride.shift_left(log2(across))),
             walker.step_k.eq(deep * lane // 8),
             walker.row_last.eq(last_col),
             walker.beat_last.eq(walk.last_beat(last_lane, deep, lane)),
@@ -90,7 +90,7 @@ def _walk_b(m: Module, walk: _Job, walker: RowWalker, down: int, across: int, de
     with m.Else():
         m.d.comb += [
             walker.step_j.eq(walk.by_element(lambda n: Const(across * n * lane // 8))),
-            walker.step_k.eq(walk.by_element(lambda n: job.b_stride << log2(deep // n))),
+            walker.step_k.eq(walk.by_element(lambda n: job.b_stride.shift_left(log2(deep // n)))),
             walker.row_last.eq(walk.by_element(lambda n: last_lane[log2(n) :])),
             walker.beat_last.eq(
                 walk.by_element(lambda n: walk.last_beat(last_col, across, n * lane))
@@ -103,7 +103,7 @@ def _walk_c(m: Module, walk: _Job, walker: RowWalker, down: int, across: int, de
     operand_stride = walker.step_row
     last_col = within(walker.at_j_last, job.n1, across)
     m.d.comb += [
-        walker.step_i.eq(operand_stride << log2(down)),
+        walker.step_i.eq(operand_stride.shift_left(log2(down))),
         walker.step_j.eq(walk.by_result(lambda bits: Const(across * bits // 8))),
         walker.row_last.eq(within(walker.at_i_last, job.m1, down)),
         walker.beat_last.eq(walk.by_result(lambda bits: walk.last_beat(last_col, across, bits))),

@@ -170,9 +170,10 @@ class SelectingAdder(wiring.Component):
             shifted = Signal(len(total), name=f"shifted_{step}")
             start = 0 if step <= 2 else low
             moving = value[start:]
+            moved = moving.shift_left(step)[: len(moving)]
             m.d.comb += [
                 empty.eq(~value[len(value) - step :].any()),
-                shifted.eq(Cat(value[:start], Mux(empty, moving << step, moving))),
+                shifted.eq(Cat(value[:start], Mux(empty, moved, moving))),
             ]
             counts.insert(0, empty)
             value = shifted

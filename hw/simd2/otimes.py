@@ -250,7 +250,7 @@ class Otimes(wiring.Component):
             normalised = Signal(len(product), name="normalised_product")
             m.d.comb += [
                 normalise.eq(~product[-1] & finishes),
-                normalised.eq(Mux(normalise, product << 1, product)),
+                normalised.eq(Mux(normalise, product.shift_left(1)[:-1], product)),
             ]
             multiplied = Cat(C(0, width - len(product)), normalised)
             sums = self._any(operator, "add", "min", "max")

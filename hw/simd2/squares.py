@@ -41,4 +41,4 @@ def square_exponent(m: Module, exponent: Value, squares: Value, carry: Value) ->
     root = Signal.like(exponent, name="root_exponent")
     # One adder: the carry enters below the lowest bit.
     m.d.comb += root.eq((Cat(carry, exponent) + Cat(carry, C(1, len(exponent))))[1:])
-    return Mux(squares, root << 1, exponent)
+    return Mux(squares, root.shift_left(1), exponent)

@@ -156,6 +156,6 @@ class SparseALoader(wiring.Component):
             spans.i.valid.eq(walk.o.valid & row.first),
             walk.o.ready.eq(~row.first | spans.i.ready),
             span.channel.eq(row.channel),
-            span.block.eq(row.row.index >> (config.layout.block_pairs - 1).bit_length()),
+            span.block.eq(row.row.index.shift_right((config.layout.block_pairs - 1).bit_length())),
             span.beats.eq(config.burst_beats),
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -78,7 +78,7 @@ class QueueOrder(wiring.Component):
         with m.If(self.clear):
             m.d.sync += used.eq(0)
         with m.Elif(self.insert):
-            m.d.sync += used.eq((used << 1) | 1)
+            m.d.sync += used.eq(Cat(1, used))
         with m.If(self.insert & self.full):
             self._replace_first(m, places, inserted, stays)
         with m.Elif(self.insert):

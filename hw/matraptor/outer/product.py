@@ -98,7 +98,7 @@ class OuterProduct(wiring.Component):
         lines = Signal(range(config.queue_depth + 1))
         m.d.comb += [
             last_column.eq(self.job.columns - 1),
-            lines.eq((last_column >> bank_bits) + 1),
+            lines.eq(last_column.shift_right(bank_bits) + 1),
             replay.last_column.eq(last_column),
             sums.lines.eq(lines),
             drain.lines.eq(lines),

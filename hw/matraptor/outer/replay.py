@@ -74,14 +74,14 @@ class RowReplay(wiring.Component):
         sent = Signal()
         filling = Signal()
         sending = Signal()
-        length = self._store(m, full.bit_select(filling, 1), filling, stored)
+        length = self._store(m, Mux(filling, full[1], full[0]), filling, stored)
         self._send(
             m,
-            full.bit_select(sending, 1),
+            Mux(sending, full[1], full[0]),
             sending,
             sent,
             length=Mux(sending, lengths[1], lengths[0]),
-            ends_lane=ends_lane.bit_select(sending, 1),
+            ends_lane=Mux(sending, ends_lane[1], ends_lane[0]),
         )
         for n in range(BUFFERS):
             with m.If(stored & (filling == n)):
