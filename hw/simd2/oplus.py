@@ -26,9 +26,8 @@ from ..arith.round import special_layout
 from ..arith.unpacked import format_layout
 from ..spec.formats import FloatFormat
 from ..spec.semirings import Semiring
-from .choice import choice_special, choose
+from .extremum import Extremum, candidate_layout
 from .layouts import operator_layout, term_layout
-from .select import candidate_layout
 
 __all__ = ["Oplus"]
 
@@ -264,12 +263,12 @@ class Oplus(wiring.Component):
             for name in ("first", "carry", "lost_positive", "lost_negative"):
                 result[name] = named(m, f"sum_{name}", self._if(adds, total[name]))
         if self._selects:
-            choice = choose(m, bundle, terms=self._terms, term=self._term, choice=self._choice)
+            choice = self._choose(m, bundle)
             below = self.window_bits - len(choice.significand)
             second.append(Cat(C(0, below), self._if(selects, choice.significand)))
             flips.append(self._if(selects, choice.sign))
             anchors.append(self._if(selects, choice.exponent))
-            result["special"] = choice_special(m, bundle["special"], choice, selects)
+            result["special"] = self._special_choice(m, bundle["special"], choice, selects)
         if "or" in self._plus:
             # True is 1: the top bit, with an exponent of 0.
             second.append(Cat(C(0, self.window_bits - 1), bundle["truth"]))
@@ -278,6 +277,41 @@ class Oplus(wiring.Component):
         m.d.comb += [row.eq(_any(second)), anchor.eq(_any(anchors))]
         flip = named(m, "flip", _any(flips))
         return result | {"second": row, "anchor": anchor, "flip": flip}
+
+    def _choose(self, m: Module, bundle: Bundle) -> data.View:
+        """The least or greatest of the terms and the addend."""
+        candidate = candidate_layout(self._term["significand"].width, self._term["exponent"].width)
+        m.submodules.extremum = extremum = Extremum(self._terms, candidate, self._choice)
+        for i, term in enumerate(extremum.terms):
+            m.d.comb += [
+                term.significand.eq(bundle[f"significand_{i}"]),
+                term.exponent.eq(bundle[f"exponent_{i}"]),
+                term.infinite.eq(bundle["infinite"][i]),
+                term.sign.eq(bundle["sign"][i]),
+            ]
+        below = len(extremum.last.significand) - len(bundle["addend"])
+        m.d.comb += [
+            extremum.last.significand.eq(Cat(C(0, below), bundle["addend"])),
+            extremum.last.exponent.eq(bundle["addend_exponent"]),
+            extremum.last.infinite.eq(bundle["addend_infinite"]),
+            extremum.last.sign.eq(bundle["flip"]),
+            extremum.maximum.eq(bundle["greatest"]),
+        ]
+        return extremum.o
+
+    def _special_choice(
+        self, m: Module, special: Value, choice: data.View, selects: Value
+    ) -> Value:
+        """The special cases, with an infinity or a zero that was chosen."""
+        before = data.View(special_layout(), special)
+        after = Signal(special_layout(), name="choice_special")
+        m.d.comb += [
+            after.nan.eq(before.nan),
+            after.infinite.eq(before.infinite | (choice.infinite & selects)),
+            after.negative.eq(Mux(selects, choice.sign, before.negative)),
+            after.negative_zero.eq(Mux(selects, choice.sign, before.negative_zero)),
+        ]
+        return after.as_value()
 
     def _if(self, condition: Value, value: Value) -> Value:
         """The value, or zero; as it is if the condition is constant."""

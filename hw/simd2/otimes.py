@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,9 +16,6 @@ from ..spec.formats import FloatFormat
 from ..spec.semirings import Semiring
 from .adder import SelectingAdder
 from .layouts import operator_layout, term_layout
-from .one_hot import select_fields
-from .squares import round_difference, square_exponent
-from .two_steps import multiply_in_two_steps
 
 __all__ = ["Otimes"]
 
@@ -160,7 +157,7 @@ class Otimes(wiring.Component):
             if "mul" in self._times:
                 pair |= self._product_class(m)
             choices.append((self._any(operator, "mul", "and"), pair))
-        return select_fields(m, choices)
+        return _select_fields(m, choices)
 
     def _product_class(self, m: Module) -> Fields:
         """Exponent, sign and special values of a product."""
@@ -244,7 +241,7 @@ class Otimes(wiring.Component):
         if self._times & {"mul", "square_difference"}:
             product, carry = self._product(m, held, operator)
             if "square_difference" in self._times:
-                exponent = square_exponent(m, exponent, squares, carry)
+                exponent = _square_exponent(m, exponent, squares, carry)
             finishes = chooses & self.accumulate if self._halves else chooses
             normalise = Signal()
             normalised = Signal(len(product), name="normalised_product")
@@ -269,7 +266,7 @@ class Otimes(wiring.Component):
         squares, bits = self._any(operator, "square_difference"), self._element.significand_bits
         factor, carry = held[-bits:], C(0, 1)
         if "square_difference" in self._times:
-            factor, carry = round_difference(m, held, squares, bits=bits)
+            factor, carry = _round_difference(m, held, squares, bits=bits)
         other = Signal(len(factor), name="other_factor")
         others: list[Value] = []
         if "mul" in self._times:
@@ -279,7 +276,7 @@ class Otimes(wiring.Component):
             others.append(factor & squares.replicate(len(factor)))
         m.d.comb += other.eq(reduce(or_, others))
         if self._halves:
-            product = multiply_in_two_steps(
+            product = _multiply_in_two_steps(
                 m, factor, other, partial=self.partial, accumulate=self.accumulate
             )
             return product, carry
@@ -291,3 +288,104 @@ class Otimes(wiring.Component):
         """The second factor of a product, below the first."""
         bits = self._element.significand_bits
         return held[len(held) - 2 * bits : len(held) - bits]
+
+
+def _select_fields(
+    m: Module, choices: Collection[tuple[Value, Mapping[str, Value]]]
+) -> dict[str, Value]:
+    """Each field from the choice that is selected; what is ``held`` is aligned at the top.
+
+    A field that only one of the choices has comes from there, selected or not.
+
+    Parameters
+    ----------
+    choices: of each, whether it is selected, as at most one is, and its fields; the field
+        ``exponent`` is signed
+    """
+    merged: dict[str, Value] = {}
+    for name in dict.fromkeys(name for _, fields in choices for name in fields):
+        having = [(selected, fields[name]) for selected, fields in choices if name in fields]
+        width = max(len(value) for _, value in having)
+        shape = signed(width) if name == "exponent" else width
+        field = Signal(shape, name=name)
+        parts: list[Value] = []
+        for selected, value in having:
+            part = Signal(shape, name=f"{name}_choice_{len(parts)}")
+            below = width - len(value) if name == "held" else 0
+            m.d.comb += part.eq(Cat(C(0, below), value) if below else value)
+            parts.append(part & selected.replicate(width) if len(having) > 1 else part)
+        m.d.comb += field.eq(reduce(or_, parts))
+        merged[name] = field
+    return merged
+
+
+def _round_difference(m: Module, held: Value, squares: Value, *, bits: int) -> tuple[Value, Value]:
+    """The upper ``bits`` of what is held, to nearest even; and whether that carried to the next
+    power of two.
+
+    Parameters
+    ----------
+    held: a difference, its leading one at the top, or something else, which is cut
+    squares: it is a difference
+    bits: significand bits of an operand, at least one less than ``held`` has
+    """
+    kept = held[-bits:]
+    half, low = held[-bits - 1], held[: -bits - 1].any()
+    increment = Signal(name="difference_increment")
+    rounded = Signal(bits + 1, name="difference")
+    m.d.comb += [
+        increment.eq(half & (low | kept[0]) & squares),
+        rounded.eq(kept + increment),
+    ]
+    # All ones round up to the next power of two, whose lower bits are zero already.
+    return Cat(rounded[: bits - 1], rounded[bits - 1] | rounded[-1]), rounded[-1]
+
+
+def _square_exponent(m: Module, exponent: Value, squares: Value, carry: Value) -> Value:
+    """The exponent of a square, from that of the difference; any other as it is.
+
+    Parameters
+    ----------
+    exponent: weight of a difference's leading one, less one
+    squares: it is that of a difference
+    carry: the difference was rounded to the next power of two
+    """
+    root = Signal.like(exponent, name="root_exponent")
+    # One adder: the carry enters below the lowest bit.
+    m.d.comb += root.eq((Cat(carry, exponent) + Cat(carry, C(1, len(exponent))))[1:])
+    return Mux(squares, root.shift_left(1), exponent)
+
+
+def _multiply_in_two_steps(
+    m: Module, a: Value, b: Value, *, partial: Value, accumulate: Value
+) -> Value:
+    """The product of a and b after the second step; the straight products side by side after
+    the first one.
+
+    Parameters
+    ----------
+    a, b: the factors, of one even width; they stand still for both steps
+    partial: what the first step gave
+    accumulate: the second step, in which high and low halves are multiplied across, not with
+        each other, and added to ``partial``
+    """
+    half = len(a) // 2
+    product = Signal(4 * half, name="product")
+    products = {}
+    for name, left, straight, crossed in (
+        ("high", a[half:], b[half:], b[:half]),
+        ("low", a[:half], b[:half], b[half:]),
+    ):
+        m.submodules[f"multiplier_{name}"] = multiplier = Multiplier(half)
+        m.d.comb += [
+            multiplier.a.eq(left),
+            multiplier.b.eq(Mux(accumulate, crossed, straight)),
+        ]
+        products[name] = multiplier.o
+    upper = Signal(3 * half, name="upper")
+    completed = Cat(partial[:half], upper)
+    m.d.comb += [
+        upper.eq(partial[half:] + products["high"] + products["low"]),
+        product.eq(Mux(accumulate, completed, Cat(products["low"], products["high"]))),
+    ]
+    return product

@@ -11,8 +11,8 @@ from ...spec.matraptor import MatRaptorConfig
 from ...stream.deep_queue import DeepQueue
 from ..layouts import job_layout, left_layout, product_layout, row_layout
 from .a_loader import READERS, loader_reader, reader_members, report
-from .products import Products
 from .row_lookup import RowLookup
+from .row_products import RowProducts
 from .row_spans import PairedRows, ProductRows, asked_row_layout, product_row_layout
 
 __all__ = ["SparseBLoader"]
@@ -76,7 +76,7 @@ class SparseBLoader(wiring.Component):
         m.submodules.rows = rows = ProductRows(config)
         m.submodules.entries_walk = entries_walk = StripeWalk(config)
         m.submodules.waiting = waiting = DeepQueue(product_row_layout(config), depth)
-        m.submodules.products = products = Products(config)
+        m.submodules.products = products = RowProducts(config)
         wiring.connect(m, lookup.spans, pairs_walk.i)
         wiring.connect(m, pairs_walk.o, readers["pairs"].request)
         wiring.connect(m, lookup.o, asked.i)

@@ -1,4 +1,4 @@
-"""Products: an entry of A with each entry of a row of B."""
+"""The products of a row: an entry of A with each entry of a row of B."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...stream.output_register import OutputRegister
 from ..layouts import product_layout
 from .row_spans import product_row_layout
 
-__all__ = ["Products"]
+__all__ = ["RowProducts"]
 
 
-class Products(wiring.Component):
+class RowProducts(wiring.Component):
     """Sends the entries of each row of B with the entry of A. Latency one cycle; a token a cycle.
 
     Members

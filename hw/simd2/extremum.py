@@ -6,7 +6,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Select", "candidate_layout"]
+__all__ = ["Extremum", "candidate_layout"]
 
 
 def candidate_layout(significand_bits: int, exponent_bits: int) -> data.StructLayout:
@@ -24,7 +24,7 @@ def candidate_layout(significand_bits: int, exponent_bits: int) -> data.StructLa
     )
 
 
-class Select(wiring.Component):
+class Extremum(wiring.Component):
     """IEEE 754-2019 ``minimum`` or ``maximum`` of normalised floats; -0 is less than +0.
 
     Combinational, a tree of ``ceil(log2(count + 1))`` comparisons; the last candidate, which may
