@@ -64,7 +64,7 @@ _ROWS = (
         summary="multi-mode matrix unit: fp16, bf16, tf32, fp32 and complex fp32, 12-bit products",
         source=_M3XU,
         config=M3xuConfig,
-        component="m3xu.matrix_unit:MatrixUnit",
+        component="m3xu.m3xu:M3xu",
     ),
     Unit(
         name="m3xu_baseline",
@@ -92,7 +92,7 @@ _ROWS = (
         summary="semiring matrix unit: mma, min-plus, max-min, or-and and five more, any format",
         source="SIMD2: hardware architecture",
         config=Simd2Config,
-        component="simd2.matrix_unit:MatrixUnit",
+        component="simd2.simd2:Simd2",
     ),
     Unit(
         name="engine_simd2",
@@ -100,7 +100,7 @@ _ROWS = (
         source="SIMD2: programming model, tiled algorithm",
         config=Simd2EngineConfig,
         component="engine.engine:Engine",
-        parts={"unit": "simd2.matrix_unit:MatrixUnit"},
+        parts={"unit": "simd2.simd2:Simd2"},
     ),
     Unit(
         name="engine_m3xu",
@@ -108,7 +108,7 @@ _ROWS = (
         source="SIMD2: programming model, tiled algorithm, around M3XU's unit",
         config=M3xuEngineConfig,
         component="engine.engine:Engine",
-        parts={"unit": "m3xu.matrix_unit:MatrixUnit"},
+        parts={"unit": "m3xu.m3xu:M3xu"},
     ),
     Unit(
         name="matraptor",

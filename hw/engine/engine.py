@@ -12,7 +12,7 @@ from ..axi.managers import ReadManager, WriteManager
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.engine import OPERANDS, EngineConfig
 from ..spec.engine_registers import COUNTERS, register_map
-from ..spec.matrix_unit import MatrixUnit
+from ..spec.matrix_unit import MatrixUnitConfig
 from ..stream.queue import Queue
 from .counters import Counters
 from .feeder import Feeder, tag_layout
@@ -53,7 +53,7 @@ class Engine(AcceleratorTop):
     """
 
     def __init__(
-        self, config: EngineConfig, *, unit: Callable[[MatrixUnit], wiring.Component]
+        self, config: EngineConfig, *, unit: Callable[[MatrixUnitConfig], wiring.Component]
     ) -> None:
         self._config = config
         self._unit = unit

@@ -13,7 +13,7 @@ class BaselineUnit(GridUnit):
     """``d = a * b + c`` in fp16, bf16 or tf32 on 11-bit multipliers, without data assignment.
 
     Decoders, dot product units, pipeline and stream interface are those of
-    :class:`~tilewright.hw.m3xu.matrix_unit.MatrixUnit`, less what the multi-step modes need.
+    :class:`~tilewright.hw.m3xu.m3xu.M3xu`, less what the multi-step modes need.
     Initiation interval 1.
 
     Parameters

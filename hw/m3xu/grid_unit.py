@@ -7,7 +7,7 @@ from abc import abstractmethod
 from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import wiring
 
-from ..spec.m3xu import MatrixUnitConfig
+from ..spec.m3xu import GridUnitConfig
 from ..stream.matrix_unit import matrix_unit_signature
 from .addend_buffer import AddendBuffer
 from .grid import Grid
@@ -34,7 +34,7 @@ class GridUnit(wiring.Component):
     """
 
     def __init__(
-        self, config: MatrixUnitConfig, *, significand_bits: int, pipelined: bool = False
+        self, config: GridUnitConfig, *, significand_bits: int, pipelined: bool = False
     ) -> None:
         self._config = config
         self._significand_bits = significand_bits
@@ -43,7 +43,7 @@ class GridUnit(wiring.Component):
         super().__init__(matrix_unit_signature(config))
 
     @property
-    def config(self) -> MatrixUnitConfig:
+    def config(self) -> GridUnitConfig:
         return self._config
 
     @abstractmethod

@@ -13,7 +13,7 @@ from ..spec.m3xu import OP_BITS
 from ..spec.sequencer import SequencerConfig
 from ..stream.matrix_unit import operation_layout
 from ..stream.queue import Queue
-from .matrix_unit import MatrixUnit
+from .m3xu import M3xu
 
 __all__ = ["MmaSequencer"]
 
@@ -76,7 +76,7 @@ class MmaSequencer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.unit = unit = MatrixUnit(config.unit)
+        m.submodules.unit = unit = M3xu(config.unit)
         m.submodules.tags = tags = Queue(self._tag, max(config.unit.latency.values()) + 2)
         legal, mode_opcode, half, last_k = self._decode(m)
         issue = Signal()
@@ -188,7 +188,7 @@ class MmaSequencer(wiring.Component):
                 elements.append(element)
         return Cat(*elements)
 
-    def _results(self, m: Module, unit: MatrixUnit, tags: Queue, tile: Value) -> Value:
+    def _results(self, m: Module, unit: M3xu, tags: Queue, tile: Value) -> Value:
         """Send results on, or keep them as partial sums; returns the partial sum of ``tile``."""
         tag = tags.o.payload
         d = unit.o.payload.d.as_value()

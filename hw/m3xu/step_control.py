@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
 
-from ..spec.m3xu import MODES, OP_BITS, MatrixUnitConfig
+from ..spec.m3xu import MODES, OP_BITS, GridUnitConfig
 from .operand_decoder import select_layout
 
 __all__ = ["StepControl", "control_layout"]
@@ -46,7 +46,7 @@ class StepControl(wiring.Component):
     control: of the step in the operand registers; without an operation, ``last`` is clear
     """
 
-    def __init__(self, config: MatrixUnitConfig, *, pipelined: bool = False) -> None:
+    def __init__(self, config: GridUnitConfig, *, pipelined: bool = False) -> None:
         self._config = config
         self._pipelined = pipelined
         super().__init__(
@@ -66,7 +66,7 @@ class StepControl(wiring.Component):
         )
 
     @property
-    def config(self) -> MatrixUnitConfig:
+    def config(self) -> GridUnitConfig:
         return self._config
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 
 from .config import Config, IntRange, like, parameter
 from .m3xu import M3xuConfig
-from .matrix_unit import MatrixUnit
+from .matrix_unit import MatrixUnitConfig
 from .simd2 import Simd2Config
 
 __all__ = ["OPERANDS", "SIZE_BITS", "EngineConfig", "M3xuEngineConfig", "Simd2EngineConfig"]
@@ -72,7 +72,7 @@ class EngineConfig(Config):
 
     @property
     @abstractmethod
-    def unit(self) -> MatrixUnit:
+    def unit(self) -> MatrixUnitConfig:
         """The matrix unit's configuration."""
 
     @property

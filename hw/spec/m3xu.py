@@ -12,8 +12,8 @@ from .matrix_unit import Operation
 __all__ = [
     "MODES",
     "BaselineConfig",
+    "GridUnitConfig",
     "M3xuConfig",
-    "MatrixUnitConfig",
     "Mode",
     "WideConfig",
 ]
@@ -81,7 +81,7 @@ def _operation(mode: Mode, lane_bits: int) -> Operation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixUnitConfig(Config):
+class GridUnitConfig(Config):
     """What all matrix units share: the shape of the grid and of its dot products."""
 
     rows: int = parameter(8, allowed=IntRange(1, 64), doc="rows of a and of d")
@@ -140,7 +140,7 @@ class MatrixUnitConfig(Config):
         return {mode: fixed + n - 1 for mode, n in self.initiation_interval.items()}
 
 
-def _check_depth(config: MatrixUnitConfig, modes: tuple[str, ...]) -> None:
+def _check_depth(config: GridUnitConfig, modes: tuple[str, ...]) -> None:
     lanes = max(MODES[mode].lanes for mode in modes)
     if config.depth % lanes:
         widest = next(mode for mode in modes if MODES[mode].lanes == lanes)
@@ -157,7 +157,7 @@ def _check_alignment(alignment_bits: int, modes: tuple[str, ...]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class M3xuConfig(MatrixUnitConfig):
+class M3xuConfig(GridUnitConfig):
     """The multi-mode unit: fp32 and complex fp32 in steps over 12-bit multipliers."""
 
     modes: tuple[str, ...] = parameter(
@@ -200,7 +200,7 @@ class M3xuConfig(MatrixUnitConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaselineConfig(MatrixUnitConfig):
+class BaselineConfig(GridUnitConfig):
     """The 16-bit unit that M3XU extends: fp16, bf16 and tf32 on 11-bit multipliers.
 
     The default window is the smallest with which results are no less accurate than a chain of

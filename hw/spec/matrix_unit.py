@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["MatrixUnit", "Operation"]
+__all__ = ["MatrixUnitConfig", "Operation"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Operation:
     addend: int | None
 
 
-class MatrixUnit(Protocol):
+class MatrixUnitConfig(Protocol):
     """The configuration of a matrix unit: a tile of ``rows x depth`` times ``depth x cols``.
 
     ``depth`` counts operand lanes; an element of ``operand_bits`` takes ``operand_bits //

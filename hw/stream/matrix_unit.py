@@ -5,12 +5,12 @@ from __future__ import annotations
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, Signature
 
-from ..spec.matrix_unit import MatrixUnit
+from ..spec.matrix_unit import MatrixUnitConfig
 
 __all__ = ["matrix_unit_signature", "operation_layout"]
 
 
-def operation_layout(config: MatrixUnit) -> data.StructLayout:
+def operation_layout(config: MatrixUnitConfig) -> data.StructLayout:
     """An operation ``d = a * b + c``: opcode, a (rows x depth lanes), b (depth x cols lanes),
     c (rows x cols accumulators).
 
@@ -30,7 +30,7 @@ def operation_layout(config: MatrixUnit) -> data.StructLayout:
     return data.StructLayout(members)
 
 
-def matrix_unit_signature(config: MatrixUnit) -> Signature:
+def matrix_unit_signature(config: MatrixUnitConfig) -> Signature:
     """Stream ``i`` of operations, stream ``o`` of results, in the same order.
 
     A result is ``d`` (rows x cols accumulators) and ``error``: the opcode is not one of the

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...hw.spec.engine import EngineConfig
 from ...hw.spec.formats import FORMATS
-from ...hw.spec.m3xu import MODES, MatrixUnitConfig
+from ...hw.spec.m3xu import MODES, GridUnitConfig
 from ...hw.spec.simd2 import Simd2Config
 from ..numbers.values import decode, encode
 
@@ -64,7 +64,7 @@ def formats_of(config: EngineConfig, operation: str) -> tuple[str, str]:
     unit = config.unit
     if isinstance(unit, Simd2Config):
         return unit.format, unit.result.name
-    assert isinstance(unit, MatrixUnitConfig)
+    assert isinstance(unit, GridUnitConfig)
     return operation, "fp32c" if MODES[operation].results == 2 else "fp32"
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.m3xu import MatrixUnitConfig
+from ...hw.spec.m3xu import GridUnitConfig
 from ...hw.spec.simd2 import Simd2Config
 from . import m3xu, simd2
 
 __all__ = ["AnyMatrixUnit", "mixed_operations"]
 
-AnyMatrixUnit = MatrixUnitConfig | Simd2Config
+AnyMatrixUnit = GridUnitConfig | Simd2Config
 
 
 def mixed_operations(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import FLOAT_FORMATS
-from ...hw.spec.m3xu import MODES, MatrixUnitConfig, Mode
+from ...hw.spec.m3xu import MODES, GridUnitConfig, Mode
 from ..numbers.floats import from_container
 from ..numbers.fused import Factor, factor, fused_products
 
@@ -36,23 +36,23 @@ _FP32 = FLOAT_FORMATS["fp32"]
 _SIGN = np.uint64(1 << 31)
 
 
-def lane_dtype(config: MatrixUnitConfig) -> np.dtype[np.unsignedinteger]:
+def lane_dtype(config: GridUnitConfig) -> np.dtype[np.unsignedinteger]:
     """The NumPy type of an operand lane."""
     return np.dtype(f"u{config.lane_bits // 8}")
 
 
-def lanes_per_element(config: MatrixUnitConfig, mode: str) -> int:
+def lanes_per_element(config: GridUnitConfig, mode: str) -> int:
     """Operand lanes an element takes in a unit: the wide unit's lanes hold any element."""
     return max(1, MODES[mode].lanes * 16 // config.lane_bits)
 
 
-def elements_deep(config: MatrixUnitConfig, mode: str) -> int:
+def elements_deep(config: GridUnitConfig, mode: str) -> int:
     """Depth of an operation in elements: columns of a, rows of b."""
     return config.depth // lanes_per_element(config, mode)
 
 
 def matrix_unit(
-    config: MatrixUnitConfig, mode: str, a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike
+    config: GridUnitConfig, mode: str, a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike
 ) -> Words:
     """Results of operations of one mode.
 
@@ -95,7 +95,7 @@ def matrix_unit(
 
 
 def mixed_operations(
-    config: MatrixUnitConfig,
+    config: GridUnitConfig,
     op: npt.ArrayLike,
     a: npt.ArrayLike,
     b: npt.ArrayLike,
@@ -119,7 +119,7 @@ def mixed_operations(
     return d, error
 
 
-def pack_a(config: MatrixUnitConfig, mode: str, values: npt.ArrayLike) -> Array:
+def pack_a(config: GridUnitConfig, mode: str, values: npt.ArrayLike) -> Array:
     """Lanes (operations, rows, depth) of tiles (operations, rows, elements).
 
     Values are float16 for fp16; float32 for tf32 and fp32; complex64 for fp32c; for bf16 either
@@ -129,7 +129,7 @@ def pack_a(config: MatrixUnitConfig, mode: str, values: npt.ArrayLike) -> Array:
     return _spread(config, mode, container_words(mode, values))
 
 
-def pack_b(config: MatrixUnitConfig, mode: str, values: npt.ArrayLike) -> Array:
+def pack_b(config: GridUnitConfig, mode: str, values: npt.ArrayLike) -> Array:
     """Lanes (operations, depth, cols) of tiles (operations, elements, cols)."""
     words = container_words(mode, values).swapaxes(1, 2)
     return np.ascontiguousarray(_spread(config, mode, words).swapaxes(1, 2))
@@ -170,7 +170,7 @@ def _check_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
         raise ValueError(f"`{name}` must have shape {shape}, not {array.shape}")
 
 
-def _words(config: MatrixUnitConfig, mode: str, lanes: Array) -> Words:
+def _words(config: GridUnitConfig, mode: str, lanes: Array) -> Words:
     """Join the lanes of each element; lanes on the first axis, low lane first."""
     per = lanes_per_element(config, mode)
     joined = np.zeros((lanes.shape[0] // per, *lanes.shape[1:]), np.uint64)
@@ -179,7 +179,7 @@ def _words(config: MatrixUnitConfig, mode: str, lanes: Array) -> Words:
     return joined
 
 
-def _spread(config: MatrixUnitConfig, mode: str, words: Words) -> Array:
+def _spread(config: GridUnitConfig, mode: str, words: Words) -> Array:
     """Cut container words into lanes along the last axis, low lane first."""
     per = lanes_per_element(config, mode)
     shifts = np.arange(per, dtype=np.uint64) * np.uint64(config.lane_bits)
@@ -189,13 +189,13 @@ def _spread(config: MatrixUnitConfig, mode: str, words: Words) -> Array:
 
 
 def _fused(
-    config: MatrixUnitConfig, mode: Mode, pairs: list[tuple[Factor, Factor]], c: Words
+    config: GridUnitConfig, mode: Mode, pairs: list[tuple[Factor, Factor]], c: Words
 ) -> Words:
     bits: int = config.alignment_bits  # type: ignore[attr-defined]
     return fused_products(pairs, c, operand=mode.element, result=_FP32, alignment_bits=bits)
 
 
-def _complex_products(config: MatrixUnitConfig, a: Words, b: Words, c: Words) -> Words:
+def _complex_products(config: GridUnitConfig, a: Words, b: Words, c: Words) -> Words:
     """Real part: Re Re - Im Im, by flipping the sign of one factor; imaginary part: the crosses."""
     low = np.uint64(0xFFFFFFFF)
     half = np.uint64(32)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.formats import FLOAT_FORMATS
-from tilewright.hw.spec.m3xu import MODES, MatrixUnitConfig
+from tilewright.hw.spec.m3xu import MODES, GridUnitConfig
 from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.numbers.floats import to_container
 from tilewright.sim.units.any_unit import AnyMatrixUnit
@@ -113,7 +113,7 @@ def _kinds_of(config: AnyMatrixUnit) -> tuple[str, ...]:
 
 
 def tiles(
-    config: MatrixUnitConfig, mode: str, kind: str, count: int, rng: Generator
+    config: GridUnitConfig, mode: str, kind: str, count: int, rng: Generator
 ) -> tuple[Words, Words, Words]:
     """Operand lanes and accumulators of ``count`` operations of one mode and kind."""
     element, parts = MODES[mode].element, MODES[mode].results

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.m3xu import BaselineConfig, M3xuConfig, MatrixUnitConfig, WideConfig
+from tilewright.hw.spec.m3xu import BaselineConfig, GridUnitConfig, M3xuConfig, WideConfig
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from tilewright.sim.units.m3xu import mixed_operations
 from tilewright.verif.kit.sampling import cases, slow_but
@@ -15,7 +15,7 @@ from tilewright.verif.matrix_units.matrix_stimuli import operations
 
 ONE: dict[str, Any] = {"rows": 1, "cols": 1}
 
-CONFIGS: dict[str, tuple[str, MatrixUnitConfig]] = {
+CONFIGS: dict[str, tuple[str, GridUnitConfig]] = {
     **{f"m3xu_{n}": ("m3xu", M3xuConfig(**ONE, depth=4, pipeline=n)) for n in range(1, 7)},
     **{
         f"baseline_{n}": ("m3xu_baseline", BaselineConfig(**ONE, depth=2, pipeline=n))

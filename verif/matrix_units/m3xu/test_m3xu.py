@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import Emitted, emit
-from tilewright.hw.spec.m3xu import BaselineConfig, M3xuConfig, MatrixUnitConfig, WideConfig
+from tilewright.hw.spec.m3xu import BaselineConfig, GridUnitConfig, M3xuConfig, WideConfig
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from tilewright.sim.units.m3xu import mixed_operations
 from tilewright.verif.bench.stream_job import StreamBuild
@@ -24,7 +24,7 @@ from tilewright.verif.matrix_units.simulate import elapsed, expected_cycles, mat
 
 MAIN = M3xuConfig(rows=2, cols=3)
 
-NATIVE: dict[str, tuple[str, MatrixUnitConfig]] = {
+NATIVE: dict[str, tuple[str, GridUnitConfig]] = {
     "m3xu": ("m3xu", MAIN),
     "baseline": ("m3xu_baseline", BaselineConfig(rows=2, cols=1)),
     "wide": ("m3xu_wide", WideConfig(rows=1, cols=2)),

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tilewright.hw.spec.formats import FLOAT_FORMATS
-from tilewright.hw.spec.m3xu import BaselineConfig, M3xuConfig, MatrixUnitConfig, WideConfig
+from tilewright.hw.spec.m3xu import BaselineConfig, GridUnitConfig, M3xuConfig, WideConfig
 from tilewright.sim.units import m3xu
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.matrix_units.matrix_stimuli import TILE_KINDS, operations, tiles
 from tilewright.verif.oracles.dot_product import check_dot_products
 
 M3XU = M3xuConfig(rows=3, cols=2)
-CONFIGS: tuple[MatrixUnitConfig, ...] = (
+CONFIGS: tuple[GridUnitConfig, ...] = (
     M3XU,
     BaselineConfig(rows=2, cols=3),
     WideConfig(rows=2, cols=2),
@@ -39,7 +39,7 @@ def small_integers(rng: np.random.Generator, shape: tuple[int, ...], mode: str) 
 
 
 @pytest.mark.parametrize(("config", "mode"), EVERY_MODE)
-def test_small_integers_give_numpys_product(config: MatrixUnitConfig, mode: str) -> None:
+def test_small_integers_give_numpys_product(config: GridUnitConfig, mode: str) -> None:
     rng = np.random.default_rng(41)
     depth, count = m3xu.elements_deep(config, mode), 50
     a = small_integers(rng, (count, config.rows, depth), mode)
@@ -54,7 +54,7 @@ def test_small_integers_give_numpys_product(config: MatrixUnitConfig, mode: str)
 @pytest.mark.parametrize("kind", TILE_KINDS)
 @pytest.mark.parametrize(("config", "mode"), EVERY_MODE)
 def test_every_element_is_an_admissible_dot_product(
-    config: MatrixUnitConfig, mode: str, kind: str
+    config: GridUnitConfig, mode: str, kind: str
 ) -> None:
     """Operands taken out of the lanes by hand, the clauses of the numerics page on each result."""
     rng = np.random.default_rng(42)
@@ -71,7 +71,7 @@ def test_every_element_is_an_admissible_dot_product(
 
 
 def dot_products_of(
-    config: MatrixUnitConfig, mode: str, a: Array, b: Array, c: Array, d: Array
+    config: GridUnitConfig, mode: str, a: Array, b: Array, c: Array, d: Array
 ) -> list[tuple[Array, Array, Array, Array]]:
     """Operands and results of every real dot product of operations, written out plainly."""
     step = 1 if config.lane_bits == 32 else {"tf32": 2, "fp32": 2, "fp32c": 4}.get(mode, 1)

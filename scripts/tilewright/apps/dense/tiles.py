@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hw.spec.matrix_unit import MatrixUnit, Operation
+from ...hw.spec.matrix_unit import MatrixUnitConfig, Operation
 
 __all__ = ["Tiles", "cut", "elements_deep", "joined", "operation_count", "padded", "to_lanes"]
 
@@ -50,12 +50,14 @@ class Tiles:
         return a, b
 
 
-def elements_deep(config: MatrixUnit, operation: Operation) -> int:
+def elements_deep(config: MatrixUnitConfig, operation: Operation) -> int:
     """Depth of an operation in elements: columns of a, rows of b."""
     return config.depth // (operation.operand_bits // config.lane_bits)
 
 
-def operation_count(config: MatrixUnit, name: str, batch: int, shape: tuple[int, int, int]) -> int:
+def operation_count(
+    config: MatrixUnitConfig, name: str, batch: int, shape: tuple[int, int, int]
+) -> int:
     """Operations of a batch of products of shape (rows of a, depth, columns of b)."""
     deep = elements_deep(config, config.operations[name])
     counts = (-(-n // t) for n, t in zip(shape, (config.rows, deep, config.cols), strict=True))

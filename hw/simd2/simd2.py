@@ -14,10 +14,10 @@ from .control import OperationControl
 from .operands import AddendRegister, OperandRegister
 from .semiring_unit import SemiringUnit, compares
 
-__all__ = ["MatrixUnit"]
+__all__ = ["Simd2"]
 
 
-class MatrixUnit(wiring.Component):
+class Simd2(wiring.Component):
     """``d = c (+) (a (x) b)`` on square tiles, in any of the semirings it is built with.
 
     Initiation interval 1 (2 for products on half-width multipliers) and one latency, as the

@@ -6,10 +6,10 @@ from ..spec.m3xu import M3xuConfig
 from .data_assignment import DataAssignment
 from .grid_unit import GridUnit
 
-__all__ = ["MatrixUnit"]
+__all__ = ["M3xu"]
 
 
-class MatrixUnit(GridUnit):
+class M3xu(GridUnit):
     """``d = a * b + c`` in fp16, bf16, tf32, fp32 or complex fp32 on narrow multipliers.
 
     Every element of d is one fused dot product, rounded once. Initiation interval 1 (fp16,
