@@ -9,10 +9,10 @@ from amaranth.lib import wiring
 
 from ..axi.crossbar import ReadCrossbar
 from ..axi.managers import WriteManager
-from ..channels.packer import count_bits
+from ..channels.array_readers import READERS
+from ..channels.beat_packer import count_bits
+from ..channels.c2sr_row_writer import WRITERS
 from ..job.accelerator_top import AcceleratorTop
-from ..matraptor.load.a_loader import READERS
-from ..matraptor.row_writer import WRITERS
 from ..spec.c2sr_converter import C2srConverterConfig
 from ..spec.c2sr_converter_registers import COUNTERS, JOB, register_map
 from ..stream.gate import Gate
@@ -101,7 +101,7 @@ class Converter(AcceleratorTop):
             config.channels,
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,
-            lane_id_bits=config.lane.slot_bits,
+            lane_id_bits=config.slot_bits,
         )
         for number, name in enumerate(READERS):
             wiring.connect(m, crossbar.lane_r[number], getattr(reader, f"{name}_r"))
@@ -126,9 +126,9 @@ class Converter(AcceleratorTop):
             data_bits=config.data_bits,
             id_bits=config.id_bits,
             outstanding=config.outstanding,
-            count_bits=count_bits(config.lane),
-            burst_beats=config.lane.burst_beats,
-            buffer_beats=2 * config.lane.burst_beats,
+            count_bits=count_bits(config.geometry),
+            burst_beats=config.geometry.block_beats,
+            buffer_beats=2 * config.geometry.block_beats,
         )
         m.submodules[f"writers_{channel}"] = manager
         for index, name in enumerate(WRITERS):

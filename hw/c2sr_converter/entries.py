@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import data_layout
-from ..channels.words import entry_of, entry_place
+from ..channels.c2sr_words import entry_of, entry_place
 from ..spec.c2sr_converter import C2srConverterConfig
 from ..stream.output_register import OutputRegister
 from .layouts import entry_token_layout
@@ -59,9 +59,9 @@ class SharedEntries(wiring.Component):
         empty = Signal()
         ends = Signal()
         moved = Signal()
-        number, beat_done = entry_place(m, config.lane, row, within=within, moved=moved)
+        number, beat_done = entry_place(m, config.beat_entries, row, within=within, moved=moved)
         beat = Mux(held, kept, self.beats.payload.data)
-        value, column = entry_of(config.lane, beat, number)
+        value, column = entry_of(config.layout, beat, number)
         m.d.comb += [
             left.eq(Mux(within, next_left, row.length)),
             held.eq(Mux(within, next_held, row.held)),

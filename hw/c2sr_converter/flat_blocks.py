@@ -33,7 +33,7 @@ class FlatBlocks(wiring.Component):
                 "start": In(1),
                 "want": In(1),
                 "taken": Out(1),
-                "spans": Out(stream.Signature(span_layout(config.lane))),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
             }
         )
 
@@ -47,7 +47,7 @@ class FlatBlocks(wiring.Component):
             self.taken.eq(self.want & self.spans.ready),
             span.channel.eq(channel),
             span.block.eq(block),
-            span.beats.eq(config.lane.burst_beats),
+            span.beats.eq(config.geometry.block_beats),
         ]
         with m.If(self.taken):
             m.d.sync += channel.eq(channel + 1)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import store_layout
-from ..channels.packer import Packer, write_request_layout
-from ..channels.place import Place
+from ..channels.beat_packer import BeatPacker, write_request_layout
+from ..channels.word_placer import WordPlacer
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 
 __all__ = ["PointerWriter", "numbered_pointer_layout"]
@@ -37,7 +39,7 @@ class PointerWriter(wiring.Component):
 
     def __init__(self, config: C2srConverterConfig) -> None:
         self._config = config
-        request = stream.Signature(write_request_layout(config.flat))
+        request = stream.Signature(write_request_layout(config.geometry))
         beat = stream.Signature(store_layout(config.data_bits))
         super().__init__(
             {
@@ -54,9 +56,10 @@ class PointerWriter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        flat = self._config.flat
-        m.submodules.place = place = Place(flat, word_bytes=POINTER_BYTES, step=1)
-        m.submodules.packer = packer = Packer(flat, word_bytes=POINTER_BYTES)
+        # As an array in a single channel.
+        flat = replace(self._config.geometry, channels=1)
+        m.submodules.place = place = WordPlacer(flat, word_bytes=POINTER_BYTES, step=1)
+        m.submodules.packer = packer = BeatPacker(flat, word_bytes=POINTER_BYTES)
         wiring.connect(m, place.o, packer.i)
         m.d.comb += [
             place.base.eq(self.base),
@@ -72,7 +75,7 @@ class PointerWriter(wiring.Component):
         self._deal(m, packer)
         return m
 
-    def _deal(self, m: Module, packer: Packer) -> None:
+    def _deal(self, m: Module, packer: BeatPacker) -> None:
         """A request is of one block; the next one is of the next channel."""
         channel = Signal(self._config.layout.channel_bits)
         request, beat = packer.request, packer.o

@@ -9,8 +9,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.ordered_reader import OrderedReader
+from ..channels.array_readers import READERS, array_reader, reader_members, report
 from ..channels.stripe_walk import StripeWalk
-from ..matraptor.load.a_loader import READERS, loader_reader, reader_members, report
 from ..spec.c2sr_converter import C2srConverterConfig
 from ..stream.deep_queue import DeepQueue
 from .entries import SharedEntries
@@ -54,7 +54,7 @@ class ConverterReader(wiring.Component):
                 "job": In(converter_job_layout(config)),
                 "start": In(1),
                 "o": Out(stream.Signature(entry_token_layout(config))),
-                **reader_members(config.lane),
+                **reader_members(config.geometry, config.outstanding),
                 "unsorted": Out(1),
                 "unsorted_row": Out(32),
             }
@@ -62,10 +62,10 @@ class ConverterReader(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, lane = self._config, self._config.lane
+        config = self._config
         busy = Signal()
-        readers = {name: loader_reader(lane) for name in READERS}
-        walks = {name: StripeWalk(lane) for name in READERS}
+        readers = {name: array_reader(config.geometry, config.outstanding) for name in READERS}
+        walks = {name: StripeWalk(config.geometry) for name in READERS}
         for name, reader in readers.items():
             m.submodules[f"{name}_reader"] = reader
             m.submodules[f"{name}_walk"] = walks[name]

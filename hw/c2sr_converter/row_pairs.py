@@ -8,8 +8,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import data_layout
+from ..channels.c2sr_words import pair_of
 from ..channels.stripe_walk import BLOCK_BITS, span_layout
-from ..channels.words import pair_of
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import C2srConverterConfig
 from .layouts import found_row_layout
@@ -41,7 +41,7 @@ class StripePairs(wiring.Component):
             {
                 "start": In(1),
                 "rows": In(_ROW_BITS),
-                "spans": Out(stream.Signature(span_layout(config.lane))),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
                 "beats": In(stream.Signature(data_layout(config.data_bits))),
                 "o": Out(stream.Signature(found_row_layout(config))),
                 "clear": In(1),
@@ -66,7 +66,7 @@ class StripePairs(wiring.Component):
         left = Signal(_ROW_BITS, name="rows_to_ask")
         channel = Signal(config.layout.channel_bits, name="asked_channel")
         block = Signal(BLOCK_BITS)
-        beat = Signal(range(max(2, config.lane.burst_beats)))
+        beat = Signal(range(max(2, config.geometry.block_beats)))
         round_ends = Signal()
         m.d.comb += [
             self.spans.valid.eq(left != 0),
@@ -75,13 +75,13 @@ class StripePairs(wiring.Component):
             span.beats.eq(1),
             round_ends.eq((channel == config.channels - 1) | (left == channel + 1)),
         ]
-        if config.lane.burst_beats > 1:
+        if config.geometry.block_beats > 1:
             m.d.comb += span.beat.eq(beat)
         with m.If(self.spans.valid & self.spans.ready):
             m.d.sync += channel.eq(channel + 1)
             with m.If(round_ends):
                 m.d.sync += [channel.eq(0), left.eq(Mux(left > group, left - group, 0))]
-                if config.lane.burst_beats > 1:
+                if config.geometry.block_beats > 1:
                     m.d.sync += [beat.eq(beat + 1), block.eq(block + beat.all())]
                 else:
                     m.d.sync += block.eq(block + 1)

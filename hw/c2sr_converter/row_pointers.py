@@ -40,7 +40,7 @@ class RowPointers(wiring.Component):
             {
                 "start": In(1),
                 "rows": In(_BITS),
-                "spans": Out(stream.Signature(span_layout(config.lane))),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
                 "beats": In(stream.Signature(data_layout(config.data_bits))),
                 "o": Out(stream.Signature(found_row_layout(config))),
                 "unsorted": Out(1),

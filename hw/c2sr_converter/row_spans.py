@@ -22,8 +22,8 @@ def asked_span_layout(config: C2srConverterConfig) -> data.StructLayout:
     field if a beat is one entry), whether that beat is ``held``, being the last one of the row
     with entries before, and whether the row is the ``last``."""
     fields: dict[str, ShapeLike] = {"length": 32, "held": 1, "last": 1}
-    if config.lane.beat_entries > 1:
-        fields["place"] = (config.lane.beat_entries - 1).bit_length()
+    if config.beat_entries > 1:
+        fields["place"] = (config.beat_entries - 1).bit_length()
     return data.StructLayout(fields)
 
 
@@ -51,7 +51,7 @@ class RowSpans(wiring.Component):
                 "flat": In(1),
                 "i": In(stream.Signature(found_row_layout(config))),
                 "o": Out(stream.Signature(asked_span_layout(config))),
-                "spans": Out(stream.Signature(span_layout(config.lane))),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
                 "clear": In(1),
             }
         )
@@ -92,7 +92,7 @@ class RowSpans(wiring.Component):
             o.held.eq(held),
             o.last.eq(row.last),
         ]
-        if self._config.lane.beat_entries > 1:
+        if self._config.beat_entries > 1:
             m.d.comb += o.place.eq(row.pointer)
         with m.If(ended.o.ready | self.clear):
             m.d.sync += passed.eq(0)
@@ -103,7 +103,7 @@ class RowSpans(wiring.Component):
     def _held(self, m: Module, ended: OutputRegister, some: Value) -> Value:
         """Whether the row begins in the beat in which the last row with entries ended."""
         row = ended.o.payload
-        bits = self._config.lane.beat_entries.bit_length() - 1
+        bits = self._config.beat_entries.bit_length() - 1
         some_held = Signal()
         beat = Signal(_FINAL_BITS - bits, reset_less=True)
         channel = Signal(len(row.channel), reset_less=True)
@@ -117,9 +117,9 @@ class RowSpans(wiring.Component):
 
     def _of_row(self, m: Module, row: data.View, some: Value, held: Value) -> Value:
         """Exactly the beats of the row; returns whether there are any."""
-        lane, span = self._config.lane, self.spans.payload
-        bits = lane.beat_entries.bit_length() - 1
-        block_bits = lane.burst_beats.bit_length() - 1
+        config, span = self._config, self.spans.payload
+        bits = config.beat_entries.bit_length() - 1
+        block_bits = config.geometry.block_beat_bits
         first = Signal(_FINAL_BITS - bits, name="first_beat")
         beats = Signal(len(span.beats), name="row_beats")
         m.d.comb += [

@@ -9,8 +9,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import store_layout
-from ..channels.packer import write_request_layout
-from ..matraptor.row_writer import WRITERS, RowWriter
+from ..channels.beat_packer import write_request_layout
+from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..spec.c2sr_converter import C2srConverterConfig
 from .layouts import converter_job_layout, entry_token_layout
 from .pointer_writer import PointerWriter
@@ -24,7 +24,8 @@ class ConverterWriter(wiring.Component):
     """Deals entries out to the channels: to C2SR by rows, to CSR by blocks. One token a cycle.
 
     An array at consecutive addresses is one in all channels, the blocks of which take the place of
-    rows; thus :class:`RowWriter` writes both. Row pointers of CSR take the pairs' way to memory.
+    rows; thus :class:`C2srRowWriter` writes both. Row pointers of CSR take the pairs' way to
+    memory.
 
     Members
     -------
@@ -42,7 +43,7 @@ class ConverterWriter(wiring.Component):
 
     def __init__(self, config: C2srConverterConfig) -> None:
         self._config = config
-        request = stream.Signature(write_request_layout(config.lane))
+        request = stream.Signature(write_request_layout(config.geometry))
         beat = stream.Signature(store_layout(config.data_bits))
         channels = config.channels
         super().__init__(
@@ -60,7 +61,7 @@ class ConverterWriter(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, token, to_csr = self._config, self.i.payload, self.job.mode
-        m.submodules.rows = rows = RowWriter(config.lane)
+        m.submodules.rows = rows = C2srRowWriter(config.geometry, config.layout, config.lane_map)
         m.submodules.pointers = pointers = PointerWriter(config)
         taken = Signal()
         full = Signal()
@@ -123,7 +124,7 @@ class ConverterWriter(wiring.Component):
             ]
         return entries, first, ended, wrong
 
-    def _deal(self, m: Module, rows: RowWriter, taken: Value) -> None:
+    def _deal(self, m: Module, rows: C2srRowWriter, taken: Value) -> None:
         """The token's channel, and the row there."""
         config, token = self._config, self.i.payload
         place = Signal(range(config.layout.block_entries))
@@ -145,21 +146,21 @@ class ConverterWriter(wiring.Component):
         with m.If(self.start):
             m.d.sync += [place.eq(0), channel.eq(0), index.eq(0)]
 
-    def _start(self, m: Module, rows: RowWriter, pointers: PointerWriter) -> None:
+    def _start(self, m: Module, rows: C2srRowWriter, pointers: PointerWriter) -> None:
         job = self.job
         most = (1 << _BITS) - 1
         m.d.comb += [
             rows.start.eq(self.start),
             rows.stop.eq(self.stop),
-            rows.job.c_pairs.eq(job.c2sr_pairs),
-            rows.job.c_entries.eq(Mux(job.mode, job.csr_entries, job.c2sr_entries)),
-            rows.job.capacity.eq(Mux(job.mode, most, job.capacity)),
+            rows.pairs_base.eq(job.c2sr_pairs),
+            rows.entries_base.eq(Mux(job.mode, job.csr_entries, job.c2sr_entries)),
+            rows.capacity.eq(Mux(job.mode, most, job.capacity)),
             pointers.start.eq(self.start),
             pointers.clear.eq(self.stop),
             pointers.base.eq(job.csr_pointers),
         ]
 
-    def _connect(self, m: Module, rows: RowWriter, pointers: PointerWriter) -> None:
+    def _connect(self, m: Module, rows: C2srRowWriter, pointers: PointerWriter) -> None:
         """To the burst writers: entries, and pairs or row pointers."""
         for channel in range(self._config.channels):
             for what in ("request", "data"):

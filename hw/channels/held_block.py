@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import data_layout
-from ..spec.matraptor import MatRaptorConfig
+from ..spec.channels import ChannelGeometry
 
 __all__ = ["HeldBlock"]
 
@@ -17,6 +17,10 @@ class HeldBlock(wiring.Component):
 
     The beats of a block are wanted in ascending order, some perhaps never, some several times; they
     are dropped one a cycle as far as they are not wanted. The beat itself is ``beats.payload``.
+
+    Parameters
+    ----------
+    geometry: of the memory's channels
 
     Members
     -------
@@ -30,11 +34,11 @@ class HeldBlock(wiring.Component):
     clear: in; no block is at hand any more
     """
 
-    def __init__(self, config: MatRaptorConfig) -> None:
-        self._index_bits = (config.burst_beats - 1).bit_length()
+    def __init__(self, geometry: ChannelGeometry) -> None:
+        self._index_bits = geometry.block_beat_bits
         super().__init__(
             {
-                "beats": In(stream.Signature(data_layout(config.data_bits))),
+                "beats": In(stream.Signature(data_layout(geometry.data_bits))),
                 "want": In(1),
                 "next": In(1),
                 "beat": In(max(1, self._index_bits)),

@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..matraptor.layouts import beat_request_layout
-from ..spec.matraptor import MatRaptorConfig
+from ..axi.layouts import routed_layout
+from ..spec.channels import ChannelGeometry
 from ..stream.output_register import OutputRegister
 
 __all__ = ["BEATS_BITS", "StripeWalk", "span_layout"]
@@ -17,16 +17,16 @@ BEATS_BITS = 34
 """Of a row's beats: 2**32 entries in as many beats, and whole blocks around them."""
 
 
-def span_layout(config: MatRaptorConfig) -> data.StructLayout:
+def span_layout(geometry: ChannelGeometry) -> data.StructLayout:
     """Consecutive beats of an array in a channel: ``channel``, ``block`` and ``beat`` of the first
     (no field if a block is one beat), ``beats``, at least one."""
     fields: dict[str, ShapeLike] = {
-        "channel": config.layout.channel_bits,
+        "channel": geometry.channel_bits,
         "block": BLOCK_BITS,
         "beats": BEATS_BITS,
     }
-    if config.burst_beats > 1:
-        fields["beat"] = (config.burst_beats - 1).bit_length()
+    if geometry.block_beats > 1:
+        fields["beat"] = geometry.block_beat_bits
     return data.StructLayout(fields)
 
 
@@ -36,32 +36,37 @@ class StripeWalk(wiring.Component):
     Block n of the array is in stripe n of memory, at the channel's place. Latency three cycles;
     one burst a cycle, over boundaries of spans too.
 
+    Parameters
+    ----------
+    geometry: of the memory's channels
+
     Members
     -------
     base: in; flat address of the array, a multiple of a stripe; constant
     i: see :func:`span_layout`
-    o: see ``beat_request_layout``
+    o: see ``routed_layout``
     clear: in; forgets everything at the end of the cycle
     """
 
-    def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+    def __init__(self, geometry: ChannelGeometry) -> None:
+        self._geometry = geometry
+        request = routed_layout(geometry.addr_bits, geometry.channel_bits)
         super().__init__(
             {
-                "base": In(config.addr_bits),
-                "i": In(stream.Signature(span_layout(config))),
-                "o": Out(stream.Signature(beat_request_layout(config))),
+                "base": In(geometry.addr_bits),
+                "i": In(stream.Signature(span_layout(geometry))),
+                "o": Out(stream.Signature(request)),
                 "clear": In(1),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
-        block_shift = (config.interleave - 1).bit_length()
-        place_bits = config.addr_bits - block_shift
+        geometry = self._geometry
+        block_shift = geometry.block_shift
+        place_bits = geometry.addr_bits - block_shift
         # Blocks of flat memory, counted.
-        placed = data.StructLayout({**dict(_fields(config)), "block": place_bits})
+        placed = data.StructLayout({**dict(_fields(geometry)), "block": place_bits})
         m.submodules.striped = striped = OutputRegister(placed, clearable=True)
         m.submodules.placed = based = OutputRegister(placed, clearable=True)
         span = self.i.payload
@@ -70,12 +75,12 @@ class StripeWalk(wiring.Component):
             based.clear.eq(self.clear),
             striped.i.valid.eq(self.i.valid),
             self.i.ready.eq(striped.i.ready),
-            striped.i.payload.block.eq(span.block * config.channels + span.channel),
+            striped.i.payload.block.eq(span.block * geometry.channels + span.channel),
             based.i.valid.eq(striped.o.valid),
             striped.o.ready.eq(based.i.ready),
             based.i.payload.block.eq(striped.o.payload.block + self.base[block_shift:]),
         ]
-        for name, _ in _fields(config):
+        for name, _ in _fields(geometry):
             if name != "block":
                 m.d.comb += [
                     striped.i.payload[name].eq(span[name]),
@@ -86,22 +91,21 @@ class StripeWalk(wiring.Component):
 
     def _cut(self, m: Module, source: OutputRegister) -> None:
         """Bursts of a span."""
-        config = self._config
+        geometry = self._geometry
         span, burst = source.o.payload, self.o.payload
-        index_bits = (config.burst_beats - 1).bit_length()
+        index_bits = geometry.block_beat_bits
         active = Signal()
         place = Signal(len(span.block), reset_less=True)
         left = Signal(BEATS_BITS, reset_less=True)
         channel = Signal(len(span.channel), reset_less=True)
         beat = Signal(max(1, index_bits), reset_less=True)
-        room = Signal(range(config.burst_beats + 1))
+        room = Signal(range(geometry.block_beats + 1))
         ends = Signal()
-        shift = (config.beat_bytes - 1).bit_length()
         m.d.comb += [
-            room.eq(config.burst_beats - (beat if index_bits else 0)),
+            room.eq(geometry.block_beats - (beat if index_bits else 0)),
             ends.eq(left <= room),
             self.o.valid.eq(active),
-            burst.address.eq(Cat(Const(0, shift), beat[:index_bits], place)),
+            burst.address.eq(Cat(Const(0, geometry.beat_shift), beat[:index_bits], place)),
             burst.length.eq(Mux(ends, left, room) - 1),
             burst.channel.eq(channel),
             source.o.ready.eq(~active | (self.o.ready & ends)),
@@ -116,12 +120,12 @@ class StripeWalk(wiring.Component):
             if index_bits:
                 m.d.sync += beat.eq(span.beat)
         with m.Elif(self.o.ready):
-            m.d.sync += [place.eq(place + config.channels), left.eq(left - room)]
+            m.d.sync += [place.eq(place + geometry.channels), left.eq(left - room)]
             if index_bits:
                 m.d.sync += beat.eq(0)
         with m.If(self.clear):
             m.d.sync += active.eq(0)
 
 
-def _fields(config: MatRaptorConfig) -> list[tuple[str, ShapeLike]]:
-    return [(name, field.shape) for name, field in span_layout(config)]
+def _fields(geometry: ChannelGeometry) -> list[tuple[str, ShapeLike]]:
+    return [(name, field.shape) for name, field in span_layout(geometry)]

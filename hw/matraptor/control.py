@@ -6,6 +6,7 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..channels.lane_rows import lane_channel
 from ..channels.register_checks import breaks
 from ..job.states import (
     CODE_BITS,
@@ -24,7 +25,6 @@ from ..spec.matraptor_registers import (
     limits,
     register_map,
 )
-from .lane_channel import lane_channel
 from .layouts import job_layout, row_layout
 from .row_counts import LaneRows
 
@@ -125,7 +125,7 @@ class Control(wiring.Component):
                 m.d.comb += [lane.eq(number), code.eq(failure.code), row.eq(failure.row)]
         addresses = Array(failure.address for failure in self.failures)
         on_bus = (code == ERRORS["bus_read"]) | (code == ERRORS["bus_write"])
-        channel = lane_channel(config, lane, row)
+        channel = lane_channel(config.lane_map, lane, row)
         detail = Mux(on_bus, addresses[lane], row.index * config.channels + channel)
         write = (self.write_error, ERRORS["bus_write"], self.write_address)
         # A lane's code is not known beforehand.

@@ -10,7 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..axi.interconnect import ReadInterconnect
 from ..axi.layouts import beat_layout, routed_layout, store_layout
-from ..channels.packer import write_request_layout
+from ..channels.beat_packer import write_request_layout
+from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..spec.matraptor import MatRaptorConfig
 from ..spec.matraptor_registers import ERRORS
 from ..stream.ways import detour
@@ -21,7 +22,6 @@ from .load.a_loader import SparseALoader
 from .load.b_loader import SparseBLoader
 from .merge.processing_element import ProcessingElement
 from .outer.columns import OuterColumns
-from .row_writer import WRITERS, RowWriter
 
 __all__ = ["Lane"]
 
@@ -52,7 +52,7 @@ class Lane(wiring.Component):
     def __init__(self, config: MatRaptorConfig) -> None:
         self._config = config
         self._channel_bits = config.layout.channel_bits
-        request = stream.Signature(write_request_layout(config))
+        request = stream.Signature(write_request_layout(config.geometry))
         beat = stream.Signature(store_layout(config.data_bits))
         slots, id_bits = config.lane_channels, config.lane_id_bits
         reads = routed_layout(config.addr_bits, self._channel_bits, id_bits)
@@ -78,13 +78,20 @@ class Lane(wiring.Component):
         m.submodules.a_loader = a_loader = SparseALoader(config)
         m.submodules.b_loader = b_loader = SparseBLoader(config)
         m.submodules.processing_element = element = ProcessingElement(config)
-        m.submodules.writer = writer = RowWriter(config)
+        m.submodules.writer = writer = C2srRowWriter(
+            config.geometry, config.layout, config.lane_map
+        )
         wiring.connect(m, b_loader.o, element.i)
         wiring.connect(m, element.o, writer.i)
         for part in (a_loader, b_loader, element, writer):
             for name in ("job", "lane", "start", "stop"):
                 if name in part.signature.members:
                     m.d.comb += getattr(part, name).eq(getattr(self, name))
+        m.d.comb += [
+            writer.pairs_base.eq(self.job.c_pairs),
+            writer.entries_base.eq(self.job.c_entries),
+            writer.capacity.eq(self.job.capacity),
+        ]
         for name in WRITERS:
             for slot in range(config.lane_channels):
                 for stream_name in (f"{name}_request", f"{name}_data"):
@@ -163,7 +170,7 @@ class Lane(wiring.Component):
         a_loader: SparseALoader,
         b_loader: SparseBLoader,
         element: ProcessingElement,
-        writer: RowWriter,
+        writer: C2srRowWriter,
         others: list[tuple[str, Value, dict[str, Value]]],
     ) -> None:
         """The first of the lane's errors, in the order of the codes."""

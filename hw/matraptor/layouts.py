@@ -5,11 +5,11 @@ from __future__ import annotations
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
-from ..axi.layouts import routed_layout
+from ..channels.c2sr_row_writer import lane_entry_layout
+from ..channels.lane_rows import lane_row_layout
 from ..spec.matraptor import MatRaptorConfig
 
 __all__ = [
-    "beat_request_layout",
     "direct_layout",
     "entry_layout",
     "job_layout",
@@ -23,15 +23,8 @@ __all__ = [
 
 
 def row_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """A row of A and C within its lane.
-
-    ``index``: its number within its channel, ``i // channels``; ``slot``: which of the lane's
-    channels, if it has several. The channel is ``lane + lanes * slot``, or ``lane % channels``.
-    """
-    fields: dict[str, ShapeLike] = {"index": config.index_bits}
-    if config.lane_channels > 1:
-        fields["slot"] = (config.lane_channels - 1).bit_length()
-    return data.StructLayout(fields)
+    """A row of A and C within its lane, see ``lane_row_layout``."""
+    return lane_row_layout(config.lane_map, config.index_bits)
 
 
 def _token(config: MatRaptorConfig, fields: dict[str, ShapeLike]) -> data.StructLayout:
@@ -96,16 +89,8 @@ def direct_layout(config: MatRaptorConfig) -> data.StructLayout:
 
 
 def result_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """An entry of C: ``value``, ``column``."""
-    return _token(config, {"value": config.format.bits, "column": config.index_bits})
-
-
-def beat_request_layout(config: MatRaptorConfig) -> data.StructLayout:
-    """A burst to read: ``address`` of its first beat, ``length`` (beats less one), ``channel``.
-
-    It lies within one block of the interleaving.
-    """
-    return routed_layout(config.addr_bits, config.layout.channel_bits)
+    """An entry of C, see ``lane_entry_layout``."""
+    return lane_entry_layout(config.layout, config.lane_map)
 
 
 def job_layout(config: MatRaptorConfig) -> data.StructLayout:

@@ -9,14 +9,14 @@ from amaranth.lib import wiring
 
 from ..axi.crossbar import ReadCrossbar
 from ..axi.managers import WriteManager
-from ..channels.packer import count_bits
+from ..channels.beat_packer import count_bits
+from ..channels.c2sr_row_writer import WRITERS
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.matraptor import MatRaptorConfig
 from ..spec.matraptor_registers import COUNTERS, job_members, register_map
 from .control import Control
 from .counters import EVENTS, Counters
 from .lane import Lane
-from .row_writer import WRITERS
 
 __all__ = ["MatRaptor"]
 
@@ -125,7 +125,7 @@ class MatRaptor(AcceleratorTop):
             id_bits=config.id_bits,
             # Those who share a channel share what it may have under way.
             outstanding=max(2, config.outstanding // config.channel_lanes),
-            count_bits=count_bits(config),
+            count_bits=count_bits(config.geometry),
             burst_beats=config.burst_beats,
             buffer_beats=2 * config.burst_beats,
         )

@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..channels.lane_rows import lane_channel, lane_share
 from ..spec.matraptor import MatRaptorConfig
-from .lane_channel import lane_channel, lane_share
 from .layouts import row_layout
 
 __all__ = ["RowWalk", "walk_layout"]
@@ -86,10 +86,10 @@ class RowWalk(wiring.Component):
             following.eq(index + config.channel_lanes),
             row.row.index.eq(index),
             row.first.eq(first),
-            row.channel.eq(lane_channel(config, self.lane, row.row)),
+            row.channel.eq(lane_channel(config.lane_map, self.lane, row.row)),
         ]
         with m.If(self.start):
-            m.d.sync += [index.eq(lane_share(config, self.lane)), first.eq(1)]
+            m.d.sync += [index.eq(lane_share(config.lane_map, self.lane)), first.eq(1)]
         with m.Elif(moved):
             m.d.sync += [index.eq(following), first.eq(index[block:] != following[block:])]
 

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .channels import Striping
+from .config import IntRange, OneOf, parameter
 from .formats import FORMATS, Format
 
-__all__ = ["PAIR_BYTES", "C2srLayout"]
+__all__ = ["PAIR_BYTES", "VALUES", "C2srLayout"]
+
+VALUES = ("fp16", "bf16", "fp32", "fp64", "int32")
+"""Formats that values may have."""
 
 PAIR_BYTES = 8
 """A (row length, row pointer) pair: length in the low 32 bits, pointer in the high 32 bits, both
@@ -18,32 +23,19 @@ in entries; the pointer counts from the channel's first entry."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class C2srLayout:
-    """Rows in channels, and channels in a flat address space.
-
-    Memory is interleaved: block ``n`` of ``interleave`` bytes belongs to channel ``n % channels``.
-    An array *in a channel* begins at a flat base address that is a multiple of
-    ``channels * interleave``; byte ``x`` of it is at
-
-        base + (x // interleave * channels + channel) * interleave + x % interleave
+class C2srLayout(Striping):
+    """Rows in channels, and channels in a flat address space, see :class:`Striping`.
 
     Row ``i`` is in channel ``i % channels`` and is that channel's row ``i // channels``. An operand
     has two such arrays in every channel: the pairs of its rows, in order, and its entries.
 
     An entry is the value in the low bits, then the column, then zeros up to ``entry_bytes``.
-
-    Parameters
-    ----------
-    channels: memory channels, 1..16
-    interleave: bytes of a block, a power of two
-    value: name of the values' format
-    index_bits: width of a column, 16 or 32
     """
 
-    channels: int
-    interleave: int
-    value: str
-    index_bits: int
+    value: str = parameter("fp32", allowed=OneOf(VALUES), doc="format of the values")
+    index_bits: int = parameter(
+        32, allowed=IntRange(16, 32, multiple_of=16), doc="width of a row or column number, in bits"
+    )
 
     @property
     def format(self) -> Format:
@@ -56,16 +48,6 @@ class C2srLayout:
         return 1 << (used - 1).bit_length()
 
     @property
-    def channel_bits(self) -> int:
-        """Width of a channel's number."""
-        return max(1, (self.channels - 1).bit_length())
-
-    @property
-    def stripe_bytes(self) -> int:
-        """Bytes of a block in every channel: what bases are multiples of."""
-        return self.channels * self.interleave
-
-    @property
     def block_entries(self) -> int:
         """Entries of a block."""
         return self.interleave // self.entry_bytes
@@ -75,7 +57,10 @@ class C2srLayout:
         """Pairs of a block."""
         return self.interleave // PAIR_BYTES
 
-    def flat(self, base: int, channel: int, offset: int) -> int:
-        """The flat address of byte ``offset`` of an array in a channel."""
-        block, within = divmod(offset, self.interleave)
-        return base + (block * self.channels + channel) * self.interleave + within
+    def check_beat(self, data_bits: int) -> None:
+        """Raise ValueError if a beat holds no entry."""
+        if data_bits < 8 * self.entry_bytes:
+            raise ValueError(
+                f"`data_bits` must be at least {8 * self.entry_bytes} for entries of "
+                f"{self.value}, not {data_bits}"
+            )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 from .c2sr import C2srLayout
-from .config import Config, like
-from .matraptor import MatRaptorConfig
+from .channels import ChannelGeometry, LaneMap
+from .config import Config, IntRange, like, parameter
 
 __all__ = ["POINTER_BYTES", "C2srConverterConfig"]
 
@@ -21,46 +21,63 @@ _READERS = 2
 class C2srConverterConfig(Config):
     """Sparse matrices from CSR to C2SR and back, from memory to memory."""
 
-    channels: int = like(MatRaptorConfig, "channels", doc="memory channels")
-    value: str = like(MatRaptorConfig, "value", doc="format of the values")
-    outstanding: int = like(
-        MatRaptorConfig, "outstanding", doc="bursts that each of two readers may have under way"
+    channels: int = like(ChannelGeometry, "channels")
+    value: str = like(C2srLayout, "value", doc="format of the values")
+    outstanding: int = parameter(
+        64,
+        allowed=IntRange(2, 256, power_of_two=True),
+        doc="bursts that each of two readers may have under way",
     )
-    data_bits: int = like(MatRaptorConfig, "data_bits")
-    interleave: int = like(MatRaptorConfig, "interleave")
-    addr_bits: int = like(MatRaptorConfig, "addr_bits")
-    index_bits: int = like(MatRaptorConfig, "index_bits")
+    data_bits: int = like(ChannelGeometry, "data_bits")
+    interleave: int = like(ChannelGeometry, "interleave")
+    addr_bits: int = like(ChannelGeometry, "addr_bits")
+    index_bits: int = like(C2srLayout, "index_bits")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # What it allows is allowed here.
-        _ = self.lane
+        self.layout.check_beat(self.data_bits)
 
-    @property
-    def lane(self) -> MatRaptorConfig:
-        """Of parts of MatRaptor, which see the matrix as that of one lane in all channels."""
-        return self._parts(self.channels)
+    @cached_property
+    def geometry(self) -> ChannelGeometry:
+        """The memory's channels."""
+        return ChannelGeometry(
+            channels=self.channels,
+            interleave=self.interleave,
+            data_bits=self.data_bits,
+            addr_bits=self.addr_bits,
+        )
 
-    @property
-    def flat(self) -> MatRaptorConfig:
-        """Of parts that see an array at consecutive addresses, as one in a single channel."""
-        return self._parts(1)
-
-    def _parts(self, channels: int) -> MatRaptorConfig:
-        mine: dict[str, Any] = {item.name: getattr(self, item.name) for item in self.parameters()}
-        return MatRaptorConfig(**{**mine, "lanes": 1, "channels": channels})
-
-    @property
+    @cached_property
     def layout(self) -> C2srLayout:
         """How a matrix in C2SR lies in memory."""
-        return self.lane.layout
+        return C2srLayout(
+            channels=self.channels,
+            interleave=self.interleave,
+            value=self.value,
+            index_bits=self.index_bits,
+        )
+
+    @cached_property
+    def lane_map(self) -> LaneMap:
+        """All rows are those of one lane."""
+        return LaneMap(lanes=1, channels=self.channels)
 
     @property
     def beat_bytes(self) -> int:
         """Bytes of a beat."""
-        return self.data_bits // 8
+        return self.geometry.beat_bytes
+
+    @property
+    def beat_entries(self) -> int:
+        """Entries of a beat."""
+        return self.beat_bytes // self.layout.entry_bytes
+
+    @property
+    def slot_bits(self) -> int:
+        """Width of a burst's number within a reader."""
+        return (self.outstanding - 1).bit_length()
 
     @property
     def id_bits(self) -> int:
         """Width of an AXI ID: which reader, and the burst's number."""
-        return self.lane.slot_bits + (_READERS - 1).bit_length()
+        return self.slot_bits + (_READERS - 1).bit_length()

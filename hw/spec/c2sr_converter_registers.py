@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from .c2sr import VALUES
 from .c2sr_converter import C2srConverterConfig
 from .job_registers import CONTROL, checks_of, constants, counter_registers, identity, number
-from .matraptor import VALUES
 from .matraptor_registers import ERRORS as _ERRORS
 from .registers import Register, RegisterMap
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from .c2sr import C2srLayout
-from .config import Config, Flag, IntRange, OneOf, parameter
+from .channels import ChannelGeometry, LaneMap
+from .config import Config, Flag, IntRange, OneOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
 
-__all__ = ["VALUES", "MatRaptorConfig"]
-
-VALUES = ("fp16", "bf16", "fp32", "fp64", "int32")
-"""Formats that values may have."""
+__all__ = ["MatRaptorConfig"]
 
 _UNIT_BITS = 2
 
@@ -24,17 +23,13 @@ _ROW_BUFFERS = 2
 class MatRaptorConfig(Config):
     """``C = A (x) B`` of sparse matrices in C2SR, row by row, in ``lanes`` lanes."""
 
-    lanes: int = parameter(
-        8, allowed=IntRange(1, 16), doc="lanes, each with its loaders and processing element"
-    )
-    channels: int = parameter(
-        8, allowed=IntRange(1, 16), doc="memory channels; lanes or channels divides the other"
-    )
+    lanes: int = like(LaneMap, "lanes", doc="lanes, each with its loaders and processing element")
+    channels: int = like(LaneMap, "channels")
     queues: int = parameter(
         10, allowed=IntRange(3, 16), doc="sorting queues in each of a lane's two sets"
     )
     queue_depth: int = parameter(1024, allowed=IntRange(4, 65536), doc="entries of a sorting queue")
-    value: str = parameter("fp32", allowed=OneOf(VALUES), doc="format of the values of A, B and C")
+    value: str = like(C2srLayout, "value", doc="format of the values of A, B and C")
     semiring: str = parameter(
         "mma", allowed=OneOf(tuple(SEMIRINGS)), doc="what is added and multiplied; mma: + and *"
     )
@@ -43,18 +38,10 @@ class MatRaptorConfig(Config):
         allowed=IntRange(2, 256, power_of_two=True),
         doc="bursts that each of a lane's four readers may have under way",
     )
-    data_bits: int = parameter(
-        128, allowed=IntRange(64, 512, power_of_two=True), doc="width of a memory channel, in bits"
-    )
-    interleave: int = parameter(
-        64,
-        allowed=IntRange(64, 2048, power_of_two=True),
-        doc="bytes after which memory goes on in the next channel",
-    )
-    addr_bits: int = parameter(40, allowed=IntRange(32, 64), doc="width of an address, in bits")
-    index_bits: int = parameter(
-        32, allowed=IntRange(16, 32, multiple_of=16), doc="width of a row or column number, in bits"
-    )
+    data_bits: int = like(ChannelGeometry, "data_bits")
+    interleave: int = like(ChannelGeometry, "interleave")
+    addr_bits: int = like(ChannelGeometry, "addr_bits")
+    index_bits: int = like(C2srLayout, "index_bits")
     adder_stages: int = parameter(3, allowed=IntRange(1, 3), doc="latency of an adder, in cycles")
     multiplier_stages: int = parameter(
         3, allowed=IntRange(1, 3), doc="latency of the multiplier, in cycles"
@@ -67,16 +54,9 @@ class MatRaptorConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.lanes % self.channels and self.channels % self.lanes:
-            raise ValueError(
-                f"`channels` must divide `lanes` or be a multiple of it, {self.lanes}, "
-                f"not {self.channels}"
-            )
-        if self.layout.entry_bytes > self.beat_bytes:
-            raise ValueError(
-                f"`data_bits` must be at least {8 * self.layout.entry_bytes} for entries of "
-                f"{self.value}, not {self.data_bits}"
-            )
+        # What it allows is allowed here.
+        _ = self.lane_map
+        self.layout.check_beat(self.data_bits)
 
     @property
     def format(self) -> Format:
@@ -88,7 +68,22 @@ class MatRaptorConfig(Config):
         """The semiring itself."""
         return SEMIRINGS[self.semiring]
 
-    @property
+    @cached_property
+    def geometry(self) -> ChannelGeometry:
+        """The memory's channels."""
+        return ChannelGeometry(
+            channels=self.channels,
+            interleave=self.interleave,
+            data_bits=self.data_bits,
+            addr_bits=self.addr_bits,
+        )
+
+    @cached_property
+    def lane_map(self) -> LaneMap:
+        """How lanes share rows and channels."""
+        return LaneMap(lanes=self.lanes, channels=self.channels)
+
+    @cached_property
     def layout(self) -> C2srLayout:
         """How operands lie in memory."""
         return C2srLayout(
@@ -101,12 +96,12 @@ class MatRaptorConfig(Config):
     @property
     def beat_bytes(self) -> int:
         """Bytes of a beat."""
-        return self.data_bits // 8
+        return self.geometry.beat_bytes
 
     @property
     def burst_beats(self) -> int:
         """Beats of the longest burst: one block of the interleaving."""
-        return self.interleave // self.beat_bytes
+        return self.geometry.block_beats
 
     @property
     def beat_entries(self) -> int:
@@ -116,17 +111,17 @@ class MatRaptorConfig(Config):
     @property
     def lane_bits(self) -> int:
         """Width of a lane's number."""
-        return max(1, (self.lanes - 1).bit_length())
+        return self.lane_map.lane_bits
 
     @property
     def lane_channels(self) -> int:
         """Channels that the rows of a lane are in."""
-        return max(1, self.channels // self.lanes)
+        return self.lane_map.lane_channels
 
     @property
     def channel_lanes(self) -> int:
         """Lanes whose rows share a channel."""
-        return max(1, self.lanes // self.channels)
+        return self.lane_map.channel_lanes
 
     @property
     def accumulator_banks(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .c2sr import VALUES
 from .job_registers import (
     CONTROL,
     COUNTER_BITS,
@@ -12,7 +13,7 @@ from .job_registers import (
     identity,
     number,
 )
-from .matraptor import VALUES, MatRaptorConfig
+from .matraptor import MatRaptorConfig
 from .registers import Register, RegisterMap
 
 __all__ = [

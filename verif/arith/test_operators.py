@@ -10,8 +10,8 @@ from tilewright.hw.arith.multiply import FloatMultiply
 from tilewright.hw.arith.scalar_product import ScalarProduct
 from tilewright.hw.arith.scalar_sum import ScalarSum
 from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.spec.c2sr import VALUES
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS, IntFormat
-from tilewright.hw.spec.matraptor import VALUES
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.numbers.semirings import combine, product
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.hw.spec.matraptor import VALUES
+from tilewright.hw.spec.c2sr import VALUES
 from tilewright.sim.sparse.c2sr import CsrPatterns, from_csr, from_patterns, to_csr
 from tilewright.sim.sparse.image import (
     csr_image,

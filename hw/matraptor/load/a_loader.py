@@ -6,9 +6,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...axi.layouts import beat_layout, routed_layout
 from ...axi.ordered_reader import OrderedReader
-from ...axi.supervision import Supervision, supervise
+from ...channels.array_readers import READERS, array_reader, reader_members, report
 from ...channels.stripe_walk import StripeWalk
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.deep_queue import DeepQueue
@@ -18,44 +17,7 @@ from .row_blocks import BlockRows, held_row_layout
 from .row_entries import RowEntries
 from .row_pairs import RowPairs
 
-__all__ = ["READERS", "SparseALoader", "loader_reader", "reader_members", "report"]
-
-READERS = ("pairs", "entries")
-
-
-def loader_reader(config: MatRaptorConfig) -> OrderedReader:
-    """One of a loader's readers."""
-    return OrderedReader(
-        addr_bits=config.addr_bits,
-        data_bits=config.data_bits,
-        channel_bits=config.layout.channel_bits,
-        outstanding=config.outstanding,
-        burst_beats=config.burst_beats,
-    )
-
-
-def reader_members(config: MatRaptorConfig) -> dict[str, wiring.Member]:
-    """The members of a loader that its two readers bring along."""
-    request = routed_layout(config.addr_bits, config.layout.channel_bits, config.slot_bits)
-    beat = beat_layout(config.data_bits, config.slot_bits)
-    members: dict[str, wiring.Member] = {}
-    for name in READERS:
-        members[f"{name}_ar"] = Out(stream.Signature(request))
-        members[f"{name}_r"] = In(stream.Signature(beat))
-        members[f"read_beats_{name}"] = Out(1)
-    return {**members, **Supervision(config.addr_bits).members}
-
-
-def report(
-    m: Module, loader: wiring.Component, readers: dict[str, OrderedReader], busy: Signal
-) -> None:
-    """Connect the members of :func:`reader_members`; the error is that of the first reader."""
-    supervise(m, loader, [readers[name] for name in READERS], busy=busy)
-    for name in READERS:
-        reader, r = readers[name], getattr(loader, f"{name}_r")
-        wiring.connect(m, reader.ar, wiring.flipped(getattr(loader, f"{name}_ar")))
-        wiring.connect(m, wiring.flipped(r), reader.r)
-        m.d.comb += getattr(loader, f"read_beats_{name}").eq(r.valid & r.ready)
+__all__ = ["SparseALoader"]
 
 
 class SparseALoader(wiring.Component):
@@ -90,7 +52,7 @@ class SparseALoader(wiring.Component):
                 "rows_in_lane": In(32),
                 "start": In(1),
                 "o": Out(stream.Signature(left_layout(config))),
-                **reader_members(config),
+                **reader_members(config.geometry, config.outstanding),
             }
         )
 
@@ -98,7 +60,7 @@ class SparseALoader(wiring.Component):
         m = Module()
         config = self._config
         busy = Signal()
-        readers = {name: loader_reader(config) for name in READERS}
+        readers = {name: array_reader(config.geometry, config.outstanding) for name in READERS}
         for name, reader in readers.items():
             m.submodules[f"{name}_reader"] = reader
         report(m, self, readers, busy)
@@ -108,7 +70,7 @@ class SparseALoader(wiring.Component):
         m.submodules.entries = entries = RowEntries(config)
         self._request_pairs(m, readers["pairs"])
         self._walk(m, "rows", pairs)
-        m.submodules.entries_walk = walk = StripeWalk(config)
+        m.submodules.entries_walk = walk = StripeWalk(config.geometry)
         wiring.connect(m, pairs.beats, readers["pairs"].o)
         wiring.connect(m, pairs.o, rows.i)
         wiring.connect(m, rows.spans, walk.i)
@@ -147,7 +109,7 @@ class SparseALoader(wiring.Component):
         """A block of pairs for each first row in one."""
         config = self._config
         walk = self._walk(m, "blocks")
-        m.submodules.pairs_walk = spans = StripeWalk(config)
+        m.submodules.pairs_walk = spans = StripeWalk(config.geometry)
         wiring.connect(m, spans.o, reader.request)
         row, span = walk.o.payload, spans.i.payload
         m.d.comb += [

@@ -6,11 +6,11 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...channels.array_readers import READERS, array_reader, reader_members, report
 from ...channels.stripe_walk import StripeWalk
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.deep_queue import DeepQueue
 from ..layouts import job_layout, left_layout, product_layout, row_layout
-from .a_loader import READERS, loader_reader, reader_members, report
 from .row_lookup import RowLookup
 from .row_products import RowProducts
 from .row_spans import PairedRows, ProductRows, asked_row_layout, product_row_layout
@@ -54,7 +54,7 @@ class SparseBLoader(wiring.Component):
                 "job": In(job_layout(config)),
                 "i": In(stream.Signature(left_layout(config))),
                 "o": Out(stream.Signature(product_layout(config))),
-                **reader_members(config),
+                **reader_members(config.geometry, config.outstanding),
                 "index_error": Out(1),
                 "index_row": Out(row_layout(config)),
             }
@@ -64,17 +64,17 @@ class SparseBLoader(wiring.Component):
         m = Module()
         config = self._config
         busy = Signal()
-        readers = {name: loader_reader(config) for name in READERS}
+        readers = {name: array_reader(config.geometry, config.outstanding) for name in READERS}
         for name, reader in readers.items():
             m.submodules[f"{name}_reader"] = reader
         report(m, self, readers, busy)
         depth = config.outstanding + _WALKED
         m.submodules.lookup = lookup = RowLookup(config)
-        m.submodules.pairs_walk = pairs_walk = StripeWalk(config)
+        m.submodules.pairs_walk = pairs_walk = StripeWalk(config.geometry)
         m.submodules.asked = asked = DeepQueue(asked_row_layout(config), depth)
         m.submodules.paired = paired = PairedRows(config)
         m.submodules.rows = rows = ProductRows(config)
-        m.submodules.entries_walk = entries_walk = StripeWalk(config)
+        m.submodules.entries_walk = entries_walk = StripeWalk(config.geometry)
         m.submodules.waiting = waiting = DeepQueue(product_row_layout(config), depth)
         m.submodules.products = products = RowProducts(config)
         wiring.connect(m, lookup.spans, pairs_walk.i)

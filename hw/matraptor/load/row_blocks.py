@@ -46,7 +46,7 @@ class BlockRows(wiring.Component):
             {
                 "i": In(stream.Signature(paired_row_layout(config))),
                 "o": Out(stream.Signature(held_row_layout(config))),
-                "spans": Out(stream.Signature(span_layout(config))),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
                 "clear": In(1),
             }
         )

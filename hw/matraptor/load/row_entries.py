@@ -7,8 +7,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import data_layout
+from ...channels.c2sr_words import entry_of, walked_place
 from ...channels.held_block import HeldBlock
-from ...channels.words import entry_of, walked_place
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.output_register import OutputRegister
 from ..layouts import left_layout
@@ -43,7 +43,7 @@ class RowEntries(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.block = block = HeldBlock(config)
+        m.submodules.block = block = HeldBlock(config.geometry)
         m.submodules.sent = sent = OutputRegister(left_layout(config), clearable=True)
         wiring.connect(m, wiring.flipped(self.beats), block.beats)
         wiring.connect(m, sent.o, wiring.flipped(self.o))
@@ -59,7 +59,7 @@ class RowEntries(wiring.Component):
         place = walked_place(m, row.place, within=within, moved=block.take)
         number = place[:shift]
         done = (number == config.beat_entries - 1) if shift else Const(1)
-        value, column = entry_of(config, self.beats.payload.data, number)
+        value, column = entry_of(config.layout, self.beats.payload.data, number)
         m.d.comb += [
             left.eq(Mux(within, next_left, row.length)),
             empty.eq(~within & (row.length == 0)),

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...channels.divide import ChannelOfRow
+from ...channels.channel_of_row import ChannelOfRow
 from ...channels.stripe_walk import span_layout
 from ...spec.c2sr import PAIR_BYTES
 from ...spec.matraptor import MatRaptorConfig
@@ -35,7 +35,7 @@ class RowLookup(wiring.Component):
             {
                 "i": In(stream.Signature(left_layout(config))),
                 "o": Out(stream.Signature(asked_row_layout(config))),
-                "spans": Out(stream.Signature(span_layout(config))),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
                 "clear": In(1),
             }
         )

@@ -7,8 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import data_layout
+from ...channels.c2sr_words import pair_of
 from ...channels.held_block import HeldBlock
-from ...channels.words import pair_of
 from ...spec.c2sr import PAIR_BYTES
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.skid_buffer import SkidBuffer
@@ -56,7 +56,7 @@ class RowPairs(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.block = block = HeldBlock(config)
+        m.submodules.block = block = HeldBlock(config.geometry)
         m.submodules.found = found = SkidBuffer(paired_row_layout(config), clearable=True)
         wiring.connect(m, wiring.flipped(self.beats), block.beats)
         wiring.connect(m, found.o, wiring.flipped(self.o))

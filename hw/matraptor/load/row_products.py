@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import data_layout
-from ...channels.words import entry_of, entry_place
+from ...channels.c2sr_words import entry_of, entry_place
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.output_register import OutputRegister
 from ..layouts import product_layout
@@ -50,8 +50,8 @@ class RowProducts(wiring.Component):
         left = Signal(len(row.length))
         ends = Signal()
         moved = Signal()
-        number, beat_done = entry_place(m, config, row, within=within, moved=moved)
-        value, column = entry_of(config, self.beats.payload.data, number)
+        number, beat_done = entry_place(m, config.beat_entries, row, within=within, moved=moved)
+        value, column = entry_of(config.layout, self.beats.payload.data, number)
         m.d.comb += [
             left.eq(Mux(within, next_left, row.length)),
             ends.eq(~row.present | (left == 1)),

@@ -7,8 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import data_layout
+from ...channels.c2sr_words import pair_of
 from ...channels.stripe_walk import span_layout
-from ...channels.words import pair_of
 from ...spec.c2sr import PAIR_BYTES
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.output_register import OutputRegister
@@ -120,7 +120,7 @@ class ProductRows(wiring.Component):
             {
                 "i": In(stream.Signature(described_row_layout(config))),
                 "o": Out(stream.Signature(product_row_layout(config))),
-                "spans": Out(stream.Signature(span_layout(config))),
+                "spans": Out(stream.Signature(span_layout(config.geometry))),
             }
         )
 

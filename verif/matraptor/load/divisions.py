@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.channels.divide import ChannelOfRow, located_layout
+from tilewright.hw.channels.channel_of_row import ChannelOfRow, located_layout
 from tilewright.hw.stream.queue import Queue
 
 __all__ = ["ChannelDivisions"]

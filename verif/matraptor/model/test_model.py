@@ -8,7 +8,7 @@ import graphblas as gb
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tilewright.hw.spec.matraptor import VALUES
+from tilewright.hw.spec.c2sr import VALUES
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.matraptor.result import rows as matraptor
 from tilewright.sim.matraptor.result.rows import reference_product, result_pointers, spgemm

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.hw.spec.matraptor import VALUES
+from tilewright.hw.spec.c2sr import VALUES
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.matraptor.result.rows import spgemm
 from tilewright.sim.sparse.c2sr import from_csr, to_csr

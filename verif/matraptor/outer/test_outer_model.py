@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.hw.spec.matraptor import VALUES, MatRaptorConfig
+from tilewright.hw.spec.c2sr import VALUES
+from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.matraptor.cycles.traffic import bytes_read, outer_bound
 from tilewright.sim.matraptor.result import outer as matraptor_outer

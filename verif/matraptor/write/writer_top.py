@@ -7,9 +7,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.managers import WriteManager
 from tilewright.hw.axi.ports import ManagerPort
-from tilewright.hw.channels.packer import count_bits
+from tilewright.hw.channels.beat_packer import count_bits
+from tilewright.hw.channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from tilewright.hw.matraptor.layouts import job_layout, result_layout, row_layout
-from tilewright.hw.matraptor.row_writer import WRITERS, RowWriter
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 
 __all__ = ["WriterTop"]
@@ -18,8 +18,8 @@ __all__ = ["WriterTop"]
 class WriterTop(wiring.Component):
     """A lane's row writer; ``m0_axi`` is the first of the lane's channels, and so on.
 
-    Members are those of :class:`RowWriter`, but that ``finished`` waits for the bus; ``idle``: of
-    the burst writers.
+    Members are those of :class:`C2srRowWriter`, but that there is a ``job`` and ``finished`` waits
+    for the bus; ``idle``: of the burst writers.
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
@@ -51,9 +51,16 @@ class WriterTop(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.writer = writer = RowWriter(config)
+        m.submodules.writer = writer = C2srRowWriter(
+            config.geometry, config.layout, config.lane_map
+        )
         wiring.connect(m, wiring.flipped(self.i), writer.i)
-        for name in ("job", "lane", "start", "stop"):
+        m.d.comb += [
+            writer.pairs_base.eq(self.job.c_pairs),
+            writer.entries_base.eq(self.job.c_entries),
+            writer.capacity.eq(self.job.capacity),
+        ]
+        for name in ("lane", "start", "stop"):
             m.d.comb += getattr(writer, name).eq(getattr(self, name))
         for name in ("region", "stored_entry", "stored_row", "region_row"):
             m.d.comb += getattr(self, name).eq(getattr(writer, name))
@@ -65,7 +72,7 @@ class WriterTop(wiring.Component):
                 data_bits=config.data_bits,
                 id_bits=1,
                 outstanding=config.outstanding,
-                count_bits=count_bits(config),
+                count_bits=count_bits(config.geometry),
                 burst_beats=config.burst_beats,
                 buffer_beats=2 * config.burst_beats,
             )

@@ -1,12 +1,11 @@
-"""Pairs and entries in a beat."""
+"""Pairs and entries of C2SR in a beat."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from ..spec.c2sr import PAIR_BYTES
-from ..spec.matraptor import MatRaptorConfig
+from ..spec.c2sr import PAIR_BYTES, C2srLayout
 
 __all__ = ["entry_of", "entry_place", "pair_of", "walked_place"]
 
@@ -26,11 +25,11 @@ def pair_of(beat: Value, number: Value) -> tuple[Value, Value]:
     return pair[:_HALF], pair[_HALF:]
 
 
-def entry_of(config: MatRaptorConfig, beat: Value, number: Value) -> tuple[Value, Value]:
+def entry_of(layout: C2srLayout, beat: Value, number: Value) -> tuple[Value, Value]:
     """Value and column of an entry."""
-    entry = _word(beat, number, 8 * config.layout.entry_bytes)
-    middle = config.format.bits
-    return entry[:middle], entry[middle : middle + config.index_bits]
+    entry = _word(beat, number, 8 * layout.entry_bytes)
+    middle = layout.format.bits
+    return entry[:middle], entry[middle : middle + layout.index_bits]
 
 
 def walked_place(m: Module, first: Value, *, within: Value, moved: Value) -> Signal:
@@ -45,13 +44,13 @@ def walked_place(m: Module, first: Value, *, within: Value, moved: Value) -> Sig
 
 
 def entry_place(
-    m: Module, config: MatRaptorConfig, row: data.View, *, within: Value, moved: Value
+    m: Module, beat_entries: int, row: data.View, *, within: Value, moved: Value
 ) -> tuple[Value, Value]:
     """The place of an entry in its beat, and whether it is the beat's last.
 
     The ``place`` of the row's first entry is in its beat, too; no field if a beat is one entry.
     """
-    if config.beat_entries == 1:
+    if beat_entries == 1:
         return Const(0), Const(1)
     place = walked_place(m, row.place, within=within, moved=moved)
     return place, place.all()

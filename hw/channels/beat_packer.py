@@ -7,48 +7,48 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import request_layout, store_layout
-from ..spec.matraptor import MatRaptorConfig
-from .place import place_layout
+from ..spec.channels import ChannelGeometry
+from .word_placer import placed_word_layout
 
-__all__ = ["Packer", "count_bits", "write_request_layout"]
+__all__ = ["BeatPacker", "count_bits", "write_request_layout"]
 
 
-def count_bits(config: MatRaptorConfig) -> int:
+def count_bits(geometry: ChannelGeometry) -> int:
     """Width of a number of beats of a block."""
-    return max(2, config.burst_beats.bit_length())
+    return max(2, geometry.block_beats.bit_length())
 
 
-def write_request_layout(config: MatRaptorConfig) -> data.StructLayout:
+def write_request_layout(geometry: ChannelGeometry) -> data.StructLayout:
     """A request to write: beats of one block."""
-    return request_layout(config.addr_bits, count_bits(config))
+    return request_layout(geometry.addr_bits, count_bits(geometry))
 
 
-class Packer(wiring.Component):
+class BeatPacker(wiring.Component):
     """Collects the words of one array in one channel into beats, and asks for their writing.
 
     A request follows its last beat. Strobes name the words that came. A word a cycle.
 
     Parameters
     ----------
-    config: see :class:`MatRaptorConfig`
+    geometry: of the memory's channels
     word_bytes: bytes of a word
 
     Members
     -------
-    i: words with their places, see :func:`place_layout`; places ascend within a run
+    i: words with their places, see :func:`placed_word_layout`; places ascend within a run
     request, o: streams to a burst writer
     flush: in, level; no more words come, what is inside goes
     clear: in; forgets everything at the end of the cycle
     empty: out; nothing is inside
     """
 
-    def __init__(self, config: MatRaptorConfig, *, word_bytes: int) -> None:
-        self._config, self._word_bytes = config, word_bytes
+    def __init__(self, geometry: ChannelGeometry, *, word_bytes: int) -> None:
+        self._geometry, self._word_bytes = geometry, word_bytes
         super().__init__(
             {
-                "i": In(stream.Signature(place_layout(config, word_bytes))),
-                "request": Out(stream.Signature(write_request_layout(config))),
-                "o": Out(stream.Signature(store_layout(config.data_bits))),
+                "i": In(stream.Signature(placed_word_layout(geometry, word_bytes))),
+                "request": Out(stream.Signature(write_request_layout(geometry))),
+                "o": Out(stream.Signature(store_layout(geometry.data_bits))),
                 "flush": In(1),
                 "clear": In(1),
                 "empty": Out(1),
@@ -62,8 +62,8 @@ class Packer(wiring.Component):
         words = Signal(data.ArrayLayout(8 * self._word_bytes, len(word.places)), reset_less=True)
         filled = Signal(len(word.places))
         open_ = Signal(name="open")
-        address = Signal(self._config.addr_bits, reset_less=True)
-        beats = Signal(range(self._config.burst_beats + 1))
+        address = Signal(self._geometry.addr_bits, reset_less=True)
+        beats = Signal(range(self._geometry.block_beats + 1))
         free = Signal()
         put = Signal()
         flushes = Signal()

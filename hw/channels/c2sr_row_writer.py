@@ -1,29 +1,38 @@
-"""Writes a lane's rows of C to memory, in C2SR."""
+"""Writes rows to memory, in C2SR."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Array, Cat, Const, Module, Mux, ShapeLike, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import store_layout
-from ..channels.packer import Packer, write_request_layout
-from ..channels.place import Place
-from ..spec.c2sr import PAIR_BYTES
-from ..spec.matraptor import MatRaptorConfig
-from .lane_channel import lane_channel, lane_share
-from .layouts import job_layout, result_layout, row_layout
+from ..spec.c2sr import PAIR_BYTES, C2srLayout
+from ..spec.channels import ChannelGeometry, LaneMap
+from .beat_packer import BeatPacker, write_request_layout
+from .lane_rows import lane_channel, lane_row_layout, lane_share
+from .word_placer import WordPlacer, placed_word_layout
 
-__all__ = ["WRITERS", "RowWriter"]
+__all__ = ["WRITERS", "C2srRowWriter", "lane_entry_layout"]
 
 WRITERS = ("pair", "entry")
 """What is written apart: a burst writer each, in each of the lane's channels."""
 
 
-class RowWriter(wiring.Component):
-    """Takes the results of a lane and has them written into its channels.
+def lane_entry_layout(layout: C2srLayout, lane_map: LaneMap) -> data.StructLayout:
+    """An entry of a lane's ``row``, if ``present``: ``value``, ``column``; ``row_last``: last token
+    of its row; ``lane_last``: and of the lane's last row. A token that is not ``present`` only ends
+    a row."""
+    fields: dict[str, ShapeLike] = {"value": layout.format.bits, "column": layout.index_bits}
+    ends: dict[str, ShapeLike] = {"present": 1, "row_last": 1, "lane_last": 1}
+    row = lane_row_layout(lane_map, layout.index_bits)
+    return data.StructLayout({**fields, **ends, "row": row})
+
+
+class C2srRowWriter(wiring.Component):
+    """Takes the rows of a lane and has them written into its channels.
 
     Entries follow each other without gaps, from the beginning of the lane's region in each of its
     channels: ``capacity`` entries from entry ``lane // channels * capacity`` on. They are written
@@ -34,12 +43,15 @@ class RowWriter(wiring.Component):
 
     Parameters
     ----------
-    config: see :class:`MatRaptorConfig`
+    geometry: of the memory's channels
+    layout: of the matrix
+    lane_map: which rows are the lane's
 
     Members
     -------
-    i: rows, see :func:`result_layout`
-    job: the job; constant from ``start`` on
+    i: rows, see :func:`lane_entry_layout`
+    pairs_base, entries_base: flat addresses of the arrays, constant from ``start`` on
+    capacity: entries that each lane may write into each of its channels, likewise
     lane: the lane's number, constant
     start: pulse: a job begins
     stop: level: drop everything
@@ -50,31 +62,33 @@ class RowWriter(wiring.Component):
     stored_entry, stored_row: pulses: an entry, a row's pair was taken
     """
 
-    def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
-        request = stream.Signature(write_request_layout(config))
-        beat = stream.Signature(store_layout(config.data_bits))
-        slots = config.lane_channels
+    def __init__(self, geometry: ChannelGeometry, layout: C2srLayout, lane_map: LaneMap) -> None:
+        self._geometry, self._layout, self._lane_map = geometry, layout, lane_map
+        request = stream.Signature(write_request_layout(geometry))
+        beat = stream.Signature(store_layout(geometry.data_bits))
+        slots = lane_map.lane_channels
         super().__init__(
             {
-                "i": In(stream.Signature(result_layout(config))),
-                "job": In(job_layout(config)),
-                "lane": In(config.lane_bits),
+                "i": In(stream.Signature(lane_entry_layout(layout, lane_map))),
+                "pairs_base": In(geometry.addr_bits),
+                "entries_base": In(geometry.addr_bits),
+                "capacity": In(32),
+                "lane": In(lane_map.lane_bits),
                 **{name: In(1) for name in ("start", "stop")},
                 **{f"{name}_request": Out(request).array(slots) for name in WRITERS},
                 **{f"{name}_data": Out(beat).array(slots) for name in WRITERS},
                 **{name: Out(1) for name in ("finished", "region", "stored_entry", "stored_row")},
-                "region_row": Out(row_layout(config)),
+                "region_row": Out(lane_row_layout(lane_map, layout.index_bits)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, token = self._config, self.i.payload
+        lane_map, token = self._lane_map, self.i.payload
         pointer, length, limit = self._count(m)
         places: dict[str, Any] = {
-            "pair": Place(config, word_bytes=PAIR_BYTES, step=config.channel_lanes),
-            "entry": Place(config, word_bytes=config.layout.entry_bytes, step=1),
+            "pair": self._placer(PAIR_BYTES, lane_map.channel_lanes),
+            "entry": self._placer(self._layout.entry_bytes, 1),
         }
         for name, place in places.items():
             m.submodules[f"{name}_place"] = place
@@ -94,14 +108,14 @@ class RowWriter(wiring.Component):
             entry.payload.number.eq(pointer),
             pair.payload.word.eq(Cat((length + token.present)[:32], (pointer - length)[:32])),
             pair.payload.number.eq(token.row.index),
-            places["pair"].base.eq(self.job.c_pairs),
-            places["entry"].base.eq(self.job.c_entries),
+            places["pair"].base.eq(self.pairs_base),
+            places["entry"].base.eq(self.entries_base),
         ]
-        channel = Signal(config.layout.channel_bits)
-        m.d.comb += channel.eq(lane_channel(config, self.lane, token.row))
+        channel = Signal(self._geometry.channel_bits)
+        m.d.comb += channel.eq(lane_channel(lane_map, self.lane, token.row))
         for place in (pair, entry):
             m.d.comb += place.payload.channel.eq(channel)
-            if config.lane_channels > 1:
+            if lane_map.lane_channels > 1:
                 m.d.comb += place.payload.slot.eq(token.row.slot)
         with m.If(self.i.valid & full & ~self.region):
             m.d.sync += [self.region.eq(1), self.region_row.eq(token.row)]
@@ -112,17 +126,21 @@ class RowWriter(wiring.Component):
         self._pack(m, places, ended)
         return m
 
+    def _placer(self, word_bytes: int, step: int) -> WordPlacer:
+        slots = self._lane_map.lane_channels
+        return WordPlacer(self._geometry, word_bytes=word_bytes, step=step, slots=slots)
+
     def _count(self, m: Module) -> tuple[Value, Value, Value]:
         """Where the next entry of the token's row goes, the row's entries so far, and the end of
         the region."""
-        config, token = self._config, self.i.payload
-        pointers = [Signal(32, name=f"pointer_{slot}") for slot in range(config.lane_channels)]
+        lane_map, token = self._lane_map, self.i.payload
+        pointers = [Signal(32, name=f"pointer_{slot}") for slot in range(lane_map.lane_channels)]
         pointer: Any = Array(pointers)[token.row.slot] if len(pointers) > 1 else pointers[0]
         length = Signal(32)
         limit = Signal(32)
         first = Signal(32)
-        if config.channel_lanes > 1:
-            m.d.comb += first.eq(lane_share(config, self.lane) * self.job.capacity)
+        if lane_map.channel_lanes > 1:
+            m.d.comb += first.eq(lane_share(lane_map, self.lane) * self.capacity)
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [
                 pointer.eq(pointer + token.present),
@@ -130,27 +148,30 @@ class RowWriter(wiring.Component):
             ]
         with m.If(self.start):
             m.d.sync += [each.eq(first) for each in pointers]
-            m.d.sync += [length.eq(0), limit.eq(first + self.job.capacity)]
+            m.d.sync += [length.eq(0), limit.eq(first + self.capacity)]
         return pointer, length, limit
 
     def _pack(self, m: Module, places: dict[str, Any], ended: Value) -> None:
         """A packer for each array and channel."""
-        config = self._config
+        slots = self._lane_map.lane_channels
         still = [places[name].empty for name in WRITERS]
         flush = Signal()
         empty = []
         for name, place in places.items():
             m.d.comb += place.clear.eq(self.stop)
             word = place.o.payload
-            for slot in range(config.lane_channels):
-                word_bytes = PAIR_BYTES if name == "pair" else config.layout.entry_bytes
-                m.submodules[f"{name}_packer_{slot}"] = packer = Packer(
-                    config, word_bytes=word_bytes
+            for slot in range(slots):
+                word_bytes = PAIR_BYTES if name == "pair" else self._layout.entry_bytes
+                m.submodules[f"{name}_packer_{slot}"] = packer = BeatPacker(
+                    self._geometry, word_bytes=word_bytes
                 )
-                mine = word.slot == slot if config.lane_channels > 1 else Const(1)
+                mine = word.slot == slot if slots > 1 else Const(1)
+                m.d.comb += [
+                    packer.i.payload[field].eq(word[field])
+                    for field, _ in placed_word_layout(self._geometry, word_bytes)
+                ]
                 m.d.comb += [
                     packer.i.valid.eq(place.o.valid & mine),
-                    packer.i.payload.eq(word),
                     packer.flush.eq(flush),
                     packer.clear.eq(self.stop),
                 ]

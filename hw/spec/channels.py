@@ -1,0 +1,112 @@
+"""Memory that is striped over channels, and lanes that share it by rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .config import Config, IntRange, parameter
+
+__all__ = ["ChannelGeometry", "LaneMap", "Striping"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Striping(Config):
+    """A flat address space, dealt out to channels by blocks.
+
+    Block ``n`` of ``interleave`` bytes belongs to channel ``n % channels``; a stripe is a block in
+    every channel. An array *in a channel* begins at a flat base address that is a multiple of
+    ``stripe_bytes``; byte ``x`` of it is at
+
+        base + (x // interleave * channels + channel) * interleave + x % interleave
+    """
+
+    channels: int = parameter(8, allowed=IntRange(1, 16), doc="memory channels")
+    interleave: int = parameter(
+        64,
+        allowed=IntRange(64, 2048, power_of_two=True),
+        doc="bytes after which memory goes on in the next channel",
+    )
+
+    @property
+    def channel_bits(self) -> int:
+        """Width of a channel's number."""
+        return max(1, (self.channels - 1).bit_length())
+
+    @property
+    def stripe_bytes(self) -> int:
+        """Bytes of a block in every channel: what bases are multiples of."""
+        return self.channels * self.interleave
+
+    @property
+    def block_shift(self) -> int:
+        """Bits of an address within a block."""
+        return self.interleave.bit_length() - 1
+
+    def flat(self, base: int, channel: int, offset: int) -> int:
+        """The flat address of byte ``offset`` of an array in a channel."""
+        block, within = divmod(offset, self.interleave)
+        return base + (block * self.channels + channel) * self.interleave + within
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelGeometry(Striping):
+    """What hardware has to know of such a memory: besides the blocks, its ports."""
+
+    data_bits: int = parameter(
+        128, allowed=IntRange(64, 512, power_of_two=True), doc="width of a memory channel, in bits"
+    )
+    addr_bits: int = parameter(40, allowed=IntRange(32, 64), doc="width of an address, in bits")
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of a beat."""
+        return self.data_bits // 8
+
+    @property
+    def beat_shift(self) -> int:
+        """Bits of an address within a beat."""
+        return self.beat_bytes.bit_length() - 1
+
+    @property
+    def block_beats(self) -> int:
+        """Beats of a block, which is the longest burst."""
+        return self.interleave // self.beat_bytes
+
+    @property
+    def block_beat_bits(self) -> int:
+        """Width of a beat's number in its block; 0 if a block is one beat."""
+        return (self.block_beats - 1).bit_length()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneMap(Config):
+    """Rows dealt out to lanes and to channels: row ``i`` is the row ``i // channels`` of channel
+    ``i % channels``, and lane ``i % lanes`` has it."""
+
+    lanes: int = parameter(8, allowed=IntRange(1, 16), doc="lanes")
+    channels: int = parameter(
+        8, allowed=IntRange(1, 16), doc="memory channels; lanes or channels divides the other"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.lanes % self.channels and self.channels % self.lanes:
+            raise ValueError(
+                f"`channels` must divide `lanes` or be a multiple of it, {self.lanes}, "
+                f"not {self.channels}"
+            )
+
+    @property
+    def lane_bits(self) -> int:
+        """Width of a lane's number."""
+        return max(1, (self.lanes - 1).bit_length())
+
+    @property
+    def lane_channels(self) -> int:
+        """Channels that the rows of a lane are in."""
+        return max(1, self.channels // self.lanes)
+
+    @property
+    def channel_lanes(self) -> int:
+        """Lanes whose rows share a channel."""
+        return max(1, self.lanes // self.channels)
