@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from tilewright.hw.spec.unit import Unit
+
 from .cells import library_text
 from .fpga import FAMILIES, place_and_route
 from .library.cells import INVERTER, NAND2, Library
@@ -205,13 +207,14 @@ def synthesize_verilog(
 
 
 def synthesize(
-    unit_name: str, config: Any, target: str = "cmos", *, cross_check: bool = False
+    unit: Unit | str, config: Any, target: str = "cmos", *, cross_check: bool = False
 ) -> Report:
-    """Generate a unit of the catalogue and synthesize it, as ``synthesize_verilog``."""
+    """Generate a unit, or the catalogue's of a name, and synthesize it, as
+    ``synthesize_verilog``."""
     from tilewright.hw.emit.unit import emit
 
     target_library(target)
-    emitted = emit(unit_name, config)
+    emitted = emit(unit, config)
     return synthesize_verilog(
         emitted.verilog,
         emitted.sidecar["module"],

@@ -21,7 +21,8 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from ..catalogue import UNITS
+from ..catalogue import find_unit
+from ..spec.unit import Unit
 from .hierarchy import Hierarchy
 from .sidecar import describe_ports
 from .verilog.writer import LINT_WAIVERS, to_verilog
@@ -145,22 +146,23 @@ def _extras(config: Any) -> dict[str, Any]:
     return {"config": config.resolved(), **found}
 
 
-def emit(unit_name: str, config: Any) -> Emitted:
-    """Generate a unit of the catalogue for a configuration of its config class.
+def emit(unit: Unit | str, config: Any) -> Emitted:
+    """Generate a unit, or the catalogue's unit of a name, for a configuration of its config class.
 
-    Raises KeyError for a unit that is not in the catalogue, ValueError as ``emit_component``.
+    Raises KeyError for a name that is not in the catalogue, ValueError as ``emit_component``.
     """
-    unit = UNITS[unit_name]
+    unit = find_unit(unit)
     return emit_component(
-        unit.build(config), name=unit_name, source=unit.source, sidecar_extras=_extras(config)
+        unit.build(config), name=unit.name, source=unit.source, sidecar_extras=_extras(config)
     )
 
 
-def describe(unit_name: str, config: Any) -> dict[str, Any]:
+def describe(unit: Unit | str, config: Any) -> dict[str, Any]:
     """The sidecar alone, without generating the unit. Raises as ``emit``."""
-    component = UNITS[unit_name].build(config)
+    unit = find_unit(unit)
+    component = unit.build(config)
     component._MustUse__silence = True
-    return _sidecar(component, unit_name, _extras(config))
+    return _sidecar(component, unit.name, _extras(config))
 
 
 def _stage(path: Path, text: str) -> str:

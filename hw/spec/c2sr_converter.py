@@ -8,8 +8,9 @@ from functools import cached_property
 from .c2sr import C2srLayout
 from .channels import ChannelGeometry, LaneMap
 from .config import Config, IntRange, like, parameter
+from .unit import Unit
 
-__all__ = ["POINTER_BYTES", "C2srConverterConfig"]
+__all__ = ["C2SR_CONVERTER", "POINTER_BYTES", "UNITS", "C2srConverterConfig"]
 
 POINTER_BYTES = 4
 """A row pointer of plain CSR."""
@@ -81,3 +82,14 @@ class C2srConverterConfig(Config):
     def id_bits(self) -> int:
         """Width of an AXI ID: which reader, and the burst's number."""
         return self.slot_bits + (_READERS - 1).bit_length()
+
+
+C2SR_CONVERTER = Unit(
+    name="c2sr_converter",
+    summary="sparse matrices in memory from CSR to C2SR and back, an entry a cycle, over AXI4",
+    source="MatRaptor: sparse matrix format",
+    config=C2srConverterConfig,
+    component="tilewright.hw.c2sr_converter.converter:Converter",
+)
+
+UNITS = (C2SR_CONVERTER,)

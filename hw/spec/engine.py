@@ -10,8 +10,18 @@ from .config import Config, IntRange, like, parameter
 from .m3xu import M3xuConfig
 from .matrix_unit import MatrixUnitConfig
 from .simd2 import Simd2Config
+from .unit import Unit
 
-__all__ = ["OPERANDS", "SIZE_BITS", "EngineConfig", "M3xuEngineConfig", "Simd2EngineConfig"]
+__all__ = [
+    "ENGINE_M3XU",
+    "ENGINE_SIMD2",
+    "OPERANDS",
+    "SIZE_BITS",
+    "UNITS",
+    "EngineConfig",
+    "M3xuEngineConfig",
+    "Simd2EngineConfig",
+]
 
 SIZE_BITS = 16
 """Width of M, N and K: the largest matrix is one less than 2 ** SIZE_BITS each way."""
@@ -200,3 +210,24 @@ def _values_of(config: Config, unit: type[Config]) -> dict[str, Any]:
     """The values of the parameters that an engine and its unit share."""
     own = {item.name for item in config.parameters()}
     return {p.name: getattr(config, p.name) for p in unit.parameters() if p.name in own}
+
+
+ENGINE_SIMD2 = Unit(
+    name="engine_simd2",
+    summary="tile engine around simd2: semiring products of any size from memory, over AXI4",
+    source="SIMD2: programming model, tiled algorithm",
+    config=Simd2EngineConfig,
+    component="tilewright.hw.engine.engine:Engine",
+    parts={"unit": "tilewright.hw.simd2.simd2:Simd2"},
+)
+
+ENGINE_M3XU = Unit(
+    name="engine_m3xu",
+    summary="tile engine around m3xu: matrix products of any size from memory, over AXI4",
+    source="SIMD2: programming model, tiled algorithm, around M3XU's unit",
+    config=M3xuEngineConfig,
+    component="tilewright.hw.engine.engine:Engine",
+    parts={"unit": "tilewright.hw.m3xu.m3xu:M3xu"},
+)
+
+UNITS = (ENGINE_SIMD2, ENGINE_M3XU)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .config import Config, IntRange, OneOf, SubsetOf, parameter
 from .formats import FLOAT_FORMATS, FloatFormat
 from .matrix_unit import Operation
+from .unit import Unit
 
 __all__ = [
+    "M3XU",
+    "M3XU_BASELINE",
+    "M3XU_WIDE",
     "MODES",
+    "UNITS",
     "BaselineConfig",
     "GridUnitConfig",
     "M3xuConfig",
@@ -83,6 +89,10 @@ def _operation(mode: Mode, lane_bits: int) -> Operation:
 @dataclass(frozen=True, kw_only=True)
 class GridUnitConfig(Config):
     """What all matrix units share: the shape of the grid and of its dot products."""
+
+    known_operations: ClassVar[tuple[str, ...]] = tuple(MODES)
+    products: ClassVar[tuple[str, ...]] = tuple(MODES)
+    default_product: ClassVar[str] = "fp32"
 
     rows: int = parameter(8, allowed=IntRange(1, 64), doc="rows of a and of d")
     cols: int = parameter(4, allowed=IntRange(1, 64), doc="columns of b and of d")
@@ -238,3 +248,32 @@ class WideConfig(BaselineConfig):
     @property
     def lane_bits(self) -> int:
         return 32
+
+
+_SOURCE = "M3XU: multi-mode matrix unit, microarchitecture section"
+
+M3XU = Unit(
+    name="m3xu",
+    summary="multi-mode matrix unit: fp16, bf16, tf32, fp32 and complex fp32, 12-bit products",
+    source=_SOURCE,
+    config=M3xuConfig,
+    component="tilewright.hw.m3xu.m3xu:M3xu",
+)
+
+M3XU_BASELINE = Unit(
+    name="m3xu_baseline",
+    summary="the 16-bit unit M3XU extends: fp16, bf16 and tf32 on 11-bit multipliers",
+    source=_SOURCE,
+    config=BaselineConfig,
+    component="tilewright.hw.m3xu.baseline:BaselineUnit",
+)
+
+M3XU_WIDE = Unit(
+    name="m3xu_wide",
+    summary="the brute-force alternative: fp32 at full rate on 24-bit multipliers",
+    source=_SOURCE,
+    config=WideConfig,
+    component="tilewright.hw.m3xu.wide:WideUnit",
+)
+
+UNITS = (M3XU, M3XU_BASELINE, M3XU_WIDE)

@@ -10,8 +10,9 @@ from .channels import ChannelGeometry, LaneMap
 from .config import Config, Flag, IntRange, OneOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
+from .unit import Unit
 
-__all__ = ["MatRaptorConfig"]
+__all__ = ["MATRAPTOR", "UNITS", "MatRaptorConfig"]
 
 _UNIT_BITS = 2
 
@@ -143,3 +144,14 @@ class MatRaptorConfig(Config):
     def id_bits(self) -> int:
         """Width of an AXI ID."""
         return self.lane_id_bits + (self.lanes - 1).bit_length()
+
+
+MATRAPTOR = Unit(
+    name="matraptor",
+    summary="sparse times sparse, row by row through sorting queues, any semiring, over AXI4",
+    source="MatRaptor: row-wise product, C2SR, architecture",
+    config=MatRaptorConfig,
+    component="tilewright.hw.matraptor.matraptor:MatRaptor",
+)
+
+UNITS = (MATRAPTOR,)

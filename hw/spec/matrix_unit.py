@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 __all__ = ["MatrixUnitConfig", "Operation"]
 
@@ -36,7 +36,17 @@ class MatrixUnitConfig(Protocol):
 
     ``depth`` counts operand lanes; an element of ``operand_bits`` takes ``operand_bits //
     lane_bits`` neighbouring ones.
+
+    Members
+    -------
+    known_operations: all that a unit of this kind may be built with
+    products: those of them that are sums of products
+    default_product: the one to take if nobody says which
     """
+
+    known_operations: ClassVar[tuple[str, ...]]
+    products: ClassVar[tuple[str, ...]]
+    default_product: ClassVar[str]
 
     @property
     def rows(self) -> int: ...

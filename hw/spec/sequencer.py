@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from .config import IntRange, parameter
 from .m3xu import MODES, M3xuConfig, Mode
+from .unit import Unit
 
-__all__ = ["INSTRUCTIONS", "Instruction", "SequencerConfig"]
+__all__ = ["INSTRUCTIONS", "M3XU_SEQUENCER", "UNITS", "Instruction", "SequencerConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,3 +118,14 @@ class SequencerConfig(M3xuConfig):
     def depth_tiles(self, instruction: Instruction) -> int:
         """Unit operations along K."""
         return instruction.lanes // self.depth
+
+
+M3XU_SEQUENCER = Unit(
+    name="m3xu_sequencer",
+    summary="warp-level HMMA instructions over the multi-mode matrix unit",
+    source="M3XU: instruction set architecture, table of MMA instructions",
+    config=SequencerConfig,
+    component="tilewright.hw.m3xu.sequencer:MmaSequencer",
+)
+
+UNITS = (M3XU_SEQUENCER,)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .config import Config, Flag, IntRange, OneOf, SubsetOf, parameter
 from .formats import FORMATS, FloatFormat, Format
 from .matrix_unit import Operation
 from .semirings import SEMIRINGS, Semiring
+from .unit import Unit
 
-__all__ = ["OP_BITS", "Simd2Config"]
+__all__ = ["OP_BITS", "SIMD2", "UNITS", "Simd2Config"]
 
 OP_BITS = 4
 """Width of the opcode: room for the nine semirings and seven more."""
@@ -23,6 +25,10 @@ _DEFAULT_ACCUMULATORS = {"fp32": "fp64", "fp64": "fp64", "int8": "int32", "int16
 @dataclass(frozen=True, kw_only=True)
 class Simd2Config(Config):
     """A square matrix unit that computes any of nine semirings, an operation a cycle."""
+
+    known_operations: ClassVar[tuple[str, ...]] = tuple(SEMIRINGS)
+    products: ClassVar[tuple[str, ...]] = ("mma",)
+    default_product: ClassVar[str] = "mma"
 
     tile: int = parameter(
         4, allowed=IntRange(2, 16), doc="rows, columns and depth of an operation, in elements"
@@ -212,3 +218,14 @@ class Simd2Config(Config):
             "alignment_bits": self.window_bits,
             "multiplier_bits": self.multiplier_bits or whole,
         }
+
+
+SIMD2 = Unit(
+    name="simd2",
+    summary="semiring matrix unit: mma, min-plus, max-min, or-and and five more, any format",
+    source="SIMD2: hardware architecture",
+    config=Simd2Config,
+    component="tilewright.hw.simd2.simd2:Simd2",
+)
+
+UNITS = (SIMD2,)

@@ -13,7 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from .errors import UserError, say, user_errors
-from .settings import choose_unit, read_config
+from .hw.spec.unit import named_object
+from .registry import entries, tables
+from .settings import choose_entry, choose_unit, read_config
 
 __all__ = ["main"]
 
@@ -68,11 +70,10 @@ def _write_json(path: Path, values: Any) -> None:
 @app.command("list")
 def list_units() -> None:
     """List the units, one line each."""
-    from .hw.catalogue import UNITS
-
-    width = max(map(len, UNITS))
-    for unit in UNITS.values():
-        print(f"{unit.name:{width}}  {unit.summary}")
+    known = entries()
+    width = max(map(len, known))
+    for name, entry in known.items():
+        print(f"{name:{width}}  {entry.unit.summary}")
 
 
 @app.command()
@@ -94,12 +95,13 @@ def generate(
     set_: SetOption = None,
 ) -> None:
     """Write a unit's Verilog, and its sidecar beside it as .json."""
-    values = read_config(choose_unit(unit), config, set_ or ())
+    chosen = choose_unit(unit)
+    values = read_config(chosen, config, set_ or ())
     _check_output(output, ".json")
     from .hw.emit.unit import emit, write
 
     with user_errors(ValueError, about=unit):
-        emitted = emit(unit, values)
+        emitted = emit(chosen, values)
     with user_errors(OSError, about=str(output)):
         sidecar = write(emitted, output)
     lines, modules = emitted.verilog.count("\n"), emitted.verilog.count("\nendmodule")
@@ -117,9 +119,12 @@ def simulate(
     waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the waves.")] = None,
 ) -> None:
     """Simulate a unit with random stimuli and check it against its model."""
-    values = read_config(choose_unit(unit), config, set_ or ())
+    entry = choose_entry(unit)
+    values = read_config(entry.unit, config, set_ or ())
     if sim not in ("verilator", "icarus"):
         raise UserError(f"--sim must be verilator or icarus, not {sim!r}")
+    if sim not in entry.simulate:
+        raise UserError(f"--sim must be {' or '.join(entry.simulate)} for {unit}, not {sim!r}")
     if waves is not None:
         _check_output(waves)
     from .sim.rtl import toolchain
@@ -131,36 +136,15 @@ def simulate(
             toolchain.find_verilator()
             toolchain.require_compiler()
     try:
-        from .verif.matrix_units.simulate import Report, run
+        run = named_object(entry.simulate[sim])
     except ModuleNotFoundError as error:
         raise UserError(
             f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
         ) from None
-    from .hw.spec.c2sr_converter import C2srConverterConfig
-    from .hw.spec.engine import EngineConfig
-    from .hw.spec.matraptor import MatRaptorConfig
-    from .hw.spec.sequencer import SequencerConfig
     from .sim.rtl.build import BuildError
-    from .verif.c2sr import simulate as simulate_converter
-    from .verif.engine import simulate as simulate_engine
-    from .verif.matraptor import simulate as simulate_matraptor
-    from .verif.matrix_units.m3xu import simulate_sequencer
 
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
-        native_only = SequencerConfig | EngineConfig | MatRaptorConfig | C2srConverterConfig
-        if isinstance(values, native_only) and sim != "verilator":
-            raise UserError(f"--sim must be verilator for {unit}, not {sim!r}")
-        report: Report
-        if isinstance(values, SequencerConfig):
-            report = simulate_sequencer.run(unit, values, seed=seed, count=count, waves=waves)
-        elif isinstance(values, EngineConfig):
-            report = simulate_engine.run(unit, values, seed=seed, count=count, waves=waves)
-        elif isinstance(values, MatRaptorConfig):
-            report = simulate_matraptor.run(unit, values, seed=seed, count=count, waves=waves)
-        elif isinstance(values, C2srConverterConfig):
-            report = simulate_converter.run(unit, values, seed=seed, count=count, waves=waves)
-        else:
-            report = run(unit, values, simulator=sim, seed=seed, count=count, waves=waves)
+        report = run(entry.unit, values, seed=seed, count=count, waves=waves)
     report.print(_console())
     if not report.passed:
         raise typer.Exit(1)
@@ -175,14 +159,15 @@ def synth(
     json_file: JsonOption = None,
 ) -> None:
     """Measure a unit's area and speed."""
-    values = read_config(choose_unit(unit), config, set_ or ())
+    chosen = choose_unit(unit)
+    values = read_config(chosen, config, set_ or ())
     if json_file is not None:
         _check_output(json_file)
     from .synth.base.errors import ToolError
     from .synth.flow import synthesize
 
     with user_errors(ValueError, OSError, ToolError):
-        report = synthesize(unit, values, target)
+        report = synthesize(chosen, values, target)
     report.print(_console())
     if json_file is not None:
         _write_json(json_file, report.to_json())
@@ -195,22 +180,23 @@ def table(
     json_file: JsonOption = None,
 ) -> None:
     """Measure a table of the papers: theirs beside ours."""
-    from .synth.base.errors import ToolError
-    from .tables.bandwidth import TABLES
-
-    if name not in TABLES:
-        raise UserError(f"table must be one of {', '.join(TABLES)}, not {name!r}")
+    known = tables()
+    if name not in known:
+        raise UserError(f"table must be one of {', '.join(known)}, not {name!r}")
     if json_file is not None:
         _check_output(json_file)
     from rich.console import Console
 
+    from .synth.base.errors import ToolError
+
+    measure = named_object(known[name])
     terminal = Console(stderr=True)
     with user_errors(ValueError, OSError, ToolError):
         if terminal.is_terminal:
             with terminal.status(name) as shown:
-                measured = TABLES[name](target, progress=shown.update)
+                measured = measure(target, progress=shown.update)
         else:
-            measured = TABLES[name](target)
+            measured = measure(target)
     measured.print(_console())
     if json_file is not None:
         _write_json(json_file, measured.to_json())
@@ -219,10 +205,11 @@ def table(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; returns its exit status and writes at most one line to stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words[:1] == ["run"] and not run_app.registered_commands:
+    if words[:1] == ["run"]:
         from .apps import register
 
-        register(run_app)
+        run_app.registered_commands.clear()
+        register(run_app, only=words[1] if len(words) > 1 else None)
     try:
         status = app(words, prog_name="tilewright", standalone_mode=False)
     except _ClickError as error:

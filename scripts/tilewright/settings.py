@@ -8,17 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UserError, user_errors
-from .hw.catalogue import UNITS, Unit
 from .hw.spec.config import Config
+from .hw.spec.unit import Unit
+from .registry import Entry, entries
 
-__all__ = ["choose_unit", "read_config"]
+__all__ = ["choose_entry", "choose_unit", "read_config"]
+
+
+def choose_entry(name: str) -> Entry:
+    """The registered unit of that name. Raises UserError if there is none."""
+    known = entries()
+    if name not in known:
+        raise UserError(f"unit must be one of {', '.join(known)}, not {name!r}")
+    return known[name]
 
 
 def choose_unit(name: str) -> Unit:
-    """The unit of that name. Raises UserError if there is none."""
-    if name not in UNITS:
-        raise UserError(f"unit must be one of {', '.join(UNITS)}, not {name!r}")
-    return UNITS[name]
+    """As `choose_entry`, the unit alone."""
+    return choose_entry(name).unit
 
 
 def _from_file(path: Path) -> dict[str, Any]:

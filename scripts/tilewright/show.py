@@ -8,8 +8,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .hw.catalogue import Unit
 from .hw.spec.config import Config
+from .hw.spec.unit import Unit
 
 __all__ = ["show_unit"]
 
@@ -62,7 +62,7 @@ def show_unit(console: Console, unit: Unit, config: Config) -> None:
     """
     from .hw.emit.unit import describe
 
-    sidecar = describe(unit.name, config)
+    sidecar = describe(unit, config)
     console.print(f"{unit.name}: {unit.summary}\nSource: {unit.source}\n")
     console.print(_parameters(config))
     console.print(_streams(sidecar))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tilewright.hw.spec.unit import Unit
+
 from ..flow import synthesize, target_library
 from ..report import AsicReport, ModuleArea
 
@@ -18,7 +20,7 @@ def quiet(line: str) -> None:
 
 
 def measure(
-    table: str, designs: Mapping[str, tuple[str, Any]], target: str, progress: Progress
+    table: str, designs: Mapping[str, tuple[Unit | str, Any]], target: str, progress: Progress
 ) -> dict[str, AsicReport]:
     """Synthesize the designs, label -> (unit, configuration), for standard cells.
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tilewright.cli import main
-from tilewright.hw.catalogue import UNITS
-from tilewright.hw.spec.m3xu import M3xuConfig
+from tilewright.hw.spec.m3xu import M3XU, M3xuConfig
+from tilewright.registry import entries
 
 SMALL = ["--set", "rows=2", "--set", "cols=2", "--set", "modes=fp16"]
 
@@ -27,8 +27,9 @@ def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 def test_list_has_a_line_for_each_unit(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(UNITS)
-    assert all(unit.summary in line for unit, line in zip(UNITS.values(), lines, strict=True))
+    assert [line.split()[0] for line in lines] == list(entries())
+    pairs = zip(entries().values(), lines, strict=True)
+    assert all(entry.unit.summary in line for entry, line in pairs)
 
 
 def test_list_starts_without_the_heavy_packages() -> None:
@@ -46,7 +47,7 @@ def test_show_names_every_parameter_and_its_range(capsys: pytest.CaptureFixture[
         assert item.name in out
     assert "an integer in 1..64" in out
     assert "a[16][8]" in out
-    assert UNITS["m3xu"].source in out
+    assert M3XU.source in out
 
 
 def test_generate_writes_verilog_and_sidecar(
@@ -68,7 +69,7 @@ def test_settings_go_before_the_file(tmp_path: Path) -> None:
     assert (config["rows"], config["cols"], config["modes"]) == (2, 2, ["fp16", "bf16"])
 
 
-UNITS_ARE = "unit must be one of " + ", ".join(UNITS)
+UNITS_ARE = "unit must be one of " + ", ".join(entries())
 PARAMETERS = ", ".join(item.name for item in M3xuConfig.parameters())
 BAD_WORDS = {
     "unit": (["show", "m4xu"], f"{UNITS_ARE}, not 'm4xu'"),

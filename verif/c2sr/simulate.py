@@ -6,9 +6,11 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from tilewright.hw.catalogue import find_unit
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
 from tilewright.hw.spec.c2sr_converter_registers import MODES
+from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError, NativeAccelerator
 from tilewright.verif.c2sr.jobs import any_case, check
 from tilewright.verif.kit.behaviours import any_behaviour
@@ -21,7 +23,7 @@ _STRIPES = 128
 
 
 def run(
-    unit_name: str,
+    unit: Unit | str,
     config: C2srConverterConfig,
     *,
     seed: int = 0,
@@ -32,7 +34,7 @@ def run(
 
     Parameters
     ----------
-    unit_name, config: the unit of the catalogue
+    unit, config: the unit, or its name in the catalogue
     seed: of matrices and memories
     count: entries to convert at least
     waves: file for the waves
@@ -44,9 +46,7 @@ def run(
     complaints: list[str] = []
     number = entries = cycles = 0
     size = max(1 << 19, _STRIPES * config.layout.stripe_bytes)
-    with NativeAccelerator(
-        emit(unit_name, config), config, memory_bytes=size, waves=waves
-    ) as device:
+    with NativeAccelerator(emit(unit, config), config, memory_bytes=size, waves=waves) as device:
         while entries < count and not complaints:
             direction = list(MODES)[number % len(MODES)]
             device.behave(any_behaviour(rng))
@@ -60,7 +60,7 @@ def run(
             coverage[direction, "jobs"] += 1
             coverage[direction, "empty rows"] += bool((case.matrix.lengths == 0).any())
     return JobsReport(
-        unit=unit_name,
+        unit=find_unit(unit).name,
         simulator="verilator",
         seed=seed,
         jobs=number,

@@ -8,29 +8,15 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.catalogue import UNITS
 from tilewright.hw.emit.hierarchy import Hierarchy
 from tilewright.hw.emit.keywords import KEYWORDS
 from tilewright.hw.emit.unit import emit, emit_component
 from tilewright.hw.emit.verilog.expressions import Node, Scope, Tokens, signed, width
 from tilewright.hw.emit.verilog.inline import with_expressions
 from tilewright.hw.emit.verilog.statements import items, written
+from tilewright.registry import entries
 from tilewright.verif.kit.front_ends import run_yosys
-from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
-
-SMALL_BLOCK = {"block_rows": 2, "block_cols": 2, "block_depth": 2, "outstanding": 2}
-SMALL: dict[str, dict[str, Any]] = {
-    "m3xu": {"rows": 2, "cols": 2, "depth": 4},
-    "m3xu_baseline": {"rows": 2, "cols": 2, "depth": 4},
-    "m3xu_wide": {"rows": 2, "cols": 2, "depth": 4},
-    "m3xu_sequencer": {"rows": 4, "cols": 1, "depth": 4},
-    "simd2": {"tile": 2},
-    "engine_simd2": {"tile": 2, "ops": ("mma", "minplus"), **SMALL_BLOCK},
-    "engine_m3xu": {"rows": 2, "cols": 2, "depth": 2, "modes": ("fp16", "fp32"), **SMALL_BLOCK},
-    "matraptor": {"lanes": 2, "channels": 2, "queues": 3, "queue_depth": 8, "outstanding": 4},
-    "c2sr_converter": {"channels": 2, "outstanding": 2, "value": "fp16", "index_bits": 16},
-}
 
 
 def _plain(match: re.Match[str]) -> str:
@@ -49,14 +35,15 @@ def _name(match: re.Match[str]) -> str:
 PREPARE = "proc; opt_reduce; opt_expr -mux_undef -mux_bool; opt_clean; memory_map; design -save"
 
 
-@pytest.mark.parametrize("unit", slow_but(["m3xu", "simd2"], UNITS))
+@pytest.mark.parametrize("unit", EVERY_UNIT)
 def test_each_module_computes_what_its_component_does(unit: str, tmp_path: Path) -> None:
     """Every bit of every register, memory and output, for any inputs and any state."""
-    config = UNITS[unit].config(**SMALL.get(unit, {}))
-    blocks = Hierarchy(unit, UNITS[unit].build(config)).blocks
+    built = entries()[unit].unit
+    config = entries()[unit].small_config
+    blocks = Hierarchy(unit, built.build(config)).blocks
     gold = "\n".join(block.rtlil for block in blocks.values())
     (tmp_path / "gold.il").write_text(re.sub(r"(?<=\\)[a-z$][\w$]*", _plain, gold))
-    (tmp_path / "gate.v").write_text(emit(unit, config).verilog)
+    (tmp_path / "gate.v").write_text(emit(built, config).verilog)
     run_yosys(f"read_verilog -sv gate.v; hierarchy -top {unit}; write_rtlil gate.il", tmp_path)
     gate = (tmp_path / "gate.il").read_text()
     gate = re.sub(r"\\(\w+)\[(\d+)\](?:\.at\[(\d+)\])?\.unit\b", _name, gate)

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tilewright.hw.catalogue import find_unit
 from tilewright.hw.spec.engine import EngineConfig
+from tilewright.hw.spec.unit import Unit
 from tilewright.sim.engine.model import EngineModel
 from tilewright.verif.engine.device import EngineAxiDevice, EngineTimeout
 from tilewright.verif.engine.jobs import Mismatch, check_job, fill, random_job
@@ -49,7 +51,7 @@ class EngineReport(JobsReport):
 
 
 def run(
-    unit_name: str,
+    unit: Unit | str,
     config: EngineConfig,
     *,
     seed: int = 0,
@@ -64,7 +66,7 @@ def run(
 
     Parameters
     ----------
-    unit_name, config: the unit of the catalogue
+    unit, config: the unit, or its name in the catalogue
     seed: of jobs and memories
     count: operations of the matrix unit to run at least
     waves: file for the waves
@@ -106,7 +108,7 @@ def run(
         except (Mismatch, EngineTimeout) as error:
             complaints.append(" ".join(str(error).split()))
     return EngineReport(
-        unit=unit_name,
+        unit=find_unit(unit).name,
         simulator="verilator",
         seed=seed,
         jobs=number,

@@ -5,19 +5,20 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from tilewright.hw.catalogue import UNITS
 from tilewright.hw.emit.unit import Emitted, emit
+from tilewright.registry import entries
 from tilewright.verif.kit.sampling import slow_but
 
 __all__ = ["EVERY_UNIT", "emitted_unit"]
 
-EVERY_UNIT: list[Any] = slow_but(["m3xu", "simd2"], UNITS)
+EVERY_UNIT: list[Any] = slow_but(["m3xu", "simd2"], entries())
 """Parameters of a test over the catalogue; the quick test takes the main units only."""
 
 
 @cache
 def _emitted(name: str, parameters: tuple[tuple[str, Any], ...]) -> Emitted:
-    return emit(name, UNITS[name].config(**dict(parameters)))
+    unit = entries()[name].unit
+    return emit(unit, unit.config(**dict(parameters)))
 
 
 def emitted_unit(name: str, **parameters: Any) -> Emitted:

@@ -6,8 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from tilewright.hw.catalogue import find_unit
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.accelerator import (
     AcceleratorTimeout,
     AxiBehaviour,
@@ -28,7 +30,7 @@ _STRIPES = 128
 
 
 def run(
-    unit_name: str,
+    unit: Unit | str,
     config: MatRaptorConfig,
     *,
     seed: int = 0,
@@ -43,7 +45,7 @@ def run(
 
     Parameters
     ----------
-    unit_name, config: the unit of the catalogue
+    unit, config: the unit, or its name in the catalogue
     seed: of jobs and memories
     count: products to compute at least
     waves: file for the waves
@@ -55,9 +57,7 @@ def run(
     complaints: list[str] = []
     number = operations = cycles = 0
     size = max(1 << 18, _STRIPES * config.layout.stripe_bytes)
-    with NativeAccelerator(
-        emit(unit_name, config), config, memory_bytes=size, waves=waves
-    ) as device:
+    with NativeAccelerator(emit(unit, config), config, memory_bytes=size, waves=waves) as device:
         while operations < count and not complaints:
             memory = "ideal"
             if number % 2:
@@ -84,7 +84,7 @@ def run(
             coverage[memory, "jobs"] += 1
             coverage[memory, "empty rows"] += bool((case.a.lengths == 0).any())
     return JobsReport(
-        unit=unit_name,
+        unit=find_unit(unit).name,
         simulator="verilator",
         seed=seed,
         jobs=number,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,26 @@ import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
+from tilewright.hw.catalogue import find_unit
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.config import Config
+from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import pack
 from tilewright.sim.units.any_unit import AnyMatrixUnit, mixed_operations
 from tilewright.verif.bench.stream_job import JobResult, StreamBuild
 from tilewright.verif.matrix_units.coverage import matrix_coverage
 from tilewright.verif.matrix_units.matrix_stimuli import Operations, operations
 
-__all__ = ["JobsReport", "Report", "Timing", "elapsed", "expected_cycles", "matrix_job", "run"]
+__all__ = [
+    "JobsReport",
+    "Report",
+    "Timing",
+    "elapsed",
+    "expected_cycles",
+    "matrix_job",
+    "run",
+    "run_icarus",
+]
 
 GAP, STALL, ILLEGAL = 0.25, 0.45, 0.1
 _TIMED = 16
@@ -146,7 +158,7 @@ class JobsReport(Report):
 
 
 def run(
-    unit_name: str,
+    unit: Unit | str,
     config: Config,
     *,
     simulator: str = "verilator",
@@ -158,7 +170,7 @@ def run(
 
     Parameters
     ----------
-    unit_name, config: the unit of the catalogue
+    unit, config: the unit, or its name in the catalogue
     simulator: "verilator" or "icarus"
     seed: of operands, gaps and stalls
     count: operations of mixed modes, once with gaps and stalls and once back to back
@@ -169,7 +181,7 @@ def run(
     """
     if not isinstance(config, AnyMatrixUnit):
         raise ValueError("only matrix units are simulated on random operations")
-    emitted = emit(unit_name, config)
+    emitted = emit(unit, config)
     build = StreamBuild(emitted, simulator=simulator, waves=waves is not None)
     sent = operations(config, count, seed, illegal=ILLEGAL)
     stalled = matrix_job(build, emitted, config, sent, seed=seed, gap=GAP, stall=STALL, waves=waves)
@@ -189,7 +201,7 @@ def run(
         waited = stalled.streams["i"].waited, stalled.streams["o"].waited
         coverage = matrix_coverage(config, sent, d, *waited)
     return Report(
-        unit=unit_name,
+        unit=find_unit(unit).name,
         simulator=simulator,
         seed=seed,
         operations=stalled.checked + free.checked,
@@ -199,6 +211,9 @@ def run(
         coverage=coverage,
         complaints=complaints,
     )
+
+
+run_icarus = partial(run, simulator="icarus")
 
 
 def matrix_job(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.synth.report import AsicReport, MemoryBits, ModuleArea
-from tilewright.synth.tables import TABLES, Row, Table, measure
+from tilewright.synth.tables import Row, Table, matraptor_area, measure
 from tilewright.synth.tables.matraptor import BIT_TRANSISTORS, BIT_UM2
 
 TINY: dict[str, Any] = {
@@ -95,7 +95,7 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch, target: str) 
     monkeypatch.setattr(measure, "synthesize", _report)
     monkeypatch.setattr(measure, "target_library", lambda _: "made up")
     seen: list[str] = []
-    table = TABLES["matraptor-area"](target, lanes=2, channels=2, progress=seen.append)
+    table = matraptor_area(target, lanes=2, channels=2, progress=seen.append)
     assert len(seen) == 1
     _check_shape(table, target)
     scale, bit = (1.0, BIT_TRANSISTORS) if target == "cmos" else (1e-6, BIT_UM2)
@@ -122,7 +122,7 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch, target: str) 
 
 @pytest.mark.slow
 def test_a_small_table() -> None:
-    table = TABLES["matraptor-area"]("cmos", **TINY)
+    table = matraptor_area("cmos", **TINY)
     _check_shape(table, "cmos")
     # Two sets of three queues of entries of six bytes.
     assert _ours(table, "processing elements")[1] == 2 * 3 * 64 * 48
@@ -137,4 +137,4 @@ def test_a_small_table() -> None:
 
 def test_a_wrong_parameter() -> None:
     with pytest.raises(ValueError, match=r"^`queues` must be an integer in 3\.\.16, not 2$"):
-        TABLES["matraptor-area"]("cmos", queues=2)
+        matraptor_area("cmos", queues=2)

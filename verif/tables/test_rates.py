@@ -15,7 +15,7 @@ from tilewright.hw.spec.matraptor_registers import COUNTERS
 from tilewright.sim.rtl import toolchain
 from tilewright.sim.rtl.build import BuildError
 from tilewright.synth.tables import Table
-from tilewright.tables.bandwidth import TABLES
+from tilewright.tables.rates import matraptor_rates as matraptor_rates_table
 from tilewright.verif.c2sr import rates as converter_rates
 from tilewright.verif.matraptor import rates as matraptor_rates
 from tilewright.verif.matraptor.cycles import deviation as matraptor_deviation
@@ -68,7 +68,7 @@ def check_shape(found: Any, configs: int) -> dict[str, Table]:
 @pytest.mark.usefixtures("made_up")
 def test_the_figures_of_the_table() -> None:
     seen: list[str] = []
-    found = TABLES["matraptor-rates"]("cmos", progress=seen.append)
+    found = matraptor_rates_table("cmos", progress=seen.append)
     assert len(seen) == 2 + 1 + 6 + 5
     parts = check_shape(found, 5)
     assert figures(parts["processing"], "9 rows of 12 entries") == [108, 7]
@@ -118,7 +118,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 
 @pytest.mark.slow
 def test_the_bars() -> None:
-    found = TABLES["matraptor-rates"]("cmos", configs=["2x2"])
+    found = matraptor_rates_table("cmos", configs=["2x2"])
     parts = check_shape(found, 1)
     for row in parts["processing"].rows:
         needed, taken = (x or 0.0 for x in row.ours)

@@ -11,7 +11,7 @@ from rich.console import Console
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.synth.report import AsicReport, ModuleArea, PathReport
-from tilewright.synth.tables import TABLES, Row, Table, measure
+from tilewright.synth.tables import Row, Table, measure, simd2_area
 from tilewright.synth.tables.simd2 import simd2_designs
 from tilewright.verif.kit.data import needs_data, real_library
 
@@ -54,7 +54,7 @@ def _rows(table: Table) -> dict[str, Row]:
 @pytest.mark.usefixtures("made_up")
 def test_the_shape_of_the_table() -> None:
     seen: list[str] = []
-    table = TABLES["simd2-area"](MEASURED, progress=seen.append)
+    table = simd2_area(MEASURED, progress=seen.append)
     found = json.loads(json.dumps(table.to_json()))
     assert list(found) == ["table", "target", "columns", "rows"]
     assert (found["table"], found["target"]) == ("simd2-area", MEASURED)
@@ -76,7 +76,7 @@ def test_the_shape_of_the_table() -> None:
 
 @pytest.mark.usefixtures("made_up")
 def test_every_operation_stands_beside_the_papers_figure() -> None:
-    rows = _rows(TABLES["simd2-area"](MEASURED))
+    rows = _rows(simd2_area(MEASURED))
     together = {name: rows[f"mma + {name}"] for name in SEMIRINGS if name != "mma"}
     for name, row in together.items():
         ratio = 1 + 2 ** SEMIRINGS[name].opcode
@@ -105,7 +105,7 @@ def test_every_operation_stands_beside_the_papers_figure() -> None:
 
 @pytest.mark.usefixtures("made_up")
 def test_sizes_are_measured_against_the_mma_of_their_own() -> None:
-    rows = _rows(TABLES["simd2-area"](MEASURED))
+    rows = _rows(simd2_area(MEASURED))
     double = rows["twice the tile, all nine"]
     assert double.ours[:2] == [8 * 511, 511]
     assert double.paper[:2] == [7.5 * 1.69, pytest.approx(1.69)]
@@ -123,7 +123,7 @@ def test_sizes_are_measured_against_the_mma_of_their_own() -> None:
 
 @pytest.mark.usefixtures("made_up")
 def test_figures_of_one_library_stand_beside_no_other() -> None:
-    table = TABLES["simd2-area"]("cmos")
+    table = simd2_area("cmos")
     assert all(row.paper[5] is row.paper[7] is None for row in table.rows)
     assert _rows(table)["all nine"].paper[0] == 1.69
 

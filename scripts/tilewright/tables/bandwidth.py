@@ -1,4 +1,4 @@
-"""Every table of ``tilewright table``: measured by synthesis, by models, on the RTL."""
+"""The table of the bandwidth that lanes reach from C2SR and from CSR, by a model of memory."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import numpy as np
 
 from ..errors import UserError
 from ..sim.timing.dram import HBM, HBM_32
-from ..synth.tables import TABLES as MEASURED
 from ..synth.tables import Row, Table
-from .modes import matraptor_modes
-from .rates import Tables, matraptor_rates
 
-__all__ = ["TABLES", "c2sr_bandwidth"]
+__all__ = ["c2sr_bandwidth"]
 
 _LANES = (2, 4, 8)
 _ROWS, _PER_ROW = 20_000, 8
@@ -55,12 +52,3 @@ def c2sr_bandwidth(target: str, progress: Callable[[str], None] = lambda said: N
                 Row(f"{name.upper()}, of the peak, {access}", none, [x.fraction for x in found], 3)
             )
     return Table("c2sr-bandwidth", "model", [f"{lanes} lanes" for lanes in _LANES], rows)
-
-
-TABLES: dict[str, Callable[..., Table | Tables]] = {
-    **MEASURED,
-    "c2sr-bandwidth": c2sr_bandwidth,
-    "matraptor-rates": matraptor_rates,
-    "matraptor-modes": matraptor_modes,
-}
-"""By name: ``TABLES[name](target, progress=...)`` measures."""

@@ -6,8 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from tilewright.hw.catalogue import find_unit
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.sequencer import Instruction, SequencerConfig
+from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.verif.matrix_units.m3xu.instructions import ILLEGAL, Program
 from tilewright.verif.matrix_units.simulate import GAP, STALL, Report, Timing
@@ -18,7 +20,7 @@ _TIMED = 8
 
 
 def run(
-    unit_name: str,
+    unit: Unit | str,
     config: SequencerConfig,
     *,
     seed: int = 0,
@@ -31,14 +33,14 @@ def run(
 
     Parameters
     ----------
-    unit_name, config: the unit of the catalogue
+    unit, config: the unit, or its name in the catalogue
     seed: of fragments, gaps and stalls
     count: instructions, once with gaps and stalls and once back to back
     waves: file for the waves
 
     Raises as :class:`NativeSimulation`.
     """
-    sim = NativeSimulation(emit(unit_name, config), waves=waves)
+    sim = NativeSimulation(emit(unit, config), waves=waves)
     rng = np.random.default_rng(seed)
     opcodes = list(config.opcodes.values())
     mixed = rng.choice([*opcodes, ILLEGAL], count).tolist()
@@ -63,7 +65,7 @@ def run(
     names = {row.opcode: row.name for row in config.instructions}
     chosen = Counter(names.get(opcode, "illegal") for opcode in mixed)
     return Report(
-        unit=unit_name,
+        unit=find_unit(unit).name,
         simulator="verilator",
         seed=seed,
         operations=2 * count,

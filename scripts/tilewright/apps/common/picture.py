@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dense.session import need
+from .extras import need
 from .files import check_output, write_whole
 
 __all__ = ["check_picture", "colours", "density", "write_picture"]

@@ -16,12 +16,13 @@ import typer
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ..common.extras import need
 from ..common.files import check_output, read_matrix, write_array, write_whole
 from ..common.limits import check_size
 from ..common.options import RunOptions
 from .operands import Rounded, warn_rounding
 from .report import Errors, finish, measure
-from .session import choose_product_unit, need, product_unit
+from .session import choose_product_unit, product_unit
 
 __all__ = ["FILTERS", "conv2d", "patches"]
 

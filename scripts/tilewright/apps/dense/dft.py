@@ -20,11 +20,12 @@ import typer
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ..common.extras import need
 from ..common.files import check_output, read_array, write_array
 from ..common.options import RunOptions
 from .operands import Numbers, warn_rounding
 from .report import finish, measure
-from .session import Multiply, choose_unit, need, product_unit
+from .session import Multiply, choose_unit, product_unit
 
 __all__ = ["dft", "radices", "transform"]
 

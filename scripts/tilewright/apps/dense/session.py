@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ...errors import UserError
-from ...hw.catalogue import UNITS
-from ...hw.spec.m3xu import MODES, BaselineConfig, M3xuConfig, WideConfig
-from ...hw.spec.semirings import SEMIRINGS
-from ...hw.spec.simd2 import Simd2Config
+from ...hw.spec.matrix_unit import MatrixUnitConfig
+from ...hw.spec.unit import Unit
+from ...registry import entries
 from ...settings import read_config
 from ...sim.rtl.streams import BuildError, ToolMissing
 from ...sim.units.any_unit import AnyMatrixUnit
@@ -34,13 +32,11 @@ __all__ = [
     "choose_product_unit",
     "choose_semiring_unit",
     "choose_unit",
-    "need",
     "product_unit",
 ]
 
 Words = NDArray[np.uint64]
 Multiply = Callable[..., Words]
-_MATRIX_UNITS = (M3xuConfig, BaselineConfig, WideConfig, Simd2Config)
 LONGEST_WAVES = 2_000
 """Operations of the longest run that may be traced: a wave file grows by tens of kB for each."""
 
@@ -49,12 +45,17 @@ LONGEST_WAVES = 2_000
 class UnitChoice:
     """The unit an application runs on and the operation it uses, checked."""
 
-    unit: str
+    chosen: Unit
     config: AnyMatrixUnit
     mode: str
     backend: Backend
     waves: Path | None
     json_file: Path | None
+
+    @property
+    def unit(self) -> str:
+        """The unit's name."""
+        return self.chosen.name
 
     @property
     def numbers(self) -> Numbers:
@@ -66,6 +67,15 @@ class UnitChoice:
         return operation_count(self.config, self.mode, batch, shape)
 
 
+def _matrix_units() -> dict[str, Unit]:
+    return {name: entry.unit for name, entry in entries().items() if entry.matrix_unit}
+
+
+def _family(unit: Unit) -> type[MatrixUnitConfig]:
+    """What all configurations of a matrix unit have in common."""
+    return cast("type[MatrixUnitConfig]", unit.config)
+
+
 def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
     """Check what the command line says about the unit; UserError if it cannot be run.
 
@@ -73,17 +83,16 @@ def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
     the one format that the unit has.
     """
     unit, backend = options.unit, options.backend
-    names = [u.name for u in UNITS.values() if u.config in _MATRIX_UNITS]
-    if unit not in names:
-        raise UserError(f"unit must be one of {', '.join(names)}, not {unit!r}")
-    semirings = UNITS[unit].config is Simd2Config
-    mode = mode or ("mma" if semirings else "fp32")
-    if mode not in MODES and mode not in SEMIRINGS:
-        known = ("mma",) if semirings else MODES
-        raise UserError(f"mode must be one of {', '.join(known)}, not {mode!r}")
+    known = _matrix_units()
+    if unit not in known:
+        raise UserError(f"unit must be one of {', '.join(known)}, not {unit!r}")
+    family = _family(known[unit])
+    mode = mode or family.default_product
+    if not any(mode in _family(other).known_operations for other in known.values()):
+        raise UserError(f"mode must be one of {', '.join(family.products)}, not {mode!r}")
     if backend not in ("rtl", "model"):
         raise UserError(f"backend must be rtl or model, not {backend!r}")
-    config: Any = read_config(UNITS[unit], options.config_file, options.settings or ())
+    config: Any = read_config(known[unit], options.config_file, options.settings or ())
     if mode not in config.operations:
         built_with = ", ".join(config.operations)
         raise UserError(f"mode must be one that {unit} is built with ({built_with}), not {mode!r}")
@@ -98,7 +107,7 @@ def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
     if options.json_file:
         check_output(options.json_file, (".json",))
     return UnitChoice(
-        unit=unit,
+        chosen=known[unit],
         config=config,
         mode=mode,
         backend="rtl" if backend == "rtl" else "model",
@@ -110,20 +119,28 @@ def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
 def choose_product_unit(options: RunOptions, mode: str | None) -> UnitChoice:
     """As `choose_unit`, for sums of products only."""
     choice = choose_unit(options, mode)
-    if choice.mode in SEMIRINGS and choice.mode != "mma":
-        raise UserError(f"mode must be mma for products on {choice.unit}, not {choice.mode!r}")
+    products = choice.config.products
+    if choice.mode not in products:
+        raise UserError(
+            f"mode must be {' or '.join(products)} for products on {choice.unit}, "
+            f"not {choice.mode!r}"
+        )
     return choice
 
 
 def choose_semiring_unit(options: RunOptions, app: str, operation: str) -> UnitChoice:
     """As `choose_unit`, for an application that needs a semiring, and its padding."""
-    units = [u.name for u in UNITS.values() if u.config is Simd2Config]
+    units = {
+        name: unit
+        for name, unit in _matrix_units().items()
+        if operation in _family(unit).known_operations
+    }
     if options.unit not in units:
         raise UserError(
             f"unit must be one that computes {operation} for {app} ({', '.join(units)}), "
             f"not {options.unit!r}"
         )
-    config: Any = read_config(UNITS[options.unit], options.config_file, options.settings or ())
+    config: Any = read_config(units[options.unit], options.config_file, options.settings or ())
     if operation not in config.operations:
         built_with = ",".join(config.operations)
         raise UserError(f"`ops` must include {operation} for {app}, not {built_with!r}")
@@ -133,17 +150,6 @@ def choose_semiring_unit(options: RunOptions, app: str, operation: str) -> UnitC
             f"not {config.format!r}"
         )
     return choose_unit(options, operation)
-
-
-def need(module: str, package: str) -> Any:
-    """A module that only some applications need; UserError that names the extra to install."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise UserError(
-            f"{package} is not installed; it comes with the extra `apps`: "
-            f"pip install 'tilewright[apps]'"
-        ) from None
 
 
 @contextmanager
@@ -179,7 +185,7 @@ def product_unit(choice: UnitChoice, operations: int) -> Iterator[tuple[Multiply
 def _product(choice: UnitChoice) -> TiledProduct:
     try:
         return TiledProduct(
-            choice.unit, choice.config, choice.mode, backend=choice.backend, waves=choice.waves
+            choice.chosen, choice.config, choice.mode, backend=choice.backend, waves=choice.waves
         )
     except ToolMissing as error:
         raise UserError(str(error)) from None

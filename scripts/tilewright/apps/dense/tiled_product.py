@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hw.emit.unit import Emitted, emit
+from ...hw.spec.unit import Unit
 from ...sim.rtl.streams import NativeSimulation, Rows, dense_words, field_array
 from ...sim.units.any_unit import AnyMatrixUnit, mixed_operations
 from .tiles import Tiles, cut, elements_deep, joined, padded, to_lanes
@@ -26,7 +27,7 @@ _CHUNK = 1 << 15
 
 
 @lru_cache(maxsize=8)
-def _emitted(unit: str, config: AnyMatrixUnit) -> Emitted:
+def _emitted(unit: Unit, config: AnyMatrixUnit) -> Emitted:
     return emit(unit, config)
 
 
@@ -61,7 +62,7 @@ class TiledProduct:
 
     Parameters
     ----------
-    unit: name in the catalogue
+    unit: a matrix unit
     config: its configuration
     operation: one of ``config.operations``
     backend: "rtl" simulates the generated Verilog and compares every result of every operation
@@ -73,7 +74,7 @@ class TiledProduct:
 
     def __init__(
         self,
-        unit: str,
+        unit: Unit,
         config: AnyMatrixUnit,
         operation: str,
         *,

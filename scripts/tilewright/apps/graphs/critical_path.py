@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dense.session import need
+from ..common.extras import need
 from .graph import Graph
 
 __all__ = ["CriticalPath", "critical_path"]

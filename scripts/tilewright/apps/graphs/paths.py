@@ -26,7 +26,7 @@ from .references import has_negative_cycle, hop_diameter
 from .report import add_path, add_tree, closure_report
 from .sparse_paths import sparse_paths
 
-__all__ = ["graph_commands"]
+__all__ = ["aplp", "apsp", "gtc", "maxrp", "mcp", "minrp", "mst"]
 
 GraphArgument = Annotated[
     Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")
@@ -39,12 +39,9 @@ SparseFlag = Annotated[
 ]
 
 
-def graph_commands() -> dict[str, Callable[..., None]]:
-    """The commands by name, each with its help as docstring."""
-    return {name: _command(problem) for name, problem in PROBLEMS.items()}
-
-
 def _command(problem: Problem) -> Callable[..., None]:
+    """The command of a problem, with its help as docstring."""
+
     def run(graph: GraphArgument, how: GraphOptions, options: SemiringOptions) -> None:
         _run(problem, graph, how, options)
 
@@ -167,3 +164,12 @@ def _direct(problem: Problem, graph: Graph) -> Any:
     matrix = graph.dense(problem.absent)
     np.fill_diagonal(matrix, problem.combine(np.diagonal(matrix), problem.empty))
     return matrix
+
+
+apsp = _command(PROBLEMS["apsp"])
+aplp = _command(PROBLEMS["aplp"])
+mcp = _command(PROBLEMS["mcp"])
+maxrp = _command(PROBLEMS["maxrp"])
+minrp = _command(PROBLEMS["minrp"])
+mst = _command(PROBLEMS["mst"])
+gtc = _command(PROBLEMS["gtc"])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from ..dense.session import need
+from ..common.extras import need
 from .graph import Graph
 
 __all__ = [

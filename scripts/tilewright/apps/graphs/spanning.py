@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..common.extras import need
 from ..common.files import write_whole
-from ..dense.session import need
 from .closure import Notation
 from .graph import Graph
 

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.c2sr import to_csr
-from ..dense.session import need
+from ..common.extras import need
 from ..sparse.options import SparseOptions, choose_sparse_unit
 from ..sparse.report import finish_sparse
 from ..sparse.session import sparse_unit

@@ -15,10 +15,11 @@ import typer
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ..common.extras import need
 from ..common.files import check_output, write_array
 from ..common.limits import MOST_OPERATIONS, check_size
 from ..dense.report import finish, measure
-from ..dense.session import choose_semiring_unit, need, product_unit
+from ..dense.session import choose_semiring_unit, product_unit
 from ..graphs.options import SemiringOptions
 from .accuracy import Distances, compare_distances, foresee_distances
 from .data import Samples, read_samples

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ..common.extras import need
 from ..common.files import read_array, read_matrix
-from ..dense.session import need
 
 __all__ = ["Samples", "read_samples"]
 

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from ...errors import UserError, user_errors
-from ...hw.catalogue import UNITS
-from ...hw.spec.matraptor import MatRaptorConfig
+from ...hw.spec.matraptor import MATRAPTOR, MatRaptorConfig
 from ...hw.spec.semirings import SEMIRINGS
 from ...settings import read_config
 from ...sim.matraptor.driver import MODES
@@ -20,7 +19,6 @@ from ..common.files import check_output
 __all__ = ["BACKENDS", "SparseChoice", "SparseOptions", "choose_sparse_unit"]
 
 BACKENDS = ("rtl", "cycles", "model")
-_UNIT = "matraptor"
 _PANEL = "Unit"
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}
 
@@ -79,7 +77,7 @@ class SparseChoice:
 
     @property
     def unit(self) -> str:
-        return _UNIT
+        return MATRAPTOR.name
 
 
 def choose_sparse_unit(
@@ -123,7 +121,7 @@ def choose_sparse_unit(
         given.append(f"value={value}")
     if mode == "outer" and "outer_product" not in names:
         given.append("outer_product=true")
-    config = read_config(UNITS[_UNIT], options.config_file, given)
+    config = read_config(MATRAPTOR, options.config_file, given)
     assert isinstance(config, MatRaptorConfig)
     if mode == "outer" and not config.outer_product:
         raise UserError("`outer_product` must be true for mode outer, not false")

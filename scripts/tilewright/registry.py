@@ -1,0 +1,132 @@
+"""What each system brings to the command line, to the tests over all units and to the docs.
+
+A module of ``systems/`` is a registration: it holds a :class:`System` named ``SYSTEM``, and is
+found by being there. What takes time to import is named in it, ``module:attribute``, and
+imported when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from .hw.spec.config import Config
+from .hw.spec.unit import Unit
+
+__all__ = ["Entry", "System", "commands", "entries", "registered", "systems", "tables"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A unit of a system.
+
+    Parameters
+    ----------
+    unit: what is built
+    simulate: by simulator (verilator, icarus) the function behind ``simulate``: from the unit, its
+        configuration, ``seed``, ``count`` and ``waves`` to a report, which has ``passed`` and
+        ``print(console)``
+    small: parameters of a configuration that takes seconds to build and to prove equal
+    matrix_unit: whether it takes operations and gives results as all matrix units do, so that the
+        applications of dense matrices run on it
+    """
+
+    unit: Unit
+    simulate: Mapping[str, str]
+    small: Mapping[str, Any] = field(default_factory=dict)
+    matrix_unit: bool = False
+
+    @property
+    def small_config(self) -> Config:
+        """The small configuration."""
+        return self.unit.config(**self.small)
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """A system: its units and everything about them that users reach.
+
+    Parameters
+    ----------
+    name: of the system
+    entries: its units
+    tables: functions behind ``table`` by name: from the target and ``progress``, which is told
+        what comes next, to a table, which has ``print(console)`` and ``to_json()``
+    commands: functions behind ``run`` by name
+    pages: its pages below ``docs``
+    place: where it stands in lists; among equals names decide
+    """
+
+    name: str
+    entries: tuple[Entry, ...]
+    tables: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, str] = field(default_factory=dict)
+    pages: tuple[str, ...] = ()
+    place: int = 100
+
+    def names(self) -> Iterator[str]:
+        """What must be no other system's: names of units, tables and commands."""
+        yield from (f"unit {entry.unit.name}" for entry in self.entries)
+        yield from (f"table {name}" for name in self.tables)
+        yield from (f"command {name}" for name in self.commands)
+
+
+_systems: dict[str, System] = {}
+
+
+def _discover() -> None:
+    from . import systems as folder
+
+    for found in iter_modules(folder.__path__):
+        if not found.name.startswith("_"):
+            _add(import_module(f"{folder.__name__}.{found.name}").SYSTEM)
+
+
+def _add(system: System) -> None:
+    taken = {name for other in _systems.values() for name in other.names()}
+    twice = sorted(taken.intersection(system.names()))
+    if system.name in _systems:
+        twice.insert(0, f"system {system.name}")
+    if twice:
+        raise ValueError(f"{twice[0]} is registered twice")
+    _systems[system.name] = system
+
+
+def systems() -> list[System]:
+    """All systems, in the order of lists."""
+    if not _systems:
+        _discover()
+    return sorted(_systems.values(), key=lambda system: (system.place, system.name))
+
+
+@contextmanager
+def registered(system: System) -> Iterator[System]:
+    """A system that is there for a while, as if it were a module of ``systems/``.
+
+    Raises ValueError if it, a unit, a table or a command has a name that is taken.
+    """
+    systems()
+    _add(system)
+    try:
+        yield system
+    finally:
+        del _systems[system.name]
+
+
+def entries() -> dict[str, Entry]:
+    """All units by name."""
+    return {entry.unit.name: entry for system in systems() for entry in system.entries}
+
+
+def tables() -> dict[str, str]:
+    """The functions of all tables by name."""
+    return {name: made for system in systems() for name, made in system.tables.items()}
+
+
+def commands() -> dict[str, str]:
+    """The functions of all commands of ``run`` by name."""
+    return {name: run for system in systems() for name, run in system.commands.items()}

@@ -1,0 +1,1 @@
+"""The registrations, a module a system: see :mod:`tilewright.registry`."""

@@ -1,0 +1,17 @@
+"""The converter between CSR and C2SR."""
+
+from ..hw.spec.c2sr_converter import C2SR_CONVERTER
+from ..registry import Entry, System
+
+SYSTEM = System(
+    name="c2sr_converter",
+    entries=(
+        Entry(
+            unit=C2SR_CONVERTER,
+            simulate={"verilator": "tilewright.verif.c2sr.simulate:run"},
+            small={"channels": 2, "outstanding": 2, "value": "fp16", "index_bits": 16},
+        ),
+    ),
+    pages=("c2sr.md",),
+    place=5,
+)

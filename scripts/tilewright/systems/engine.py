@@ -1,0 +1,25 @@
+"""The tile engine around either matrix unit."""
+
+from ..hw.spec.engine import ENGINE_M3XU, ENGINE_SIMD2
+from ..registry import Entry, System
+
+_JOBS = {"verilator": "tilewright.verif.engine.simulate:run"}
+_BLOCK = {"block_rows": 2, "block_cols": 2, "block_depth": 2, "outstanding": 2}
+
+SYSTEM = System(
+    name="engine",
+    entries=(
+        Entry(
+            unit=ENGINE_SIMD2,
+            simulate=_JOBS,
+            small={"tile": 2, "ops": ("mma", "minplus"), **_BLOCK},
+        ),
+        Entry(
+            unit=ENGINE_M3XU,
+            simulate=_JOBS,
+            small={"rows": 2, "cols": 2, "depth": 2, "modes": ("fp16", "fp32"), **_BLOCK},
+        ),
+    ),
+    pages=("engine.md",),
+    place=3,
+)

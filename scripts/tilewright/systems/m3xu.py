@@ -1,0 +1,34 @@
+"""M3XU: the multi-mode matrix unit, the units it is compared with, and its sequencer."""
+
+from ..hw.spec.m3xu import M3XU, M3XU_BASELINE, M3XU_WIDE
+from ..hw.spec.sequencer import M3XU_SEQUENCER
+from ..registry import Entry, System
+
+_OPERATIONS = {
+    "verilator": "tilewright.verif.matrix_units.simulate:run",
+    "icarus": "tilewright.verif.matrix_units.simulate:run_icarus",
+}
+_SMALL = {"rows": 2, "cols": 2, "depth": 4}
+
+SYSTEM = System(
+    name="m3xu",
+    entries=(
+        *(
+            Entry(unit=unit, simulate=_OPERATIONS, small=_SMALL, matrix_unit=True)
+            for unit in (M3XU, M3XU_BASELINE, M3XU_WIDE)
+        ),
+        Entry(
+            unit=M3XU_SEQUENCER,
+            simulate={"verilator": "tilewright.verif.matrix_units.m3xu.simulate_sequencer:run"},
+            small={"rows": 4, "cols": 1, "depth": 4},
+        ),
+    ),
+    tables={"m3xu-area": "tilewright.synth.tables.m3xu:m3xu_area"},
+    commands={
+        "gemm": "tilewright.apps.dense.gemm:gemm",
+        "dft": "tilewright.apps.dense.dft:dft",
+        "conv2d": "tilewright.apps.dense.conv2d:conv2d",
+    },
+    pages=("m3xu.md",),
+    place=1,
+)

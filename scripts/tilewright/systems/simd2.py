@@ -1,0 +1,28 @@
+"""SIMD2: the semiring matrix unit, and graphs on it."""
+
+from ..hw.spec.simd2 import SIMD2
+from ..registry import Entry, System
+
+_PATHS = ("apsp", "aplp", "mcp", "maxrp", "minrp", "mst", "gtc")
+
+SYSTEM = System(
+    name="simd2",
+    entries=(
+        Entry(
+            unit=SIMD2,
+            simulate={
+                "verilator": "tilewright.verif.matrix_units.simulate:run",
+                "icarus": "tilewright.verif.matrix_units.simulate:run_icarus",
+            },
+            small={"tile": 2},
+            matrix_unit=True,
+        ),
+    ),
+    tables={"simd2-area": "tilewright.synth.tables.simd2:simd2_area"},
+    commands={
+        **{name: f"tilewright.apps.graphs.paths:{name}" for name in _PATHS},
+        "knn": "tilewright.apps.knn.command:knn",
+    },
+    pages=("simd2.md", "simd2-applications.md"),
+    place=2,
+)
