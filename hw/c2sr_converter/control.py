@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..channels.register_checks import breaks
-from ..job.states import (
-    DETAIL_BITS,
-    control_members,
-    first_failure,
-    first_wrong,
-    run_states,
-)
+from ..job.checks import first_broken
+from ..job.states import DETAIL_BITS, control_members, first_failure, run_states
 from ..spec.c2sr_converter import C2srConverterConfig
-from ..spec.c2sr_converter_registers import BASES, CHECKS, ERRORS, JOB, limits, register_map
-from ..spec.job_registers import Check
+from ..spec.c2sr_converter_registers import job_spec
 from .layouts import converter_job_layout
 
 __all__ = ["FAILURES", "ConverterControl"]
@@ -24,14 +17,12 @@ __all__ = ["FAILURES", "ConverterControl"]
 FAILURES = ("bus_read", "bus_write", "unsorted", "region")
 """What may happen to a job that runs; the first one is reported."""
 
-_WIDTHS = {"mode": 1, "rows": 32, "capacity": 32, **dict.fromkeys(BASES, 64)}
-
 
 class ConverterControl(wiring.Component):
     """The state of the converter, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
-    ``CHECKS`` of ``hw/spec/c2sr_converter_registers.py``.
+    that of ``hw/spec/c2sr_converter_registers.py``.
 
     Members
     -------
@@ -45,11 +36,10 @@ class ConverterControl(wiring.Component):
     """
 
     def __init__(self, config: C2srConverterConfig) -> None:
-        self._config = config
+        self._spec = job_spec(config)
         super().__init__(
             {
-                **{name: In(_WIDTHS[name]) for name in JOB},
-                **control_members(),
+                **control_members(self._spec),
                 **{name: In(1) for name in FAILURES},
                 **{f"{name}_detail": In(DETAIL_BITS) for name in FAILURES},
                 "job": Out(converter_job_layout(config)),
@@ -58,23 +48,12 @@ class ConverterControl(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        wrong = first_wrong(m, register_map(self._config), CHECKS, ERRORS, self._breaks)
+        wrong = first_broken(m, self._spec, self)
         failures = [
-            (getattr(self, name), ERRORS[name], getattr(self, f"{name}_detail"))
+            (getattr(self, name), self._spec.code(name), getattr(self, f"{name}_detail"))
             for name in FAILURES
         ]
         states = run_states(m, self, wrong, first_failure(m, "failing", failures), registered=True)
         with m.If(states.taken):
-            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in JOB]
+            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in self._spec.members]
         return m
-
-    def _breaks(self, check: Check) -> Value:
-        config = self._config
-        register: Value = getattr(self, check.register.lower())
-        return breaks(
-            check,
-            register,
-            layout=config.layout,
-            limits=limits(config),
-            addr_bits=config.addr_bits,
-        )

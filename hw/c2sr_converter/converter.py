@@ -14,7 +14,7 @@ from ..channels.beat_packer import count_bits
 from ..channels.c2sr_row_writer import WRITERS
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.c2sr_converter import C2srConverterConfig
-from ..spec.c2sr_converter_registers import COUNTERS, JOB, register_map
+from ..spec.c2sr_converter_registers import job_spec
 from ..stream.gate import Gate
 from .control import ConverterControl
 from .counters import ConverterCounters
@@ -39,7 +39,7 @@ class Converter(AcceleratorTop):
 
     Members
     -------
-    s_axil_*: AXI4-Lite subordinate, the registers of ``register_map(config)``
+    s_axil_*: AXI4-Lite subordinate, the registers of ``job_spec(config)``
     m0_axi_*, ...: AXI4 managers, one a memory channel
     irq: high while done or error is set and the interrupt is enabled
     """
@@ -47,7 +47,7 @@ class Converter(AcceleratorTop):
     def __init__(self, config: C2srConverterConfig) -> None:
         self._config = config
         super().__init__(
-            register_map(config),
+            job_spec(config),
             config.channels,
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,
@@ -90,7 +90,7 @@ class Converter(AcceleratorTop):
             counters.stored_entry.eq(writer.stored_entry),
         ]
         self._fail(m, control, reader, writer, managers)
-        self.connect_registers(m, control, counters, job=JOB, counted=COUNTERS)
+        self.connect_registers(m, control, counters)
         return m
 
     def _read(self, m: Module, reader: ConverterReader) -> ReadCrossbar:

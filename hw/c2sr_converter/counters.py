@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
-from ..job.activity import count, ones
+from ..job.activity import count, counter_members, ones
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from ..spec.c2sr_converter_registers import COUNTERS
-from ..spec.job_registers import COUNTER_BITS
+from ..spec.c2sr_converter_registers import job_spec
 
 __all__ = ["ConverterCounters"]
 
@@ -26,7 +25,7 @@ class ConverterCounters(wiring.Component):
     running: in; a job runs
     beats: in; of each reader, whether a beat has come
     stored_row, stored_entry: in, pulses: a row, an entry was taken
-    and the members of ``COUNTERS``, outputs
+    and the counters, outputs
     """
 
     def __init__(self, config: C2srConverterConfig) -> None:
@@ -36,7 +35,7 @@ class ConverterCounters(wiring.Component):
             {
                 **{name: In(1) for name in inputs},
                 "beats": In(2),
-                **{name: Out(COUNTER_BITS) for name in COUNTERS},
+                **counter_members(job_spec(config)),
             }
         )
 

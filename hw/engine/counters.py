@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
-from ..job.activity import Activity, ones
+from ..job.activity import Activity, counter_members, ones
 from ..spec.engine import EngineConfig
-from ..spec.engine_registers import COUNTER_BITS, COUNTERS
+from ..spec.engine_registers import job_spec
 
 __all__ = ["Counters"]
 
 
 class Counters(wiring.Component):
-    """The counters of the register map; they keep their values after a job.
+    """The counters of ``hw/spec/engine_registers.py``; they keep their values after a job.
 
     ``busy_cycles`` and ``stalls`` together are the cycles from the first to the last cycle in
     which the unit had an operation at its input.
@@ -35,7 +35,7 @@ class Counters(wiring.Component):
                 **{name: In(1) for name in ("clear", "running", "offered", "taken", "wrote")},
                 "beats": In(3),
                 "strobe": In(config.beat_bytes),
-                **{name: Out(COUNTER_BITS) for name in COUNTERS},
+                **counter_members(job_spec(config)),
             }
         )
 

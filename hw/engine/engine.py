@@ -10,8 +10,8 @@ from amaranth.lib import wiring
 
 from ..axi.managers import ReadManager, WriteManager
 from ..job.accelerator_top import AcceleratorTop
-from ..spec.engine import OPERANDS, EngineConfig
-from ..spec.engine_registers import COUNTERS, register_map
+from ..spec.engine import EngineConfig
+from ..spec.engine_registers import job_spec
 from ..spec.matrix_unit import MatrixUnitConfig
 from ..stream.queue import Queue
 from .counters import Counters
@@ -47,7 +47,7 @@ class Engine(AcceleratorTop):
 
     Members
     -------
-    s_axil_*: AXI4-Lite subordinate, the registers of ``register_map(config)``
+    s_axil_*: AXI4-Lite subordinate, the registers of ``job_spec(config)``
     m0_axi_*, ...: AXI4 managers, ``config.managers`` of them
     irq: high while done or error is set and the interrupt is enabled
     """
@@ -58,7 +58,7 @@ class Engine(AcceleratorTop):
         self._config = config
         self._unit = unit
         super().__init__(
-            register_map(config),
+            job_spec(config),
             config.managers,
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,
@@ -98,10 +98,8 @@ class Engine(AcceleratorTop):
         bus_idle = self._bus(m, control, loaders, storer)
         at_rest = ~Cat(part.running for part in parts).any() & bus_idle
         m.d.comb += [control.finished.eq(at_rest), control.quiet.eq(at_rest)]
-        job = ["op", "m", "n", "k", "flags_transposed_b", "flags_use_c"]
-        job += [f"{operand}_{what}" for operand in OPERANDS for what in ("base", "stride")]
         counters = self._counters(m, control, unit, loaders, storer)
-        self.connect_registers(m, control, counters, job=job, counted=COUNTERS)
+        self.connect_registers(m, control, counters)
         return m
 
     def _compute(

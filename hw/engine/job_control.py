@@ -9,10 +9,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..job.states import control_members, first_failure, first_wrong, run_states
+from ..job.checks import first_broken
+from ..job.states import control_members, first_failure, run_states
 from ..spec.engine import OPERANDS, SIZE_BITS, EngineConfig
-from ..spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
-from ..spec.job_registers import Check
+from ..spec.engine_registers import job_spec
 from .layouts import Sizes, job_layout, log2
 
 __all__ = ["JobControl"]
@@ -22,7 +22,7 @@ class JobControl(wiring.Component):
     """The state of the engine, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
-    ``CHECKS`` of ``hw/spec/engine_registers.py``. After a bus error or a soft reset no operation
+    that of ``hw/spec/engine_registers.py``. After a bus error or a soft reset no operation
     starts, and when the bus is quiet and the unit empty the engine is idle.
 
     Members
@@ -42,14 +42,9 @@ class JobControl(wiring.Component):
     def __init__(self, config: EngineConfig) -> None:
         self._config = config
         self._layout = job_layout(config)
-        registers = {name: In(32) for name in ("op", "m", "n", "k")}
-        registers |= {"flags_transposed_b": In(1), "flags_use_c": In(1)}
-        registers |= {f"{operand}_base": In(64) for operand in OPERANDS}
-        registers |= {f"{operand}_stride": In(32) for operand in OPERANDS}
         super().__init__(
             {
-                **registers,
-                **control_members(),
+                **control_members(job_spec(config)),
                 "read_error": In(1),
                 "write_error": In(1),
                 "read_address": In(config.addr_bits),
@@ -60,10 +55,11 @@ class JobControl(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        wrong = first_wrong(m, register_map(self._config), CHECKS, ERRORS, self._fails)
+        spec = job_spec(self._config)
+        wrong = first_broken(m, spec, self)
         failures = (
-            (self.read_error, ERRORS["bus_read"], self.read_address),
-            (self.write_error, ERRORS["bus_write"], self.write_address),
+            (self.read_error, spec.code("bus_read"), self.read_address),
+            (self.write_error, spec.code("bus_write"), self.write_address),
         )
         states = run_states(m, self, wrong, first_failure(m, "bus", failures))
         with m.If(states.taken):
@@ -100,20 +96,3 @@ class JobControl(wiring.Component):
         """Whether OP is an opcode with a property."""
         matches = [self.op == opcode for opcode, its in of.items() if its == value]
         return reduce(or_, matches)
-
-    def _fails(self, check: Check) -> Value:
-        register: Value = getattr(self, check.register.lower())
-        beat = log2(self._config.beat_bytes)
-        if check.error == "opcode":
-            return ~Cat(register == n for n in self._config.opcodes.values()).any()
-        rules: dict[str, Value] = {
-            "zero_size": register == 0,
-            "size_limit": register[SIZE_BITS:].any(),
-            "misaligned_base": register[:beat].any(),
-            "misaligned_stride": register[:beat].any(),
-            "address_range": register[self._config.addr_bits :].any()
-            if len(register) > self._config.addr_bits
-            else Const(0),
-        }
-        fails = rules[check.error]
-        return fails & self.flags_use_c if check.register in ONLY_WITH_C else fails

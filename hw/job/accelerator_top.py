@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from amaranth.hdl import Module
@@ -11,7 +10,7 @@ from amaranth.lib.wiring import Out
 
 from ..axi.ports import LitePort, ManagerPort
 from ..axi.registers import AxiLiteRegisters
-from ..spec.registers import RegisterMap
+from ..spec.job import JobSpec
 from .states import connect_control
 
 __all__ = ["AcceleratorTop"]
@@ -22,7 +21,7 @@ class AcceleratorTop(wiring.Component):
 
     Parameters
     ----------
-    registers: the register map, with the registers of ``hw/spec/job_registers.py``
+    spec: its jobs
     managers: number of AXI4 managers
     addr_bits, data_bits, id_bits: their widths
 
@@ -34,9 +33,10 @@ class AcceleratorTop(wiring.Component):
     """
 
     def __init__(
-        self, registers: RegisterMap, managers: int, *, addr_bits: int, data_bits: int, id_bits: int
+        self, spec: JobSpec, managers: int, *, addr_bits: int, data_bits: int, id_bits: int
     ) -> None:
-        self.register_map = registers
+        self._spec = spec
+        self.register_map = registers = spec.registers
         self._lite = LitePort(prefix="s_axil", addr_bits=registers.address_bits)
         self._managers = [
             ManagerPort(
@@ -55,19 +55,22 @@ class AcceleratorTop(wiring.Component):
         """Connect a manager with what reads and what writes there, see ``ManagerPort``."""
         self._managers[number].connect(m, self, read=read, write=write)
 
-    def connect_registers(
-        self, m: Module, control: Any, counters: Any, *, job: Iterable[str], counted: Iterable[str]
-    ) -> None:
+    def connect_registers(self, m: Module, control: Any, counters: Any) -> None:
         """Connect the registers with the accelerator's control, counters and interrupt.
 
         Parameters
         ----------
-        job, counted: members of ``control`` and of ``counters``, named as registers' fields
+        control: with the members that ``control_members`` says
+        counters: with an output for each counter, of its name
         """
         m.submodules.registers = registers = AxiLiteRegisters(
             self.register_map, self.register_map.address_bits
         )
         self._lite.connect(m, self, registers)
-        m.d.comb += [getattr(control, name).eq(getattr(registers, name)) for name in job]
-        m.d.comb += [getattr(registers, name).eq(getattr(counters, name)) for name in counted]
+        m.d.comb += [
+            getattr(control, name).eq(getattr(registers, name)) for name in self._spec.members
+        ]
+        m.d.comb += [
+            getattr(registers, name).eq(getattr(counters, name)) for name in self._spec.counters
+        ]
         connect_control(m, registers, control, self.irq)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
+from ..spec.job import JobSpec
 from ..spec.job_registers import COUNTER_BITS
 
-__all__ = ["Activity", "count", "ones"]
+__all__ = ["Activity", "count", "counter_members", "ones"]
 
 
 class Activity(wiring.Component):
@@ -52,6 +53,11 @@ def ones(bits: Value) -> Value:
         return bits
     half = len(bits) // 2
     return ones(bits[:half]) + ones(bits[half:])
+
+
+def counter_members(spec: JobSpec) -> dict[str, Member]:
+    """Outputs of all that an accelerator counts."""
+    return {name: Out(COUNTER_BITS) for name in spec.counters}
 
 
 def count(m: Module, counters: wiring.Component, name: str, step: Value) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..spec.job_registers import Check
-from ..spec.registers import RegisterMap
+from ..spec.job import JobSpec
 
 __all__ = [
     "CODE_BITS",
@@ -19,7 +18,6 @@ __all__ = [
     "connect_control",
     "control_members",
     "first_failure",
-    "first_wrong",
     "run_states",
 ]
 
@@ -30,8 +28,13 @@ _INPUTS = ("start", "soft_reset", "finished", "quiet")
 _OUTPUTS = ("taken", "go", "stop", "busy", "done", "error")
 
 
-def control_members() -> dict[str, Member]:
-    """What an accelerator's control has of :class:`JobStates`."""
+def control_members(spec: JobSpec) -> dict[str, Member]:
+    """What every accelerator's control has: the job's registers, by their members' names, and what
+    it shows of :class:`JobStates`."""
+    return {**{name: In(field.width) for name, field in spec.members.items()}, **_members()}
+
+
+def _members() -> dict[str, Member]:
     return {
         **{name: In(1) for name in _INPUTS},
         **{name: Out(1) for name in _OUTPUTS},
@@ -66,7 +69,7 @@ class JobStates(wiring.Component):
         causes = ("wrong", "failed")
         super().__init__(
             {
-                **control_members(),
+                **_members(),
                 "prepared": In(1),
                 "failed": In(1),
                 **{f"{cause}_code": In(CODE_BITS) for cause in causes},
@@ -132,20 +135,6 @@ def first_failure(
     return code, detail
 
 
-def first_wrong(
-    m: Module,
-    registers: RegisterMap,
-    checks: Iterable[Check],
-    errors: Mapping[str, int],
-    fails: Callable[[Check], Value],
-) -> tuple[Signal, Signal]:
-    """The code and the detail of the first check that the job registers fail."""
-    causes = [
-        (fails(check), errors[check.error], registers[check.register].offset) for check in checks
-    ]
-    return first_failure(m, "wrong", causes)
-
-
 def run_states(
     m: Module,
     control: Any,
@@ -195,7 +184,7 @@ def connect_control(m: Module, registers: Any, control: Any, irq: Value) -> None
 
     Parameters
     ----------
-    registers: an ``AxiLiteRegisters`` with the registers of ``hw/spec/job_registers.py``
+    registers: an ``AxiLiteRegisters`` with those of a ``JobSpec``
     control: a component with the members of :class:`JobStates` of these names
     """
     m.d.comb += [

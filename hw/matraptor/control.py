@@ -7,30 +7,14 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..channels.lane_rows import lane_channel
-from ..channels.register_checks import breaks
-from ..job.states import (
-    CODE_BITS,
-    control_members,
-    first_failure,
-    first_wrong,
-    run_states,
-)
-from ..spec.job_registers import Check
+from ..job.checks import first_broken
+from ..job.states import CODE_BITS, control_members, first_failure, run_states
 from ..spec.matraptor import MatRaptorConfig
-from ..spec.matraptor_registers import (
-    ARRAYS,
-    ERRORS,
-    checks,
-    job_members,
-    limits,
-    register_map,
-)
+from ..spec.matraptor_registers import job_spec
 from .layouts import job_layout, row_layout
 from .row_counts import LaneRows
 
 __all__ = ["Control", "failure_layout"]
-
-_WIDTHS = {"mode": 1, **dict.fromkeys(ARRAYS, 64)}
 
 
 def failure_layout(config: MatRaptorConfig) -> data.StructLayout:
@@ -45,7 +29,7 @@ class Control(wiring.Component):
     """The state of the accelerator, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
-    ``CHECKS`` of ``hw/spec/matraptor_registers.py``.
+    that of ``hw/spec/matraptor_registers.py``.
 
     Parameters
     ----------
@@ -66,10 +50,10 @@ class Control(wiring.Component):
 
     def __init__(self, config: MatRaptorConfig) -> None:
         self._config = config
+        self._spec = job_spec(config)
         super().__init__(
             {
-                **{name: In(_WIDTHS.get(name, 32)) for name in job_members(config)},
-                **control_members(),
+                **control_members(self._spec),
                 "failures": In(data.ArrayLayout(failure_layout(config), config.lanes)),
                 "write_error": In(1),
                 "write_address": In(config.addr_bits),
@@ -82,7 +66,7 @@ class Control(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.lane_counts = rows = LaneRows(config.lanes)
-        wrong = first_wrong(m, register_map(config), checks(config), ERRORS, self._breaks)
+        wrong = first_broken(m, self._spec, self)
         failed = self._failure(m)
         states = run_states(m, self, wrong, failed, rows.ready, registered=True)
         m.d.comb += [
@@ -91,31 +75,12 @@ class Control(wiring.Component):
             self.lane_rows.eq(rows.counts),
         ]
         with m.If(states.taken):
-            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in job_members(config)]
+            m.d.sync += [self.job[name].eq(getattr(self, name)) for name in self._spec.members]
         return m
-
-    def _breaks(self, check: Check) -> Value:
-        """Limits differ by mode, and in one of them columns do not count."""
-        config = self._config
-        register: Value = getattr(self, check.register.lower())
-        broken = [
-            breaks(
-                check,
-                register,
-                layout=config.layout,
-                limits=limits(config, outer=outer),
-                addr_bits=config.addr_bits,
-            )
-            for outer in (False, True)
-            if outer or check.register != "COLUMNS"
-        ]
-        if not config.outer_product:
-            return broken[0]
-        return Mux(self.mode, broken[-1], broken[0] if len(broken) > 1 else 0)
 
     def _failure(self, m: Module) -> tuple[Value, Value]:
         """The code (0: none) and the detail of the first lane that cannot go on."""
-        config = self._config
+        config, spec = self._config, self._spec
         lane = Signal(range(max(2, config.lanes)))
         code = Signal(CODE_BITS)
         row = Signal(row_layout(config))
@@ -124,10 +89,10 @@ class Control(wiring.Component):
             with m.If(failure.code != 0):
                 m.d.comb += [lane.eq(number), code.eq(failure.code), row.eq(failure.row)]
         addresses = Array(failure.address for failure in self.failures)
-        on_bus = (code == ERRORS["bus_read"]) | (code == ERRORS["bus_write"])
+        on_bus = (code == spec.code("bus_read")) | (code == spec.code("bus_write"))
         channel = lane_channel(config.lane_map, lane, row)
         detail = Mux(on_bus, addresses[lane], row.index * config.channels + channel)
-        write = (self.write_error, ERRORS["bus_write"], self.write_address)
+        write = (self.write_error, spec.code("bus_write"), self.write_address)
         # A lane's code is not known beforehand.
         found_code, found_detail = first_failure(m, "bus", [write])
         with m.If(code != 0):

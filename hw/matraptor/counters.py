@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
-from ..job.activity import Activity, count, ones
+from ..job.activity import Activity, count, counter_members, ones
 from ..spec.c2sr import PAIR_BYTES
+from ..spec.job_registers import COUNTER_BITS
 from ..spec.matraptor import MatRaptorConfig
-from ..spec.matraptor_registers import COUNTER_BITS, COUNTERS
+from ..spec.matraptor_registers import job_spec
 
 __all__ = ["EVENTS", "READS", "Counters"]
 
@@ -35,7 +36,7 @@ class Counters(wiring.Component):
     running: a job runs
     the members of ``EVENTS``: of each lane, whether it happens
     conflicts: requests that wait for another lane's
-    and the members of ``COUNTERS``, outputs
+    and the counters, outputs
     """
 
     def __init__(self, config: MatRaptorConfig) -> None:
@@ -46,7 +47,7 @@ class Counters(wiring.Component):
                 **{name: In(config.lanes) for name in EVENTS},
                 # Not to be taken for the counter of that name.
                 "waiting": In(range(config.lanes + 1)),
-                **{name: Out(COUNTER_BITS) for name in COUNTERS},
+                **counter_members(job_spec(config)),
             }
         )
 

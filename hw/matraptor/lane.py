@@ -13,7 +13,7 @@ from ..axi.layouts import beat_layout, routed_layout, store_layout
 from ..channels.beat_packer import write_request_layout
 from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..spec.matraptor import MatRaptorConfig
-from ..spec.matraptor_registers import ERRORS
+from ..spec.matraptor_registers import job_spec
 from ..stream.ways import detour
 from .control import failure_layout
 from .counters import EVENTS, READS
@@ -174,7 +174,7 @@ class Lane(wiring.Component):
         others: list[tuple[str, Value, dict[str, Value]]],
     ) -> None:
         """The first of the lane's errors, in the order of the codes."""
-        failure = self.failure
+        failure, spec = self.failure, job_spec(self._config)
         causes = [
             ("bus_read", a_loader.error, {"address": a_loader.error_address}),
             ("bus_read", b_loader.error, {"address": b_loader.error_address}),
@@ -186,5 +186,5 @@ class Lane(wiring.Component):
         ]
         for error, holds, details in reversed(causes):
             with m.If(holds):
-                m.d.comb += failure.code.eq(ERRORS[error])
+                m.d.comb += failure.code.eq(spec.code(error))
                 m.d.comb += [failure[name].eq(detail) for name, detail in details.items()]

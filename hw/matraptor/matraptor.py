@@ -13,7 +13,7 @@ from ..channels.beat_packer import count_bits
 from ..channels.c2sr_row_writer import WRITERS
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.matraptor import MatRaptorConfig
-from ..spec.matraptor_registers import COUNTERS, job_members, register_map
+from ..spec.matraptor_registers import job_spec
 from .control import Control
 from .counters import EVENTS, Counters
 from .lane import Lane
@@ -37,7 +37,7 @@ class MatRaptor(AcceleratorTop):
 
     Members
     -------
-    s_axil_*: AXI4-Lite subordinate, the registers of ``register_map(config)``
+    s_axil_*: AXI4-Lite subordinate, the registers of ``job_spec(config)``
     m0_axi_*, ...: AXI4 managers, one a memory channel
     irq: high while done or error is set and the interrupt is enabled
     """
@@ -45,7 +45,7 @@ class MatRaptor(AcceleratorTop):
     def __init__(self, config: MatRaptorConfig) -> None:
         self._config = config
         super().__init__(
-            register_map(config),
+            job_spec(config),
             config.channels,
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,
@@ -92,7 +92,7 @@ class MatRaptor(AcceleratorTop):
             counters.running.eq(control.busy),
             counters.waiting.eq(crossbar.conflicts),
         ]
-        self.connect_registers(m, control, counters, job=job_members(config), counted=COUNTERS)
+        self.connect_registers(m, control, counters)
         return m
 
     def _read(self, m: Module, lanes: list[Lane]) -> ReadCrossbar:

@@ -1,28 +1,14 @@
-"""The registers, counters and error codes of the converter, and what a job must obey."""
+"""The jobs of the converter: registers, counters, errors, and what a job must obey."""
 
 from __future__ import annotations
 
 from .c2sr import VALUES
 from .c2sr_converter import C2srConverterConfig
-from .job_registers import CONTROL, checks_of, constants, counter_registers, identity, number
-from .matraptor_registers import ERRORS as _ERRORS
-from .registers import Register, RegisterMap
+from .job import Check, Error, JobSpec, Rule, checks_of
+from .job_registers import constants, number
+from .registers import Register
 
-__all__ = [
-    "BASES",
-    "CHECKS",
-    "COUNTERS",
-    "ERRORS",
-    "ID",
-    "JOB",
-    "MODES",
-    "VERSION",
-    "limits",
-    "register_map",
-]
-
-ID = int.from_bytes(b"TWCV", "little")
-VERSION = 0x0001_0000
+__all__ = ["BASES", "COUNTERS", "ERRORS", "MODES", "job_spec", "limits"]
 
 MODES = {"csr_to_c2sr": 0, "c2sr_to_csr": 1}
 """Values of MODE."""
@@ -35,9 +21,6 @@ BASES: dict[str, str] = {
 }
 """Arrays in memory whose bases a job gives: members and, in upper case, registers."""
 
-JOB = ("mode", "rows", "capacity", *BASES)
-"""Everything that a job gives, likewise."""
-
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
     "rows_done": "rows that were converted",
@@ -45,39 +28,19 @@ COUNTERS: dict[str, str] = {
     "bytes_read": "bytes of the beats that were read",
     "bytes_written": "bytes that were written",
 }
-"""What is counted from the start of a job to its end: members and, in upper case, registers."""
+"""What is counted from the start of a job to its end."""
 
-ERRORS: dict[str, int] = {
-    name: _ERRORS[name]
-    for name in (
-        "none",
-        "zero_size",
-        "size_limit",
-        "misaligned_base",
-        "address_range",
-        "bus_read",
-        "bus_write",
-        "unsorted",
-        "region",
-    )
-}
-"""Codes of STATUS, those of MatRaptor. ERROR_DETAIL holds, up to ``address_range``, the offset of
-the job register that was wrong; of ``bus_read`` and ``bus_write`` the address at which the bus
-failed; of ``unsorted`` (CSR's row pointers do not ascend from 0) and of ``region`` the number of
-the row."""
-
-_SIZES = ("ROWS", "CAPACITY")
-_BASES = tuple(name.upper() for name in BASES)
-
-CHECKS = checks_of(
-    {
-        "zero_size": _SIZES,
-        "size_limit": _SIZES,
-        "misaligned_base": _BASES,
-        "address_range": _BASES,
-    }
+ERRORS = (
+    Error("zero_size", 1, "register", "ROWS or CAPACITY is 0"),
+    Error("size_limit", 2, "register", "ROWS is larger than `index_bits` can count"),
+    Error("misaligned_base", 3, "register", "a base is not a multiple of `interleave`"),
+    Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
+    Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
+    Error("bus_write", 7, "address", "the same of a write"),
+    Error("unsorted", 9, "row", "row pointers do not ascend from 0"),
+    Error("region", 11, "row", "an entry is behind CAPACITY"),
 )
-"""In order: the first one that fails is reported."""
+"""The codes are those of MatRaptor."""
 
 
 def limits(config: C2srConverterConfig) -> dict[str, int]:
@@ -87,10 +50,19 @@ def limits(config: C2srConverterConfig) -> dict[str, int]:
     return {"ROWS": min(1 << config.index_bits, most), "CAPACITY": most}
 
 
-def _identity(config: C2srConverterConfig) -> list[Register]:
+def _checks(config: C2srConverterConfig) -> tuple[Check, ...]:
+    bases, most = [name.upper() for name in BASES], limits(config)
+    return (
+        *checks_of("zero_size", most, Rule.NON_ZERO),
+        *checks_of("size_limit", most, Rule.AT_MOST, most),
+        *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, config.interleave),
+        *checks_of("address_range", bases, Rule.BELOW, 1 << config.addr_bits),
+    )
+
+
+def _constants(config: C2srConverterConfig) -> tuple[Register, ...]:
     layout = config.layout
-    return [
-        *identity(b"TWCV", VERSION),
+    return (
         constants(
             "CONFIG0",
             0x08,
@@ -114,7 +86,7 @@ def _identity(config: C2srConverterConfig) -> list[Register]:
             "depths",
             ("outstanding", 12, config.outstanding, "bursts under way of a reader"),
         ),
-    ]
+    )
 
 
 def _job(config: C2srConverterConfig) -> list[Register]:
@@ -130,8 +102,16 @@ def _job(config: C2srConverterConfig) -> list[Register]:
     return job
 
 
-def register_map(config: C2srConverterConfig) -> RegisterMap:
-    """The registers of a converter."""
-    detail = number("ERROR_DETAIL", 0x28, "ro", 64, "wrong register, bus address or row")
-    control = (*CONTROL, detail, *counter_registers(COUNTERS))
-    return RegisterMap(registers=(*_identity(config), *control, *_job(config)))
+def job_spec(config: C2srConverterConfig) -> JobSpec:
+    """The jobs of a converter."""
+    return JobSpec(
+        accelerator="converter",
+        letters=b"TWCV",
+        version=0x0001_0000,
+        constants=_constants(config),
+        detail="wrong register, bus address or row",
+        counters=COUNTERS,
+        errors=ERRORS,
+        job=tuple(_job(config)),
+        checks=_checks(config),
+    )

@@ -1,32 +1,13 @@
-"""The registers, counters and error codes of the tile engine, and what a job must obey."""
+"""The jobs of the tile engine: registers, counters, errors, and what a job must obey."""
 
 from __future__ import annotations
 
 from .engine import OPERANDS, SIZE_BITS, EngineConfig
-from .job_registers import (
-    CONTROL,
-    COUNTER_BITS,
-    checks_of,
-    constants,
-    counter_registers,
-    identity,
-    number,
-)
-from .registers import Field, Register, RegisterMap
+from .job import Check, Condition, Error, JobSpec, Rule, checks_of
+from .job_registers import constants, number
+from .registers import Field, Register
 
-__all__ = [
-    "CHECKS",
-    "COUNTERS",
-    "COUNTER_BITS",
-    "ERRORS",
-    "ID",
-    "ONLY_WITH_C",
-    "VERSION",
-    "register_map",
-]
-
-ID = int.from_bytes(b"TWTE", "little")
-VERSION = 0x0001_0000
+__all__ = ["COUNTERS", "ERRORS", "WITH_C", "job_spec"]
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
@@ -36,49 +17,44 @@ COUNTERS: dict[str, str] = {
     "bytes_read": "bytes of the beats that were read",
     "bytes_written": "bytes of D that were written",
 }
-"""What the engine counts, from the start of a job to its end: members and, in upper case,
-registers."""
+"""What the engine counts, from the start of a job to its end."""
 
-ERRORS: dict[str, int] = {
-    "none": 0,
-    "opcode": 1,
-    "zero_size": 2,
-    "size_limit": 3,
-    "misaligned_base": 4,
-    "misaligned_stride": 5,
-    "address_range": 6,
-    "bus_read": 7,
-    "bus_write": 8,
-}
-"""Codes of STATUS. ERROR_DETAIL holds the offset of the job register that was wrong, or for the
-last two the address at which the bus failed."""
-
-
-def _of_operands(suffix: str) -> tuple[str, ...]:
-    return tuple(f"{operand.upper()}_{suffix}" for operand in OPERANDS)
-
-
-CHECKS = checks_of(
-    {
-        "opcode": ("OP",),
-        "zero_size": "MNK",
-        "size_limit": "MNK",
-        "misaligned_base": _of_operands("BASE"),
-        "misaligned_stride": _of_operands("STRIDE"),
-        "address_range": _of_operands("BASE"),
-    }
+ERRORS = (
+    Error("opcode", 1, "register", "OP is not an operation of this engine"),
+    Error("zero_size", 2, "register", "M, N or K is 0"),
+    Error("size_limit", 3, "register", f"M, N or K is {1 << SIZE_BITS} or more"),
+    Error("misaligned_base", 4, "register", "a base is not a multiple of a beat"),
+    Error("misaligned_stride", 5, "register", "a stride is not a multiple of a beat"),
+    Error("address_range", 6, "register", "a base has more than `addr_bits` bits"),
+    Error("bus_read", 7, "address", "a response to a read was neither OKAY nor EXOKAY"),
+    Error("bus_write", 8, "address", "the same of a write"),
 )
-"""In order: the first one that fails is reported."""
 
-ONLY_WITH_C = ("C_BASE", "C_STRIDE")
-"""Registers that are looked at only for jobs that read C."""
+WITH_C = Condition(register="FLAGS", field="use_c")
+"""C's registers are looked at only for jobs that read C."""
 
 
-def _identity(config: EngineConfig) -> list[Register]:
+def _checks(config: EngineConfig) -> tuple[Check, ...]:
+    bases, strides = (
+        [f"{operand.upper()}_{what}" for operand in OPERANDS] for what in ("BASE", "STRIDE")
+    )
+    when = {"C_BASE": WITH_C, "C_STRIDE": WITH_C}
+    beat, addresses = config.beat_bytes, 1 << config.addr_bits
+    opcodes = tuple(config.opcodes.values())
+    return (
+        Check(register="OP", rule=Rule.ONE_OF, choices=opcodes, error="opcode"),
+        *checks_of("zero_size", "MNK", Rule.NON_ZERO),
+        *checks_of("size_limit", "MNK", Rule.BELOW, 1 << SIZE_BITS),
+        *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, beat, when=when),
+        *checks_of("misaligned_stride", strides, Rule.MULTIPLE_OF, beat, when=when),
+        *checks_of("address_range", bases, Rule.BELOW, addresses, when=when),
+    )
+
+
+def _constants(config: EngineConfig) -> tuple[Register, ...]:
     unit, block = config.unit, config.block
     mask = sum(1 << opcode for opcode in config.opcodes.values())
-    return [
-        *identity(b"TWTE", VERSION),
+    return (
         constants(
             "CONFIG0",
             0x08,
@@ -107,7 +83,7 @@ def _identity(config: EngineConfig) -> list[Register]:
             ("block_depth", 8, block[2], "k tiles that are loaded at a time"),
             ("size_bits", 8, SIZE_BITS, "width of M, N and K"),
         ),
-    ]
+    )
 
 
 def _job(config: EngineConfig) -> list[Register]:
@@ -136,10 +112,16 @@ def _job(config: EngineConfig) -> list[Register]:
     return rows
 
 
-def register_map(config: EngineConfig) -> RegisterMap:
-    """The registers of an engine."""
-    detail = number(
-        "ERROR_DETAIL", 0x28, "ro", 64, "offset of the wrong register, or the bus address"
+def job_spec(config: EngineConfig) -> JobSpec:
+    """The jobs of an engine."""
+    return JobSpec(
+        accelerator="engine",
+        letters=b"TWTE",
+        version=0x0001_0000,
+        constants=_constants(config),
+        detail="offset of the wrong register, or the bus address",
+        counters=COUNTERS,
+        errors=ERRORS,
+        job=tuple(_job(config)),
+        checks=_checks(config),
     )
-    control = (*CONTROL, detail, *counter_registers(COUNTERS))
-    return RegisterMap(registers=(*_identity(config), *control, *_job(config)))

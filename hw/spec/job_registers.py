@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from .registers import Field, Register
 
 __all__ = [
     "CONTROL",
     "COUNTER_BITS",
-    "Check",
-    "checks_of",
     "constants",
     "counter_registers",
     "identity",
@@ -22,25 +19,6 @@ COUNTER_BITS = 48
 """Width of a counter; it reads as 64 bits, the upper ones zero."""
 
 _FIRST_COUNTER = 0x30
-
-
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """A rule that a job register must obey before the job runs.
-
-    Parameters
-    ----------
-    error: what is wrong if it does not
-    register: the register
-    """
-
-    error: str
-    register: str
-
-
-def checks_of(rules: Mapping[str, Iterable[str]]) -> tuple[Check, ...]:
-    """The checks of registers, by error, in order."""
-    return tuple(Check(error=error, register=name) for error in rules for name in rules[error])
 
 
 def identity(letters: bytes, version: int) -> list[Register]:

@@ -1,48 +1,19 @@
-"""The registers, counters and error codes of MatRaptor, and what a job must obey."""
+"""The jobs of MatRaptor: registers, counters, errors, and what a job must obey."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .c2sr import VALUES
-from .job_registers import (
-    CONTROL,
-    COUNTER_BITS,
-    Check,
-    checks_of,
-    constants,
-    counter_registers,
-    identity,
-    number,
-)
+from .job import Check, Condition, Error, JobSpec, Rule, checks_of
+from .job_registers import constants, number
 from .matraptor import MatRaptorConfig
-from .registers import Register, RegisterMap
+from .registers import Register
 
-__all__ = [
-    "ARRAYS",
-    "CHECKS",
-    "COUNTERS",
-    "COUNTER_BITS",
-    "ERRORS",
-    "ID",
-    "JOB",
-    "OUTER_JOB",
-    "VERSION",
-    "checks",
-    "job_members",
-    "limits",
-    "register_map",
-]
-
-ID = int.from_bytes(b"TWMR", "little")
-VERSION = 0x0001_0000
+__all__ = ["ARRAYS", "BY_ROWS", "COUNTERS", "ERRORS", "OUTER", "job_spec", "limits"]
 
 ARRAYS = tuple(f"{operand}_{what}" for operand in "abc" for what in ("pairs", "entries"))
 """Arrays in memory whose bases a job gives: members and, in upper case, registers."""
-
-JOB = ("rows", "b_rows", "capacity", *ARRAYS)
-"""Everything that a job gives, likewise."""
-
-OUTER_JOB = ("mode", "columns")
-"""What it gives besides where there is an outer-product mode."""
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
@@ -63,56 +34,32 @@ COUNTERS: dict[str, str] = {
     "lane_busy_max": "products of the lane that had the most",
     "lane_busy_min": "products of the lane that had the fewest",
 }
-"""What is counted from the start of a job to its end: members and, in upper case, registers."""
+"""What is counted from the start of a job to its end."""
 
-ERRORS: dict[str, int] = {
-    "none": 0,
-    "zero_size": 1,
-    "size_limit": 2,
-    "misaligned_base": 3,
-    "misaligned_capacity": 4,
-    "address_range": 5,
-    "bus_read": 6,
-    "bus_write": 7,
-    "index": 8,
-    "unsorted": 9,
-    "overflow": 10,
-    "region": 11,
-}
-"""Codes of STATUS. ERROR_DETAIL holds, up to ``address_range``, the offset of the job register that
-was wrong; of ``bus_read`` and ``bus_write`` the address at which the bus failed; of the others
-the number of the row of C at which it happened; in the outer-product mode, of ``index`` and
-``unsorted`` the number of the row of A as it is stored, ``k * lanes + lane``."""
+ERRORS = (
+    Error("zero_size", 1, "register", "ROWS, B_ROWS or CAPACITY is 0"),
+    Error(
+        "size_limit",
+        2,
+        "register",
+        "one of them is larger than `index_bits` or a 32-bit pointer can count",
+    ),
+    Error("misaligned_base", 3, "register", "a base is not a multiple of `interleave`"),
+    Error("misaligned_capacity", 4, "register", "CAPACITY is not whole blocks"),
+    Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
+    Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
+    Error("bus_write", 7, "address", "the same of a write"),
+    Error("index", 8, "row", "a column of A is not below B_ROWS"),
+    Error("unsorted", 9, "row", "the columns of a row of B do not ascend"),
+    Error("overflow", 10, "row", "a row does not fit the queues"),
+    Error("region", 11, "row", "a row does not fit its lane's region of C"),
+)
+"""Rows are those of C; in the outer-product mode, of ``index`` and ``unsorted`` they are those of A
+as it is stored, ``k * lanes + lane``."""
 
-
-_SIZES = ("ROWS", "B_ROWS", "CAPACITY")
-_BASES = tuple(name.upper() for name in ARRAYS)
-
-
-def _checks(sizes: tuple[str, ...]) -> tuple[Check, ...]:
-    rules = {
-        "zero_size": sizes,
-        "size_limit": sizes,
-        "misaligned_base": _BASES,
-        "misaligned_capacity": ("CAPACITY",),
-        "address_range": _BASES,
-    }
-    return checks_of(rules)
-
-
-CHECKS = _checks(_SIZES)
-"""In order: the first one that fails is reported."""
-
-
-def checks(config: MatRaptorConfig) -> tuple[Check, ...]:
-    """``CHECKS``, and those of COLUMNS where there is one; that counts in the outer-product mode
-    only."""
-    return _checks((*_SIZES, "COLUMNS")) if config.outer_product else CHECKS
-
-
-def job_members(config: MatRaptorConfig) -> tuple[str, ...]:
-    """Everything that a job gives to an accelerator of ``config``."""
-    return (*JOB, *OUTER_JOB) if config.outer_product else JOB
+BY_ROWS = Condition(register="MODE", value=0)
+OUTER = Condition(register="MODE", value=1)
+"""The modes of an accelerator that has both."""
 
 
 def limits(config: MatRaptorConfig, *, outer: bool = False) -> dict[str, int]:
@@ -128,11 +75,33 @@ def limits(config: MatRaptorConfig, *, outer: bool = False) -> dict[str, int]:
     return most
 
 
-def _identity(config: MatRaptorConfig) -> list[Register]:
+def _size_limits(config: MatRaptorConfig) -> Iterator[Check]:
+    """Of each size; of either mode if they differ."""
+    by_rows, outer = limits(config), limits(config, outer=config.outer_product)
+    for name in outer:
+        same = by_rows.get(name) == outer[name]
+        of_modes = {None: by_rows} if same else {BY_ROWS: by_rows, OUTER: outer}
+        for when, most in of_modes.items():
+            if name in most:
+                yield from checks_of("size_limit", (name,), Rule.AT_MOST, most, when={name: when})
+
+
+def _checks(config: MatRaptorConfig) -> tuple[Check, ...]:
+    layout, bases = config.layout, [name.upper() for name in ARRAYS]
+    sizes = list(limits(config, outer=config.outer_product))
+    return (
+        *checks_of("zero_size", sizes, Rule.NON_ZERO, when={"COLUMNS": OUTER}),
+        *_size_limits(config),
+        *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, layout.interleave),
+        *checks_of("misaligned_capacity", ("CAPACITY",), Rule.MULTIPLE_OF, layout.block_entries),
+        *checks_of("address_range", bases, Rule.BELOW, 1 << config.addr_bits),
+    )
+
+
+def _constants(config: MatRaptorConfig) -> tuple[Register, ...]:
     layout, semiring = config.layout, config.operators
     value = VALUES.index(config.value)
-    return [
-        *identity(b"TWMR", VERSION),
+    return (
         constants(
             "CONFIG0",
             0x08,
@@ -166,7 +135,7 @@ def _identity(config: MatRaptorConfig) -> list[Register]:
             ("addr_bits", 8, config.addr_bits, "width of an address"),
             ("outer_product", 8, int(config.outer_product), "1: there is the mode"),
         ),
-    ]
+    )
 
 
 def _job(config: MatRaptorConfig) -> list[Register]:
@@ -189,8 +158,16 @@ def _job(config: MatRaptorConfig) -> list[Register]:
     return rows
 
 
-def register_map(config: MatRaptorConfig) -> RegisterMap:
-    """The registers of a MatRaptor."""
-    detail = number("ERROR_DETAIL", 0x28, "ro", 64, "wrong register, bus address or row of C")
-    control = (*CONTROL, detail, *counter_registers(COUNTERS))
-    return RegisterMap(registers=(*_identity(config), *control, *_job(config)))
+def job_spec(config: MatRaptorConfig) -> JobSpec:
+    """The jobs of a MatRaptor."""
+    return JobSpec(
+        accelerator="accelerator",
+        letters=b"TWMR",
+        version=0x0001_0000,
+        constants=_constants(config),
+        detail="wrong register, bus address or row of C",
+        counters=COUNTERS,
+        errors=ERRORS,
+        job=tuple(_job(config)),
+        checks=_checks(config),
+    )

@@ -9,16 +9,22 @@ from __future__ import annotations
 import numpy as np
 
 from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from ...hw.spec.c2sr_converter_registers import COUNTERS, ERRORS, ID, MODES, limits, register_map
+from ...hw.spec.c2sr_converter_registers import COUNTERS, MODES, job_spec, limits
 from ..device.job_registers import JobRegisters
+from ..device.placement import Placement
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns
-from ..sparse.image import csr_image, entries_bytes, from_csr_image, from_image, image, pairs_bytes
+from ..sparse.image import (
+    csr_image,
+    entries_bytes,
+    from_csr_image,
+    from_image,
+    image,
+    pairs_bytes,
+    write_blocks,
+)
 
 __all__ = ["ConverterDevice", "ConverterDriver"]
-
-_OF_A_ROW = ("unsorted", "region")
-
 
 ConverterDevice = AcceleratorDevice[C2srConverterConfig]
 """A converter with its memory."""
@@ -45,8 +51,9 @@ class ConverterDriver:
 
     def __init__(self, device: ConverterDevice, first_address: int = 0) -> None:
         self._device = device
-        self._registers = JobRegisters(device, register_map(device.config), ID)
-        self._first = first_address
+        self._registers = JobRegisters(device, job_spec(device.config))
+        end = min(device.memory_bytes, 1 << device.config.addr_bits)
+        self._memory = Placement(first_address, end, device.config.layout.stripe_bytes)
         self.counts = {}
 
     @property
@@ -84,15 +91,12 @@ class ConverterDriver:
         base = self._place(matrix, packed)
         c2sr = {"pairs_base": base["c2sr_pairs"], "entries_base": base["c2sr_entries"]}
         csr = {"pointers_base": base["csr_pointers"], "entries_base": base["csr_entries"]}
-        for block in image(matrix, **c2sr) if to_csr else csr_image(matrix, **csr):
-            self._device.write_memory(block.address, block.data.tobytes())
+        source = image(matrix, **c2sr) if to_csr else csr_image(matrix, **csr)
+        write_blocks(self._device.write_memory, source)
         job = {"mode": MODES[direction], "rows": matrix.shape[0], "capacity": room, **base}
-        for name, value in job.items():
-            self._registers.write(name.upper(), value)
-        status = self._registers.run(tuple(COUNTERS), ERRORS)
+        status = self._registers.submit({name.upper(): value for name, value in job.items()})
         self.counts = status.counts
-        if status.error != "none":
-            raise status.failure("converter", _OF_A_ROW)
+        status.check()
         read = self._device.read_memory
         if to_csr:
             return from_csr_image(read, layout, matrix.shape, **csr, room=room)
@@ -101,7 +105,6 @@ class ConverterDriver:
     def _place(self, matrix: C2sr, packed: C2sr) -> dict[str, int]:
         """Where each array goes; C2SR's have room for gaps and for none."""
         layout, rows = self.config.layout, matrix.shape[0]
-        stripe = layout.stripe_bytes
         channel_entries = max(matrix.channel_entries, packed.channel_entries)
         sizes = {
             "csr_pointers": POINTER_BYTES * (rows + 1),
@@ -109,14 +112,4 @@ class ConverterDriver:
             "c2sr_pairs": pairs_bytes(layout, rows),
             "c2sr_entries": entries_bytes(layout, channel_entries),
         }
-        base, address = {}, self._first
-        for name, size in sizes.items():
-            base[name] = -(-address // stripe) * stripe
-            address = -(-(base[name] + size) // stripe) * stripe
-        room = min(self._device.memory_bytes, 1 << self.config.addr_bits)
-        if address > room:
-            raise ValueError(
-                f"both forms of the matrix need {address - self._first} bytes of memory; "
-                f"{max(0, room - self._first)} are there"
-            )
-        return base
+        return self._memory.fit(sizes, "both forms of the matrix")

@@ -1,12 +1,13 @@
-"""Registers by name, and the way every accelerator's job runs through them."""
+"""The registers of an accelerator by name, and how a job goes through them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...hw.spec.registers import Register, RegisterMap
+from ...hw.spec.job import Error, JobSpec
+from ...hw.spec.registers import Register
 from .protocol import AcceleratorDevice, JobError
 
 __all__ = ["JobRegisters", "JobStatus"]
@@ -18,84 +19,90 @@ class JobStatus:
 
     Parameters
     ----------
+    accelerator: what to call it
     counts: the counters
-    error: a name of the accelerator's errors; "none"
-    detail: ERROR_DETAIL
-    where: the register of that offset, if ``detail`` is one
+    error: the name of the error; "none"
+    detail: ERROR_DETAIL, or 0
+    where: what that means: a register's name, an address, a row
     """
 
+    accelerator: str
     counts: dict[str, int]
-    error: str
-    detail: int
-    where: str | None
+    error: str = "none"
+    detail: int = 0
+    where: str = ""
 
-    def failure(self, accelerator: str, of_rows: Collection[str] = ()) -> JobError:
-        """The error, to raise.
-
-        Parameters
-        ----------
-        accelerator: what to call it
-        of_rows: errors whose detail is the number of a row
-        """
-        where = str(self.where)
-        if self.error in ("bus_read", "bus_write"):
-            where = f"address {self.detail:#x}"
-        elif self.error in of_rows:
-            where = f"row {self.detail}"
-        return JobError(accelerator, self.error, self.detail, where)
+    def check(self, *allowed: str) -> None:
+        """Raise JobError, unless the job ended well or with an error that is ``allowed``."""
+        if self.error not in ("none", *allowed):
+            raise JobError(self.accelerator, self.error, self.detail, self.where)
 
 
 class JobRegisters:
-    """The registers of an accelerator with CTRL, STATUS, ERROR_DETAIL and counters.
+    """The registers of an accelerator that runs jobs.
 
     Parameters
     ----------
     device: the accelerator
-    registers: its register map
-    identity: what register ID must hold
+    spec: its jobs
 
     Raises
     ------
-    ValueError if ID holds something else.
+    ValueError if register ID does not hold the spec's letters.
     """
 
-    def __init__(
-        self, device: AcceleratorDevice[Any], registers: RegisterMap, identity: int
-    ) -> None:
-        self._device = device
-        self._map = registers
-        found = self.read("ID")
-        if found != identity:
-            raise ValueError(f"the device's ID must be {identity:#x}, not {found:#x}")
+    def __init__(self, device: AcceleratorDevice[Any], spec: JobSpec) -> None:
+        self._device, self._spec = device, spec
+        found, wanted = self.read("ID"), int.from_bytes(spec.letters, "little")
+        if found != wanted:
+            raise ValueError(f"the device's ID must be {wanted:#x}, not {found:#x}")
 
     def register(self, name: str) -> Register:
         """A register's description, which packs and unpacks its fields."""
-        return self._map[name]
+        return self._spec.registers[name]
 
     def write(self, name: str, value: int) -> None:
         """Write a register by name."""
-        register = self._map[name]
+        register = self.register(name)
         for word in range(register.words):
             part = value >> 32 * word & 0xFFFF_FFFF
             self._device.write_register(register.offset + 4 * word, part)
 
+    def write_all(self, values: Mapping[str, int]) -> None:
+        """Write registers by name."""
+        for name, value in values.items():
+            self.write(name, value)
+
     def read(self, name: str) -> int:
         """Read a register by name."""
-        register = self._map[name]
+        register = self.register(name)
         words = [self._device.read_register(register.offset + 4 * w) for w in range(register.words)]
         return sum(word << 32 * index for index, word in enumerate(words))
 
-    def run(self, counters: Sequence[str], errors: Mapping[str, int]) -> JobStatus:
+    def submit(self, job: Mapping[str, int]) -> JobStatus:
+        """Write the job's registers, and run it."""
+        self.write_all(job)
+        return self.run()
+
+    def run(self) -> JobStatus:
         """Start the job of the registers, wait for its end, and acknowledge it."""
-        control, status = self._map["CTRL"], self._map["STATUS"]
+        control, status = self.register("CTRL"), self.register("STATUS")
         self.write("CTRL", control.put(start=1, irq_enable=1))
         self._device.wait()
         word = self.read("STATUS")
         self.write("STATUS", status.put(done=1, error=1))
-        counts = {name: self.read(name.upper()) for name in counters}
+        name = self._spec.accelerator
+        counts = {counter: self.read(counter.upper()) for counter in self._spec.counters}
         if not status.get(word, "error"):
-            return JobStatus(counts=counts, error="none", detail=0, where=None)
-        code, detail = status.get(word, "error_code"), self.read("ERROR_DETAIL")
-        name = next(name for name, number in errors.items() if number == code)
-        where = next((register.name for register in self._map if register.offset == detail), None)
-        return JobStatus(counts=counts, error=name, detail=detail, where=where)
+            return JobStatus(accelerator=name, counts=counts)
+        error = self._spec.error_of(status.get(word, "error_code"))
+        detail = self.read("ERROR_DETAIL")
+        where = self._where(error, detail)
+        return JobStatus(
+            accelerator=name, counts=counts, error=error.name, detail=detail, where=where
+        )
+
+    def _where(self, error: Error, detail: int) -> str:
+        if error.detail == "register":
+            return next(x.name for x in self._spec.registers if x.offset == detail)
+        return f"address {detail:#x}" if error.detail == "address" else f"row {detail}"

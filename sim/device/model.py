@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.registers import RegisterMap
+from ...hw.spec.job import JobSpec
+from .checks import first_broken
 from .protocol import RegisterError
 
 __all__ = ["ModelDevice"]
@@ -17,11 +18,12 @@ __all__ = ["ModelDevice"]
 class ModelDevice(ABC):
     """Registers and memory of an accelerator whose jobs are over as soon as they are started.
 
-    A subclass has `_job`, which does the job of the registers.
+    A job that breaks a rule ends as the spec says. A subclass has `_job`, which does one that does
+    not.
 
     Parameters
     ----------
-    registers: the register map
+    spec: its jobs
     memory_bytes: size of the memory, which begins at address 0; the bus fails behind it
 
     Members
@@ -29,17 +31,18 @@ class ModelDevice(ABC):
     memory: the memory, uint8
     """
 
-    def __init__(self, registers: RegisterMap, memory_bytes: int) -> None:
+    def __init__(self, spec: JobSpec, memory_bytes: int) -> None:
         self.memory: npt.NDArray[np.uint8] = np.zeros(memory_bytes, np.uint8)
-        self._map = registers
+        self._spec, self._map = spec, spec.registers
         self._values = {
             register.name: sum(field.reset << field.low for field in register.fields)
-            for register in registers
+            for register in self._map
         }
 
     @abstractmethod
-    def _job(self) -> tuple[int, int, dict[str, int]]:
-        """Do the job of the registers; returns error code, ERROR_DETAIL and counters."""
+    def _job(self) -> tuple[str, int, dict[str, int]]:
+        """Do the job of the registers; returns the error's name ("none"), ERROR_DETAIL, and the
+        counters that are not zero."""
 
     @property
     def memory_bytes(self) -> int:
@@ -106,9 +109,15 @@ class ModelDevice(ABC):
 
     def _start(self) -> None:
         status, values = self._map["STATUS"], self._values
-        code, values["ERROR_DETAIL"], counts = self._job()
-        for name, count in counts.items():
-            values[name.upper()] = count
+        broken = first_broken(self._spec, values)
+        if broken is None:
+            error, detail, counts = self._job()
+        else:
+            error, detail, counts = broken.error, self._map[broken.register].offset, {}
+        code = self._spec.code(error) if error != "none" else 0
+        for name in self._spec.counters:
+            values[name.upper()] = counts.get(name, 0)
+        values["ERROR_DETAIL"] = detail
         ended = status.put(error=1) if code else status.put(done=1)
         kept = values["STATUS"] & ~status.field("error_code").mask
         values["STATUS"] = kept | ended | status.put(error_code=code)

@@ -30,7 +30,7 @@ class RegisterError(Exception):
 
 
 class JobError(RuntimeError):
-    """A job failed: ``error``, a name of the accelerator's ERRORS, and ``detail``."""
+    """A job failed: ``error``, one of the accelerator's, and ``detail``."""
 
     def __init__(self, accelerator: str, error: str, detail: int, where: str) -> None:
         super().__init__(f"the {accelerator} stopped with error {error} ({where})")

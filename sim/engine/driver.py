@@ -8,20 +8,21 @@ Source: SIMD2, the programming model (matrix, fillmatrix, loadmatrix, mmo, store
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.engine import SIZE_BITS, EngineConfig
-from ...hw.spec.engine_registers import COUNTERS, ERRORS, ID, register_map
+from ...hw.spec.engine_registers import job_spec
 from ...hw.spec.formats import FORMATS
 from ...hw.spec.registers import Register
 from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.simd2 import Simd2Config
 from ..device.job_registers import JobRegisters
+from ..device.placement import Placement
 from ..device.protocol import AcceleratorDevice
 from .counts import Counts
 from .matrices import Matrix, container_bits, formats_of, from_words, to_words
@@ -56,9 +57,8 @@ class Driver:
 
     def __init__(self, device: EngineDevice, first_address: int = 0) -> None:
         self._device = device
-        beat = device.config.beat_bytes
-        self._next = -(-first_address // beat) * beat
-        self._registers = JobRegisters(device, register_map(device.config), ID)
+        self._memory = Placement(first_address, device.memory_bytes, device.config.beat_bytes)
+        self._registers = JobRegisters(device, job_spec(device.config))
 
     @property
     def config(self) -> EngineConfig:
@@ -95,31 +95,19 @@ class Driver:
         beat = self.config.beat_bytes
         lines, across = (cols, rows) if transposed else (rows, cols)
         stride = -(-across * container_bits(format) // self.config.data_bits) * beat
-        end = self._next + lines * stride
-        if end > self._device.memory_bytes:
-            raise ValueError(
-                f"a {rows} x {cols} matrix of {format} needs {lines * stride} bytes; "
-                f"{max(0, self._device.memory_bytes - self._next)} are left"
-            )
-        created = Matrix(
+        address = self._memory.take(lines * stride, f"a {rows} x {cols} matrix of {format}")
+        return Matrix(
             rows=rows,
             cols=cols,
             format=format,
-            address=self._next,
+            address=address,
             stride=stride,
             transposed=transposed,
         )
-        self._next = end
-        return created
 
-    @contextmanager
-    def scratch(self) -> Iterator[None]:
+    def scratch(self) -> AbstractContextManager[None]:
         """Matrices made inside are gone afterwards."""
-        mark = self._next
-        try:
-            yield
-        finally:
-            self._next = mark
+        return self._memory.scratch()
 
     def load_words(self, matrix: Matrix, words: npt.ArrayLike) -> None:
         """Fill a matrix with container words, (rows, cols)."""
@@ -173,8 +161,7 @@ class Driver:
         for letter, matrix in (("A", a), ("B", b), ("C", c or d), ("D", d)):
             values[f"{letter}_BASE"] = matrix.address
             values[f"{letter}_STRIDE"] = matrix.stride
-        for name, value in values.items():
-            self.write(name, value)
+        self._registers.write_all(values)
         self.run()
 
     def _check(self, operation: str, d: Matrix, a: Matrix, b: Matrix, c: Matrix | None) -> None:
@@ -214,10 +201,9 @@ class Driver:
 
         Raises JobError if it failed.
         """
-        ended = self._registers.run(tuple(COUNTERS), ERRORS)
-        self.counts = Counts(**ended.counts)
-        if ended.error != "none":
-            raise ended.failure("engine")
+        status = self._registers.run()
+        self.counts = Counts(**status.counts)
+        status.check()
 
     # Whole matrices
 

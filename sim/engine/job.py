@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.engine import SIZE_BITS, EngineConfig
-from ...hw.spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
-from ...hw.spec.job_registers import Check
+from ...hw.spec.engine import EngineConfig
 from ...hw.spec.matrix_unit import Operation
 from ..units.any_unit import mixed_operations
 
@@ -24,11 +22,11 @@ _LARGEST_CALL = 1 << 14
 
 
 class JobFailure(Exception):
-    """A job that cannot run: ``code`` of ERRORS, ``detail`` for ERROR_DETAIL."""
+    """A job that cannot end well: ``error``, and ``detail`` for ERROR_DETAIL."""
 
     def __init__(self, error: str, detail: int) -> None:
         super().__init__(f"{error}, detail {detail:#x}")
-        self.code, self.detail = ERRORS[error], detail
+        self.error, self.detail = error, detail
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,39 +152,16 @@ def _fetch(
     return content.view(f"<u{bits // 8}").astype(np.uint64)
 
 
-def _check(config: EngineConfig, job: Job) -> None:
-    registers = register_map(config)
-    values = {"OP": job.op, "M": job.m, "N": job.n, "K": job.k}
-    values |= {f"{x.upper()}_BASE": value for x, value in job.base.items()}
-    values |= {f"{x.upper()}_STRIDE": value for x, value in job.stride.items()}
-    for check in CHECKS:
-        counts = job.use_c or check.register not in ONLY_WITH_C
-        if counts and _fails(config, check, values[check.register]):
-            raise JobFailure(check.error, registers[check.register].offset)
-
-
-def _fails(config: EngineConfig, check: Check, value: int) -> bool:
-    return {
-        "opcode": value not in config.opcodes.values(),
-        "zero_size": value == 0,
-        "size_limit": value >> SIZE_BITS != 0,
-        "misaligned_base": value % config.beat_bytes != 0,
-        "misaligned_stride": value % config.beat_bytes != 0,
-        "address_range": value >> config.addr_bits != 0,
-    }[check.error]
-
-
 def run_job(config: EngineConfig, memory: Bytes, job: Job) -> Outcome:
-    """Run a job on a memory.
+    """Run a job that obeys the rules on a memory.
 
     All of A, B and C is read before D is written; the hardware gives the same if D overlaps
     neither A nor B, and overlaps C only by being the same matrix.
 
     Raises
     ------
-    JobFailure if a check fails, or an address lies behind the memory's end: the bus fails there.
+    JobFailure if an address lies behind the memory's end: the bus fails there.
     """
-    _check(config, job)
     operation = next(x for x in config.unit.operations.values() if x.opcode == job.op)
     bits, result = operation.operand_bits, operation.result_bits
     a = _fetch(config, memory, job, "a", (job.m, job.k), bits)

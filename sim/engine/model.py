@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from ...hw.spec.engine import OPERANDS, EngineConfig
-from ...hw.spec.engine_registers import register_map
+from ...hw.spec.engine_registers import job_spec
 from ..device.model import ModelDevice
-from .job import Job, JobFailure, Outcome, run_job
+from .job import Job, JobFailure, run_job
 
 __all__ = ["EngineModel"]
 
@@ -31,7 +31,7 @@ class EngineModel(ModelDevice):
 
     def __init__(self, config: EngineConfig, memory_bytes: int = 1 << 22) -> None:
         self._config = config
-        super().__init__(register_map(config), memory_bytes)
+        super().__init__(job_spec(config), memory_bytes)
 
     @property
     def config(self) -> EngineConfig:
@@ -51,11 +51,9 @@ class EngineModel(ModelDevice):
             use_c=bool(flags.get(values["FLAGS"], "use_c")),
         )
 
-    def _job(self) -> tuple[int, int, dict[str, int]]:
-        outcome = Outcome(operations=0, bytes_read=0, bytes_written=0)
-        code, detail = 0, 0
+    def _job(self) -> tuple[str, int, dict[str, int]]:
         try:
             outcome = run_job(self._config, self.memory, self.job())
         except JobFailure as failure:
-            code, detail = failure.code, failure.detail
-        return code, detail, asdict(outcome)
+            return failure.error, failure.detail, {}
+        return "none", 0, asdict(outcome)

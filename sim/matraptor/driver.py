@@ -12,21 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.matraptor import MatRaptorConfig
-from ...hw.spec.matraptor_registers import ARRAYS, COUNTERS, ERRORS, ID, limits, register_map
+from ...hw.spec.matraptor_registers import job_spec, limits
 from ..device.job_registers import JobRegisters
+from ..device.placement import Placement
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
 from ..sparse.csr_parts import join_rows, no_entries, take_columns, take_rows
-from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
+from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes, write_blocks
 from .result.outer import by_columns
 from .result.tiles import Tiles, tiles_of
 
 __all__ = ["MODES", "SparseDevice", "SparseDriver", "SparseJob", "most_entries"]
 
 Ints = npt.NDArray[np.int64]
-
-_OF_A_ROW = ("index", "unsorted", "overflow", "region")
-
 
 MODES = ("rows", "outer")
 """How a product may be computed."""
@@ -44,7 +42,7 @@ class SparseJob:
     rows: of A and C
     columns: range of B's columns that it was about
     mode: "rows" or "outer"
-    error: a name of ERRORS: "none", or "overflow" if it was split afterwards
+    error: the name of its error: "none", or "overflow" if it was split afterwards
     counts: its counters
     """
 
@@ -91,8 +89,9 @@ class SparseDriver:
 
     def __init__(self, device: SparseDevice, first_address: int = 0) -> None:
         self._device = device
-        self._registers = JobRegisters(device, register_map(device.config), ID)
-        self._first = first_address
+        self._registers = JobRegisters(device, job_spec(device.config))
+        end = min(device.memory_bytes, 1 << device.config.addr_bits)
+        self._memory = Placement(first_address, end, device.config.layout.stripe_bytes)
         self.jobs = []
 
     @property
@@ -229,28 +228,24 @@ class SparseDriver:
             "c_pairs": pairs_bytes(layout, rows),
             "c_entries": entries_bytes(layout, capacity * self.config.channel_lanes),
         }
-        base = self._place(sizes)
+        base = self._memory.fit(sizes, "the operands and the result")
         for name, matrix in (("a", a), ("b", b)):
             blocks = image(
                 matrix, pairs_base=base[f"{name}_pairs"], entries_base=base[f"{name}_entries"]
             )
-            for block in blocks:
-                self._device.write_memory(block.address, block.data.tobytes())
+            write_blocks(self._device.write_memory, blocks)
         job = {"rows": rows, "b_rows": b.shape[0], "capacity": capacity, **base}
         if self.config.outer_product:
             job |= {"mode": int(mode == "outer"), "columns": b.shape[1]}
-        for name, value in job.items():
-            self._registers.write(name.upper(), value)
-        status = self._registers.run(tuple(COUNTERS), ERRORS)
+        status = self._registers.submit({name.upper(): value for name, value in job.items()})
         self.jobs.append(
             SparseJob(
                 rows=rows, columns=columns, mode=mode, error=status.error, counts=status.counts
             )
         )
+        status.check("overflow")
         if status.error == "overflow":
             return None
-        if status.error != "none":
-            raise status.failure("accelerator", _OF_A_ROW)
         return from_image(
             self._device.read_memory,
             layout,
@@ -272,19 +267,3 @@ class SparseDriver:
                 f"{limits(self.config)['CAPACITY']} can be addressed"
             )
         return capacity
-
-    def _place(self, sizes: dict[str, int]) -> dict[str, int]:
-        """Where each array goes."""
-        stripe = self.config.layout.stripe_bytes
-        address = -(-self._first // stripe) * stripe
-        base = {}
-        for name in ARRAYS:
-            base[name] = address
-            address += sizes[name]
-        room = min(self._device.memory_bytes, 1 << self.config.addr_bits)
-        if address > room:
-            raise ValueError(
-                f"the operands and the result need {address - self._first} bytes of memory; "
-                f"{max(0, room - self._first)} are there"
-            )
-        return base

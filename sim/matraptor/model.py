@@ -8,19 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.c2sr import PAIR_BYTES
-from ...hw.spec.job_registers import Check
 from ...hw.spec.matraptor import MatRaptorConfig
 from ...hw.spec.matraptor_registers import (
-    ARRAYS,
     COUNTERS,
-    ERRORS,
-    checks,
+    job_spec,
     limits,
-    register_map,
 )
 from ..device.model import ModelDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of, to_csr
-from ..sparse.image import from_image, image
+from ..sparse.image import from_image, image, write_blocks
 from ..timing.dram import MemoryModel
 from .cycles.outer import simulate_outer
 from .cycles.rows import Cycles, simulate
@@ -64,72 +60,68 @@ class MatRaptorModel(ModelDevice):
         self._config = config
         self._channel, self._gigahertz = channel, gigahertz
         self.cycles = None
-        super().__init__(register_map(config), memory_bytes)
+        super().__init__(job_spec(config), memory_bytes)
 
     @property
     def config(self) -> MatRaptorConfig:
         return self._config
 
-    def _job(self) -> tuple[int, int, dict[str, int]]:
-        counts = dict.fromkeys(COUNTERS, 0)
-        for check in checks(self._config):
-            if self._fails(check):
-                return ERRORS[check.error], self._map[check.register].offset, counts
+    def _job(self) -> tuple[str, int, dict[str, int]]:
         if self._outer:
-            return self._outer_job(counts)
+            return self._outer_job()
         rows, b_rows = self._values["ROWS"], self._values["B_ROWS"]
         try:
             a, b = self._operand("A", rows), self._operand("B", b_rows)
         except IndexError:
-            return ERRORS["bus_read"], self.memory_bytes, counts
+            return "bus_read", self.memory_bytes, {}
         outside = a.patterns().columns >= b_rows
         if outside.any():
             entry = int(np.argmax(outside))
             row = int(np.searchsorted(a.patterns().starts, entry, side="right")) - 1
-            return ERRORS["index"], row, counts
+            return "index", row, {}
         a = C2sr(layout=a.layout, shape=(rows, b_rows), lengths=a.lengths, pointers=a.pointers,
                  columns=a.columns, values=a.values)  # fmt: skip
         found = spgemm(self._config, a, b, capacity=self._values["CAPACITY"])
         for error, wrong in (("overflow", found.overflow), ("region", found.region)):
             if len(wrong):
-                return ERRORS[error], int(wrong[0]), counts
+                return error, int(wrong[0]), {}
         assert found.c is not None
         self._store(found.c)
-        return ERRORS["none"], 0, counts | self._counts(a, b, found)
+        return "none", 0, self._counts(a, b, found)
 
     @property
     def _outer(self) -> bool:
         return self._config.outer_product and self._values["MODE"] == 1
 
-    def _outer_job(self, counts: dict[str, int]) -> tuple[int, int, dict[str, int]]:
+    def _outer_job(self) -> tuple[str, int, dict[str, int]]:
         config = self._config
         rows, b_rows, columns = (self._values[name] for name in ("ROWS", "B_ROWS", "COLUMNS"))
         too_large = overflow_rows(config, rows, columns)
         if len(too_large):
-            return ERRORS["overflow"], int(too_large[0]), counts
+            return "overflow", int(too_large[0]), {}
         try:
             t, b = self._operand("A", b_rows * config.lanes), self._operand("B", b_rows)
         except IndexError:
-            return ERRORS["bus_read"], self.memory_bytes, counts
+            return "bus_read", self.memory_bytes, {}
         # Lanes without rows of C have nothing to do.
         t = _needed(t, np.arange(t.shape[0]) % config.lanes < rows)
         b = _needed(b, t.lengths.reshape(-1, config.lanes).sum(axis=1) > 0)
         outside = _outside(config, t, b, rows, columns)
         if outside is not None:
-            return ERRORS["index"], outside, counts
+            return "index", outside, {}
         t = replace(t, shape=(t.shape[0], -(-rows // config.lanes)))
         b = replace(b, shape=(b_rows, columns))
         found = outer_product(config, t, b, rows, capacity=self._values["CAPACITY"])
         if len(found.region):
-            return ERRORS["region"], int(found.region[0]), counts
+            return "region", int(found.region[0]), {}
         assert found.c is not None
         self._store(found.c)
-        return ERRORS["none"], 0, counts | self._outer_counts(t, b, rows, found)
+        return "none", 0, self._outer_counts(t, b, rows, found)
 
     def _store(self, c: C2sr) -> None:
         bases = {name: self._values[f"C_{name.upper()}"] for name in ("pairs", "entries")}
-        for block in image(c, pairs_base=bases["pairs"], entries_base=bases["entries"]):
-            self.write_memory(block.address, block.data.tobytes())
+        blocks = image(c, pairs_base=bases["pairs"], entries_base=bases["entries"])
+        write_blocks(self.write_memory, blocks)
 
     def _operand(self, name: str, rows: int) -> C2sr:
         return from_image(
@@ -158,21 +150,6 @@ class MatRaptorModel(ModelDevice):
             self._config, t, b, rows, memory=self._channel, gigahertz=self._gigahertz
         )
         return _timed(self.cycles)
-
-    def _fails(self, check: Check) -> bool:
-        value, layout = self._values[check.register], self._config.layout
-        if check.register == "COLUMNS" and not self._outer:
-            return False
-        if check.error == "zero_size":
-            return value == 0
-        if check.error == "size_limit":
-            return value > limits(self._config, outer=self._outer)[check.register]
-        if check.error == "misaligned_base":
-            return value % layout.interleave != 0
-        if check.error == "misaligned_capacity":
-            return value % layout.block_entries != 0
-        assert check.register.lower() in ARRAYS
-        return value >> self._config.addr_bits != 0
 
 
 def _timed(found: Cycles) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "image",
     "image_sizes",
     "pairs_bytes",
+    "write_blocks",
 ]
 
 Bytes = npt.NDArray[np.uint8]
@@ -37,6 +38,12 @@ class Block(NamedTuple):
 
     address: int
     data: Bytes
+
+
+def write_blocks(write: Callable[[int, bytes], None], blocks: Iterable[Block]) -> None:
+    """Put blocks into a memory; ``write(address, content)``: puts bytes there."""
+    for block in blocks:
+        write(block.address, block.data.tobytes())
 
 
 def pairs_bytes(layout: C2srLayout, rows: int) -> int:

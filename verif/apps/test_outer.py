@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.io import mmread, mmwrite
 from tilewright.apps.sparse import session as sparse_session
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import COUNTERS, ERRORS, ID, limits, register_map
+from tilewright.hw.spec.matraptor_registers import job_spec, limits
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.matraptor.driver import SparseDriver
@@ -20,10 +20,10 @@ from tilewright.sim.matraptor.result.rows import spgemm
 from tilewright.sim.matraptor.result.tiles import tiles_of
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.sparse.image import image
+from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.matraptor.cases import wrong_values
 from tilewright.verif.matraptor.outer.outer_cases import OuterCase, outer_case, random_outer
 from tilewright.verif.matraptor.outer.outer_model import (
     MEMORY_BYTES,
@@ -42,10 +42,7 @@ def run_on(device: MatRaptorModel, case: OuterCase, **overrides: int) -> JobStat
         bases = {what: case.base[f"{name}_{what}"] for what in ("pairs", "entries")}
         for block in image(matrix, pairs_base=bases["pairs"], entries_base=bases["entries"]):
             device.write_memory(block.address, block.data.tobytes())
-    registers = JobRegisters(device, register_map(case.config), ID)
-    for name, value in (case.registers | overrides).items():
-        registers.write(name, value)
-    return registers.run(tuple(COUNTERS), ERRORS)
+    return JobRegisters(device, job_spec(case.config)).submit(case.registers | overrides)
 
 
 def dense_case(cfg: MatRaptorConfig, shape: tuple[int, int, int], **how: Any) -> OuterCase:
@@ -84,16 +81,16 @@ def test_device_counts() -> None:
 
 def test_device_errors() -> None:
     cfg = config(queues=3, queue_depth=64, lanes=3, channels=3, data_bits=64, index_bits=16)
-    device, registers = MatRaptorModel(cfg, MEMORY_BYTES), register_map(cfg)
+    device, spec = MatRaptorModel(cfg, MEMORY_BYTES), job_spec(cfg)
     case = dense_case(cfg, (7, 5, 9))
-    values = wrong_values(cfg, outer=True)
+    values = wrong_values(spec, case.registers)
     assert {rule.error for rule in values if rule.register == "COLUMNS"} == {
         "zero_size", "size_limit"
     }  # fmt: skip
     assert limits(cfg, outer=True)["B_ROWS"] == 65536 // 3
     for rule, value in values.items():
         status = run_on(device, case, **{rule.register: value})
-        assert (status.error, status.detail) == (rule.error, registers[rule.register].offset)
+        assert (status.error, status.detail) == (rule.error, spec.registers[rule.register].offset)
     far = MEMORY_BYTES // cfg.layout.stripe_bytes * cfg.layout.stripe_bytes
     for overrides, expected in (
         ({"ROWS": 6}, ("index", 0)),

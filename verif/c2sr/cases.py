@@ -8,17 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from tilewright.hw.spec.c2sr_converter_registers import (
-    BASES,
-    CHECKS,
-    COUNTERS,
-    ERRORS,
-    ID,
-    MODES,
-    limits,
-)
-from tilewright.hw.spec.c2sr_converter_registers import register_map as registers_of
-from tilewright.hw.spec.job_registers import Check
+from tilewright.hw.spec.c2sr_converter_registers import BASES, MODES, job_spec
 from tilewright.sim.c2sr_converter.driver import ConverterDevice
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
@@ -34,7 +24,6 @@ __all__ = [
     "place",
     "run",
     "scattered",
-    "wrong_values",
 ]
 
 Bytes = npt.NDArray[np.uint8]
@@ -193,26 +182,8 @@ def run(
     device: ConverterDevice, case: ConverterCase, overrides: dict[str, int] | None = None
 ) -> JobStatus:
     """Write the job registers, some with other values, run, and take the counters."""
-    registers = JobRegisters(device, registers_of(case.config), ID)
-    for name, value in (case.registers | (overrides or {})).items():
-        registers.write(name, value)
-    return registers.run(tuple(COUNTERS), ERRORS)
-
-
-def wrong_values(case: ConverterCase) -> dict[Check, int]:
-    """A value for every rule that its register can break."""
-    config, found = case.config, {}
-    for rule in CHECKS:
-        value = {
-            "zero_size": 0,
-            "size_limit": limits(config).get(rule.register, 0) + 1,
-            "misaligned_base": case.base.get(rule.register.lower(), 0) + config.interleave // 2,
-            "address_range": 1 << config.addr_bits,
-        }[rule.error]
-        # Registers of sizes have 32 bits, those of addresses 64.
-        if not value >> (64 if rule.error == "address_range" else 32):
-            found[rule] = value
-    return found
+    registers = JobRegisters(device, job_spec(case.config))
+    return registers.submit(case.registers | (overrides or {}))
 
 
 def addresses(case: ConverterCase, row: int, *, source: bool) -> list[int]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from tilewright.hw.spec.engine import OPERANDS, EngineConfig
-from tilewright.hw.spec.job_registers import Check
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.job import Job
@@ -28,7 +27,6 @@ __all__ = [
     "rows_of",
     "submit",
     "write_job",
-    "wrong_value",
 ]
 
 
@@ -222,18 +220,6 @@ def check_reset(device: EngineRtl, model: EngineModel, job: Job, cycles: int) ->
     stopped = soft_reset_after(device, driver, cycles)
     _adopt(device, model, job)
     return stopped
-
-
-def wrong_value(config: EngineConfig, rule: Check) -> int:
-    """A value that breaks a rule and no other."""
-    return {
-        "opcode": 15,
-        "zero_size": 0,
-        "size_limit": 1 << 16,
-        "misaligned_base": config.beat_bytes // 2,
-        "misaligned_stride": config.beat_bytes + 1,
-        "address_range": 1 << config.addr_bits,
-    }[rule.error]
 
 
 class Bench:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
-from tilewright.hw.spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
-from tilewright.hw.spec.job_registers import Check
+from tilewright.hw.spec.engine_registers import WITH_C, job_spec
+from tilewright.hw.spec.job import Check
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.engine.counts import Counts
 from tilewright.sim.engine.driver import Driver
@@ -29,13 +29,15 @@ from tilewright.verif.engine.jobs import (
     fill,
     random_job,
     write_job,
-    wrong_value,
 )
 from tilewright.verif.engine.rates import Rate, large_product, measure
+from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import register_answers
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "engine.md"
 SMALL = CONFIGS["small"]
+SPEC = job_spec(SMALL)
+WRONG = wrong_values(SPEC, {"FLAGS": 2})
 
 
 @pytest.fixture(scope="module")
@@ -46,28 +48,28 @@ def device() -> Iterator[EngineAxiDevice]:
 
 def test_registers_are_those_of_the_table(device: EngineAxiDevice) -> None:
     """Every word of the map, before any job: reads, writes and what is refused, as the model."""
-    registers = register_map(SMALL)
+    registers = SPEC.registers
     found = register_answers(device, registers)
     assert found == register_answers(EngineModel(SMALL, MEMORY_BYTES), registers)
     assert found.count("refused") > 10
 
 
-@pytest.mark.parametrize("rule", CHECKS, ids=lambda rule: f"{rule.error}-{rule.register}")
+@pytest.mark.parametrize("rule", SPEC.checks, ids=lambda rule: f"{rule.error}-{rule.register}")
 def test_a_job_that_cannot_run(device: EngineAxiDevice, rule: Check) -> None:
     bench = Bench(device, 11)
     job = random_job(bench.rng, SMALL, MEMORY_BYTES)
     hardware = Driver(device)
     write_job(hardware, job)
     hardware.write("FLAGS", 2)
-    hardware.write(rule.register, wrong_value(SMALL, rule))
+    hardware.write(rule.register, WRONG[rule])
     with pytest.raises(JobError) as raised:
         hardware.run()
-    offset = register_map(SMALL)[rule.register].offset
+    offset = SPEC.registers[rule.register].offset
     found = (raised.value.error, raised.value.detail)
     assert found == (rule.error, offset)
     assert differences(device, bench.model) == []
     assert (hardware.counts.operations, hardware.counts.bytes_read) == (0, 0)
-    if rule.register in ONLY_WITH_C:
+    if rule.when == WITH_C:
         hardware.write("FLAGS", 0)
         hardware.run()
         assert hardware.counts.operations > 0
@@ -90,7 +92,7 @@ def test_interrupt(device: EngineAxiDevice) -> None:
     driver.write("OP", 15)
     driver.write("CTRL", 1 | 4)
     device.wait()
-    assert driver.read("STATUS") == status.put(error=1, error_code=ERRORS["opcode"])
+    assert driver.read("STATUS") == status.put(error=1, error_code=SPEC.code("opcode"))
     driver.write("STATUS", status.put(error=1))
     assert (driver.read("STATUS") & 0xFF, device.irq()) == (0, False)
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from tilewright.hw.spec.engine import Simd2EngineConfig
-from tilewright.hw.spec.engine_registers import ERRORS, register_map
+from tilewright.hw.spec.engine_registers import ERRORS, job_spec
 from tilewright.verif.kit.pages import (
-    documented_codes,
+    documented_errors,
     documented_registers,
+    error_rows,
     examples,
     page,
     register_rows,
@@ -22,11 +23,11 @@ PAGE = page("engine.md")
 
 
 def test_register_table() -> None:
-    assert documented_registers(PAGE) == register_rows(register_map(Simd2EngineConfig()))
+    assert documented_registers(PAGE) == register_rows(job_spec(Simd2EngineConfig()).registers)
 
 
-def test_error_codes() -> None:
-    assert documented_codes(PAGE) == {name: code for name, code in ERRORS.items() if code}
+def test_errors() -> None:
+    assert documented_errors(PAGE) == error_rows(ERRORS)
 
 
 def test_python_examples_run() -> None:
@@ -46,7 +47,7 @@ def test_c_examples_compile(tmp_path: Path) -> None:
         command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-c", "example.c"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
-        registers = register_map(Simd2EngineConfig())
+        registers = job_spec(Simd2EngineConfig()).registers
         offsets = re.findall(r"^#define ENGINE_(\w+) +(0x[0-9A-F]+)", example, re.M)
         assert len(offsets) > 10
         for name, offset in offsets:

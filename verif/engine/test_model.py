@@ -13,19 +13,21 @@ from tilewright.hw.spec.engine import (
     M3xuEngineConfig,
     Simd2EngineConfig,
 )
-from tilewright.hw.spec.engine_registers import CHECKS, ERRORS, ONLY_WITH_C, register_map
-from tilewright.hw.spec.job_registers import Check
+from tilewright.hw.spec.engine_registers import WITH_C, job_spec
+from tilewright.hw.spec.job import Check
 from tilewright.sim.device.protocol import RegisterError
 from tilewright.sim.engine.job import Job, JobFailure, run_job
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.units.any_unit import mixed_operations
-from tilewright.verif.engine.jobs import wrong_value
+from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.oracles.semiring_matrices import matrix_product
 
 FP16 = Simd2EngineConfig(tile=4, block_rows=2, block_cols=2, block_depth=2)
 INT8 = Simd2EngineConfig(tile=2, format="int8")
 COMPLEX = M3xuEngineConfig(rows=2, cols=4, depth=8)
+SPEC = job_spec(FP16)
+WRONG = wrong_values(SPEC, {"FLAGS": 2})
 
 SHAPES = [(1, 1, 1), (4, 4, 4), (5, 3, 9), (13, 17, 6)]
 
@@ -163,14 +165,14 @@ def test_counts(shape: tuple[int, int, int]) -> None:
 
 
 def write(model: EngineModel, name: str, value: int) -> None:
-    register = register_map(model.config)[name]
+    register = job_spec(model.config).registers[name]
     for word in range(register.words):
         part = value >> 32 * word & 0xFFFF_FFFF
         model.write_register(register.offset + 4 * word, part)
 
 
 def read(model: EngineModel, name: str) -> int:
-    register = register_map(model.config)[name]
+    register = job_spec(model.config).registers[name]
     words = [model.read_register(register.offset + 4 * i) for i in range(register.words)]
     return sum(word << 32 * i for i, word in enumerate(words))
 
@@ -187,26 +189,26 @@ def ready(config: EngineConfig = FP16) -> EngineModel:
     return model
 
 
-@pytest.mark.parametrize("rule", CHECKS, ids=lambda rule: f"{rule.error}-{rule.register}")
+@pytest.mark.parametrize("rule", SPEC.checks, ids=lambda rule: f"{rule.error}-{rule.register}")
 def test_a_job_that_cannot_run(rule: Check) -> None:
     model = ready()
     before = model.memory.copy()
-    write(model, rule.register, wrong_value(FP16, rule))
+    write(model, rule.register, WRONG[rule])
     write(model, "CTRL", 1 | 4)
-    assert read(model, "STATUS") == 4 | ERRORS[rule.error] << 8
-    assert read(model, "ERROR_DETAIL") == register_map(FP16)[rule.register].offset
+    assert read(model, "STATUS") == 4 | SPEC.code(rule.error) << 8
+    assert read(model, "ERROR_DETAIL") == SPEC.registers[rule.register].offset
     assert model.irq()
     np.testing.assert_array_equal(model.memory, before)
     # C's registers mean nothing without C.
     write(model, "FLAGS", 0)
     write(model, "STATUS", 6)
     write(model, "CTRL", 1)
-    assert (read(model, "STATUS") == 2) == (rule.register in ONLY_WITH_C)
+    assert (read(model, "STATUS") == 2) == (rule.when == WITH_C)
 
 
 def test_registers() -> None:
     model = ready()
-    registers = register_map(FP16)
+    registers = SPEC.registers
     assert read(model, "ID").to_bytes(4, "little") == b"TWTE"
     assert registers["CONFIG0"].get(read(model, "CONFIG0"), "lane_bits") == 16
     assert not model.irq()
@@ -237,7 +239,7 @@ def test_a_job_behind_the_end_of_memory(operand: str, error: str) -> None:
     job.base[operand] = 0x10800
     with pytest.raises(JobFailure) as raised:
         run_job(FP16, np.zeros(0x10800, np.uint8), job)
-    assert (raised.value.code, raised.value.detail) == (ERRORS[error], 0x10800)
+    assert (raised.value.error, raised.value.detail) == (error, 0x10800)
 
 
 @pytest.mark.parametrize(

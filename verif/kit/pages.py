@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
+from tilewright.hw.spec.job import Error
 from tilewright.hw.spec.registers import Field, Register, RegisterMap
 
-__all__ = ["documented_codes", "documented_registers", "examples", "page", "register_rows"]
+__all__ = [
+    "documented_errors",
+    "documented_registers",
+    "error_rows",
+    "examples",
+    "page",
+    "register_rows",
+]
 
 
 def page(name: str) -> Path:
@@ -47,10 +56,14 @@ def documented_registers(path: Path) -> list[str]:
     return [line for line in lines if re.match(r"\| (0x|\|)", line)]
 
 
-def documented_codes(path: Path) -> dict[str, int]:
-    """The codes of the table in the section "Errors", by name."""
-    found = re.findall(r"^\| (\d+) \| (\w+) \|", _section(path, "Errors"), re.M)
-    return {name: int(code) for code, name in found}
+def error_rows(errors: Iterable[Error]) -> list[str]:
+    """The rows that a page's table of these errors must have."""
+    return [f"| {error.code} | {error.name} | {error.doc} |" for error in errors]
+
+
+def documented_errors(path: Path) -> list[str]:
+    """The rows of the table in the section "Errors"."""
+    return re.findall(r"^\| \d.*", _section(path, "Errors"), re.M)
 
 
 def examples(path: Path, language: str) -> list[str]:

@@ -10,9 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.formats import IntFormat
-from tilewright.hw.spec.job_registers import Check
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ARRAYS, CHECKS, checks, limits
+from tilewright.hw.spec.matraptor_registers import ARRAYS
 from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity, spgemm
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, starts_of
 from tilewright.sim.sparse.image import entries_bytes, image_sizes, pairs_bytes
@@ -25,7 +24,6 @@ __all__ = [
     "place_case",
     "random_case",
     "random_matrix",
-    "wrong_values",
 ]
 
 
@@ -190,35 +188,6 @@ def random_case(
         b = random_matrix(rng, config, (shape[1], shape[2]), share, any_bits=any_bits)
         if not len(spgemm(config, a, b).overflow):
             return place_case(rng, config, memory_bytes, a, b)
-
-
-def wrong_values(config: MatRaptorConfig, *, outer: bool = False) -> dict[Check, int]:
-    """A value for every rule that its register can break; it breaks no other.
-
-    ``outer``: in that mode.
-    """
-    most = limits(config, outer=outer)
-    rules = checks(config) if outer else CHECKS
-    found = {rule: _wrong_value(config, rule, most) for rule in rules}
-    # Registers of sizes have 32 bits, those of addresses 64.
-    return {
-        rule: value
-        for rule, value in found.items()
-        if not value >> (64 if rule.error == "address_range" else 32)
-    }
-
-
-def _wrong_value(config: MatRaptorConfig, rule: Check, most: dict[str, int]) -> int:
-    layout = config.layout
-    if rule.error == "size_limit":
-        least = most[rule.register] + 1
-        return -(-least // layout.block_entries) * layout.block_entries
-    return {
-        "zero_size": 0,
-        "misaligned_base": layout.interleave // 2,
-        "misaligned_capacity": layout.block_entries + layout.block_entries // 2,
-        "address_range": 1 << config.addr_bits,
-    }[rule.error]
 
 
 def first_rows(config: MatRaptorConfig, rows: int, wrong: npt.NDArray[np.bool_]) -> list[int]:

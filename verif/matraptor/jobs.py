@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.formats import IntFormat
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import COUNTERS, ERRORS, ID, register_map
+from tilewright.hw.spec.matraptor_registers import job_spec
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.matraptor.result.rows import SparseProduct, reference_product
 from tilewright.sim.sparse.c2sr import C2sr, to_csr
@@ -54,10 +54,8 @@ def run_case(
 ) -> JobStatus:
     """Write the job registers, some with other values, run, and take the counters. Raises Mismatch
     if the bus is not quiet at the end."""
-    registers = JobRegisters(QuietAtEnd(device), register_map(case.config), ID)
-    for name, value in (case.registers | dict(overrides or {})).items():
-        registers.write(name, value)
-    return registers.run(tuple(COUNTERS), ERRORS)
+    registers = JobRegisters(QuietAtEnd(device), job_spec(case.config))
+    return registers.submit(case.registers | dict(overrides or {}))
 
 
 def _content(device: SparseRtl) -> Bytes:
@@ -254,10 +252,9 @@ def check_reset(rng: np.random.Generator, device: SparseRtl, case: SparseCase, c
 
     Returns whether the job was broken off. Raises Mismatch.
     """
-    registers = JobRegisters(device, register_map(case.config), ID)
+    registers = JobRegisters(device, job_spec(case.config))
     memory = load_case(rng, device, case)
-    for name, value in case.registers.items():
-        registers.write(name, value)
+    registers.write_all(case.registers)
     stopped = soft_reset_after(device, registers, cycles)
     _check_outside(device, case, memory)
     return stopped

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ERRORS, register_map
+from tilewright.hw.spec.matraptor_registers import ERRORS, job_spec
 from tilewright.verif.kit.pages import (
-    documented_codes,
+    documented_errors,
     documented_registers,
+    error_rows,
     examples,
     page,
     register_rows,
@@ -16,20 +17,20 @@ PAGE = page("matraptor.md")
 
 
 def test_register_table() -> None:
-    assert documented_registers(PAGE) == register_rows(register_map(MatRaptorConfig()))
+    assert documented_registers(PAGE) == register_rows(job_spec(MatRaptorConfig()).registers)
 
 
 def test_registers_of_the_second_mode() -> None:
-    both = register_rows(register_map(MatRaptorConfig(outer_product=True)))
-    plain = register_rows(register_map(MatRaptorConfig()))
+    both = register_rows(job_spec(MatRaptorConfig(outer_product=True)).registers)
+    plain = register_rows(job_spec(MatRaptorConfig()).registers)
     more = [row for row in both if not row.startswith("| |") and row not in plain]
     assert len(more) == 2
     text = PAGE.read_text()
     assert all(row in text for row in more)
 
 
-def test_error_codes() -> None:
-    assert documented_codes(PAGE) == {name: code for name, code in ERRORS.items() if code}
+def test_errors() -> None:
+    assert documented_errors(PAGE) == error_rows(ERRORS)
 
 
 def test_python_examples_run() -> None:

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ARRAYS, ERRORS, ID, register_map
+from tilewright.hw.spec.matraptor_registers import ARRAYS, job_spec
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.verif.bench.axi_memory import DECERR, SLVERR
 from tilewright.verif.bench.device import AxiDevice
+from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import register_answers, started_twice
 from tilewright.verif.kit.sampling import draw_until, slow_but
 from tilewright.verif.matraptor.cases import (
@@ -24,7 +25,6 @@ from tilewright.verif.matraptor.cases import (
     place_case,
     random_case,
     random_matrix,
-    wrong_values,
 )
 from tilewright.verif.matraptor.faults import draw_fault
 from tilewright.verif.matraptor.jobs import (
@@ -92,7 +92,7 @@ def heavy_case(rng: np.random.Generator, config: MatRaptorConfig) -> SparseCase:
 
 def test_registers_are_those_of_the_table(device: Device) -> None:
     """Every word of the map, before any job: reads, writes and what is refused, as the model."""
-    registers = register_map(device.config)
+    registers = job_spec(device.config).registers
     found = register_answers(device, registers)
     assert found == register_answers(MatRaptorModel(device.config, MEMORY_BYTES), registers)
     assert found.count("refused") > 10
@@ -128,15 +128,15 @@ def test_jobs_that_cannot_run(device: Device) -> None:
     """Every rule that its register can break."""
     rng = rng_of(3)
     device.behave()
-    config, registers = device.config, register_map(device.config)
-    values = wrong_values(config)
+    config, spec = device.config, job_spec(device.config)
+    case = heavy_case(rng, config)
+    values = wrong_values(spec, case.registers)
     can = {"rows": config.index_bits < 32, "capacity": config.channel_lanes > 1}
     assert len(values) == (
         10 + 2 * can["rows"] + can["capacity"] + len(ARRAYS) * (config.addr_bits < 64)
     )
-    case = heavy_case(rng, config)
     for rule, value in values.items():
-        wrong = {rule.error: [registers[rule.register].offset]}
+        wrong = {rule.error: [spec.registers[rule.register].offset]}
         status = check_failure(rng, device, case, wrong, overrides={rule.register: value})
         assert status.counts["bytes_read"] == status.counts["operations"] == 0
     check_case(rng, device, case)
@@ -252,12 +252,11 @@ def test_interrupt(device: Device) -> None:
     config = device.config
     rng = rng_of(10)
     device.behave()
-    registers = JobRegisters(device, register_map(config), ID)
+    registers = JobRegisters(device, job_spec(config))
     status = registers.register("STATUS")
     case = heavy_case(rng, config)
     load_case(rng, device, case)
-    for name, value in case.registers.items():
-        registers.write(name, value)
+    registers.write_all(case.registers)
     registers.write("CTRL", 0)
     assert not device.irq()
     registers.write("CTRL", 1)
@@ -270,7 +269,8 @@ def test_interrupt(device: Device) -> None:
     registers.write("ROWS", 0)
     registers.write("CTRL", 1 | 4)
     device.wait()
-    assert registers.read("STATUS") == status.put(error=1, error_code=ERRORS["zero_size"])
+    code = job_spec(config).code("zero_size")
+    assert registers.read("STATUS") == status.put(error=1, error_code=code)
     registers.write("STATUS", status.put(error=1))
     assert not device.irq()
 
@@ -282,7 +282,7 @@ def test_registers_are_free_while_a_job_runs(device: Device) -> None:
     device.behave(latency=(400, 400))
     case = heavy_case(rng, config)
     memory = load_case(rng, device, case)
-    registers = JobRegisters(device, register_map(config), ID)
+    registers = JobRegisters(device, job_spec(config))
     started_twice(device, registers, case.registers)
     check_result(device, case, memory)
 

@@ -11,15 +11,16 @@ import pytest
 import scipy.sparse as sp
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ARRAYS, register_map
+from tilewright.hw.spec.matraptor_registers import ARRAYS, job_spec
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.outer import fits, overflow_rows
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import cases, draw_until, slow_but
-from tilewright.verif.matraptor.cases import random_case, random_matrix, wrong_values
+from tilewright.verif.matraptor.cases import random_case, random_matrix
 from tilewright.verif.matraptor.faults import check_bus_errors
 from tilewright.verif.matraptor.jobs import check_case, check_failure, check_reset
 from tilewright.verif.matraptor.outer.outer_cases import (
@@ -251,17 +252,17 @@ def test_rows_of_b_that_no_lane_needs_may_be_anything(device: Device) -> None:
 
 def test_jobs_that_cannot_run(device: Device) -> None:
     rng = rng_of(9)
-    config, registers = device.config, register_map(device.config)
+    config, spec = device.config, job_spec(device.config)
     device.behave(AxiBehaviour())
     case = heavy_outer(rng, config)
-    values = wrong_values(config, outer=True)
+    values = wrong_values(spec, case.registers)
     errors = {(rule.error, rule.register) for rule in values}
     assert {("zero_size", "COLUMNS"), ("size_limit", "COLUMNS"), ("address_range", "A_PAIRS")} <= (
         errors
     )
     assert (("size_limit", "B_ROWS") in errors) == (config.lanes > 1 or config.index_bits < 32)
     for rule, value in values.items():
-        wrong = {rule.error: [registers[rule.register].offset]}
+        wrong = {rule.error: [spec.registers[rule.register].offset]}
         status = check_failure(rng, device, case, wrong, overrides={rule.register: value})
         assert status.counts["bytes_read"] == status.counts["operations"] == 0
     check_outer(rng, device, case)

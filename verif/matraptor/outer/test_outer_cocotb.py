@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import register_map
+from tilewright.hw.spec.matraptor_registers import job_spec
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.verif.bench.device import AxiDevice
+from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import register_answers
-from tilewright.verif.matraptor.cases import random_case, wrong_values
+from tilewright.verif.matraptor.cases import random_case
 from tilewright.verif.matraptor.jobs import check_case, check_failure, check_reset
 from tilewright.verif.matraptor.outer.outer_cases import in_rows, random_outer
 from tilewright.verif.matraptor.outer.outer_jobs import check_outer
@@ -46,7 +47,7 @@ def rng_of(seed: int) -> np.random.Generator:
 
 
 def test_registers_are_those_of_the_table(device: Device) -> None:
-    registers = register_map(CONFIG)
+    registers = job_spec(CONFIG).registers
     found = register_answers(device, registers)
     assert found == register_answers(MatRaptorModel(CONFIG, MEMORY_BYTES), registers)
     assert found.count("refused") > 10
@@ -75,8 +76,9 @@ def test_jobs_that_cannot_run(device: Device) -> None:
     rng = rng_of(2)
     device.behave()
     case = random_outer(rng, CONFIG, MEMORY_BYTES)
-    for rule, value in wrong_values(CONFIG, outer=True).items():
-        wrong = {rule.error: [register_map(CONFIG)[rule.register].offset]}
+    spec = job_spec(CONFIG)
+    for rule, value in wrong_values(spec, case.registers).items():
+        wrong = {rule.error: [spec.registers[rule.register].offset]}
         check_failure(rng, device, case, wrong, overrides={rule.register: value})
     check_outer(rng, device, case)
 

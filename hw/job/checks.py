@@ -1,0 +1,75 @@
+"""Whether the job registers obey the rules of the accelerator's ``JobSpec``: in hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from itertools import groupby
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+
+from ..spec.job import Check, Condition, JobSpec, Rule
+from .states import first_failure
+
+__all__ = ["breaks", "first_broken"]
+
+
+def _above(value: Value, most: int) -> Value:
+    return value > most if most < (1 << len(value)) - 1 else Const(0)
+
+
+def _bits(value: Value, low: int, high: int | None = None) -> Value:
+    """Whether any of these bits is set."""
+    part = value[low:high]
+    return part.any() if len(part) else Const(0)
+
+
+_BREAKS: dict[Rule, Callable[[Value, Check], Value]] = {
+    Rule.ONE_OF: lambda value, check: ~Cat(value == choice for choice in check.choices).any(),
+    Rule.NON_ZERO: lambda value, check: value == 0,
+    Rule.AT_MOST: lambda value, check: _above(value, check.number),
+    Rule.BELOW: lambda value, check: _bits(value, check.number.bit_length() - 1),
+    Rule.MULTIPLE_OF: lambda value, check: _bits(value, 0, check.number.bit_length() - 1),
+}
+
+
+def _field(spec: JobSpec, job: Any, register: str, field: str) -> Value:
+    row = spec.registers[register]
+    value: Value = getattr(job, row.member(row.field(field)))
+    return value
+
+
+def _holds(spec: JobSpec, job: Any, condition: Condition) -> Value:
+    value = _field(spec, job, condition.register, condition.field)
+    if len(value) == 1:
+        return value if condition.value else ~value
+    return value == condition.value
+
+
+def breaks(spec: JobSpec, check: Check, job: Any) -> Value:
+    """Whether a job breaks a rule, and the rule counts in it.
+
+    Parameters
+    ----------
+    job: an object with ``spec.members``
+    """
+    broken = _BREAKS[check.rule](_field(spec, job, check.register, "value"), check)
+    return broken if check.when is None else broken & _holds(spec, job, check.when)
+
+
+def first_broken(m: Module, spec: JobSpec, job: Any) -> tuple[Signal, Signal]:
+    """The code (0: none) and the detail of the first of ``spec.checks`` that a job breaks.
+
+    Parameters
+    ----------
+    job: an object with ``spec.members``
+    """
+    causes = []
+    for (register, error), same in groupby(
+        spec.checks, lambda check: (check.register, check.error)
+    ):
+        broken = reduce(or_, (breaks(spec, check, job) for check in same))
+        causes.append((broken, spec.code(error), spec.registers[register].offset))
+    return first_failure(m, "wrong", causes)

@@ -1,0 +1,227 @@
+"""The jobs of an accelerator as data: registers, rules, counters, errors.
+
+One :class:`JobSpec` says all of it, and everybody reads it there: the hardware's registers and the
+check of a job (``hw/job``), models and drivers (``sim/device``), the values with which a bench
+breaks a rule (``verif/kit/broken_rules.py``), the sidecar and the tables of the documentation. A
+new accelerator writes its JobSpec and nothing else of this; a rule of a new kind is a member of
+:class:`Rule` and a line in each of ``hw/job/checks.py``, ``sim/device/checks.py`` and
+``verif/kit/broken_rules.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from .job_registers import CONTROL, counter_registers, identity, number
+from .registers import Field, Register, RegisterMap
+
+__all__ = ["DETAILS", "Check", "Condition", "Error", "JobSpec", "Rule", "checks_of"]
+
+DETAILS: dict[str, str] = {
+    "register": "the offset of the job register that was wrong",
+    "address": "the address at which the bus failed",
+    "row": "the number of a row",
+}
+"""What ERROR_DETAIL may hold."""
+
+
+class Rule(Enum):
+    """What the number in a job register must be."""
+
+    ONE_OF = "one of the check's `choices`"
+    NON_ZERO = "not zero"
+    AT_MOST = "at most the check's `number`"
+    BELOW = "less than the check's `number`, a power of two"
+    MULTIPLE_OF = "a multiple of the check's `number`, a power of two"
+
+
+_POWERS = (Rule.BELOW, Rule.MULTIPLE_OF)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """That a field of a job register has a value.
+
+    Parameters
+    ----------
+    register, field: which
+    value: what it has to be
+    """
+
+    register: str
+    field: str = "value"
+    value: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """A rule that a job register must obey before the job runs.
+
+    Parameters
+    ----------
+    register: a job register that is one number
+    rule: what that must be
+    number, choices: see :class:`Rule`
+    error: the name of the error if it is not
+    when: the rule counts only then; None: always
+    """
+
+    register: str
+    rule: Rule
+    number: int = 0
+    choices: tuple[int, ...] = ()
+    error: str
+    when: Condition | None = None
+
+    def __post_init__(self) -> None:
+        if self.rule in _POWERS and (self.number < 1 or self.number & (self.number - 1)):
+            what = f"`number` of {self.register}"
+            raise ValueError(f"{what} must be a power of two for this rule, not {self.number}")
+
+
+def checks_of(
+    error: str,
+    registers: Iterable[str],
+    rule: Rule,
+    number: int | Mapping[str, int] = 0,
+    *,
+    when: Mapping[str, Condition | None] | None = None,
+) -> tuple[Check, ...]:
+    """The same rule for several registers.
+
+    Parameters
+    ----------
+    number: of all, or by register
+    when: conditions, by register
+    """
+    return tuple(
+        Check(
+            register=name,
+            rule=rule,
+            number=number if isinstance(number, int) else number[name],
+            error=error,
+            when=(when or {}).get(name),
+        )
+        for name in registers
+    )
+
+
+@dataclass(frozen=True)
+class Error:
+    """A way in which a job ends badly.
+
+    Parameters
+    ----------
+    name: unique in its accelerator
+    code: in STATUS, 1..255
+    detail: what ERROR_DETAIL holds: a key of ``DETAILS``
+    doc: what was wrong, one line
+    """
+
+    name: str
+    code: int
+    detail: str
+    doc: str
+
+    def __post_init__(self) -> None:
+        if self.detail not in DETAILS:
+            allowed = ", ".join(DETAILS)
+            raise ValueError(f"`detail` of {self.name} must be one of {allowed}, not {self.detail}")
+        if not 0 < self.code < 256:
+            raise ValueError(f"`code` of {self.name} must be in 1..255, not {self.code}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSpec:
+    """The registers of an accelerator that runs jobs, and what a job must obey.
+
+    Parameters
+    ----------
+    accelerator: what messages call it
+    letters: what register ID holds, four letters
+    version: of the register map
+    constants: the CONFIG registers
+    detail: what ERROR_DETAIL holds, one line
+    counters: what is counted from the start of a job to its end, each (name, doc); registers have
+        these names in upper case
+    errors: those that there are
+    job: the registers that say what to do
+    checks: rules for them; the first one that is broken, in this order, is reported
+
+    Members
+    -------
+    registers: the whole map
+    """
+
+    accelerator: str
+    letters: bytes
+    version: int
+    constants: tuple[Register, ...]
+    detail: str
+    counters: Mapping[str, str]
+    errors: tuple[Error, ...]
+    job: tuple[Register, ...]
+    checks: tuple[Check, ...]
+
+    def __post_init__(self) -> None:
+        _check_unique("errors", [error.name for error in self.errors])
+        _check_unique("codes", [error.code for error in self.errors])
+        for check in self.checks:
+            register = self._job_register(check.register)
+            if [item.name for item in register.fields] != ["value"]:
+                raise ValueError(f"{check.register} must be one number to be checked")
+            if self.error(check.error).detail != "register":
+                raise ValueError(f"`detail` of {check.error} must be register: {check.register}")
+            if check.when is not None:
+                self._job_register(check.when.register).field(check.when.field)
+
+    def _job_register(self, name: str) -> Register:
+        for register in self.job:
+            if register.name == name:
+                return register
+        raise ValueError(f"a rule must be about a job register, not {name}")
+
+    @cached_property
+    def registers(self) -> RegisterMap:
+        """Identity, constants, control, counters, and the job's."""
+        return RegisterMap(
+            registers=(
+                *identity(self.letters, self.version),
+                *self.constants,
+                *CONTROL,
+                number("ERROR_DETAIL", 0x28, "ro", 64, self.detail),
+                *counter_registers(self.counters),
+                *self.job,
+            )
+        )
+
+    @property
+    def members(self) -> dict[str, Field]:
+        """The fields of the job's registers, by what the hardware calls them."""
+        return {register.member(item): item for register in self.job for item in register.fields}
+
+    def error(self, name: str) -> Error:
+        """An error by name; KeyError if there is none."""
+        for error in self.errors:
+            if error.name == name:
+                return error
+        raise KeyError(name)
+
+    def error_of(self, code: int) -> Error:
+        """An error by its code; KeyError if there is none."""
+        for error in self.errors:
+            if error.code == code:
+                return error
+        raise KeyError(code)
+
+    def code(self, name: str) -> int:
+        """The code of an error; KeyError if there is none."""
+        return self.error(name).code
+
+
+def _check_unique(what: str, values: Collection[object]) -> None:
+    if len(set(values)) != len(values):
+        raise ValueError(f"{what} must be different, not {list(values)}")

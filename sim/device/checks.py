@@ -1,0 +1,39 @@
+"""Whether the job registers obey the rules of the accelerator's ``JobSpec``: in software."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ...hw.spec.job import Check, Condition, JobSpec, Rule
+
+__all__ = ["breaks", "counts", "first_broken"]
+
+_BREAKS: dict[Rule, Callable[[int, Check], bool]] = {
+    Rule.ONE_OF: lambda value, check: value not in check.choices,
+    Rule.NON_ZERO: lambda value, check: value == 0,
+    Rule.AT_MOST: lambda value, check: value > check.number,
+    Rule.BELOW: lambda value, check: value >= check.number,
+    Rule.MULTIPLE_OF: lambda value, check: value % check.number != 0,
+}
+
+
+def counts(spec: JobSpec, when: Condition | None, values: Mapping[str, int]) -> bool:
+    """Whether a rule with a condition counts in a job, see :func:`first_broken`."""
+    if when is None:
+        return True
+    return spec.registers[when.register].get(values[when.register], when.field) == when.value
+
+
+def breaks(spec: JobSpec, check: Check, values: Mapping[str, int]) -> bool:
+    """Whether a job breaks a rule, and the rule counts in it; see :func:`first_broken`."""
+    return counts(spec, check.when, values) and _BREAKS[check.rule](values[check.register], check)
+
+
+def first_broken(spec: JobSpec, values: Mapping[str, int]) -> Check | None:
+    """The first rule that a job breaks; None if it may run.
+
+    Parameters
+    ----------
+    values: of the job's registers, by name
+    """
+    return next((check for check in spec.checks if breaks(spec, check, values)), None)

@@ -1,0 +1,1 @@
+"""What all accelerators that run jobs share."""

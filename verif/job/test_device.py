@@ -1,0 +1,119 @@
+"""What drivers of every accelerator stand on: places in memory, registers by name, ends of jobs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tilewright.hw.spec.job import Error, JobSpec, Rule, checks_of
+from tilewright.hw.spec.job_registers import number
+from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.model import ModelDevice
+from tilewright.sim.device.placement import Placement
+from tilewright.sim.device.protocol import JobError
+
+SPEC = JobSpec(
+    accelerator="adder",
+    letters=b"TWAD",
+    version=3,
+    constants=(),
+    detail="a register, an address or a row",
+    counters={"cycles": "of the job", "words": "that were added"},
+    errors=(
+        Error("zero_size", 1, "register", "WORDS is 0"),
+        Error("bus_read", 4, "address", "a response was not OKAY"),
+        Error("carry", 200, "row", "a sum does not fit"),
+    ),
+    job=(number("COUNT", 0x80, "rw", 32, "words"), number("BASE", 0x88, "rw", 64, "of them")),
+    checks=checks_of("zero_size", ("COUNT",), Rule.NON_ZERO),
+)
+
+
+class Adder(ModelDevice):
+    """Adds bytes; a sum of 128 or more does not fit."""
+
+    config = None
+
+    def __init__(self, spec: JobSpec = SPEC) -> None:
+        super().__init__(spec, 64)
+
+    def _job(self) -> tuple[str, int, dict[str, int]]:
+        base, count = self._values["BASE"], self._values["COUNT"]
+        if base + count > self.memory_bytes:
+            return "bus_read", self.memory_bytes, {}
+        total = 0
+        for row, byte in enumerate(self.read_memory(base, count)):
+            total += byte
+            if total >= 128:
+                return "carry", row, {"words": row}
+        self.write_memory(0, bytes([total]))
+        return "none", 0, {"words": count}
+
+
+def test_a_job_and_its_counters() -> None:
+    device = Adder()
+    device.write_memory(8, bytes([1, 2, 100, 30]))
+    registers = JobRegisters(device, SPEC)
+    assert registers.submit({"COUNT": 3, "BASE": 8}) == JobStatus(
+        accelerator="adder", counts={"cycles": 0, "words": 3}
+    )
+    assert device.read_memory(0, 1) == bytes([103])
+    assert registers.read("BASE") == 8
+    # What is acknowledged is gone.
+    assert (registers.read("STATUS"), device.irq()) == (0, False)
+    assert registers.run().counts["words"] == 3
+
+
+@pytest.mark.parametrize(
+    ("job", "error", "detail", "where"),
+    [
+        ({"COUNT": 0, "BASE": 1 << 40}, "zero_size", 0x80, "COUNT"),
+        ({"COUNT": 3, "BASE": 1 << 40}, "bus_read", 64, "address 0x40"),
+        ({"COUNT": 4, "BASE": 8}, "carry", 3, "row 3"),
+    ],
+)
+def test_a_job_that_fails(job: dict[str, int], error: str, detail: int, where: str) -> None:
+    device = Adder()
+    device.write_memory(8, bytes([1, 2, 100, 30]))
+    registers = JobRegisters(device, SPEC)
+    before = device.memory.copy()
+    status = registers.submit(job)
+    assert (status.error, status.detail, status.where) == (error, detail, where)
+    assert status.counts == {"cycles": 0, "words": 3 if error == "carry" else 0}
+    assert (device.memory == before).all()
+    with pytest.raises(JobError) as raised:
+        status.check("another")
+    assert str(raised.value) == f"the adder stopped with error {error} ({where})"
+    assert (raised.value.error, raised.value.detail) == (error, detail)
+    status.check("another", error)
+
+
+def test_another_accelerator_is_refused() -> None:
+    other = replace(SPEC, letters=b"TWXX")
+    with pytest.raises(ValueError, match=r"^the device's ID must be 0x58585754, not 0x44415754$"):
+        JobRegisters(Adder(), other)
+
+
+def test_places_follow_each_other() -> None:
+    memory = Placement(100, 1000, 64)
+    assert memory.left == 872
+    assert memory.fit({"a": 1, "b": 64, "c": 0, "d": 65}, "all") == {
+        "a": 128, "b": 192, "c": 256, "d": 256
+    }  # fmt: skip
+    assert memory.take(65, "a matrix") == 128
+    with memory.scratch():
+        assert memory.take(1, "a matrix") == 256
+        assert memory.left == 1000 - 320
+    assert memory.take(1000 - 256, "all that is left") == 256
+    assert memory.left == 0
+
+
+def test_too_little_memory() -> None:
+    memory = Placement(100, 1000, 64)
+    message = r"^873 bytes of memory are needed for both; 872 are left$"
+    with pytest.raises(ValueError, match=message):
+        memory.fit({"a": 128, "b": 745}, "both")
+    memory.take(512, "one")
+    with pytest.raises(ValueError, match=r"^361 bytes of memory are needed for it; 360 are left$"):
+        memory.take(361, "it")
+    assert memory.take(360, "it") == 640

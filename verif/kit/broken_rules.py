@@ -1,0 +1,57 @@
+"""Values that break one rule of an accelerator's jobs each, for benches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+
+from tilewright.hw.spec.job import Check, JobSpec, Rule
+
+__all__ = ["wrong_values"]
+
+
+def _above(check: Check, step: int) -> int:
+    """The least multiple of ``step`` that is too large."""
+    least = check.number + (check.rule is Rule.AT_MOST)
+    return -(-least // step) * step
+
+
+_WRONG: dict[Rule, Callable[[Check, int, int], int]] = {
+    Rule.ONE_OF: lambda check, value, step: next(n for n in count() if n not in check.choices),
+    Rule.NON_ZERO: lambda check, value, step: 0,
+    Rule.AT_MOST: lambda check, value, step: _above(check, step),
+    Rule.BELOW: lambda check, value, step: _above(check, step),
+    Rule.MULTIPLE_OF: lambda check, value, step: value + check.number // 2,
+}
+"""From a rule, the register's value in a job that obeys all, and what that is a multiple of."""
+
+
+def wrong_values(spec: JobSpec, job: Mapping[str, int]) -> dict[Check, int]:
+    """For every rule that counts in a job, a value of its register that breaks it and no other.
+
+    A rule that no value of its register breaks is left out.
+
+    Parameters
+    ----------
+    job: registers, by name, none of which breaks a rule; 0 stands for those that are not there
+    """
+    valid = [check for check in spec.checks if _counts(spec, check, job)]
+    steps: dict[str, int] = {}
+    for check in valid:
+        if check.rule is Rule.MULTIPLE_OF:
+            steps[check.register] = max(steps.get(check.register, 1), check.number)
+    found = {}
+    for check in valid:
+        value = job.get(check.register, 0)
+        wrong = _WRONG[check.rule](check, value, steps.get(check.register, 1))
+        fits = not wrong >> spec.registers[check.register].field("value").width
+        if fits and (wrong != value or check.rule is Rule.NON_ZERO):
+            found[check] = wrong
+    return found
+
+
+def _counts(spec: JobSpec, check: Check, job: Mapping[str, int]) -> bool:
+    if check.when is None:
+        return True
+    word = job.get(check.when.register, 0)
+    return spec.registers[check.when.register].get(word, check.when.field) == check.when.value
