@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit_component
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
+from tilewright.verif.channels.divisions import ChannelDivisions
 from tilewright.verif.kit.sampling import cases, slow_but
-from tilewright.verif.matraptor.load.divisions import ChannelDivisions
 
 
 @pytest.mark.parametrize("index_bits", slow_but([32], [16, 32]))

@@ -1,0 +1,1 @@
+"""Benches of memory that is striped over channels."""

@@ -1,0 +1,55 @@
+"""Words of an array in a channel, placed in memory, computed from their byte addresses."""
+
+from __future__ import annotations
+
+import random
+
+from tilewright.hw.spec.channels import ChannelGeometry
+
+__all__ = ["WORD_BYTES", "base_of", "draw_words", "placed", "word_sizes"]
+
+WORD_BYTES = (4, 8, 16)
+Word = dict[str, int]
+
+
+def word_sizes(geometry: ChannelGeometry) -> list[int]:
+    """Those that fit into a beat."""
+    return [size for size in WORD_BYTES if size <= geometry.beat_bytes]
+
+
+def base_of(rng: random.Random, geometry: ChannelGeometry) -> int:
+    """A multiple of a stripe, in the upper half of memory, before room for 2**16 blocks."""
+    stripes = (1 << geometry.addr_bits) // geometry.stripe_bytes
+    return rng.randrange(stripes // 2, stripes - (1 << 16)) * geometry.stripe_bytes
+
+
+def draw_words(
+    rng: random.Random, geometry: ChannelGeometry, word_bytes: int, step: int, count: int
+) -> list[Word]:
+    """Words of one array in one channel, every ``step``-th from anywhere on."""
+    channel, first = rng.randrange(geometry.channels), rng.randrange(1 << 12)
+    return [
+        {
+            "word": rng.getrandbits(8 * word_bytes),
+            "number": first + step * n,
+            "channel": channel,
+        }
+        for n in range(count)
+    ]
+
+
+def placed(geometry: ChannelGeometry, base: int, word: Word, *, word_bytes: int, step: int) -> Word:
+    """A word's beat, its place there, and what comes after it if the next is ``step`` further."""
+    offset = word["number"] * word_bytes
+    address = geometry.flat(base, word["channel"], offset)
+    beat = address // geometry.beat_bytes
+    following = geometry.flat(base, word["channel"], offset + step * word_bytes)
+    next_beat = following // geometry.beat_bytes
+    apart = next_beat != beat + 1 or following % geometry.interleave < geometry.beat_bytes
+    return {
+        "word": word["word"],
+        "places": 1 << address % geometry.beat_bytes // word_bytes,
+        "address": beat * geometry.beat_bytes,
+        "beat_last": int(next_beat != beat),
+        "run_last": int(next_beat != beat and apart),
+    }
