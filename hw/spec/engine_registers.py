@@ -7,7 +7,7 @@ from .job import Check, Condition, Error, JobSpec, Rule, checks_of
 from .job_registers import constants, number
 from .registers import Field, Register
 
-__all__ = ["COUNTERS", "ERRORS", "WITH_C", "job_spec"]
+__all__ = ["COUNTERS", "ERRORS", "FLAGS", "WITH_C", "job_spec"]
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
@@ -28,6 +28,17 @@ ERRORS = (
     Error("address_range", 6, "register", "a base has more than `addr_bits` bits"),
     Error("bus_read", 7, "address", "a response to a read was neither OKAY nor EXOKAY"),
     Error("bus_write", 8, "address", "the same of a write"),
+)
+
+FLAGS = Register(
+    name="FLAGS",
+    offset=0x84,
+    access="rw",
+    fields=(
+        Field(name="transposed_b", low=0, doc="B is stored by columns: N x K in memory"),
+        Field(name="use_c", low=1, doc="C is added; else nothing is"),
+    ),
+    doc="variants of the job",
 )
 
 WITH_C = Condition(register="FLAGS", field="use_c")
@@ -89,16 +100,7 @@ def _constants(config: EngineConfig) -> tuple[Register, ...]:
 def _job(config: EngineConfig) -> list[Register]:
     rows = [
         number("OP", 0x80, "rw", 32, "opcode of the operation"),
-        Register(
-            name="FLAGS",
-            offset=0x84,
-            access="rw",
-            fields=(
-                Field(name="transposed_b", low=0, doc="B is stored by columns: N x K in memory"),
-                Field(name="use_c", low=1, doc="C is added; else nothing is"),
-            ),
-            doc="variants of the job",
-        ),
+        FLAGS,
         number("M", 0x88, "rw", 32, "rows of A, C and D"),
         number("N", 0x8C, "rw", 32, "columns of B, C and D"),
         number("K", 0x90, "rw", 32, "columns of A, rows of B"),

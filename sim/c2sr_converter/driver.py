@@ -10,8 +10,7 @@ import numpy as np
 
 from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ...hw.spec.c2sr_converter_registers import COUNTERS, MODES, job_spec, limits
-from ..device.job_registers import JobRegisters
-from ..device.placement import Placement
+from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns
 from ..sparse.image import (
@@ -30,7 +29,7 @@ ConverterDevice = AcceleratorDevice[C2srConverterConfig]
 """A converter with its memory."""
 
 
-class ConverterDriver:
+class ConverterDriver(JobDriver[C2srConverterConfig]):
     """Converts sparse matrices on a device.
 
     Parameters
@@ -50,15 +49,15 @@ class ConverterDriver:
     counts: dict[str, int]
 
     def __init__(self, device: ConverterDevice, first_address: int = 0) -> None:
-        self._device = device
-        self._registers = JobRegisters(device, job_spec(device.config))
-        end = min(device.memory_bytes, 1 << device.config.addr_bits)
-        self._memory = Placement(first_address, end, device.config.layout.stripe_bytes)
+        config = device.config
+        super().__init__(
+            device,
+            job_spec(config),
+            first_address,
+            alignment=config.layout.stripe_bytes,
+            addr_bits=config.addr_bits,
+        )
         self.counts = {}
-
-    @property
-    def config(self) -> C2srConverterConfig:
-        return self._device.config
 
     def convert(self, direction: str, matrix: C2sr) -> C2sr:
         """The matrix as the device leaves it, in C2SR or in CSR.

@@ -21,10 +21,10 @@ from ...hw.spec.formats import FORMATS
 from ...hw.spec.registers import Register
 from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.simd2 import Simd2Config
-from ..device.job_registers import JobRegisters
-from ..device.placement import Placement
+from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from .counts import Counts
+from .job import Job
 from .matrices import Matrix, container_bits, formats_of, from_words, to_words
 
 __all__ = ["Driver", "EngineDevice"]
@@ -33,7 +33,7 @@ EngineDevice = AcceleratorDevice[EngineConfig]
 """An engine with its memory."""
 
 
-class Driver:
+class Driver(JobDriver[EngineConfig]):
     """Programs an engine.
 
     Besides its methods it has a function for each semiring of the engine, such as
@@ -56,13 +56,14 @@ class Driver:
     counts: Counts
 
     def __init__(self, device: EngineDevice, first_address: int = 0) -> None:
-        self._device = device
-        self._memory = Placement(first_address, device.memory_bytes, device.config.beat_bytes)
-        self._registers = JobRegisters(device, job_spec(device.config))
-
-    @property
-    def config(self) -> EngineConfig:
-        return self._device.config
+        config = device.config
+        super().__init__(
+            device,
+            job_spec(config),
+            first_address,
+            alignment=config.beat_bytes,
+            addr_bits=config.addr_bits,
+        )
 
     def __getattr__(self, name: str) -> Callable[..., npt.NDArray[Any]]:
         semiring = name.removeprefix("simd2_")
@@ -151,18 +152,19 @@ class Driver:
         ValueError if shapes or formats do not fit, JobError if the engine reports an error.
         """
         self._check(operation, d, a, b, c)
-        values = {
-            "OP": self.config.opcodes[operation],
-            "FLAGS": self.register("FLAGS").put(transposed_b=b.transposed, use_c=c is not None),
-            "M": d.rows,
-            "N": d.cols,
-            "K": a.cols,
-        }
-        for letter, matrix in (("A", a), ("B", b), ("C", c or d), ("D", d)):
-            values[f"{letter}_BASE"] = matrix.address
-            values[f"{letter}_STRIDE"] = matrix.stride
-        self._registers.write_all(values)
-        self.run()
+        places = {"a": a, "b": b, "c": c or d, "d": d}
+        self.submit(
+            Job(
+                op=self.config.opcodes[operation],
+                m=d.rows,
+                n=d.cols,
+                k=a.cols,
+                base={name: matrix.address for name, matrix in places.items()},
+                stride={name: matrix.stride for name, matrix in places.items()},
+                transposed_b=b.transposed,
+                use_c=c is not None,
+            )
+        )
 
     def _check(self, operation: str, d: Matrix, a: Matrix, b: Matrix, c: Matrix | None) -> None:
         element, result = formats_of(self.config, operation)
@@ -195,6 +197,15 @@ class Driver:
     def read(self, name: str) -> int:
         """Read a register by name."""
         return self._registers.read(name)
+
+    def write_job(self, job: Job) -> None:
+        """Write the job registers."""
+        self._registers.write_all(job.registers)
+
+    def submit(self, job: Job) -> None:
+        """Write the job registers and run. Raises as :meth:`run`."""
+        self.write_job(job)
+        self.run()
 
     def run(self) -> None:
         """Start the job of the registers, wait for its end, and take its counters.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.engine import EngineConfig
+from ...hw.spec.engine import OPERANDS, EngineConfig
+from ...hw.spec.engine_registers import FLAGS
 from ...hw.spec.matrix_unit import Operation
 from ..units.any_unit import mixed_operations
 
@@ -41,6 +43,34 @@ class Job:
     stride: dict[str, int]
     transposed_b: bool = False
     use_c: bool = False
+
+    @property
+    def registers(self) -> dict[str, int]:
+        """What each of the registers holds, by name."""
+        return {
+            "OP": self.op,
+            "FLAGS": FLAGS.put(transposed_b=self.transposed_b, use_c=self.use_c),
+            "M": self.m,
+            "N": self.n,
+            "K": self.k,
+            **{f"{x.upper()}_BASE": address for x, address in self.base.items()},
+            **{f"{x.upper()}_STRIDE": stride for x, stride in self.stride.items()},
+        }
+
+    @classmethod
+    def of_registers(cls, values: Mapping[str, int]) -> Job:
+        """The job that registers hold."""
+        flags = values["FLAGS"]
+        return cls(
+            op=values["OP"],
+            m=values["M"],
+            n=values["N"],
+            k=values["K"],
+            base={x: values[f"{x.upper()}_BASE"] for x in OPERANDS},
+            stride={x: values[f"{x.upper()}_STRIDE"] for x in OPERANDS},
+            transposed_b=bool(FLAGS.get(flags, "transposed_b")),
+            use_c=bool(FLAGS.get(flags, "use_c")),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

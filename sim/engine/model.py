@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from ...hw.spec.engine import OPERANDS, EngineConfig
+from ...hw.spec.engine import EngineConfig
 from ...hw.spec.engine_registers import job_spec
 from ..device.model import ModelDevice
 from .job import Job, JobFailure, run_job
@@ -37,23 +37,9 @@ class EngineModel(ModelDevice):
     def config(self) -> EngineConfig:
         return self._config
 
-    def job(self) -> Job:
-        """The job registers as they are."""
-        flags, values = self._map["FLAGS"], self._values
-        return Job(
-            op=values["OP"],
-            m=values["M"],
-            n=values["N"],
-            k=values["K"],
-            base={x: values[f"{x.upper()}_BASE"] for x in OPERANDS},
-            stride={x: values[f"{x.upper()}_STRIDE"] for x in OPERANDS},
-            transposed_b=bool(flags.get(values["FLAGS"], "transposed_b")),
-            use_c=bool(flags.get(values["FLAGS"], "use_c")),
-        )
-
     def _job(self) -> tuple[str, int, dict[str, int]]:
         try:
-            outcome = run_job(self._config, self.memory, self.job())
+            outcome = run_job(self._config, self.memory, Job.of_registers(self._values))
         except JobFailure as failure:
             return failure.error, failure.detail, {}
         return "none", 0, asdict(outcome)

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from ...hw.spec.matraptor import MatRaptorConfig
 from ...hw.spec.matraptor_registers import job_spec, limits
-from ..device.job_registers import JobRegisters
-from ..device.placement import Placement
+from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
 from ..sparse.csr_parts import join_rows, no_entries, take_columns, take_rows
@@ -59,7 +58,7 @@ def most_entries(a: CsrPatterns, b: CsrPatterns, cols: int) -> Ints:
     return np.minimum(products[a.starts[1:]] - products[a.starts[:-1]], cols)
 
 
-class SparseDriver:
+class SparseDriver(JobDriver[MatRaptorConfig]):
     """Multiplies sparse matrices on a device.
 
     A product is one job if every row fits the queues. If one does not, the job ends with an
@@ -88,15 +87,15 @@ class SparseDriver:
     jobs: list[SparseJob]
 
     def __init__(self, device: SparseDevice, first_address: int = 0) -> None:
-        self._device = device
-        self._registers = JobRegisters(device, job_spec(device.config))
-        end = min(device.memory_bytes, 1 << device.config.addr_bits)
-        self._memory = Placement(first_address, end, device.config.layout.stripe_bytes)
+        config = device.config
+        super().__init__(
+            device,
+            job_spec(config),
+            first_address,
+            alignment=config.layout.stripe_bytes,
+            addr_bits=config.addr_bits,
+        )
         self.jobs = []
-
-    @property
-    def config(self) -> MatRaptorConfig:
-        return self._device.config
 
     def multiply(self, a: C2sr, b: C2sr, *, mode: str = "rows") -> C2sr:
         """``C = A (x) B`` in the semiring of the device.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from tilewright.hw.spec.engine import OPERANDS, EngineConfig
@@ -25,8 +24,6 @@ __all__ = [
     "fill",
     "random_job",
     "rows_of",
-    "submit",
-    "write_job",
 ]
 
 
@@ -110,26 +107,9 @@ def fill(rng: np.random.Generator, device: EngineDevice, model: EngineModel) -> 
     device.write_memory(0, content.tobytes())
 
 
-def write_job(driver: Driver, job: Job) -> None:
-    """Write the job registers."""
-    values: dict[str, Any] = {"OP": job.op, "M": job.m, "N": job.n, "K": job.k}
-    values["FLAGS"] = job.transposed_b | job.use_c << 1
-    for operand in OPERANDS:
-        values[f"{operand.upper()}_BASE"] = job.base[operand]
-        values[f"{operand.upper()}_STRIDE"] = job.stride[operand]
-    for name, value in values.items():
-        driver.write(name, value)
-
-
-def submit(driver: Driver, job: Job) -> None:
-    """Write the job registers and run. Raises as :meth:`Driver.run`."""
-    write_job(driver, job)
-    driver.run()
-
-
 def _attempt(driver: Driver, job: Job) -> tuple[str, int]:
     try:
-        submit(driver, job)
+        driver.submit(job)
     except JobError as error:
         return error.error, error.detail
     return "none", 0
@@ -216,7 +196,7 @@ def check_reset(device: EngineRtl, model: EngineModel, job: Job, cycles: int) ->
     Returns whether the job was broken off. Raises Mismatch.
     """
     driver = Driver(device)
-    write_job(driver, job)
+    driver.write_job(job)
     stopped = soft_reset_after(device, driver, cycles)
     _adopt(device, model, job)
     return stopped

@@ -28,7 +28,6 @@ from tilewright.verif.engine.jobs import (
     differences,
     fill,
     random_job,
-    write_job,
 )
 from tilewright.verif.engine.rates import Rate, large_product, measure
 from tilewright.verif.kit.broken_rules import wrong_values
@@ -59,7 +58,7 @@ def test_a_job_that_cannot_run(device: EngineAxiDevice, rule: Check) -> None:
     bench = Bench(device, 11)
     job = random_job(bench.rng, SMALL, MEMORY_BYTES)
     hardware = Driver(device)
-    write_job(hardware, job)
+    hardware.write_job(job)
     hardware.write("FLAGS", 2)
     hardware.write(rule.register, WRONG[rule])
     with pytest.raises(JobError) as raised:
@@ -78,7 +77,7 @@ def test_a_job_that_cannot_run(device: EngineAxiDevice, rule: Check) -> None:
 def test_interrupt(device: EngineAxiDevice) -> None:
     driver, bench = Driver(device), Bench(device, 12)
     status = driver.register("STATUS")
-    write_job(driver, random_job(bench.rng, SMALL, MEMORY_BYTES, most=(4, 4, 4)))
+    driver.write_job(random_job(bench.rng, SMALL, MEMORY_BYTES, most=(4, 4, 4)))
     assert not device.irq()
     driver.write("CTRL", 1)
     device.run(1000)
@@ -105,15 +104,15 @@ def test_registers_are_free_while_a_job_runs(device: EngineAxiDevice) -> None:
     first = Job(**{**vars(first), "m": 50, "n": 30, "k": 20, "stride": dict.fromkeys("abcd", 256)})
     first.base.update({"a": 0, "b": 0x4000, "c": 0x8000, "d": 0xC000})
     second = random_job(bench.rng, SMALL, MEMORY_BYTES)
-    write_job(driver, first)
+    driver.write_job(first)
     driver.write("CTRL", 1 | 4)
-    write_job(driver, second)
+    driver.write_job(second)
     driver.write("CTRL", 1 | 4)
     assert driver.read("STATUS") == 1
     device.wait()
     driver.write("STATUS", 2)
     for job in (first, second):
-        write_job(software, job)
+        software.write_job(job)
         software.run()
         if job is first:
             assert differences(device, bench.model) == []

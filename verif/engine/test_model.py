@@ -15,6 +15,7 @@ from tilewright.hw.spec.engine import (
 )
 from tilewright.hw.spec.engine_registers import WITH_C, job_spec
 from tilewright.hw.spec.job import Check
+from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.device.protocol import RegisterError
 from tilewright.sim.engine.job import Job, JobFailure, run_job
 from tilewright.sim.engine.model import EngineModel
@@ -165,27 +166,18 @@ def test_counts(shape: tuple[int, int, int]) -> None:
 
 
 def write(model: EngineModel, name: str, value: int) -> None:
-    register = job_spec(model.config).registers[name]
-    for word in range(register.words):
-        part = value >> 32 * word & 0xFFFF_FFFF
-        model.write_register(register.offset + 4 * word, part)
+    JobRegisters(model, job_spec(model.config)).write(name, value)
 
 
 def read(model: EngineModel, name: str) -> int:
-    register = job_spec(model.config).registers[name]
-    words = [model.read_register(register.offset + 4 * i) for i in range(register.words)]
-    return sum(word << 32 * i for i, word in enumerate(words))
+    return JobRegisters(model, job_spec(model.config)).read(name)
 
 
 def ready(config: EngineConfig = FP16) -> EngineModel:
     """A model with a legal job in its registers."""
     model = EngineModel(config, 0x10800)
-    job = job_of(config, "mma", (3, 3, 3))
-    for name, value in (("OP", job.op), ("M", 3), ("N", 3), ("K", 3), ("FLAGS", 2)):
-        write(model, name, value)
-    for operand in OPERANDS:
-        write(model, f"{operand.upper()}_BASE", job.base[operand])
-        write(model, f"{operand.upper()}_STRIDE", job.stride[operand])
+    job = job_of(config, "mma", (3, 3, 3), use_c=True)
+    JobRegisters(model, job_spec(config)).write_all(job.registers)
     return model
 
 

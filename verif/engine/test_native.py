@@ -25,7 +25,6 @@ from tilewright.verif.engine.jobs import (
     fill,
     random_job,
     rows_of,
-    write_job,
 )
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.sampling import cases, slow_but
@@ -150,7 +149,7 @@ def test_a_reset_in_the_middle(device: Engine) -> None:
     for cycles in np.linspace(0, 59, cases(60)).astype(int).tolist():
         device.behave(AxiBehaviour(latency=(40, 40)))
         job = random_job(rng, device.config, MEMORY_BYTES, most=(8, 8, 8))
-        write_job(Driver(device), job)
+        Driver(device).write_job(job)
         device.write_register(Driver(device).register("CTRL").offset, 1)
         device.run(cycles)
         interrupted += device.traffic["m0_axi"].read.under_way > 0

@@ -1,0 +1,52 @@
+"""What the drivers of all accelerators are: a device, places in its memory, jobs."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from ...hw.spec.job import JobSpec
+from .job_registers import JobRegisters
+from .placement import Placement
+from .protocol import AcceleratorDevice
+
+__all__ = ["JobDriver"]
+
+Config = TypeVar("Config")
+
+
+class JobDriver(Generic[Config]):
+    """Base of the drivers.
+
+    Where an operand goes is asked of ``_memory``, a job is submitted to ``_registers``; what is in
+    either is the subclass's.
+
+    Parameters
+    ----------
+    device: the accelerator and its memory
+    spec: its jobs
+    first_address: where the memory that the driver may use begins
+    alignment: what all places there are multiples of
+    addr_bits: width of an address: no place ends behind what it reaches
+
+    Raises
+    ------
+    ValueError if the device's ID is not the spec's.
+    """
+
+    def __init__(
+        self,
+        device: AcceleratorDevice[Config],
+        spec: JobSpec,
+        first_address: int,
+        *,
+        alignment: int,
+        addr_bits: int,
+    ) -> None:
+        self._device = device
+        self._registers = JobRegisters(device, spec)
+        end = min(device.memory_bytes, 1 << addr_bits)
+        self._memory = Placement(first_address, end, alignment)
+
+    @property
+    def config(self) -> Config:
+        return self._device.config
