@@ -8,8 +8,8 @@ import pytest
 from tilewright.cli import main
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.result.outer import fits
-from tilewright.tables.modes import CASES, matraptor_modes
-from tilewright.verif.matraptor.modes import Case, compare_modes, modes_device
+from tilewright.tables.matraptor_modes import CASES, matraptor_modes
+from tilewright.tables.mode_rates import Case, compare_modes, modes_device
 
 SMALL = {"dense": (24, 40, 32, 0.5, 0.6), "sparse": (40, 40, 40, 0.03, 0.03)}
 

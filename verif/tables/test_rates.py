@@ -15,11 +15,9 @@ from tilewright.hw.spec.matraptor_registers import COUNTERS
 from tilewright.sim.rtl import toolchain
 from tilewright.sim.rtl.build import BuildError
 from tilewright.synth.tables import Table
-from tilewright.tables.rates import matraptor_rates as matraptor_rates_table
-from tilewright.verif.c2sr import rates as converter_rates
-from tilewright.verif.matraptor import rates as matraptor_rates
-from tilewright.verif.matraptor.cycles import deviation as matraptor_deviation
-from tilewright.verif.matraptor.cycles.deviation import Deviation
+from tilewright.tables import converter_rate, cycle_deviation, element_rate, lane_rate
+from tilewright.tables.cycle_deviation import Deviation
+from tilewright.tables.matraptor_rates import matraptor_rates
 
 SIZES = {"processing": (4, 2), "lane": (5, 2), "converter": (6, 5), "cycle": (5, 6)}
 """Rows and columns by the tables' first words."""
@@ -29,21 +27,20 @@ SIZES = {"processing": (4, 2), "lane": (5, 2), "converter": (6, 5), "cycle": (5,
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measurements that say what they were asked for."""
     worst = {name: 0.01 * n for n, name in enumerate(COUNTERS)}
-    for part, names in (
-        (matraptor_rates, ("element_unit",)),
-        (matraptor_deviation, ("device_of",)),
-        (converter_rates, ("converter_of",)),
+    for part, name in (
+        (element_rate, "element_unit"),
+        (cycle_deviation, "device_of"),
+        (converter_rate, "converter_of"),
     ):
-        for name in names:
-            monkeypatch.setattr(part, name, lambda *_: nullcontext())
-    monkeypatch.setattr(matraptor_rates, "element_rate", lambda _, lengths: (sum(lengths), 7.0))
-    monkeypatch.setattr(matraptor_rates, "port_rate", lambda _, length: (length, 0.125))
+        monkeypatch.setattr(part, name, lambda *_: nullcontext())
+    monkeypatch.setattr(element_rate, "element_rate", lambda _, lengths: (sum(lengths), 7.0))
+    monkeypatch.setattr(lane_rate, "port_rate", lambda _, length: (length, 0.125))
     monkeypatch.setattr(
-        converter_rates,
+        converter_rate,
         "converter_rate",
         lambda _, direction, length, latency: length + latency / 1000 + (direction[0] == "c"),
     )
-    monkeypatch.setattr(matraptor_deviation, "deviation", lambda _: Deviation(12, worst))
+    monkeypatch.setattr(cycle_deviation, "deviation", lambda _: Deviation(12, worst))
 
 
 def figures(found: Table, label: str) -> list[float | None]:
@@ -68,7 +65,7 @@ def check_shape(found: Any, configs: int) -> dict[str, Table]:
 @pytest.mark.usefixtures("made_up")
 def test_the_figures_of_the_table() -> None:
     seen: list[str] = []
-    found = matraptor_rates_table("cmos", progress=seen.append)
+    found = matraptor_rates("cmos", progress=seen.append)
     assert len(seen) == 2 + 1 + 6 + 5
     parts = check_shape(found, 5)
     assert figures(parts["processing"], "9 rows of 12 entries") == [108, 7]
@@ -104,7 +101,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     def fail(*_: Any) -> None:
         raise BuildError("the compiler\nsays no")
 
-    monkeypatch.setattr(matraptor_rates, "element_unit", fail)
+    monkeypatch.setattr(element_rate, "element_unit", fail)
     assert main(["table", "matraptor-rates"]) == 2
     assert capsys.readouterr().err == "error: matraptor-rates: the compiler says no\n"
 
@@ -118,7 +115,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 
 @pytest.mark.slow
 def test_the_bars() -> None:
-    found = matraptor_rates_table("cmos", configs=["2x2"])
+    found = matraptor_rates("cmos", configs=["2x2"])
     parts = check_shape(found, 1)
     for row in parts["processing"].rows:
         needed, taken = (x or 0.0 for x in row.ours)
@@ -129,5 +126,5 @@ def test_the_bars() -> None:
     for name in ("CSR to C2SR", "C2SR to CSR"):
         assert all((x or 0.0) >= 0.95 for x in figures(parts["converter"], f"{name}, latency 1"))
     jobs, *shares = figures(parts["cycle"], "lanes x channels 2x2")
-    assert jobs == 3 * len(matraptor_deviation.INPUTS)
+    assert jobs == 3 * len(cycle_deviation.INPUTS)
     assert shares == [0] * 5

@@ -14,9 +14,9 @@ SYSTEM = System(
     ),
     tables={
         "matraptor-area": "tilewright.synth.tables.matraptor:matraptor_area",
-        "c2sr-bandwidth": "tilewright.tables.bandwidth:c2sr_bandwidth",
-        "matraptor-rates": "tilewright.tables.rates:matraptor_rates",
-        "matraptor-modes": "tilewright.tables.modes:matraptor_modes",
+        "c2sr-bandwidth": "tilewright.tables.c2sr_bandwidth:c2sr_bandwidth",
+        "matraptor-rates": "tilewright.tables.matraptor_rates:matraptor_rates",
+        "matraptor-modes": "tilewright.tables.matraptor_modes:matraptor_modes",
     },
     commands={
         "spgemm": "tilewright.apps.sparse.spgemm:spgemm",

@@ -15,9 +15,7 @@ from tilewright.sim.matraptor.cycles.bound import bound
 from tilewright.sim.matraptor.cycles.rows import QueueOverflow, simulate
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
-from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.sampling import cases
-from tilewright.verif.matraptor.cycles.deviation import (
+from tilewright.tables.cycle_deviation import (
     CONFIGS,
     INPUTS,
     Operands,
@@ -28,6 +26,8 @@ from tilewright.verif.matraptor.cycles.deviation import (
     square,
     uniform,
 )
+from tilewright.verif.kit.data import data_file, needs_data
+from tilewright.verif.kit.sampling import cases
 
 QUICK_CONFIG = "2x2"
 

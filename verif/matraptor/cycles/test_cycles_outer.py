@@ -20,10 +20,7 @@ from tilewright.sim.matraptor.result.outer import by_columns, fits
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
-from tilewright.verif.kit.commands import Run
-from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.sampling import draw_until
-from tilewright.verif.matraptor.cycles.deviation import (
+from tilewright.tables.cycle_deviation import (
     CONFIGS,
     INPUTS,
     OUTER_INPUTS,
@@ -35,6 +32,9 @@ from tilewright.verif.matraptor.cycles.deviation import (
     square,
     uniform,
 )
+from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.data import data_file, needs_data
+from tilewright.verif.kit.sampling import draw_until
 
 pytestmark = pytest.mark.slow
 """The model of this mode is compiled apart, which takes half a minute."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..synth.tables import Row, Table
-from .rates import needs_simulation
+from .matraptor_rates import needs_simulation
 
 __all__ = ["CASES", "matraptor_modes"]
 
@@ -37,7 +37,7 @@ def matraptor_modes(
     Raises UserError for another target, or if there is no Verilator, or no compiler.
     """
     with needs_simulation("matraptor-modes", target):
-        from ..verif.matraptor.modes import Case, compare_modes, modes_device
+        from .mode_rates import Case, compare_modes, modes_device
 
         rows = []
         progress("building 4 lanes")

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.sim.matraptor.driver import SparseDriver
-from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.sim.sparse.c2sr import from_csr
+
+from ..hw.emit.unit import emit
+from ..hw.spec.matraptor import MatRaptorConfig
+from ..sim.matraptor.driver import SparseDriver
+from ..sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from ..sim.sparse.c2sr import from_csr
 
 __all__ = ["Case", "ModeRates", "compare_modes", "modes_device"]
 

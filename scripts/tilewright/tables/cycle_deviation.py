@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import COUNTERS
-from tilewright.sim.matraptor.cycles.outer import simulate_outer
-from tilewright.sim.matraptor.cycles.rows import simulate
-from tilewright.sim.matraptor.driver import SparseDriver
-from tilewright.sim.matraptor.result.outer import by_columns
-from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.sim.sparse.c2sr import from_csr
-from tilewright.sim.timing.dram import FLAT
+
+from ..hw.emit.unit import emit
+from ..hw.spec.matraptor import MatRaptorConfig
+from ..hw.spec.matraptor_registers import COUNTERS
+from ..sim.matraptor.cycles.outer import simulate_outer
+from ..sim.matraptor.cycles.rows import simulate
+from ..sim.matraptor.driver import SparseDriver
+from ..sim.matraptor.result.outer import by_columns
+from ..sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from ..sim.sparse.c2sr import from_csr
+from ..sim.timing.dram import FLAT
 
 __all__ = [
     "CONFIGS",

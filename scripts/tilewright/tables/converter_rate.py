@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
-from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.c2sr.cases import matrix_of, place
-from tilewright.verif.c2sr.jobs import check
+
+from ..hw.emit.unit import emit
+from ..hw.spec.c2sr_converter import C2srConverterConfig
+from ..sim.c2sr_converter.driver import ConverterDriver
+from ..sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from ..sim.sparse.c2sr import CsrPatterns, from_patterns
 
 __all__ = ["converter_of", "converter_rate"]
 
@@ -29,9 +30,15 @@ def converter_rate(rtl: Converter, direction: str, length: int, latency: int) ->
     rng = np.random.default_rng(4)
     rtl.reset()
     rtl.behave(AxiBehaviour(latency=(latency, latency)))
+    driver = ConverterDriver(rtl)
     counts = []
     for rows in (_ROWS[length], 2 * _ROWS[length]):
-        matrix = matrix_of(rng, rtl.config, np.full(rows, length, np.int64), _COLUMNS)
-        counts.append(check(rng, rtl, place(rng, rtl.config, direction, matrix)).counts)
+        columns = [np.sort(rng.choice(_COLUMNS, length, replace=False)) for _ in range(rows)]
+        values = rng.integers(0, 1 << rtl.config.layout.format.bits, rows * length, np.uint64)
+        entries = CsrPatterns(np.arange(rows + 1) * length, np.concatenate(columns), values)
+        matrix = from_patterns(entries, (rows, _COLUMNS), rtl.config.layout)
+        if not driver.convert(direction, matrix).same_as(matrix):
+            raise RuntimeError(f"the converter gives a wrong matrix, {direction}")
+        counts.append(driver.counts)
     more = {name: counts[1][name] - counts[0][name] for name in counts[0]}
     return more["entries"] / more["cycles"]

@@ -74,7 +74,7 @@ def _row(label: str, ours: Sequence[float], digits: int | Sequence[int] = 2) -> 
 
 
 def _element(progress: Progress) -> Table:
-    from ..verif.matraptor.rates import element_rate, element_unit
+    from .element_rate import element_rate, element_unit
 
     progress("building a processing element")
     unit = element_unit()
@@ -83,8 +83,8 @@ def _element(progress: Progress) -> Table:
 
 
 def _port(progress: Progress) -> Table:
-    from ..verif.matraptor.cycles.deviation import config_of, device_of
-    from ..verif.matraptor.rates import port_rate
+    from .cycle_deviation import config_of, device_of
+    from .lane_rate import port_rate
 
     progress("building a lane with a channel of 64 bits")
     with device_of(config_of("1x1")) as rtl:
@@ -96,7 +96,7 @@ def _port(progress: Progress) -> Table:
 
 def _converter(progress: Progress) -> Table:
     from ..hw.spec.c2sr_converter import C2srConverterConfig
-    from ..verif.c2sr.rates import converter_of, converter_rate
+    from .converter_rate import converter_of, converter_rate
 
     progress("building the converter")
     rows = []
@@ -111,7 +111,7 @@ def _converter(progress: Progress) -> Table:
 
 
 def _model(progress: Progress, configs: Sequence[str]) -> Table:
-    from ..verif.matraptor.cycles.deviation import config_of, deviation, device_of
+    from .cycle_deviation import config_of, deviation, device_of
 
     rows = []
     for name in configs:
@@ -138,7 +138,7 @@ def matraptor_rates(
     ----------
     target: "cmos", the default: nothing is synthesised
     progress: is told what comes next
-    configs: on which the model is held against the RTL, of ``verif/matraptor/cycles/deviation.py``
+    configs: on which the model is held against the RTL, of ``CONFIGS`` of ``cycle_deviation``
 
     Raises UserError for another target, or if there is no Verilator, or no compiler.
     """
