@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..job.checks import first_broken
 from ..job.states import DETAIL_BITS, control_members, first_failure, run_states
 from ..spec.c2sr_converter import C2srConverterConfig
-from ..spec.c2sr_converter_registers import job_spec
+from ..spec.jobs.c2sr_converter import job_spec
 from .layouts import converter_job_layout
 
 __all__ = ["FAILURES", "ConverterControl"]
@@ -22,7 +22,7 @@ class ConverterControl(wiring.Component):
     """The state of the converter, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
-    that of ``hw/spec/c2sr_converter_registers.py``.
+    that of ``hw/spec/jobs/c2sr_converter.py``.
 
     Members
     -------

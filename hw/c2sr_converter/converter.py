@@ -14,7 +14,7 @@ from ..channels.beat_packer import count_bits
 from ..channels.c2sr_row_writer import WRITERS
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.c2sr_converter import C2srConverterConfig
-from ..spec.c2sr_converter_registers import job_spec
+from ..spec.jobs.c2sr_converter import job_spec
 from ..stream.gate import Gate
 from .control import ConverterControl
 from .counters import ConverterCounters

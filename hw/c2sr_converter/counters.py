@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In
 from ..job.activity import count, counter_members, ones
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from ..spec.c2sr_converter_registers import job_spec
+from ..spec.jobs.c2sr_converter import job_spec
 
 __all__ = ["ConverterCounters"]
 

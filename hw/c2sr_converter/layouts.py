@@ -6,7 +6,7 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
 from ..spec.c2sr_converter import C2srConverterConfig
-from ..spec.c2sr_converter_registers import BASES
+from ..spec.jobs.c2sr_converter import BASES
 
 __all__ = ["converter_job_layout", "entry_token_layout", "found_row_layout"]
 

@@ -8,13 +8,13 @@ from amaranth.lib.wiring import In
 
 from ..job.activity import Activity, counter_members, ones
 from ..spec.engine import EngineConfig
-from ..spec.engine_registers import job_spec
+from ..spec.jobs.engine import job_spec
 
 __all__ = ["Counters"]
 
 
 class Counters(wiring.Component):
-    """The counters of ``hw/spec/engine_registers.py``; they keep their values after a job.
+    """The counters of ``hw/spec/jobs/engine.py``; they keep their values after a job.
 
     ``busy_cycles`` and ``stalls`` together are the cycles from the first to the last cycle in
     which the unit had an operation at its input.

@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from ..axi.managers import ReadManager, WriteManager
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.engine import EngineConfig
-from ..spec.engine_registers import job_spec
+from ..spec.jobs.engine import job_spec
 from ..spec.matrix_unit import MatrixUnitConfig
 from ..stream.queue import Queue
 from .counters import Counters

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from ..job.checks import first_broken
 from ..job.states import control_members, first_failure, run_states
 from ..spec.engine import OPERANDS, SIZE_BITS, EngineConfig
-from ..spec.engine_registers import job_spec
+from ..spec.jobs.engine import job_spec
 from .layouts import Sizes, job_layout, log2
 
 __all__ = ["JobControl"]
@@ -22,7 +22,7 @@ class JobControl(wiring.Component):
     """The state of the engine, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
-    that of ``hw/spec/engine_registers.py``. After a bus error or a soft reset no operation
+    that of ``hw/spec/jobs/engine.py``. After a bus error or a soft reset no operation
     starts, and when the bus is quiet and the unit empty the engine is idle.
 
     Members

@@ -9,8 +9,8 @@ from amaranth.lib.wiring import In, Out
 from ..channels.lane_rows import lane_channel
 from ..job.checks import first_broken
 from ..job.states import CODE_BITS, control_members, first_failure, run_states
+from ..spec.jobs.matraptor import job_spec
 from ..spec.matraptor import MatRaptorConfig
-from ..spec.matraptor_registers import job_spec
 from .layouts import job_layout, row_layout
 from .row_counts import LaneRows
 
@@ -29,7 +29,7 @@ class Control(wiring.Component):
     """The state of the accelerator, see :class:`JobStates`.
 
     ``start`` takes the job registers, which are free for the next job at once. Their check is
-    that of ``hw/spec/matraptor_registers.py``.
+    that of ``hw/spec/jobs/matraptor.py``.
 
     Parameters
     ----------

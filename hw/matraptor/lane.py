@@ -12,8 +12,8 @@ from ..axi.interconnect import ReadInterconnect
 from ..axi.layouts import beat_layout, routed_layout, store_layout
 from ..channels.beat_packer import write_request_layout
 from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
+from ..spec.jobs.matraptor import job_spec
 from ..spec.matraptor import MatRaptorConfig
-from ..spec.matraptor_registers import job_spec
 from ..stream.ways import detour
 from .control import failure_layout
 from .counters import EVENTS, READS

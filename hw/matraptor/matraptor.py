@@ -12,8 +12,8 @@ from ..axi.managers import WriteManager
 from ..channels.beat_packer import count_bits
 from ..channels.c2sr_row_writer import WRITERS
 from ..job.accelerator_top import AcceleratorTop
+from ..spec.jobs.matraptor import job_spec
 from ..spec.matraptor import MatRaptorConfig
-from ..spec.matraptor_registers import job_spec
 from .control import Control
 from .counters import EVENTS, Counters
 from .lane import Lane

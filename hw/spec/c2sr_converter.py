@@ -90,6 +90,7 @@ C2SR_CONVERTER = Unit(
     source="MatRaptor: sparse matrix format",
     config=C2srConverterConfig,
     component="tilewright.hw.c2sr_converter.converter:Converter",
+    jobs="tilewright.hw.spec.jobs.c2sr_converter:job_spec",
 )
 
 UNITS = (C2SR_CONVERTER,)

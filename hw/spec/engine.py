@@ -218,6 +218,7 @@ ENGINE_SIMD2 = Unit(
     source="SIMD2: programming model, tiled algorithm",
     config=Simd2EngineConfig,
     component="tilewright.hw.engine.engine:Engine",
+    jobs="tilewright.hw.spec.jobs.engine:job_spec",
     parts={"unit": "tilewright.hw.simd2.simd2:Simd2"},
 )
 
@@ -227,6 +228,7 @@ ENGINE_M3XU = Unit(
     source="SIMD2: programming model, tiled algorithm, around M3XU's unit",
     config=M3xuEngineConfig,
     component="tilewright.hw.engine.engine:Engine",
+    jobs="tilewright.hw.spec.jobs.engine:job_spec",
     parts={"unit": "tilewright.hw.m3xu.m3xu:M3xu"},
 )
 

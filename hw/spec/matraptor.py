@@ -152,6 +152,7 @@ MATRAPTOR = Unit(
     source="MatRaptor: row-wise product, C2SR, architecture",
     config=MatRaptorConfig,
     component="tilewright.hw.matraptor.matraptor:MatRaptor",
+    jobs="tilewright.hw.spec.jobs.matraptor:job_spec",
 )
 
 UNITS = (MATRAPTOR,)

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .config import Config
+from .jobs.job_spec import JobSpec
 
 if TYPE_CHECKING:
     from amaranth.lib.wiring import Component
@@ -33,6 +34,7 @@ class Unit:
     config: its configuration class
     component: ``module:class``, imported when first built
     parts: components that this one is made around, named likewise, by the parameter that takes them
+    jobs: of an accelerator, the function from its configuration to its ``JobSpec``, named likewise
     """
 
     name: str
@@ -41,9 +43,17 @@ class Unit:
     config: type[Config]
     component: str
     parts: Mapping[str, str] = field(default_factory=dict, hash=False)
+    jobs: str | None = None
 
     def build(self, config: Any) -> Component:
         """The component of a configuration of this unit's config class."""
         parts = {name: named_object(part) for name, part in self.parts.items()}
         built: Component = named_object(self.component)(config, **parts)
         return built
+
+    def job_spec(self, config: Any) -> JobSpec:
+        """The jobs of a configuration. Raises ValueError if the unit takes none."""
+        if self.jobs is None:
+            raise ValueError(f"{self.name} takes no jobs")
+        spec: JobSpec = named_object(self.jobs)(config)
+        return spec

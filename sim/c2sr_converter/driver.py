@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from ...hw.spec.c2sr_converter_registers import COUNTERS, MODES, job_spec, limits
+from ...hw.spec.jobs.c2sr_converter import COUNTERS, MODES, job_spec, limits
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...hw.spec.job import Error, JobSpec
+from ...hw.spec.jobs.job_spec import Error, JobSpec
 from ...hw.spec.registers import Register
 from .protocol import AcceleratorDevice, JobError
 

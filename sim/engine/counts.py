@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from ...hw.spec.engine_registers import COUNTERS
+from ...hw.spec.jobs.engine import COUNTERS
 
 __all__ = ["Counts"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.engine import OPERANDS, EngineConfig
-from ...hw.spec.engine_registers import FLAGS
+from ...hw.spec.jobs.engine import FLAGS
 from ...hw.spec.matrix_unit import Operation
 from ..units.any_unit import mixed_operations
 

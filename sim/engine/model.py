@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from ...hw.spec.engine import EngineConfig
-from ...hw.spec.engine_registers import job_spec
+from ...hw.spec.jobs.engine import job_spec
 from ..device.model import ModelDevice
 from .job import Job, JobFailure, run_job
 

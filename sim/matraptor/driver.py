@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...hw.spec.jobs.matraptor import job_spec, limits
 from ...hw.spec.matraptor import MatRaptorConfig
-from ...hw.spec.matraptor_registers import job_spec, limits
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of

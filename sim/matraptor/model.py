@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.c2sr import PAIR_BYTES
-from ...hw.spec.matraptor import MatRaptorConfig
-from ...hw.spec.matraptor_registers import (
+from ...hw.spec.jobs.matraptor import (
     COUNTERS,
     job_spec,
     limits,
 )
+from ...hw.spec.matraptor import MatRaptorConfig
 from ..device.model import ModelDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of, to_csr
 from ..sparse.image import from_image, image, write_blocks

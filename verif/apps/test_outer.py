@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.io import mmread, mmwrite
 from tilewright.apps.sparse import session as sparse_session
+from tilewright.hw.spec.jobs.matraptor import job_spec, limits
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import job_spec, limits
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.matraptor.driver import SparseDriver

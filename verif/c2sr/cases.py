@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from tilewright.hw.spec.c2sr_converter_registers import BASES, MODES, job_spec
+from tilewright.hw.spec.jobs.c2sr_converter import BASES, MODES, job_spec
 from tilewright.sim.c2sr_converter.driver import ConverterDevice
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of

@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.hw.catalogue import find_unit
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
-from tilewright.hw.spec.c2sr_converter_registers import MODES
+from tilewright.hw.spec.jobs.c2sr_converter import MODES
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError, NativeAccelerator
 from tilewright.verif.c2sr.jobs import any_case, check

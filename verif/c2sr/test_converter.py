@@ -12,9 +12,8 @@ from scipy.sparse import csr_array
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from tilewright.hw.spec.c2sr_converter_registers import (
+from tilewright.hw.spec.jobs.c2sr_converter import (
     BASES,
-    ERRORS,
     MODES,
     job_spec,
 )
@@ -41,13 +40,6 @@ from tilewright.verif.kit.job_checks import (
     register_answers,
     soft_reset_after,
     started_twice,
-)
-from tilewright.verif.kit.pages import (
-    documented_errors,
-    documented_registers,
-    error_rows,
-    page,
-    register_rows,
 )
 from tilewright.verif.kit.sampling import QUICK, cases, draw_until, slow_but
 
@@ -393,9 +385,3 @@ def test_configurations_that_cannot_be() -> None:
         C2srConverterConfig(channels=17)
     with pytest.raises(ValueError, match="`data_bits` must be at least 128 for entries of fp64"):
         C2srConverterConfig(value="fp64", data_bits=64)
-
-
-def test_registers_and_errors_are_those_of_the_page() -> None:
-    registers = job_spec(C2srConverterConfig()).registers
-    assert documented_registers(page("c2sr.md")) == register_rows(registers)
-    assert documented_errors(page("c2sr.md")) == error_rows(ERRORS)

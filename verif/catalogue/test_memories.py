@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
-from tilewright.hw.spec.c2sr_converter_registers import MODES
 from tilewright.hw.spec.engine import EngineConfig
+from tilewright.hw.spec.jobs.c2sr_converter import MODES
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.sequencer import SequencerConfig
 from tilewright.sim.engine.model import EngineModel

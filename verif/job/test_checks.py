@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,14 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from tilewright.hw.job.checks import first_broken as broken_in_hardware
-from tilewright.hw.spec import c2sr_converter_registers, engine_registers, matraptor_registers
 from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
-from tilewright.hw.spec.engine import M3xuEngineConfig, Simd2EngineConfig
-from tilewright.hw.spec.job import Check, Condition, Error, JobSpec, Rule, checks_of
-from tilewright.hw.spec.job_registers import number
+from tilewright.hw.spec.config import Config
+from tilewright.hw.spec.engine import Simd2EngineConfig
+from tilewright.hw.spec.jobs.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
+from tilewright.hw.spec.jobs.register_rows import number
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.registers import Field, Register
+from tilewright.registry import entries
 from tilewright.sim.device.checks import first_broken
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import cases
@@ -58,28 +61,28 @@ def _every_rule() -> JobSpec:
     )
 
 
-def _matraptor(**parameters: Any) -> JobSpec:
-    return matraptor_registers.job_spec(MatRaptorConfig(**parameters))
+def _others() -> Iterator[tuple[str, Config]]:
+    """Configurations with limits that others do not have."""
+    yield "engine_simd2", Simd2EngineConfig(ops=("mma", "minplus"), data_bits=512, addr_bits=64)
+    shared = MatRaptorConfig(lanes=6, channels=2, index_bits=16, addr_bits=64)
+    yield "matraptor", shared
+    for config in (shared, MatRaptorConfig(), MatRaptorConfig(lanes=1, channels=1, value="fp16")):
+        yield "matraptor", replace(config, outer_product=True)
+    yield "c2sr_converter", C2srConverterConfig(index_bits=16, interleave=256, addr_bits=64)
 
 
-SPECS: dict[str, JobSpec] = {
-    "engine": engine_registers.job_spec(Simd2EngineConfig()),
-    "engine_few_opcodes": engine_registers.job_spec(
-        Simd2EngineConfig(ops=("mma", "minplus"), data_bits=512, addr_bits=64)
-    ),
-    "engine_m3xu": engine_registers.job_spec(M3xuEngineConfig(addr_bits=32)),
-    "matraptor": _matraptor(),
-    "matraptor_shared": _matraptor(lanes=6, channels=2, index_bits=16, addr_bits=64),
-    "matraptor_outer": _matraptor(outer_product=True),
-    "matraptor_outer_narrow": _matraptor(
-        outer_product=True, lanes=3, channels=3, index_bits=16, queue_depth=60, value="fp16"
-    ),
-    "converter": c2sr_converter_registers.job_spec(C2srConverterConfig()),
-    "converter_narrow": c2sr_converter_registers.job_spec(
-        C2srConverterConfig(index_bits=16, interleave=256, addr_bits=64)
-    ),
-    "every_rule": _every_rule(),
-}
+def _specs() -> dict[str, JobSpec]:
+    """Of every accelerator that is registered, and of some configurations more."""
+    units = {name: entry.unit for name, entry in entries().items() if entry.unit.jobs}
+    found = {name: unit.job_spec(unit.config()) for name, unit in units.items()}
+    small = {name: entries()[name].small_config for name in units}
+    found |= {f"{name} small": units[name].job_spec(config) for name, config in small.items()}
+    for which, (name, config) in enumerate(_others()):
+        found[f"{name} {which}"] = units[name].job_spec(config)
+    return {**found, "every rule": _every_rule()}
+
+
+SPECS = _specs()
 
 
 class Evaluator(wiring.Component):

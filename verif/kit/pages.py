@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tilewright.hw.spec.job import Error
+from tilewright.hw.spec.jobs.job_spec import Error
 from tilewright.hw.spec.registers import Field, Register, RegisterMap
 
 __all__ = [

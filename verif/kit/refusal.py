@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from amaranth.hdl import Elaboratable
 
-__all__ = ["refusal"]
+__all__ = ["refusal", "unused_components"]
+
+
+@contextmanager
+def unused_components() -> Iterator[None]:
+    """Inside, that a component is created and never elaborated is no mistake."""
+    with patch.object(Elaboratable, "_MustUse__silence", True):
+        yield
+        gc.collect()
 
 
 def refusal(build: Callable[[], Any]) -> str:
-    """The text of the ValueError that ``build`` raises; fails if it raises none.
-
-    A component that refuses its parameters was created and is never used, which is no mistake
-    here.
-    """
-    with patch.object(Elaboratable, "_MustUse__silence", True):
-        text = ""
+    """The text of the ValueError that ``build`` raises; fails if it raises none."""
+    text = ""
+    with unused_components():
         try:
             build()
         except ValueError as error:
             text = str(error)
-        gc.collect()
     if not text:
         pytest.fail("nothing was refused")
     return text

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.formats import IntFormat
+from tilewright.hw.spec.jobs.matraptor import ARRAYS
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ARRAYS
 from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity, spgemm
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, starts_of
 from tilewright.sim.sparse.image import entries_bytes, image_sizes, pairs_bytes

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.hw.spec.formats import IntFormat
+from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import job_spec
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.matraptor.result.rows import SparseProduct, reference_product
 from tilewright.sim.sparse.c2sr import C2sr, to_csr

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.jobs.matraptor import ARRAYS, job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ARRAYS, job_spec
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.matraptor.model import MatRaptorModel

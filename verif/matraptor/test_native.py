@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.jobs.matraptor import ARRAYS
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import ARRAYS
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tilewright.cli import main
-from tilewright.hw.spec.matraptor_registers import COUNTERS
+from tilewright.hw.spec.jobs.matraptor import COUNTERS
 from tilewright.sim.rtl import toolchain
 from tilewright.sim.rtl.build import BuildError
 from tilewright.synth.tables import Table

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..hw.emit.unit import emit
+from ..hw.spec.jobs.matraptor import COUNTERS
 from ..hw.spec.matraptor import MatRaptorConfig
-from ..hw.spec.matraptor_registers import COUNTERS
 from ..sim.matraptor.cycles.outer import simulate_outer
 from ..sim.matraptor.cycles.rows import simulate
 from ..sim.matraptor.driver import SparseDriver

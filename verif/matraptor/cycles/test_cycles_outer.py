@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tilewright.hw.spec.jobs.matraptor import COUNTERS
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import COUNTERS
 from tilewright.sim.matraptor.cycles.outer import simulate_outer
 from tilewright.sim.matraptor.cycles.rows import Cycles, QueueOverflow
 from tilewright.sim.matraptor.cycles.traffic import bytes_read

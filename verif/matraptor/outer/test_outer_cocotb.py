@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.jobs.matraptor import job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.matraptor_registers import job_spec
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.kit.broken_rules import wrong_values

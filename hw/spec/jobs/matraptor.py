@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .c2sr import VALUES
-from .job import Check, Condition, Error, JobSpec, Rule, checks_of
-from .job_registers import constants, number
-from .matraptor import MatRaptorConfig
-from .registers import Register
+from ..c2sr import VALUES
+from ..matraptor import MatRaptorConfig
+from ..registers import Register
+from .job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
+from .register_rows import constants, number
 
 __all__ = ["ARRAYS", "BY_ROWS", "COUNTERS", "ERRORS", "OUTER", "job_spec", "limits"]
 

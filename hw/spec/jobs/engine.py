@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .engine import OPERANDS, SIZE_BITS, EngineConfig
-from .job import Check, Condition, Error, JobSpec, Rule, checks_of
-from .job_registers import constants, number
-from .registers import Field, Register
+from ..engine import OPERANDS, SIZE_BITS, EngineConfig
+from ..registers import Field, Register
+from .job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
+from .register_rows import constants, number
 
 __all__ = ["COUNTERS", "ERRORS", "FLAGS", "WITH_C", "job_spec"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .c2sr import VALUES
-from .c2sr_converter import C2srConverterConfig
-from .job import Check, Error, JobSpec, Rule, checks_of
-from .job_registers import constants, number
-from .registers import Register
+from ..c2sr import VALUES
+from ..c2sr_converter import C2srConverterConfig
+from ..registers import Register
+from .job_spec import Check, Error, JobSpec, Rule, checks_of
+from .register_rows import constants, number
 
 __all__ = ["BASES", "COUNTERS", "ERRORS", "MODES", "job_spec", "limits"]
 

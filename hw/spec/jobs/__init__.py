@@ -1,0 +1,1 @@
+"""The jobs of every accelerator: a module each, with its ``job_spec``."""
