@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["Block"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A module: its name, its ports ("i" or "o"; clock and reset first), its RTLIL; ``comment``
-    says what it is, a line each."""
+    """A module before it becomes Verilog.
+
+    Parameters
+    ----------
+    module: its name
+    ports: "i" or "o" by name; clock and reset first
+    rtlil: its text
+    comment: what it is, a line each
+    codes: signals whose values have names: signal -> value -> name
+    """
 
     module: str
     ports: Mapping[str, str]
     rtlil: str
     comment: tuple[str, ...] = ()
+    codes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)

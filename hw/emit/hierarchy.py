@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockSignal, Fragment, Instance, Module, ResetSignal, Shape, Signal
+from amaranth.hdl import ClockSignal, Format, Fragment, Instance, Module, ResetSignal, Shape, Signal
 from amaranth.hdl._ir import Design, PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -95,6 +95,30 @@ def _component_key(component: wiring.Component) -> Any:
         return None
 
 
+def _values(signal: Signal) -> dict[int, str]:
+    """The names of a signal's values: states of a state machine, members of an enumeration."""
+    decoder = signal._decoder
+    if isinstance(signal._format, Format.Enum):
+        return dict(signal._format._variants)
+    values: dict[int, str] = {}
+    while callable(decoder):
+        try:
+            values[len(values)] = decoder(len(values)).rpartition("/")[0]
+        except KeyError:
+            break
+    return values
+
+
+def _codes(design: Design) -> dict[str, dict[int, str]]:
+    """The signals of a module whose values have names."""
+    named = {
+        name: _values(signal)
+        for info in design.fragments.values()
+        for signal, name in info.signal_names.items()
+    }
+    return {name: values for name, values in named.items() if values}
+
+
 class Hierarchy:
     """The modules of a design.
 
@@ -146,14 +170,20 @@ class Hierarchy:
         text, _ = rtlil.convert_fragment(design, name=MODULE, emit_src=False)
         block = self._by_text.get(text)
         if block is None:
-            block = self._add(text, component, name)
+            block = self._add(text, component, name, _codes(design))
             self._by_text[text] = block
         self._claim(design, block.module)
         if key is not None:
             self._by_key[key] = block
         return block
 
-    def _add(self, text: str, component: wiring.Component, name: str | None) -> Block:
+    def _add(
+        self,
+        text: str,
+        component: wiring.Component,
+        name: str | None,
+        codes: Mapping[str, Mapping[int, str]],
+    ) -> Block:
         text = tidy(text, keep_clock=name is not None)
         module = name or self._free_name(_snake_case(type(component).__name__))
         clocks = re.findall(r"^  wire width 1 input \d+\s+\\(clk|rst)$", text, re.M)
@@ -164,7 +194,9 @@ class Hierarchy:
         if name is None:
             text = text.replace("attribute \\top 1\n", "")
         comment = tuple(comment_of(component, self._source if name is not None else ""))
-        self.blocks[module] = Block(module=module, ports=ports, rtlil=text, comment=comment)
+        self.blocks[module] = Block(
+            module=module, ports=ports, rtlil=text, comment=comment, codes=codes
+        )
         return self.blocks[module]
 
     def _free_name(self, name: str) -> str:

@@ -80,7 +80,7 @@ class JobStates(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.d.comb += self.busy.eq(1)
-        with m.FSM(name="state"):
+        with m.FSM(name="job"):
             with m.State("idle"):
                 m.d.comb += self.busy.eq(0)
                 with m.If(self.start & ~self.soft_reset):

@@ -6,7 +6,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Arithmetic", "Cell", "Grid", "Machine", "Namesakes", "Patterns", "Tables"]
+__all__ = ["Arithmetic", "Cell", "Choices", "Grid", "Machine", "Namesakes", "Patterns", "Tables"]
 
 
 class Arithmetic(wiring.Component):
@@ -192,4 +192,32 @@ class Grid(wiring.Component):
                     self.o.p.d[r][c].eq(cell.d),
                 ]
         m.d.comb += self.o.p.error.eq(self.i.p.op == 3)
+        return m
+
+
+class Choices(wiring.Component):
+    """Choices of which only some bits are used, signed and unsigned, and shifts by constants."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "i": In(6),
+                "s": In(signed(4)),
+                "up": In(2),
+                "o": Out(8),
+                "low": Out(3),
+                "count": Out(3),
+                "far": Out(4),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        wide = Mux(self.up[0], self.s << Const(3, 2), self.i)
+        m.d.comb += [
+            self.o.eq(Mux(self.up[1], wide << Const(2, 2), self.s)),
+            self.low.eq(Mux(self.up[0], self.i - self.s, self.s + 1)),
+            self.far.eq((self.i << Const(7, 3)) >> 5),
+        ]
+        m.d.sync += self.count.eq(Mux(self.up == 0, self.count - 1, self.count + self.up))
         return m

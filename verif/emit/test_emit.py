@@ -20,6 +20,7 @@ from tilewright.hw.spec.m3xu import M3xuConfig
 from tilewright.verif.emit.components import (
     Arithmetic,
     Cell,
+    Choices,
     Grid,
     Machine,
     Namesakes,
@@ -35,6 +36,7 @@ COMPONENTS = {
     "tables": Tables,
     "namesakes": Namesakes,
     "patterns": Patterns,
+    "choices": Choices,
     "grid": lambda: Grid(2, depth=1),
 }
 

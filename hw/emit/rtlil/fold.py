@@ -1,7 +1,7 @@
 """Operations that need not be computed because an operand is a constant, or both are the same.
 
 Generators leave them behind at the edges of an array, where a condition is always true or a choice
-has one side only.
+has one side only. A shift by a constant is a choice of bits.
 """
 
 from __future__ import annotations
@@ -38,6 +38,19 @@ def _inversion(lines: list[str], bit: str) -> list[str]:
     return ["#" if re.match(r"    \w+ \\B", line) else line for line in kept]
 
 
+def _shifted(text: ModuleText, cell: Cell) -> str:
+    """The bits of a shift by a constant."""
+    width, operand = _width(cell, "\\Y"), cell.ports["\\A"][0]
+    if cell.kind == "$shr":
+        size, first = _width(cell, "\\A"), int(_constant(cell.ports["\\B"][0]), 2)
+        kept = _part(text, operand, size - 1, first) if first < size else "1'0"
+        return text.resized(kept, width, signed=False)
+    steps = min(int(_constant(cell.ports["\\B"][0]), 2), width)
+    signed = bool(cell.parameters["\\A_SIGNED"][0])
+    kept = text.resized(operand, width - steps, signed=signed)
+    return text.spell([*text.chunks(kept), ("0" * steps, -1, steps)])
+
+
 def _result(text: ModuleText, cell: Cell) -> str:
     """The signal that a cell's result is; nothing if it has to be computed."""
     ports = {name: sigspec for name, (sigspec, _) in cell.ports.items()}
@@ -49,6 +62,9 @@ def _result(text: ModuleText, cell: Cell) -> str:
         signed = bool(cell.parameters["\\A_SIGNED"][0])
         same = cell.kind != "$shr" or _width(cell, "\\A") >= _width(cell, "\\Y")
         return text.resized(a, _width(cell, "\\Y"), signed=signed) if same else ""
+    widened = cell.kind == "$shr" and cell.parameters["\\A_SIGNED"][0] == 1
+    if cell.kind in ("$shl", "$shr") and _constant(b) and not widened:
+        return _shifted(text, cell)
     if bit := _compared_bit(cell, "1" if cell.kind == "$eq" else "0"):
         return bit
     if cell.kind in ("$and", "$or"):

@@ -44,12 +44,27 @@ def _used_widths(text: ModuleText, drivers: dict[str, Cell]) -> dict[str, int]:
     return used
 
 
+def _narrow_cell(text: ModuleText, cell: Cell, used: int) -> None:
+    """Give a cell's result, and the operands that need no more bits, a width."""
+    if cell.kind == "$mux":
+        for port in ("\\A", "\\B"):
+            text.set_port(cell, port, text.resized(cell.ports[port][0], used, signed=False))
+        text.set_parameter(cell, "\\WIDTH", used)
+        return
+    text.set_parameter(cell, "\\Y_WIDTH", used)
+    for port in ("\\A", "\\B") if cell.kind != "$shl" else ("\\A",):
+        if port in cell.ports and cell.parameters[f"{port}_WIDTH"][0] > used:
+            signed = bool(cell.parameters[f"{port}_SIGNED"][0])
+            text.set_port(cell, port, text.resized(cell.ports[port][0], used, signed=signed))
+            text.set_parameter(cell, f"{port}_WIDTH", used)
+
+
 def _narrow(text: ModuleText) -> None:
     """Drop upper result bits that nothing reads, and upper operand bits that only made those."""
     drivers = {
         cell.ports["\\Y"][0]: cell
         for cell in text.cells
-        if cell.kind in _MODULAR and cell.ports["\\Y"][0].startswith("$")
+        if cell.kind in _MODULAR | {"$mux"} and cell.ports["\\Y"][0].startswith("$")
     }
     changed = True
     while changed:
@@ -61,14 +76,7 @@ def _narrow(text: ModuleText) -> None:
             cell = drivers[name]
             text.widths[name] = used
             text.lines[text.wire_lines[name]] = f"  wire width {used} {name}"
-            text.set_parameter(cell, "\\Y_WIDTH", used)
-            for port in ("\\A", "\\B") if cell.kind != "$shl" else ("\\A",):
-                if port in cell.ports and cell.parameters[f"{port}_WIDTH"][0] > used:
-                    signed = bool(cell.parameters[f"{port}_SIGNED"][0])
-                    text.set_port(
-                        cell, port, text.resized(cell.ports[port][0], used, signed=signed)
-                    )
-                    text.set_parameter(cell, f"{port}_WIDTH", used)
+            _narrow_cell(text, cell, used)
 
 
 def _extend(text: ModuleText) -> None:

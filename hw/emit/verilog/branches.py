@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from .expressions import Node
 from .statements import Assign, Branch, Item, Process, Statement, Switch
 
 __all__ = ["with_few_branches"]
 
+LONGEST = 70
+"""Characters of a condition that is made of two."""
+
 
 def _is_exact(label: Node) -> bool:
     """Whether one value fits a label, not any that differ in bits of no importance."""
-    return bool(re.fullmatch(r"\d+'[bdh][0-9a-f]+", str(label)))
+    return label.kind == "code" or bool(re.fullmatch(r"\d+'[bdh][0-9a-f]+", str(label)))
 
 
 def _is_distinct(branches: Sequence[Branch]) -> bool:
@@ -31,6 +35,50 @@ def _is_equal(subject: Node, label: Node) -> Node:
     return Node("binary", "==", (subject, label))
 
 
+def _not(conditions: Sequence[Node]) -> Node:
+    """Neither of some conditions of one bit."""
+    inverses = [
+        c.parts[0] if (c.kind, c.word) == ("unary", "~") else Node("unary", "~", (c,))
+        for c in conditions
+    ]
+    return functools.reduce(lambda a, b: Node("binary", "&", (a, b)), inverses)
+
+
+def _without_idle(branches: Sequence[Branch]) -> Iterator[Branch]:
+    """The branches of a chain of ifs; one that does nothing becomes a condition of the others."""
+    idle: list[Node] = []
+    for place, branch in enumerate(branches):
+        if not branch.body:
+            idle += branch.labels
+            continue
+        if not idle:
+            yield branch
+            continue
+        rest = branches[place:]
+        if len(rest) == 1:
+            conditions = functools.reduce(
+                lambda a, b: Node("binary", "&", (a, b)), (_not(idle), *branch.labels)
+            )
+            yield Branch((conditions,), branch.body)
+        else:
+            yield Branch((_not(idle),), [Switch(None, list(_without_idle(rest)))])
+        return
+
+
+def _joined(branches: list[Branch]) -> list[Branch]:
+    """A last if within which there is nothing but another one, as one of both conditions."""
+    last = branches[-1]
+    inner = last.body[0] if len(last.body) == 1 else None
+    if not last.labels or not isinstance(inner, Switch) or inner.subject is not None:
+        return branches
+    if len(inner.branches) > 1:
+        return branches
+    both = Node("binary", "&", (*last.labels, *inner.branches[0].labels))
+    if len(str(both)) > LONGEST:
+        return branches
+    return [*branches[:-1], Branch((both,), inner.branches[0].body)]
+
+
 def _switch(switch: Switch) -> Switch | None:
     branches = [Branch(b.labels, _body(b.body)) for b in switch.branches]
     if switch.subject is None or (branches and not branches[-1].labels):
@@ -39,12 +87,15 @@ def _switch(switch: Switch) -> Switch | None:
     otherwise = any(not branch.labels for branch in branches)
     if switch.subject is not None and not otherwise and _is_distinct(branches):
         branches = [branch for branch in branches if branch.body]
+    if switch.subject is None:
+        branches = list(_without_idle(branches))
     if not branches:
         return None
     labels, body = branches[0].labels, branches[0].body
     if switch.subject is not None and len(branches) == len(labels) == 1 and _is_exact(labels[0]):
-        return Switch(None, [Branch((_is_equal(switch.subject, labels[0]),), body)])
-    return Switch(switch.subject, branches)
+        branches = [Branch((_is_equal(switch.subject, labels[0]),), body)]
+        return Switch(None, _joined(branches))
+    return Switch(switch.subject, branches if switch.subject is not None else _joined(branches))
 
 
 def _body(body: Sequence[Statement]) -> list[Statement]:

@@ -6,6 +6,7 @@ width and the sign come from the whole expression it is part of.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Node:
 
     Kinds: name, range (``word`` is the text), constant, index (memory in ``word``), part (of an
     index; ``word`` is the bits), window (``word`` is name and size), concat, repeat (``word`` is
-    the count), unary, binary, ``?``, call (``$signed``).
+    the count), unary, binary, ``?``, call (``$signed``), code (a constant by its name).
     """
 
     kind: str
@@ -73,7 +74,7 @@ class Node:
 
 
 _OF_SIGNALS = {"name", "range", "index", "window"}
-_ATOMS = _OF_SIGNALS | {"constant", "part", "concat", "repeat", "call"}
+_ATOMS = _OF_SIGNALS | {"constant", "code", "part", "concat", "repeat", "call"}
 
 
 def _operand(node: Node, chain: str = "") -> str:
@@ -99,8 +100,19 @@ def _choice(node: Node) -> str:
     return f"{condition} ? {first} : {second}"
 
 
+def _collected(parts: Sequence[Node]) -> list[Node]:
+    """Bits that stand several times in a row as one part that is repeated."""
+    result: list[Node] = []
+    for part, group in itertools.groupby(parts, key=lambda p: p if p.kind == "range" else id(p)):
+        same = list(group)
+        alone = len(same) == 1 or not isinstance(part, Node) or ":" in part.word
+        result += same if alone else [Node("repeat", str(len(same)), (same[0],))]
+    return result
+
+
 def _regrouped(parts: Sequence[Node]) -> Iterator[Node]:
     """A range between repeated bits gives them those that are theirs."""
+    parts = _collected(parts)
     repeated = [str(part.parts[0]) if part.kind == "repeat" else "" for part in parts]
     for part, before, after in zip(parts, ["", *repeated], [*repeated[1:], ""], strict=False):
         match = _RANGE.fullmatch(part.word) if part.kind == "range" else None
@@ -141,6 +153,7 @@ _WRITERS: dict[str, Callable[[Node], str]] = {
     "name": lambda node: node.word,
     "range": lambda node: node.word,
     "constant": lambda node: re.sub(r"'(s?h)0+(?=[0-9a-f]+$)", r"'\1", node.word),
+    "code": lambda node: node.word,
     "index": lambda node: f"{node.word}[{node.parts[0]}]",
     "part": lambda node: f"{node.parts[0]}[{node.word}]",
     "window": lambda node: "{0}[{2} +: {1}]".format(*node.word.split(), node.parts[0]),

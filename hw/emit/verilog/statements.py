@@ -273,23 +273,36 @@ def _if_lines(switch: Switch, indent: str) -> Iterator[str]:
     yield f"{indent}end"
 
 
+def _only_if(body: list[Statement], indent: str) -> list[str]:
+    """The lines of a body that is nothing but a chain of ifs, in blocks."""
+    only = body[0] if len(body) == 1 else None
+    if not isinstance(only, Switch) or only.subject is not None:
+        return []
+    lines = list(_if_lines(only, indent))
+    return lines if lines[0].endswith("begin") or len(lines) == 1 else []
+
+
 def _is_complete(switch: Switch) -> bool:
     """Whether a case statement has a branch for every value."""
-    labels = [str(label) for branch in switch.branches for label in branch.labels]
+    every = [label for branch in switch.branches for label in branch.labels]
+    labels = [str(label.parts[0] if label.kind == "code" else label) for label in every]
     if not all(branch.labels for branch in switch.branches):
         return True
     return sum(1 << label.count("?") for label in labels) >= 1 << int(labels[0].split("'")[0])
 
 
 def _case_lines(switch: Switch, indent: str) -> Iterator[str]:
-    labels = "".join(str(label) for branch in switch.branches for label in branch.labels)
-    yield f"{indent}{'casez' if re.search('[xz?]', labels) else 'case'} ({switch.subject})"
+    labels = [str(label) for b in switch.branches for label in b.labels if label.kind != "code"]
+    yield f"{indent}{'casez' if re.search('[xz?]', ''.join(labels)) else 'case'} ({switch.subject})"
     for branch in switch.branches:
         head = (", ".join(map(str, branch.labels)) or "default") + ":"
         if not branch.body:
             yield f"{indent}  {head} ;"
         elif line := _short(head, branch.body, indent + "  "):
             yield line
+        elif lines := _only_if(branch.body, indent + "  "):
+            yield f"{indent}  {head} {lines[0].lstrip()}"
+            yield from lines[1:]
         else:
             yield f"{indent}  {head} begin"
             yield from _body_lines(branch.body, indent + "    ")

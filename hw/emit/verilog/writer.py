@@ -16,6 +16,7 @@ from amaranth.back import verilog
 
 from ..blocks import Block
 from .branches import with_few_branches
+from .codes import with_codes
 from .inline import with_expressions
 from .loops import with_loops
 from .registers import check_processes, with_registers
@@ -57,7 +58,9 @@ def _operation_names(rtlil: str) -> dict[str, str]:
     for kind, body in re.findall(r"^  cell \$(\w+) \S+\n(.*?)^  end$", rtlil, re.M | re.S):
         ports = dict(re.findall(r"connect \\(\w+) ([\\$]\S+)", body))
         if kind in ("dff", "adff"):
-            hints.setdefault(ports.get("D", ""), ports["Q"].lstrip("\\$") + "_next")
+            named = ports["Q"].startswith("\\")
+            hints.setdefault(ports["Q"], "register")
+            hints.setdefault(ports.get("D", ""), ports["Q"][1:] + "_next" if named else "following")
         else:
             hints.setdefault(ports.get("Y") or ports.get("DATA", ""), kind)
     names: dict[str, str] = {}
@@ -72,8 +75,8 @@ def _operation_names(rtlil: str) -> dict[str, str]:
     return names
 
 
-def _rename(text: str, names: Mapping[str, str]) -> tuple[str, set[str]]:
-    """Replace escaped identifiers by plain ones; returns also those made from ``names``."""
+def _rename(text: str, names: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Replace escaped identifiers by plain ones; returns also which."""
     taken = set(re.findall(r"(?<![\\\w$'])[A-Za-z_]\w*", text))
     chosen: dict[str, str] = {}
     for escaped in dict.fromkeys(_ESCAPED.findall(text)):
@@ -87,7 +90,7 @@ def _rename(text: str, names: Mapping[str, str]) -> tuple[str, set[str]]:
         taken.add(candidate)
         chosen[escaped] = candidate
     text = _ESCAPED.sub(lambda m: chosen.get(m[1], m[0]), text)
-    return text, {chosen[name] for name in names if name in chosen}
+    return text, chosen
 
 
 def _declarations(texts: Sequence[str]) -> str:
@@ -128,7 +131,10 @@ def _name_broadcasts(body: str, declared: Set[str], names: Set[str]) -> tuple[st
 def _module(text: str, block: Block) -> str:
     head, _, body = text.partition(");\n")
     module = head.split("(")[0].split()[1]
-    body, derived = _rename(body, _operation_names(block.rtlil))
+    names = _operation_names(block.rtlil)
+    body, chosen = _rename(body, names)
+    derived = {chosen[name] for name in names if name in chosen}
+    values = {chosen.get(s, s): v for s, v in block.codes.items()}
     directions: dict[str, str] = {}
     declared: dict[str, str] = {}
     scope: dict[str, tuple[int, bool]] = {}
@@ -158,13 +164,17 @@ def _module(text: str, block: Block) -> str:
     }
     private = (derived | pins) & set(declared)
     contents = with_expressions(with_registers(parsed, private), private, scope)
-    contents = with_few_branches(with_loops(contents, set(scope)))
+    contents = with_loops(contents, set(scope))
+    taken = {*scope, *(item.head.split()[1] for item in parsed if isinstance(item, Instance))}
+    values = {signal: named for signal, named in values.items() if signal in scope}
+    contents, parameters = with_codes(contents, values, scope, taken)
+    contents = with_few_branches(contents)
     text = "\n".join(map(written, contents))
     unused = private - set(re.findall(r"[A-Za-z_]\w*", text))
     left = _declaration_order({n: d for n, d in declared.items() if n not in unused}, derived)
     inner = _declarations([declared[name] for name in left])
     comment = "".join(f"// {line}\n" for line in block.comment)
-    return f"{comment}module {module} (\n{lines}\n);\n{inner}{text}\nendmodule"
+    return f"{comment}module {module} (\n{lines}\n);\n{parameters}{inner}{text}\nendmodule"
 
 
 def to_verilog(blocks: Sequence[Block]) -> str:

@@ -136,7 +136,7 @@ class OuterProduct(wiring.Component):
         clears = Signal()
         fits = Signal()
         m.d.comb += fits.eq(line != depth)
-        with m.FSM(name="state"):
+        with m.FSM(name="control"):
             with m.State("idle"):
                 m.d.sync += [line.eq(0), left.eq(lines)]
                 with m.If(self.start):
