@@ -3,7 +3,8 @@ and what Verilator has written for cocotb to a program.
 
 Libraries are cached by everything that decides their content, in ``$TILEWRIGHT_CACHE`` or
 ``$XDG_CACHE_HOME/tilewright``. A library appears under its final name in one step; processes that
-want the same one at the same time wait for the first to build it.
+want the same one at the same time wait for the first to build it. ``$TILEWRIGHT_OPTIMISE`` (0, 1 or
+2) is how much the compiler optimises a library.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ _VERILATOR_FLAGS = (
     *("-Wno-fatal", "--prefix", "Vunit"),
 )
 # Verilator multiplies signed operands as signed C++ integers, whose overflow must wrap.
-_COMPILER_FLAGS = ("-std=gnu++17", "-w", "-pthread", "-fwrapv")
-_LIBRARY_FLAGS = (*_COMPILER_FLAGS, "-fPIC", "-fvisibility=hidden")
-_PROGRAM_FLAGS = (*_COMPILER_FLAGS, "-DVERILATOR=1")
-_OPTIMISE = "-O2"
+_COMPILER_FLAGS = ("-std=gnu++17", "-w", "-pthread", "-fwrapv", "-fPIC", "-fvisibility=hidden")
 _PROGRAM_OPTIMISE = "-O1"
-_BUNDLE = 1 << 20
-"""Bytes of Verilator's output compiled as one file: its headers alone take the compiler longer than
-most of the files that it splits its output into."""
+_BUNDLE = 1 << 21
+"""Bytes of Verilator's output compiled as one file: most of the files that it splits its output
+into are so small that the compiler takes longest to begin."""
 _RUNTIME = ("verilated", "verilated_threads")
 _TRACE_RUNTIME = ("verilated_vcd_c",)
 _VPI_RUNTIME = ("verilated_vpi", "verilated_dpi")
+_HEADER = "begin.h"
+"""Verilator's header, with which all of its output begins; it takes the compiler longer to read
+than most of that."""
 
 
 class ToolMissing(RuntimeError):
@@ -114,25 +115,57 @@ def _compile(jobs: Iterable[tuple[Path, Path, tuple[str, ...]]]) -> None:
             job.result()
 
 
-def _include_flags(root: Path, waves: bool) -> tuple[str, ...]:
-    include = root / "include"
-    flags = ("-I", str(include), "-I", str(include / "vltstd"), f"-DVM_TRACE={int(waves)}")
-    return (*flags, "-DVM_TRACE_VCD=1", "-DNATIVE_TRACE") if waves else flags
+def _optimisation() -> str:
+    """What ``TILEWRIGHT_OPTIMISE`` asks for: 0 and 1 build faster, 2, the default, runs faster."""
+    level = os.environ.get("TILEWRIGHT_OPTIMISE") or "2"
+    if level not in ("0", "1", "2"):
+        raise BuildError(f"`TILEWRIGHT_OPTIMISE` must be one of 0, 1, 2, not {level!r}")
+    return f"-O{level}"
 
 
-def _runtime_objects(names: tuple[str, ...], flags: tuple[str, ...]) -> list[Path]:
+def _flags() -> tuple[str, ...]:
+    """What everything is compiled with."""
+    include = _verilator()[1] / "include"
+    return (*_COMPILER_FLAGS, "-I", str(include), "-I", str(include / "vltstd"))
+
+
+def _kept(kind: str, *parts: str) -> Path:
+    """A directory of the cache for what these, the tools and the flags decide."""
+    _, root, version = _verilator()
+    key = _digest(version, str(root), _compiler()[1], str(_flags()), *parts)
+    return cache_directory() / f"{kind}-{key}"
+
+
+def _runtime_objects(names: tuple[str, ...], *flags: str) -> list[Path]:
     """Parts of Verilator's own run-time library, compiled once per version, compiler and flags."""
-    _program, root, version = _verilator()
-    _, compiler = _compiler()
-    key = _digest(version, str(root), compiler, str(names), str(flags))
-    target = cache_directory() / f"runtime-{key}"
+    flags = (*_flags(), "-O1", *flags)
+    target = _kept("runtime", str(names), str(flags))
     with _scratch(target) as scratch:
         if scratch:
             work = scratch / "runtime"
             work.mkdir()
-            _compile((root / "include" / f"{n}.cpp", work / f"{n}.o", flags) for n in names)
+            include = _verilator()[1] / "include"
+            _compile((include / f"{n}.cpp", work / f"{n}.o", flags) for n in names)
             _publish(work, target)
     return [target / f"{name}.o" for name in names]
+
+
+def _header(optimise: str) -> tuple[str, ...]:
+    """Options that begin a file with Verilator's header, compiled once for a level.
+
+    A compiler that cannot use it reads the text beside it.
+    """
+    target = _kept("header", optimise)
+    with _scratch(target) as scratch:
+        if scratch:
+            work = scratch / "header"
+            work.mkdir()
+            text = work / _HEADER
+            text.write_text('#include "verilated.h"\n')
+            command = (*_compiler()[0], *_flags(), optimise, "-x", "c++-header", str(text))
+            _output([*command, "-o", f"{text}.gch"])
+            _publish(work, target)
+    return ("-include", str(target / _HEADER))
 
 
 @contextmanager
@@ -183,25 +216,25 @@ def build_library(
     ``wave_depth`` is the number of levels of modules to trace, None for a build without waves.
     Raises `ToolMissing` without Verilator or a compiler, `BuildError` if one of them fails.
     """
-    _, root, version = _verilator()
+    _, _, version = _verilator()
     _, compiler = _compiler()
     waves = wave_depth is not None
-    glue, optimise = harness.glue(sidecar), "-O0" if waves else _OPTIMISE
+    glue, optimise = harness.glue(sidecar), "-O0" if waves else _optimisation()
     key = _digest(
         verilog, glue, *harness.texts(), version, compiler, platform.machine(),
-        str((wave_depth, _VERILATOR_FLAGS, _LIBRARY_FLAGS, optimise, sidecar["module"])),
+        str((wave_depth, _VERILATOR_FLAGS, _COMPILER_FLAGS, optimise, sidecar["module"])),
     )  # fmt: skip
     target = cache_directory() / f"{sidecar['module']}-{key}.so"
     with _scratch(target) as work:
         if work:
             _verilate(work, verilog, sidecar["module"], wave_depth)
             (work / "native_glue.h").write_text(glue)
-            flags = (*_LIBRARY_FLAGS, *_include_flags(root, waves))
-            names = (*_RUNTIME, *(_TRACE_RUNTIME if waves else ()))
-            runtime = _runtime_objects(names, (*flags, "-O2"))
+            runtime = _runtime_objects(_RUNTIME)
+            if waves:
+                runtime += _runtime_objects(_TRACE_RUNTIME)
             library = work / "unit.so"
-            sources = [*_bundles(work, "Vunit"), harness.source]
-            objects = _objects(work, sources, flags, optimise)
+            trace = ("-DNATIVE_TRACE",) if waves else ()
+            objects = _objects(work, "Vunit", harness.source, trace, optimise)
             _link(library, [*objects, *runtime], ("-shared",))
             _publish(library, target)
     return target
@@ -222,11 +255,13 @@ def build_program(
 
     Raises `ToolMissing` without Verilator or a compiler, `BuildError` if the compiler fails.
     """
-    _, root, _ = _verilator()
-    flags = (*_PROGRAM_FLAGS, *_include_flags(root, waves))
-    names = (*_RUNTIME, *_VPI_RUNTIME, *(_TRACE_RUNTIME if waves else ()))
-    runtime = _runtime_objects(names, (*flags, _PROGRAM_OPTIMISE))
-    objects = _objects(work, [*_bundles(work, prefix), main], flags, _PROGRAM_OPTIMISE)
+    runtime = _runtime_objects(_RUNTIME)
+    # The program shows this part to what it loads.
+    runtime += _runtime_objects(_VPI_RUNTIME, "-fvisibility=default")
+    if waves:
+        runtime += _runtime_objects(_TRACE_RUNTIME)
+    trace = (f"-DVM_TRACE={int(waves)}", f"-DVM_TRACE_VCD={int(waves)}")
+    objects = _objects(work, prefix, main, trace, _PROGRAM_OPTIMISE)
     _link(program, [*objects, *runtime], link)
 
 
@@ -263,16 +298,19 @@ def _bundles(work: Path, prefix: str) -> list[Path]:
     return list(texts)
 
 
-def _objects(work: Path, sources: list[Path], flags: tuple[str, ...], optimise: str) -> list[Path]:
-    """Compile Verilator's output and what drives it, in the work directory."""
-    objects = [work / f"{source.stem}.o" for source in sources]
-    flags = ("-I", str(work), *flags)
-    _compile(
+def _objects(
+    work: Path, prefix: str, main: Path, main_flags: tuple[str, ...], optimise: str
+) -> list[Path]:
+    """Compile Verilator's output, and what drives it, in the work directory."""
+    jobs = []
+    for source in (*_bundles(work, prefix), main):
         # What Verilator calls slow runs once, at the start.
-        (source, target, (*flags, "-O0" if source.stem.endswith("Slow") else optimise))
-        for source, target in zip(sources, objects, strict=True)
-    )
-    return objects
+        level = "-O0" if source.stem.endswith("Slow") else optimise
+        more = main_flags if source == main else ()
+        flags = (*_header(level), "-I", str(work), *_flags(), *more, level)
+        jobs.append((source, work / f"{source.stem}.o", flags))
+    _compile(jobs)
+    return [target for _, target, _ in jobs]
 
 
 def _link(output: Path, objects: list[Path], options: tuple[str, ...]) -> None:

@@ -32,7 +32,7 @@ _OPTIONS = {
     ),
     "icarus": ("-g2012",),
 }
-_VERSION = 3
+_VERSION = 4
 """Of what a build directory holds; part of the cache's key."""
 
 

@@ -309,7 +309,7 @@ def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = native_build.build_library(build("change").verilog, built.sidecar)
     assert other != path
     left = {p.name.split("-")[0] for p in (tmp_path / "cache").glob("[!.]*")}
-    assert left == {"adder", "runtime"}
+    assert left == {"adder", "header", "runtime"}
 
 
 @pytest.mark.slow
