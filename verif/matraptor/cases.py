@@ -15,7 +15,7 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity, spgemm
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_csr, from_patterns, starts_of
 from tilewright.sim.sparse.image import entries_bytes, image_sizes, pairs_bytes
-from tilewright.verif.matraptor.rows import walk
+from tilewright.verif.channels.lane_rows import walk
 
 __all__ = [
     "SparseCase",
@@ -194,5 +194,7 @@ def first_rows(config: MatRaptorConfig, rows: int, wrong: npt.NDArray[np.bool_])
     """Of the rows that are wrong the first one in the order of each lane."""
     found = []
     for lane in range(config.lanes):
-        found += [place.i for place in walk(config, lane, rows) if wrong[place.i]][:1]
+        found += [
+            place.i for place in walk(config.layout, config.lane_map, lane, rows) if wrong[place.i]
+        ][:1]
     return found

@@ -17,9 +17,9 @@ from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.matraptor.result.rows import SparseProduct, reference_product
 from tilewright.sim.sparse.c2sr import C2sr, to_csr
 from tilewright.sim.sparse.image import from_image, image
+from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd, soft_reset_after
 from tilewright.verif.matraptor.cases import SparseCase
-from tilewright.verif.matraptor.rows import walk
 
 __all__ = [
     "Mismatch",
@@ -155,7 +155,7 @@ def _blocks_of_a(case: SparseCase) -> tuple[int, int]:
     for lane in range(config.lanes):
         held, end = (-1, -1), 0
         seen = set()
-        for place in walk(config, lane, a.shape[0]):
+        for place in walk(config.layout, config.lane_map, lane, a.shape[0]):
             seen.add((place.slot, place.index // layout.block_pairs))
             length, pointer = int(a.lengths[place.i]), int(a.pointers[place.i])
             if length:

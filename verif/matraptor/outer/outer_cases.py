@@ -10,9 +10,9 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.result.outer import by_columns, fits, outer_product
 from tilewright.sim.matraptor.result.rows import SparseProduct, least_capacity, reference_product
 from tilewright.sim.sparse.c2sr import C2sr, from_csr, to_csr
+from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.sampling import draw_until
 from tilewright.verif.matraptor.cases import SparseCase, place_arrays, random_matrix
-from tilewright.verif.matraptor.rows import walk
 
 __all__ = [
     "InRows",
@@ -136,6 +136,6 @@ def in_rows(rng: np.random.Generator, case: SparseCase) -> InRows:
 def in_walk_order(config: MatRaptorConfig, a: C2sr, b: C2sr) -> tuple[C2sr, C2sr]:
     """Columns of A and rows of B in the order in which a lane comes to them."""
     inner, lanes = b.shape[0], config.lanes
-    order = [place.i // lanes for place in walk(config, 0, inner * lanes)]
+    order = [place.i // lanes for place in walk(config.layout, config.lane_map, 0, inner * lanes)]
     left, right = to_csr(a), to_csr(b)
     return from_csr(left[:, order], config.layout), from_csr(right[order], config.layout)

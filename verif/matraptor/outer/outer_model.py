@@ -8,9 +8,9 @@ import numpy as np
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.result.outer import by_columns, outer_product
 from tilewright.sim.sparse.c2sr import C2sr
+from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.matraptor.cases import random_matrix
 from tilewright.verif.matraptor.outer.outer_cases import OuterCase
-from tilewright.verif.matraptor.rows import walk
 
 __all__ = ["MEMORY_BYTES", "PARALLEL", "config", "operands", "product", "slow_bytes"]
 
@@ -49,7 +49,7 @@ def slow_bytes(case: OuterCase) -> dict[str, int]:
     # A lane without rows of C has nothing to do.
     for lane in range(min(cfg.lanes, case.left.shape[0])):
         pairs, held = set(), (-1, -1)
-        for place in walk(cfg, lane, t.shape[0]):
+        for place in walk(cfg.layout, cfg.lane_map, lane, t.shape[0]):
             pairs.add((place.slot, place.index // cfg.layout.block_pairs))
             length, pointer = int(t.lengths[place.i]), int(t.pointers[place.i])
             if not length:

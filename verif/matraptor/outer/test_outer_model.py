@@ -33,6 +33,7 @@ from tilewright.sim.matraptor.result.rows import (
 )
 from tilewright.sim.sparse.c2sr import C2sr, from_csr, to_csr
 from tilewright.sim.timing.dram import MEMORIES
+from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.matraptor.cases import random_matrix
 from tilewright.verif.matraptor.outer.outer_cases import in_walk_order, random_outer
@@ -44,7 +45,6 @@ from tilewright.verif.matraptor.outer.outer_model import (
     product,
     slow_bytes,
 )
-from tilewright.verif.matraptor.rows import walk
 
 # A as it is stored
 
@@ -162,7 +162,9 @@ def test_the_walk_is_that_of_the_rows(parallel: tuple[int, int]) -> None:
     cfg = config(lanes=lanes, channels=channels)
     for count in (1, 7, 40, 100):
         for lane in range(lanes):
-            own = [place.i // lanes for place in walk(cfg, lane, count * lanes)]
+            own = [
+                place.i // lanes for place in walk(cfg.layout, cfg.lane_map, lane, count * lanes)
+            ]
             assert matraptor_outer.walk(cfg, count).tolist() == own
 
 
@@ -254,7 +256,7 @@ def test_what_fits_the_queues() -> None:
 def test_the_first_row_that_does_not_fit_of_a_lane_with_several_channels() -> None:
     """In the order of the walk: eight rows of the first channel, then those of the second."""
     cfg = config(queues=3, queue_depth=10, lanes=1, channels=2)
-    order = [place.i for place in walk(cfg, 0, 32)]
+    order = [place.i for place in walk(cfg.layout, cfg.lane_map, 0, 32)]
     assert overflow_rows(cfg, 32, 1).tolist() == [order[10]] == [5]
 
 

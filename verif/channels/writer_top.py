@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw.axi.managers import WriteManager
 from tilewright.hw.axi.ports import ManagerPort
 from tilewright.hw.channels.beat_packer import count_bits
-from tilewright.hw.channels.c2sr_row_writer import WRITERS, C2srRowWriter
-from tilewright.hw.matraptor.layouts import job_layout, result_layout, row_layout
-from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.channels.c2sr_row_writer import WRITERS, C2srRowWriter, lane_entry_layout
+from tilewright.hw.channels.lane_rows import lane_row_layout
+from tilewright.verif.channels.writer_settings import WriterSettings
 
 __all__ = ["WriterTop"]
 
@@ -18,20 +18,21 @@ __all__ = ["WriterTop"]
 class WriterTop(wiring.Component):
     """A lane's row writer; ``m0_axi`` is the first of the lane's channels, and so on.
 
-    Members are those of :class:`C2srRowWriter`, but that there is a ``job`` and ``finished`` waits
-    for the bus; ``idle``: of the burst writers.
+    Members are those of :class:`C2srRowWriter`, but that ``finished`` waits for the bus; ``idle``:
+    of the burst writers.
     """
 
-    def __init__(self, config: MatRaptorConfig) -> None:
-        self._config = config
+    def __init__(self, settings: WriterSettings) -> None:
+        self._settings = settings
+        geometry, layout, lane_map = settings.geometry, settings.layout, settings.lane_map
         self._ports = [
             ManagerPort(
                 prefix=f"m{slot}_axi",
-                addr_bits=config.addr_bits,
-                data_bits=config.data_bits,
+                addr_bits=geometry.addr_bits,
+                data_bits=geometry.data_bits,
                 id_bits=1,
             )
-            for slot in range(config.lane_channels)
+            for slot in range(lane_map.lane_channels)
         ]
         self.axi_ports = [port.describe() for port in self._ports]
         members = {name: member for port in self._ports for name, member in port.members().items()}
@@ -39,28 +40,23 @@ class WriterTop(wiring.Component):
         super().__init__(
             {
                 **members,
-                "i": In(stream.Signature(result_layout(config))),
-                "job": In(job_layout(config)),
-                "lane": In(max(1, (config.lanes - 1).bit_length())),
+                "i": In(stream.Signature(lane_entry_layout(layout, lane_map))),
+                "pairs_base": In(geometry.addr_bits),
+                "entries_base": In(geometry.addr_bits),
+                "capacity": In(32),
+                "lane": In(lane_map.lane_bits),
                 **{name: In(1) for name in ("start", "stop")},
                 **{name: Out(1) for name in outputs},
-                "region_row": Out(row_layout(config)),
+                "region_row": Out(lane_row_layout(lane_map, layout.index_bits)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
-        m.submodules.writer = writer = C2srRowWriter(
-            config.geometry, config.layout, config.lane_map
-        )
+        settings, geometry = self._settings, self._settings.geometry
+        m.submodules.writer = writer = C2srRowWriter(geometry, settings.layout, settings.lane_map)
         wiring.connect(m, wiring.flipped(self.i), writer.i)
-        m.d.comb += [
-            writer.pairs_base.eq(self.job.c_pairs),
-            writer.entries_base.eq(self.job.c_entries),
-            writer.capacity.eq(self.job.capacity),
-        ]
-        for name in ("lane", "start", "stop"):
+        for name in ("pairs_base", "entries_base", "capacity", "lane", "start", "stop"):
             m.d.comb += getattr(writer, name).eq(getattr(self, name))
         for name in ("region", "stored_entry", "stored_row", "region_row"):
             m.d.comb += getattr(self, name).eq(getattr(writer, name))
@@ -68,13 +64,13 @@ class WriterTop(wiring.Component):
         for slot, port in enumerate(self._ports):
             manager = WriteManager(
                 len(WRITERS),
-                addr_bits=config.addr_bits,
-                data_bits=config.data_bits,
+                addr_bits=geometry.addr_bits,
+                data_bits=geometry.data_bits,
                 id_bits=1,
-                outstanding=config.outstanding,
-                count_bits=count_bits(config.geometry),
-                burst_beats=config.burst_beats,
-                buffer_beats=2 * config.burst_beats,
+                outstanding=settings.outstanding,
+                count_bits=count_bits(geometry),
+                burst_beats=geometry.block_beats,
+                buffer_beats=2 * geometry.block_beats,
             )
             m.submodules[f"manager_{slot}"] = manager
             for index, name in enumerate(WRITERS):

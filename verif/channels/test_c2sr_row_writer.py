@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.c2sr import PAIR_BYTES
-from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.verif.bench.settings_job import SettingsBuild
+from tilewright.verif.channels.writer_settings import WriterSettings
+from tilewright.verif.channels.writer_top import WriterTop
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.matraptor.write.writer_top import WriterTop
 
-BENCH = "tilewright.verif.matraptor.write.writer_bench"
-CONFIGS: dict[str, dict[str, Any]] = {
+BENCH = "tilewright.verif.channels.writer_bench"
+SETTINGS: dict[str, dict[str, Any]] = {
     "own_channel": {"lanes": 2, "channels": 2, "data_bits": 128},
     # Lanes that share a channel: pairs of one beat, with beats of other lanes in between.
     "shared": {"lanes": 6, "channels": 2, "data_bits": 64},
@@ -32,17 +32,17 @@ ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "gap": 0.2}
 
 @cache
 def build(name: str) -> SettingsBuild:
-    return SettingsBuild(emit_component(WriterTop(MatRaptorConfig(**CONFIGS[name])), name="writer"))
+    return SettingsBuild(emit_component(WriterTop(WriterSettings(**SETTINGS[name])), name="writer"))
 
 
 def run(name: str, scenarios: list[dict[str, Any]]) -> Any:
-    found = build(name).run(BENCH, {"config": CONFIGS[name], "scenarios": scenarios})
+    found = build(name).run(BENCH, {"writer": SETTINGS[name], "scenarios": scenarios})
     for scenario, result in zip(scenarios, found, strict=True):
         assert result["faults"] == [], scenario
     return found
 
 
-@pytest.mark.parametrize("name", slow_but([], CONFIGS))
+@pytest.mark.parametrize("name", slow_but([], SETTINGS))
 def test_memory_is_as_the_format_says(name: str) -> None:
     scenarios = [{**ROUGH, "seed": seed} for seed in range(SEEDS)]
     scenarios += [{"seed": seed, "longest": 3} for seed in range(SEEDS)]
@@ -53,31 +53,32 @@ def test_memory_is_as_the_format_says(name: str) -> None:
     assert sum(result["stored_entry"] for result in found) > 100 * SEEDS
 
 
-@pytest.mark.parametrize("name", slow_but([], CONFIGS))
+@pytest.mark.parametrize("name", slow_but([], SETTINGS))
 def test_a_token_every_cycle(name: str) -> None:
     """A memory that answers at once makes it wait only if its beats are more than the tokens."""
-    config = MatRaptorConfig(**CONFIGS[name])
+    settings = WriterSettings(**SETTINGS[name])
     scenarios = [
         {"seed": 1, "lengths": [400]},
         {"seed": 2, "lengths": [3] * 100},
         {"seed": 3, "lengths": [1] * 200},
         {"seed": 4, "lengths": [0] * 200},
     ]
-    if config.lane_channels > 1:
+    if settings.lane_map.lane_channels > 1:
         scenarios = scenarios[:1]
-    beat_pairs = config.beat_bytes // PAIR_BYTES
+    beat_entries = settings.geometry.beat_bytes // settings.layout.entry_bytes
+    beat_pairs = settings.geometry.beat_bytes // PAIR_BYTES
     for scenario, result in zip(scenarios, run(name, scenarios), strict=True):
         entries, rows = result["stored_entry"], result["stored_row"]
-        beats = -(-entries // config.beat_entries)
-        beats += min(rows, -(-rows * config.channel_lanes // beat_pairs))
+        beats = -(-entries // beat_entries)
+        beats += min(rows, -(-rows * settings.lane_map.channel_lanes // beat_pairs))
         assert result["waited"] <= max(0, beats - result["tokens"]) + 2, scenario
 
 
-@pytest.mark.parametrize("name", slow_but([], CONFIGS))
+@pytest.mark.parametrize("name", slow_but([], SETTINGS))
 def test_entries_are_written_in_whole_blocks(name: str) -> None:
-    config = MatRaptorConfig(**CONFIGS[name])
-    entries = 5 * config.layout.block_entries + 1
+    settings = WriterSettings(**SETTINGS[name])
+    entries = 5 * settings.layout.block_entries + 1
     (found,) = run(name, [{"seed": 5, "lengths": [entries]}])
     blocks = [(address, beats) for id, address, beats in found["aw"] if id == 1]
-    assert [beats for _, beats in blocks] == [config.burst_beats] * 5 + [1]
-    assert all(address % config.interleave == 0 for address, _ in blocks)
+    assert [beats for _, beats in blocks] == [settings.geometry.block_beats] * 5 + [1]
+    assert all(address % settings.interleave == 0 for address, _ in blocks)

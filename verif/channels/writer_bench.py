@@ -7,15 +7,22 @@ from functools import partial
 from typing import Any
 
 import cocotb
-from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.verif.axi.traffic import content
 from tilewright.verif.bench.axi_memory import Storage
 from tilewright.verif.bench.scene import Scene, run_scenarios
 from tilewright.verif.bench.streams import Pauser, StreamDriver
-from tilewright.verif.matraptor.rows import Rows, draw_rows, job_bits, row_number, token_bits
+from tilewright.verif.channels.lane_rows import (
+    Rows,
+    WriterJob,
+    draw_rows,
+    row_number,
+    token_bits,
+)
+from tilewright.verif.channels.writer_settings import WriterSettings
 
 __all__ = ["scenarios"]
 
+_JOB = ("pairs_base", "entries_base", "capacity")
 _STREAM = {f: f"i__{f}" for f in ("valid", "ready", "payload")} | {"name": "i"}
 
 
@@ -25,38 +32,39 @@ class WriterScene(Scene):
     time_out = 20_000
 
     def __init__(self, dut: Any, settings: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
-        self.config = config = MatRaptorConfig(**settings["config"])
-        super().__init__(dut, {**settings, "data_bits": config.data_bits}, scenario)
-        self.mask = (1 << config.data_bits) - 1
-        self.lane = self.random.randrange(config.lanes)
-        self.storage = Storage(config.data_bits, self.initial)
+        self.writer = writer = WriterSettings(**settings["writer"])
+        super().__init__(dut, {**settings, "data_bits": writer.data_bits}, scenario)
+        self.mask = (1 << writer.data_bits) - 1
+        self.lane = self.random.randrange(writer.lanes)
+        self.storage = Storage(writer.data_bits, self.initial)
         self.expected = self.storage.copy()
-        for slot in range(config.lane_channels):
-            self.memory(f"m{slot}_axi", self.storage, outstanding=config.outstanding)
+        for slot in range(writer.lane_map.lane_channels):
+            self.memory(f"m{slot}_axi", self.storage, outstanding=writer.outstanding)
 
     def initial(self, address: int) -> int:
         word = content(address)
         return (word | word << 256) & self.mask
 
     def rest(self) -> None:
-        for name in ("start", "stop", "i__valid", "job"):
+        for name in ("start", "stop", "i__valid", *_JOB):
             getattr(self.dut, name).value = 0
         self.dut.lane.value = self.lane
 
-    async def start(self, job: dict[str, int]) -> None:
-        self.dut.job.value = job_bits(self.config, job)
+    async def start(self, job: WriterJob) -> None:
+        for name in _JOB:
+            getattr(self.dut, name).value = getattr(job, name)
         self.dut.start.value = 1
         await self.edge
         self.dut.start.value = 0
 
     async def play(self) -> dict[str, Any]:
         """A lane's rows; and before them, if asked for, other rows that are broken off."""
-        scenario, config = self.scenario, self.config
+        scenario, writer = self.scenario, self.writer
         longest, most = scenario.get("longest", 40), scenario.get("rows", 200)
         if scenario.get("broken"):
-            await self._break(draw_rows(self.random, config, self.lane, most, longest))
+            await self._break(draw_rows(self.random, writer, self.lane, most, longest))
         count = self.random.randint(self.lane + 1, most)
-        rows = draw_rows(self.random, config, self.lane, count, longest)
+        rows = draw_rows(self.random, writer, self.lane, count, longest)
         if scenario.get("lengths") is not None:
             rows = self._lengths()
         found = await self._whole(rows)
@@ -71,32 +79,31 @@ class WriterScene(Scene):
 
     def _lengths(self) -> Rows:
         """Rows with given numbers of entries."""
-        config, lengths = self.config, self.scenario["lengths"]
-        rows = draw_rows(self.random, config, self.lane, len(lengths) * config.lanes, 0)
+        writer, lengths = self.writer, self.scenario["lengths"]
+        rows = draw_rows(self.random, writer, self.lane, len(lengths) * writer.lanes, 0)
         rows.content = [
             (place, [(self.random.getrandbits(16), n) for n in range(length)])
             for (place, _), length in zip(rows.content, lengths, strict=True)
         ]
         return rows
 
-    def _job(self, rows: Rows, *, room: int = 0) -> dict[str, int]:
+    def _job(self, rows: Rows, *, room: int = 0) -> WriterJob:
         """A job whose regions have just enough room, or less (``room`` < 0) or more blocks."""
-        layout = self.config.layout
+        layout = self.writer.layout
         capacity = (-(-rows.most // layout.block_entries) + room) * layout.block_entries
         stripe = layout.stripe_bytes
-        pairs = (1 << self.config.addr_bits) - stripe * 4096
-        return {
-            "c_pairs": pairs,
-            "c_entries": pairs + stripe * 1024,
-            "rows": rows.rows,
-            "capacity": max(capacity, layout.block_entries),
-        }
+        pairs = (1 << self.writer.addr_bits) - stripe * 4096
+        return WriterJob(
+            pairs_base=pairs,
+            entries_base=pairs + stripe * 1024,
+            capacity=max(capacity, layout.block_entries),
+        )
 
     async def _whole(self, rows: Rows) -> dict[str, Any]:
-        config, dut = self.config, self.dut
+        writer, dut = self.writer, self.dut
         job = self._job(rows)
-        rows.apply(config, job, self.expected)
-        tokens = token_bits(self.random, config, rows)
+        rows.apply(writer, job, self.expected)
+        tokens = token_bits(self.random, writer, rows)
         await self.start(job)
         driver = self._driver()
         counts = {"stored_entry": 0, "stored_row": 0}
@@ -123,18 +130,18 @@ class WriterScene(Scene):
 
     async def _break(self, rows: Rows) -> None:
         """Rows that do not fit, or that are stopped; what was written must be in its place."""
-        config, dut, storage = self.config, self.dut, self.storage
+        writer, dut, storage = self.writer, self.dut, self.storage
         fits = self.scenario["broken"] == "stop"
         job = self._job(rows, room=0 if fits else -1)
         await self.start(job)
-        task = cocotb.start_soon(self._driver().send(token_bits(self.random, config, rows)))
-        wrong = self._first_outside(rows, job["capacity"])
+        task = cocotb.start_soon(self._driver().send(token_bits(self.random, writer, rows)))
+        wrong = self._first_outside(rows, job.capacity)
         if fits or wrong is None:
             for _ in range(self.random.randint(0, 300)):
                 await self.edge
         else:
             await self.until("region")
-            got = row_number(config, rows.lane, int(dut.region_row.value))
+            got = row_number(writer, rows.lane, int(dut.region_row.value))
             if got != wrong:
                 self.fault(f"`region_row` is {got}, expected {wrong}")
         dut.stop.value = 1
@@ -146,8 +153,8 @@ class WriterScene(Scene):
         if dut.region.value != 0:
             self.fault("`region` stays")
         whole = storage.copy()
-        rows.content = self._inside(rows, job["capacity"])
-        rows.apply(config, job, whole)
+        rows.content = self._inside(rows, job.capacity)
+        rows.apply(writer, job, whole)
         # All that was written is what the whole rows would have left there.
         for address in storage.written():
             got, before = storage.get(address), self.initial(address)

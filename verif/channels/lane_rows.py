@@ -1,4 +1,4 @@
-"""Rows of C for the row writer: random ones, their tokens, and the memory they must become."""
+"""Rows of lanes for the row writer: random ones, their tokens, the memory they must become."""
 
 from __future__ import annotations
 
@@ -6,21 +6,31 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilewright.hw.matraptor.layouts import job_layout, result_layout
-from tilewright.hw.spec.c2sr import PAIR_BYTES
-from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.channels.c2sr_row_writer import lane_entry_layout
+from tilewright.hw.spec.c2sr import PAIR_BYTES, C2srLayout
+from tilewright.hw.spec.channels import LaneMap
 from tilewright.verif.bench.axi_storage import Storage
+from tilewright.verif.channels.writer_settings import WriterSettings
 
-__all__ = ["Place", "Rows", "draw_rows", "job_bits", "row_number", "token_bits", "walk"]
+__all__ = ["LaneRow", "Rows", "WriterJob", "draw_rows", "row_number", "token_bits", "walk"]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Row ``i`` of C: row ``index`` of the lane's channel number ``slot``."""
+class LaneRow:
+    """Row ``i`` of a matrix: row ``index`` of the lane's channel number ``slot``."""
 
     i: int
     index: int
     slot: int
+
+
+@dataclass(frozen=True)
+class WriterJob:
+    """What the row writer is given with ``start``."""
+
+    pairs_base: int
+    entries_base: int
+    capacity: int
 
 
 @dataclass
@@ -29,7 +39,7 @@ class Rows:
 
     lane: int
     rows: int
-    content: list[tuple[Place, list[tuple[int, int]]]]
+    content: list[tuple[LaneRow, list[tuple[int, int]]]]
 
     @property
     def most(self) -> int:
@@ -39,45 +49,44 @@ class Rows:
             counts[place.slot] = counts.get(place.slot, 0) + len(entries)
         return max(counts.values(), default=0)
 
-    def apply(self, config: MatRaptorConfig, job: dict[str, int], storage: Storage) -> None:
+    def apply(self, settings: WriterSettings, job: WriterJob, storage: Storage) -> None:
         """Write what the hardware has to write."""
-        layout = config.layout
-        first = self.lane // config.channels * job["capacity"]
+        layout = settings.layout
+        first = self.lane // settings.channels * job.capacity
         pointers: dict[int, int] = {}
         for place, entries in self.content:
-            channel = place.i % config.channels
+            channel = place.i % settings.channels
             pointer = pointers.setdefault(channel, first)
             pair = len(entries) | pointer << 32
-            address = layout.flat(job["c_pairs"], channel, place.index * PAIR_BYTES)
+            address = layout.flat(job.pairs_base, channel, place.index * PAIR_BYTES)
             storage.load(address, pair.to_bytes(PAIR_BYTES, "little"))
             for number, (value, column) in enumerate(entries, pointer):
                 word = value | column << layout.format.bits
-                address = layout.flat(job["c_entries"], channel, number * layout.entry_bytes)
+                address = layout.flat(job.entries_base, channel, number * layout.entry_bytes)
                 storage.load(address, word.to_bytes(layout.entry_bytes, "little"))
             pointers[channel] += len(entries)
 
 
-def walk(config: MatRaptorConfig, lane: int, rows: int) -> Iterator[Place]:
+def walk(layout: C2srLayout, lane_map: LaneMap, lane: int, rows: int) -> Iterator[LaneRow]:
     """The rows of a lane in the order in which it computes them."""
-    block = config.layout.block_pairs
-    turn = lane // config.channels
-    for start in range(0, -(-rows // config.channels), block):
-        for slot in range(config.lane_channels):
-            channel = lane + config.lanes * slot if config.lane_channels > 1 else lane
-            channel %= config.channels
+    block, channels = layout.block_pairs, lane_map.channels
+    turn = lane // channels
+    for start in range(0, -(-rows // channels), block):
+        for slot in range(lane_map.lane_channels):
+            channel = (lane + lane_map.lanes * slot) % channels
             for index in range(start, start + block):
-                i = index * config.channels + channel
-                if index % config.channel_lanes == turn and i < rows:
-                    yield Place(i, index, slot)
+                i = index * channels + channel
+                if index % lane_map.channel_lanes == turn and i < rows:
+                    yield LaneRow(i, index, slot)
 
 
 def draw_rows(
-    generator: random.Random, config: MatRaptorConfig, lane: int, rows: int, longest: int
+    generator: random.Random, settings: WriterSettings, lane: int, rows: int, longest: int
 ) -> Rows:
     """Rows of random lengths, many of them empty or of one entry."""
-    bits, index_bits = config.format.bits, config.index_bits
+    bits, index_bits = settings.layout.format.bits, settings.index_bits
     content = []
-    for place in walk(config, lane, rows):
+    for place in walk(settings.layout, settings.lane_map, lane, rows):
         length = generator.choice([0, 1, generator.randint(0, 4), generator.randint(0, longest)])
         entries = [
             (generator.getrandbits(bits), generator.getrandbits(index_bits)) for _ in range(length)
@@ -86,15 +95,15 @@ def draw_rows(
     return Rows(lane, rows, content)
 
 
-def token_bits(generator: random.Random, config: MatRaptorConfig, rows: Rows) -> list[int]:
+def token_bits(generator: random.Random, settings: WriterSettings, rows: Rows) -> list[int]:
     """The tokens of the rows; the end of a row may come with its last entry or behind it."""
-    layout = result_layout(config)
+    layout = lane_entry_layout(settings.layout, settings.lane_map)
     at = {name: layout[name].offset for name, _ in layout}
     row_layout = layout["row"].shape
     tokens = []
     for number, (place, entries) in enumerate(rows.content):
         row = place.index
-        if config.lane_channels > 1:
+        if settings.lane_map.lane_channels > 1:
             row |= place.slot << row_layout["slot"].offset
         ends = 1 << at["row_last"]
         if number == len(rows.content) - 1:
@@ -109,14 +118,8 @@ def token_bits(generator: random.Random, config: MatRaptorConfig, rows: Rows) ->
     return tokens
 
 
-def job_bits(config: MatRaptorConfig, job: dict[str, int]) -> int:
-    """The job as the port has it."""
-    layout = job_layout(config)
-    return sum(value << layout[name].offset for name, value in job.items())
-
-
-def row_number(config: MatRaptorConfig, lane: int, row: int) -> int:
+def row_number(settings: WriterSettings, lane: int, row: int) -> int:
     """The number of the row that a row port says."""
-    index = row & ((1 << config.index_bits) - 1)
-    slot = row >> config.index_bits
-    return index * config.channels + (lane + config.lanes * slot) % config.channels
+    index = row & ((1 << settings.index_bits) - 1)
+    slot = row >> settings.index_bits
+    return index * settings.channels + (lane + settings.lanes * slot) % settings.channels
