@@ -9,7 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.ordered_reader import OrderedReader
-from ..channels.array_readers import READERS, array_reader, reader_members, report
+from ..channels.array_readers import READERS, array_reader, connect_readers, reader_members
 from ..channels.stripe_walk import StripeWalk
 from ..spec.c2sr_converter import C2srConverterConfig
 from ..stream.deep_queue import DeepQueue
@@ -70,7 +70,7 @@ class ConverterReader(wiring.Component):
             m.submodules[f"{name}_reader"] = reader
             m.submodules[f"{name}_walk"] = walks[name]
             wiring.connect(m, walks[name].o, reader.request)
-        report(m, self, readers, busy)
+        connect_readers(m, self, readers, busy)
         m.submodules.pairs = pairs = StripePairs(config)
         m.submodules.pointers = pointers = RowPointers(config)
         m.submodules.spans = spans = RowSpans(config)

@@ -7,9 +7,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import data_layout
+from ..channels.flat_blocks import FlatBlocks
 from ..channels.stripe_walk import span_layout
 from ..spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
-from .flat_blocks import FlatBlocks
 from .layouts import found_row_layout
 
 __all__ = ["RowPointers"]
@@ -92,7 +92,7 @@ class RowPointers(wiring.Component):
         block_pointers = self._config.interleave // POINTER_BYTES
         shift = block_pointers.bit_length() - 1
         left = Signal(_BITS + 1 - shift, name="blocks_to_ask")
-        m.submodules.blocks = blocks = FlatBlocks(self._config)
+        m.submodules.blocks = blocks = FlatBlocks(self._config.geometry)
         wiring.connect(m, blocks.spans, wiring.flipped(self.spans))
         m.d.comb += [blocks.start.eq(self.start), blocks.want.eq(left != 0)]
         with m.If(blocks.taken):

@@ -6,10 +6,10 @@ from amaranth.hdl import Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..channels.flat_blocks import FlatBlocks
 from ..channels.stripe_walk import span_layout
 from ..spec.c2sr_converter import C2srConverterConfig
 from ..stream.output_register import OutputRegister
-from .flat_blocks import FlatBlocks
 from .layouts import found_row_layout
 
 __all__ = ["RowSpans", "asked_span_layout"]
@@ -141,7 +141,7 @@ class RowSpans(wiring.Component):
         to be read, and whether more are."""
         row, span = ended.o.payload, self.spans.payload
         bits = self._config.layout.block_entries.bit_length() - 1
-        m.submodules.blocks = blocks = FlatBlocks(self._config)
+        m.submodules.blocks = blocks = FlatBlocks(self._config.geometry)
         following = Signal(_FINAL_BITS - bits, name="next_block")
         taken = Signal()
         final = row.final[bits:]

@@ -11,7 +11,7 @@ from ..axi.ordered_reader import OrderedReader
 from ..axi.supervision import Supervision, supervise
 from ..spec.channels import ChannelGeometry
 
-__all__ = ["READERS", "array_reader", "reader_members", "report"]
+__all__ = ["READERS", "array_reader", "connect_readers", "reader_members"]
 
 READERS = ("pairs", "entries")
 """What is read apart."""
@@ -41,7 +41,7 @@ def reader_members(geometry: ChannelGeometry, outstanding: int) -> dict[str, wir
     return {**members, **Supervision(geometry.addr_bits).members}
 
 
-def report(
+def connect_readers(
     m: Module, loader: wiring.Component, readers: dict[str, OrderedReader], busy: Signal
 ) -> None:
     """Connect the members of :func:`reader_members`; the error is that of the first reader."""

@@ -10,7 +10,7 @@ from ..axi.layouts import routed_layout
 from ..spec.channels import ChannelGeometry
 from ..stream.output_register import OutputRegister
 
-__all__ = ["BEATS_BITS", "StripeWalk", "span_layout"]
+__all__ = ["BEATS_BITS", "BLOCK_BITS", "StripeWalk", "span_layout"]
 
 BLOCK_BITS = 32
 BEATS_BITS = 34

@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...axi.ordered_reader import OrderedReader
-from ...channels.array_readers import READERS, array_reader, reader_members, report
+from ...channels.array_readers import READERS, array_reader, connect_readers, reader_members
 from ...channels.stripe_walk import StripeWalk
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.deep_queue import DeepQueue
@@ -63,7 +63,7 @@ class SparseALoader(wiring.Component):
         readers = {name: array_reader(config.geometry, config.outstanding) for name in READERS}
         for name, reader in readers.items():
             m.submodules[f"{name}_reader"] = reader
-        report(m, self, readers, busy)
+        connect_readers(m, self, readers, busy)
         m.submodules.pairs = pairs = RowPairs(config)
         m.submodules.rows = rows = BlockRows(config)
         m.submodules.waiting = waiting = DeepQueue(held_row_layout(config), config.outstanding)

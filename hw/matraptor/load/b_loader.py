@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...channels.array_readers import READERS, array_reader, reader_members, report
+from ...channels.array_readers import READERS, array_reader, connect_readers, reader_members
 from ...channels.stripe_walk import StripeWalk
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.deep_queue import DeepQueue
@@ -67,7 +67,7 @@ class SparseBLoader(wiring.Component):
         readers = {name: array_reader(config.geometry, config.outstanding) for name in READERS}
         for name, reader in readers.items():
             m.submodules[f"{name}_reader"] = reader
-        report(m, self, readers, busy)
+        connect_readers(m, self, readers, busy)
         depth = config.outstanding + _WALKED
         m.submodules.lookup = lookup = RowLookup(config)
         m.submodules.pairs_walk = pairs_walk = StripeWalk(config.geometry)

@@ -6,8 +6,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..channels.stripe_walk import BLOCK_BITS, span_layout
-from ..spec.c2sr_converter import C2srConverterConfig
+from ..spec.channels import ChannelGeometry
+from .stripe_walk import BLOCK_BITS, span_layout
 
 __all__ = ["FlatBlocks"]
 
@@ -18,6 +18,10 @@ class FlatBlocks(wiring.Component):
     Block n is in channel ``n % channels`` and is that channel's block ``n // channels``, so that an
     array at consecutive addresses is one in all channels.
 
+    Parameters
+    ----------
+    geometry: of the memory's channels
+
     Members
     -------
     start: in, a pulse: from block 0
@@ -26,32 +30,32 @@ class FlatBlocks(wiring.Component):
     spans: see ``span_layout``
     """
 
-    def __init__(self, config: C2srConverterConfig) -> None:
-        self._config = config
+    def __init__(self, geometry: ChannelGeometry) -> None:
+        self._geometry = geometry
         super().__init__(
             {
                 "start": In(1),
                 "want": In(1),
                 "taken": Out(1),
-                "spans": Out(stream.Signature(span_layout(config.geometry))),
+                "spans": Out(stream.Signature(span_layout(geometry))),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, span = self._config, self.spans.payload
-        channel = Signal(config.layout.channel_bits)
+        geometry, span = self._geometry, self.spans.payload
+        channel = Signal(geometry.channel_bits)
         block = Signal(BLOCK_BITS)
         m.d.comb += [
             self.spans.valid.eq(self.want),
             self.taken.eq(self.want & self.spans.ready),
             span.channel.eq(channel),
             span.block.eq(block),
-            span.beats.eq(config.geometry.block_beats),
+            span.beats.eq(geometry.block_beats),
         ]
         with m.If(self.taken):
             m.d.sync += channel.eq(channel + 1)
-            with m.If(channel == config.channels - 1):
+            with m.If(channel == geometry.channels - 1):
                 m.d.sync += [channel.eq(0), block.eq(block + 1)]
         with m.If(self.start):
             m.d.sync += [channel.eq(0), block.eq(0)]
