@@ -9,7 +9,7 @@ from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec.registers import WORD_BITS
+from ..spec.registers.register_map import WORD_BITS
 from .registers import AxiLiteRegisters
 
 __all__ = ["LitePort", "ManagerPort"]

@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec.registers import WORD_BITS, Field, Register, RegisterMap
+from ..spec.registers.register_map import WORD_BITS, Field, Register, RegisterMap
 
 __all__ = ["AxiLiteRegisters", "field_members"]
 

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import Out
 
 from ..axi.ports import LitePort, ManagerPort
 from ..axi.registers import AxiLiteRegisters
-from ..spec.jobs.job_spec import JobSpec
+from ..spec.registers.job_spec import JobSpec
 from .states import connect_control
 
 __all__ = ["AcceleratorTop"]

@@ -6,8 +6,8 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..spec.jobs.job_spec import JobSpec
-from ..spec.jobs.register_rows import COUNTER_BITS
+from ..spec.registers.job_spec import JobSpec
+from ..spec.registers.register_rows import COUNTER_BITS
 
 __all__ = ["Activity", "count", "counter_members", "ones"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-from ..spec.jobs.job_spec import Check, Condition, JobSpec, Rule
+from ..spec.registers.job_spec import Check, Condition, JobSpec, Rule
 from .states import first_failure
 
 __all__ = ["breaks", "first_broken"]

@@ -9,7 +9,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..spec.jobs.job_spec import JobSpec
+from ..spec.registers.job_spec import JobSpec
 
 __all__ = [
     "CODE_BITS",

@@ -9,8 +9,8 @@ from amaranth.lib.wiring import In
 from ..job.activity import Activity, count, counter_members, ones
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.jobs.matraptor import job_spec
-from ..spec.jobs.register_rows import COUNTER_BITS
 from ..spec.matraptor import MatRaptorConfig
+from ..spec.registers.register_rows import COUNTER_BITS
 
 __all__ = ["EVENTS", "READS", "Counters"]
 

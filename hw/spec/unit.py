@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .config import Config
-from .jobs.job_spec import JobSpec
+from .registers.job_spec import JobSpec
 
 if TYPE_CHECKING:
     from amaranth.lib.wiring import Component

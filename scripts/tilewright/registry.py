@@ -79,8 +79,8 @@ _systems: dict[str, System] = {}
 
 
 def _discover() -> None:
-    from . import systems as folder
-
+    # Named, not imported: the registrations import this module.
+    folder = import_module(f"{__package__}.systems")
     for found in iter_modules(folder.__path__):
         if not found.name.startswith("_"):
             _add(import_module(f"{folder.__name__}.{found.name}").SYSTEM)

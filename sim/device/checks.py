@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ...hw.spec.jobs.job_spec import Check, Condition, JobSpec, Rule
+from ...hw.spec.registers.job_spec import Check, Condition, JobSpec, Rule
 
 __all__ = ["breaks", "counts", "first_broken"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from ...hw.spec.jobs.job_spec import JobSpec
+from ...hw.spec.registers.job_spec import JobSpec
 from .job_registers import JobRegisters
 from .placement import Placement
 from .protocol import AcceleratorDevice

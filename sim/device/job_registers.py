@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...hw.spec.jobs.job_spec import Error, JobSpec
-from ...hw.spec.registers import Register
+from ...hw.spec.registers.job_spec import Error, JobSpec
+from ...hw.spec.registers.register_map import Register
 from .protocol import AcceleratorDevice, JobError
 
 __all__ = ["JobRegisters", "JobStatus"]

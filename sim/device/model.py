@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.jobs.job_spec import JobSpec
+from ...hw.spec.registers.job_spec import JobSpec
 from .checks import first_broken
 from .protocol import RegisterError
 

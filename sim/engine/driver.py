@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ...hw.spec.engine import SIZE_BITS, EngineConfig
 from ...hw.spec.formats import FORMATS
 from ...hw.spec.jobs.engine import job_spec
-from ...hw.spec.registers import Register
+from ...hw.spec.registers.register_map import Register
 from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.simd2 import Simd2Config
 from ..device.driver import JobDriver

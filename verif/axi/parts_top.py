@@ -12,7 +12,7 @@ from tilewright.hw.axi.managers import ReadManager, WriteManager
 from tilewright.hw.axi.ports import LitePort, ManagerPort
 from tilewright.hw.axi.registers import AxiLiteRegisters, field_members
 from tilewright.hw.axi.supervision import Supervision
-from tilewright.hw.spec.registers import Field, Register, RegisterMap
+from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
 
 __all__ = ["REGISTERS", "AxiParts", "Sizes"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, with_timeout
-from tilewright.hw.spec.registers import Field, Register
+from tilewright.hw.spec.registers.register_map import Field, Register
 from tilewright.verif.axi.parts_top import REGISTERS
 from tilewright.verif.bench.axi_vip import lite_master
 from tilewright.verif.bench.settings_job import settings_directory

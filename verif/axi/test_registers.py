@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tilewright.hw.axi.registers import AxiLiteRegisters, field_members
-from tilewright.hw.spec.registers import Field, Register, RegisterMap
+from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
 from tilewright.verif.kit.refusal import refusal
 
 VALUE = Field(name="value", width=32)

@@ -12,7 +12,7 @@ import pytest
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.hw.spec.jobs.engine import WITH_C, job_spec
-from tilewright.hw.spec.jobs.job_spec import Check
+from tilewright.hw.spec.registers.job_spec import Check
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.engine.counts import Counts
 from tilewright.sim.engine.driver import Driver

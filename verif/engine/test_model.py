@@ -14,7 +14,7 @@ from tilewright.hw.spec.engine import (
     Simd2EngineConfig,
 )
 from tilewright.hw.spec.jobs.engine import WITH_C, job_spec
-from tilewright.hw.spec.jobs.job_spec import Check
+from tilewright.hw.spec.registers.job_spec import Check
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.device.protocol import RegisterError
 from tilewright.sim.engine.job import Job, JobFailure, run_job

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 from tilewright.hw.axi.ports import LitePort, ManagerPort
 from tilewright.hw.axi.registers import AxiLiteRegisters
-from tilewright.hw.spec.registers import Field, Register, RegisterMap
+from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
 
 __all__ = ["REGISTERS", "AxiMover", "Rule"]
 

@@ -16,10 +16,10 @@ from tilewright.hw.job.checks import first_broken as broken_in_hardware
 from tilewright.hw.spec.c2sr_converter import C2srConverterConfig
 from tilewright.hw.spec.config import Config
 from tilewright.hw.spec.engine import Simd2EngineConfig
-from tilewright.hw.spec.jobs.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
-from tilewright.hw.spec.jobs.register_rows import number
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.hw.spec.registers import Field, Register
+from tilewright.hw.spec.registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
+from tilewright.hw.spec.registers.register_map import Field, Register
+from tilewright.hw.spec.registers.register_rows import number
 from tilewright.registry import entries
 from tilewright.sim.device.checks import first_broken
 from tilewright.verif.kit.broken_rules import wrong_values

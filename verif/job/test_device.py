@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tilewright.hw.spec.jobs.job_spec import Error, JobSpec, Rule, checks_of
-from tilewright.hw.spec.jobs.register_rows import number
+from tilewright.hw.spec.registers.job_spec import Error, JobSpec, Rule, checks_of
+from tilewright.hw.spec.registers.register_rows import number
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.device.model import ModelDevice
 from tilewright.sim.device.placement import Placement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import count
 
-from tilewright.hw.spec.jobs.job_spec import Check, JobSpec, Rule
+from tilewright.hw.spec.registers.job_spec import Check, JobSpec, Rule
 
 __all__ = ["wrong_values"]
 

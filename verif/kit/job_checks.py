@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
-from tilewright.hw.spec.registers import Register, RegisterMap
+from tilewright.hw.spec.registers.register_map import Register, RegisterMap
 from tilewright.sim.device.protocol import AcceleratorDevice, RegisterError
 
 __all__ = [

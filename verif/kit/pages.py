@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tilewright.hw.spec.jobs.job_spec import Error
-from tilewright.hw.spec.registers import Field, Register, RegisterMap
+from tilewright.hw.spec.registers.job_spec import Error
+from tilewright.hw.spec.registers.register_map import Field, Register, RegisterMap
 
 __all__ = [
     "documented_errors",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..c2sr import VALUES
 from ..c2sr_converter import C2srConverterConfig
-from ..registers import Register
-from .job_spec import Check, Error, JobSpec, Rule, checks_of
-from .register_rows import constants, number
+from ..registers.job_spec import Check, Error, JobSpec, Rule, checks_of
+from ..registers.register_map import Register
+from ..registers.register_rows import constants, number
 
 __all__ = ["BASES", "COUNTERS", "ERRORS", "MODES", "job_spec", "limits"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..engine import OPERANDS, SIZE_BITS, EngineConfig
-from ..registers import Field, Register
-from .job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
-from .register_rows import constants, number
+from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
+from ..registers.register_map import Field, Register
+from ..registers.register_rows import constants, number
 
 __all__ = ["COUNTERS", "ERRORS", "FLAGS", "WITH_C", "job_spec"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from ..c2sr import VALUES
 from ..matraptor import MatRaptorConfig
-from ..registers import Register
-from .job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
-from .register_rows import constants, number
+from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
+from ..registers.register_map import Register
+from ..registers.register_rows import constants, number
 
 __all__ = ["ARRAYS", "BY_ROWS", "COUNTERS", "ERRORS", "OUTER", "job_spec", "limits"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..registers import Field, Register
+from .register_map import Field, Register
 
 __all__ = [
     "CONTROL",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from ..registers import Field, Register, RegisterMap
+from .register_map import Field, Register, RegisterMap
 from .register_rows import CONTROL, counter_registers, identity, number
 
 __all__ = ["DETAILS", "Check", "Condition", "Error", "JobSpec", "Rule", "checks_of"]

@@ -1,0 +1,213 @@
+"""Which way imports run, and how full a folder may get.
+
+The rooms and their floors are those of CONTRIBUTING.md. A test names the import that runs the wrong
+way.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tilewright.registry import systems
+from tilewright.verif.kit.imports import (
+    ROOMS,
+    Import,
+    Imports,
+    children,
+    cycle,
+    imports_of,
+    read_imports,
+)
+
+ROOT = Path(__file__).resolve().parents[1]
+
+REACH = {
+    "scripts": {"hw", "sim", "synth"},
+    "verif": {"hw", "sim", "synth", "scripts"},
+    "synth": {"hw"},
+    "sim": set(),
+    "hw": set(),
+}
+"""The rooms that each room may import, besides itself; all may import ``hw.spec``."""
+
+FLOORS = {
+    "hw": {
+        "spec": set(),
+        "arith": set(),
+        "stream": set(),
+        "axi": {"stream"},
+        "channels": {"arith", "stream", "axi"},
+        "job": {"arith", "stream", "axi"},
+    },
+    "sim": {
+        "numbers": set(),
+        "timing": set(),
+        "device": set(),
+        "sparse": {"numbers"},
+        "rtl": {"device"},
+        "units": {"numbers"},
+    },
+}
+"""What each floor of a room may import of that room. What is no floor is a system, or the emitter:
+it may import every floor, but no other system."""
+
+APART = {"hw": {"emit", "catalogue"}, "sim": set()}
+"""Of a room, what is neither a floor nor a system: it may be named by no floor and no system."""
+
+MOST_MODULES = 20
+
+
+@pytest.fixture(scope="module")
+def imports() -> Imports:
+    return read_imports(ROOT)
+
+
+def wrong_rooms(imports: Imports) -> list[Import]:
+    """Imports between rooms that run the wrong way."""
+    wrong = []
+    for module, its in imports.items():
+        room = module.split(".")[0]
+        for one in its:
+            target = one.target.split(".")[0]
+            spec = one.target == "hw.spec" or one.target.startswith("hw.spec.")
+            if target != room and target not in REACH[room] and not spec:
+                wrong.append(one)
+    return wrong
+
+
+def wrong_floors(imports: Imports, room: str) -> list[Import]:
+    """Imports inside a room that climb, or that lead from one system to another."""
+    floors = FLOORS[room]
+    wrong = []
+    for module, its in imports.items():
+        source = module.split(".")[1:2]
+        if module.split(".")[0] != room or not source or source[0] in APART[room]:
+            continue
+        allowed = floors.get(source[0], set(floors)) | {source[0], "spec"}
+        for one in its:
+            parts = one.target.split(".")
+            if parts[0] == room and len(parts) > 1 and parts[1] not in allowed:
+                wrong.append(one)
+    return wrong
+
+
+def said(wrong: list[Import]) -> str:
+    return "\n".join(map(str, wrong))
+
+
+def test_arrows_between_rooms(imports: Imports) -> None:
+    assert not wrong_rooms(imports), said(wrong_rooms(imports))
+
+
+@pytest.mark.parametrize("room", FLOORS)
+def test_arrows_between_floors_and_systems(imports: Imports, room: str) -> None:
+    wrong = wrong_floors(imports, room)
+    assert not wrong, said(wrong)
+
+
+def test_only_simulate_uses_benches() -> None:
+    """Registrations name what is imported when it is used."""
+    for system in systems():
+        named = [*system.tables.values(), *system.commands.values()]
+        assert not [name for name in named if name.startswith("tilewright.verif.")], system.name
+
+
+def test_no_test_is_imported(imports: Imports) -> None:
+    wrong = [
+        one
+        for its in imports.values()
+        for one in its
+        if one.target.rpartition(".")[2].startswith("test_")
+    ]
+    assert not wrong, said(wrong)
+
+
+def test_no_cycles(imports: Imports) -> None:
+    """At every level of the tree, what lies side by side imports one another in one direction."""
+    packages = {""} | {name.rpartition(".")[0] for name in imports}
+    for package in sorted(packages):
+        found = cycle(children(imports, package))
+        assert not found, " imports ".join(found)
+
+
+def test_folders_are_not_full(imports: Imports) -> None:
+    packages = {name.rpartition(".")[0] for name in imports}
+    modules = Counter(name.rpartition(".")[0] for name in imports if name not in packages)
+    full = {folder: count for folder, count in modules.items() if count > MOST_MODULES}
+    assert not full
+
+
+def test_every_module_is_seen(imports: Imports) -> None:
+    for room in (*ROOMS, "scripts"):
+        assert any(name.startswith(f"{room}.") for name in imports), room
+    named = {one.target for its in imports.values() for one in its}
+    assert named <= set(imports)
+
+
+def test_the_root_is_below_all(imports: Imports) -> None:
+    assert imports["scripts"] == ()
+
+
+KNOWN = frozenset(["hw.spec.m3xu", "hw.m3xu.grid", "sim.rtl", "scripts", "scripts.cli", "hw.m3xu"])
+
+
+@pytest.mark.parametrize(
+    ("text", "module", "is_package", "targets"),
+    [
+        ("from ..spec.m3xu import M3xuConfig", "hw.m3xu.unit", False, ["hw.spec.m3xu"]),
+        ("from ..spec import m3xu", "hw.m3xu.unit", False, ["hw.spec.m3xu"]),
+        ("from . import grid", "hw.m3xu", True, ["hw.m3xu.grid"]),
+        ("def f():\n    from .sim import rtl", "scripts.cli", False, ["sim.rtl"]),
+        ("from ..sim.rtl import x", "scripts.apps.gemm", False, ["sim.rtl"]),
+        ("import tilewright", "hw.m3xu.unit", False, []),
+        ("import tilewright.cli\nimport os", "verif.test_cli", False, ["scripts.cli"]),
+        ("from tilewright.cli import main", "verif.test_cli", False, ["scripts.cli"]),
+        ("from os import path", "hw.m3xu.unit", False, []),
+    ],
+)
+def test_reading(text: str, module: str, is_package: bool, targets: list[str]) -> None:
+    assert [one.target for one in imports_of(text, module, KNOWN, is_package)] == targets
+
+
+@pytest.mark.parametrize(
+    ("module", "target", "wrong"),
+    [
+        ("sim.units.m3xu", "hw.m3xu.grid", True),
+        ("sim.units.m3xu", "hw.spec.m3xu", False),
+        ("scripts.apps.dense.gemm", "verif.bench.device", True),
+        ("scripts.cli", "hw.emit.unit", False),
+        ("synth.flow", "sim.rtl.build", True),
+        ("synth.flow", "hw.emit.unit", False),
+        ("hw.emit.unit", "scripts.cli", True),
+    ],
+)
+def test_a_wrong_arrow_is_named(module: str, target: str, wrong: bool) -> None:
+    one = Import(module, target, 7)
+    assert wrong_rooms({module: (one,)}) == [one] * wrong
+    assert str(one) == f"{module}:7 imports {target}"
+
+
+@pytest.mark.parametrize(
+    ("module", "target", "wrong"),
+    [
+        ("hw.engine.engine", "hw.simd2.control", True),
+        ("hw.engine.engine", "hw.job.states", False),
+        ("hw.engine.engine", "hw.emit.unit", True),
+        ("hw.stream.queue", "hw.axi.ports", True),
+        ("hw.axi.ports", "hw.engine.layouts", True),
+        ("hw.axi.ports", "hw.stream.queue", False),
+        ("hw.emit.unit", "hw.catalogue", False),
+        ("sim.sparse.c2sr", "sim.matraptor.model", True),
+        ("sim.matraptor.model", "sim.sparse.c2sr", False),
+    ],
+)
+def test_a_climb_is_named(module: str, target: str, wrong: bool) -> None:
+    one = Import(module, target, 7)
+    assert wrong_floors({module: (one,)}, module.split(".")[0]) == [one] * wrong
+
+
+def test_a_cycle_is_named() -> None:
+    pairs = [("hw.a.x", "hw.b.y"), ("hw.b.z", "hw.a.w"), ("hw.a.w", "hw.c")]
+    imports = {module: (Import(module, target),) for module, target in pairs}
+    assert cycle(children(imports, "hw")) == ["hw.a", "hw.b", "hw.a"]
+    assert cycle(children(imports, "hw.a")) == []
