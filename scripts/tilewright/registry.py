@@ -88,7 +88,7 @@ def _discover() -> None:
 
 def _add(system: System) -> None:
     taken = {name for other in _systems.values() for name in other.names()}
-    twice = sorted(taken.intersection(system.names()))
+    twice = [name for name in system.names() if name in taken]
     if system.name in _systems:
         twice.insert(0, f"system {system.name}")
     if twice:

@@ -1,0 +1,185 @@
+"""A system is there by its registration alone: the toy, in every command, every test over all
+units, and in the list of units."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tilewright
+from tilewright.cli import main
+from tilewright.hw.catalogue import UNITS
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.unit import named_object
+from tilewright.registry import commands, entries, registered, systems, tables
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.rtl.accelerator import NativeAccelerator
+from tilewright.systems.__main__ import catalogue_table
+from tilewright.verif.catalogue.toy.driver import ToyAdderDriver, added
+from tilewright.verif.catalogue.toy.spec import TOY_ADDER, ToyAdderConfig, job_spec
+from tilewright.verif.catalogue.toy.system import SYSTEM
+
+ROOT = Path(tilewright.__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def toy() -> Iterator[None]:
+    """The toy is registered."""
+    with registered(SYSTEM):
+        yield
+
+
+def test_every_unit_of_the_specs_is_registered_once() -> None:
+    assert sorted(entries()) == sorted(UNITS)
+    assert all(entry.unit is UNITS[name] for name, entry in entries().items())
+
+
+def test_what_a_registration_names_is_there() -> None:
+    named = [made for entry in entries().values() for made in entry.simulate.values()]
+    for name in [*named, *tables().values(), *commands().values()]:
+        assert callable(named_object(name)), name
+    for system in systems():
+        assert all((ROOT / "docs" / page).is_file() for page in system.pages)
+    for entry in entries().values():
+        assert set(entry.simulate) <= {"verilator", "icarus"}
+        assert entry.small_config != entry.unit.config()
+
+
+def test_the_readme_has_the_table_of_all_units() -> None:
+    """Print it with ``python -m tilewright.systems``."""
+    assert catalogue_table() in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("changes", "taken"),
+    [
+        ({}, "system toy"),
+        ({"name": "other"}, "unit toy_adder"),
+        ({"name": "other", "entries": ()}, "table toy-area"),
+        ({"name": "other", "entries": (), "tables": {}}, "command toy-add"),
+    ],
+)
+@pytest.mark.usefixtures("toy")
+def test_nothing_is_registered_twice(changes: dict[str, object], taken: str) -> None:
+    twice = replace(SYSTEM, **changes)  # type: ignore[arg-type]
+    message = f"^{re.escape(taken)} is registered twice$"
+    with pytest.raises(ValueError, match=message), registered(twice):
+        pass
+
+
+def test_it_is_gone_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
+    with registered(SYSTEM):
+        assert "toy_adder" in entries()
+    assert "toy_adder" not in entries()
+    assert main(["show", "toy_adder"]) == 2
+    assert main(["run", "toy-add", "x.npy"]) == 2
+    assert main(["table", "toy-area"]) == 2
+    assert capsys.readouterr().err.count("toy") == 3
+
+
+@pytest.mark.usefixtures("toy")
+def test_list_and_the_table_of_units(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.split(maxsplit=1) == ["toy_adder", TOY_ADDER.summary]
+    row = f"| `toy_adder` | {TOY_ADDER.summary} | [toy](docs/toy.md) | `toy-area` |"
+    assert catalogue_table().splitlines()[-1] == row
+
+
+@pytest.mark.usefixtures("toy")
+def test_show_and_generate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "toy_adder", "--set", "data_bits=128"]) == 0
+    out = capsys.readouterr().out
+    assert TOY_ADDER.source in out
+    assert "a power of two in 64..512" in out
+    assert main(["generate", "toy_adder", "-o", str(tmp_path / "toy.v")]) == 0
+    assert "\nmodule toy_adder (" in (tmp_path / "toy.v").read_text()
+    sidecar = json.loads((tmp_path / "toy.json").read_text())
+    assert [port["prefix"] for port in sidecar["axi"]] == ["s_axil", "m0_axi"]
+    assert "BEATS_ADDED" in [register["name"] for register in sidecar["registers"]]
+
+
+@pytest.mark.usefixtures("toy")
+def test_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Through the RTL, against NumPy."""
+    values = np.arange(0, 1 << 32, 1 << 23, dtype=np.uint32)[:-1]
+    np.save(tmp_path / "a.npy", values)
+    words = ["run", "toy-add", str(tmp_path / "a.npy"), "--constant", "4000000000"]
+    assert main([*words, "-o", str(tmp_path / "sums.npy")]) == 0
+    assert "511 sums" in capsys.readouterr().out
+    expected = (values.astype(np.int64) + 4_000_000_000) % (1 << 32)
+    assert np.load(tmp_path / "sums.npy").tolist() == expected.tolist()
+
+
+def test_jobs_that_cannot_run() -> None:
+    """Each with its own error; then a job that can."""
+    config = ToyAdderConfig()
+    good = {"SOURCE": 0, "TARGET": 4096, "BEATS": 1, "CONSTANT": 0}
+    wrong = {
+        "zero_size": ("BEATS", 0),
+        "size_limit": ("BEATS", 1 << 16),
+        "misaligned_base": ("TARGET", 4097),
+        "address_range": ("SOURCE", 1 << config.addr_bits),
+        "bus_read": ("SOURCE", 1 << 32),
+        "bus_write": ("TARGET", 1 << 32),
+    }
+    assert [error.name for error in job_spec(config).errors] == list(wrong)
+    values = np.arange(1000, dtype=np.uint32)
+    with NativeAccelerator(emit(TOY_ADDER, config), config, memory_bytes=1 << 24) as device:
+        registers = JobRegisters(device, job_spec(config))
+        for error, (register, value) in wrong.items():
+            status = registers.submit({**good, register: value})
+            assert status.error == error
+            assert status.where == (f"address {1 << 32:#x}" if error[:3] == "bus" else register)
+        sums = ToyAdderDriver(device).add(values, 5)
+        assert np.array_equal(sums, added(values, 5))
+
+
+@pytest.mark.usefixtures("toy")
+def test_simulate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "toy_adder", "--count", "5000", "--seed", "7"]) == 0
+    assert "toy_adder: pass" in capsys.readouterr().out
+    assert main(["simulate", "toy_adder", "--sim", "icarus"]) == 2
+    assert capsys.readouterr().err == (
+        "error: --sim must be verilator for toy_adder, not 'icarus'\n"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("toy")
+def test_synth_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {name: str(tmp_path / f"{name}.json") for name in ("synth", "table")}
+    assert main(["synth", "toy_adder", "--json", files["synth"]]) == 0
+    assert main(["table", "toy-area", "--json", files["table"]]) == 0
+    assert "toy-area" in capsys.readouterr().out
+    report, table = (json.loads(Path(file).read_text()) for file in files.values())
+    assert (report["unit"], table["table"]) == ("toy_adder", "toy-area")
+    assert table["rows"][0]["ours"] == [report["area"], report["path"]["ns"]]
+
+
+@pytest.mark.slow
+def test_the_tests_over_all_units_take_it() -> None:
+    """They run in a process of their own, in which it is registered before they are collected."""
+    folders = [str(ROOT / "verif" / name) for name in ("emit", "catalogue")]
+    words = ["-p", "tilewright.verif.catalogue.toy.plugin", "-p", "no:cacheprovider", "-q"]
+    words.append(f"--ignore={__file__}")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words, "-k", "toy_adder", *folders],
+        cwd=ROOT,
+        env={**os.environ, "TILEWRIGHT_TESTS": "default"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    passed = re.search(r"^(\d+) passed", done.stdout, re.M)
+    assert passed
+    assert int(passed[1]) >= 5

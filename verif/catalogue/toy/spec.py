@@ -1,0 +1,77 @@
+"""The toy's configuration, its jobs, and its row of the catalogue. A system's: ``hw/spec``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.hw.spec.config import Config, IntRange, parameter
+from tilewright.hw.spec.job import Error, JobSpec, Rule, checks_of
+from tilewright.hw.spec.job_registers import constants, number
+from tilewright.hw.spec.unit import Unit
+
+__all__ = ["BEATS_BITS", "TOY_ADDER", "ToyAdderConfig", "job_spec"]
+
+BEATS_BITS = 16
+"""Width of a job's number of beats."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToyAdderConfig(Config):
+    """``target[n] = source[n] + constant``, on arrays of 32-bit integers in memory."""
+
+    data_bits: int = parameter(
+        64, allowed=IntRange(64, 512, power_of_two=True), doc="width of the memory channel, in bits"
+    )
+    addr_bits: int = parameter(40, allowed=IntRange(32, 64), doc="width of an address, in bits")
+    outstanding: int = parameter(8, allowed=IntRange(1, 32), doc="bursts that may be under way")
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of a beat."""
+        return self.data_bits // 8
+
+
+def job_spec(config: ToyAdderConfig) -> JobSpec:
+    """The jobs of a toy adder."""
+    bases = ("SOURCE", "TARGET")
+    return JobSpec(
+        accelerator="toy adder",
+        letters=b"TWTA",
+        version=0x0001_0000,
+        constants=(
+            constants(
+                "CONFIG0", 0x08, "memory", ("beat_bytes", 8, config.beat_bytes, "bytes of a beat")
+            ),
+        ),
+        detail="wrong register or bus address",
+        counters={"cycles": "clock cycles of the job", "beats_added": "beats that were added"},
+        errors=(
+            Error("zero_size", 1, "register", "BEATS is 0"),
+            Error("size_limit", 2, "register", f"BEATS has more than {BEATS_BITS} bits"),
+            Error("misaligned_base", 3, "register", "a base is not a multiple of a beat"),
+            Error("address_range", 4, "register", "a base has more than `addr_bits` bits"),
+            Error("bus_read", 5, "address", "a response to a read was neither OKAY nor EXOKAY"),
+            Error("bus_write", 6, "address", "the same of a write"),
+        ),
+        job=(
+            number("SOURCE", 0x100, "rw", 64, "byte address of the array"),
+            number("TARGET", 0x108, "rw", 64, "byte address of the sums"),
+            number("BEATS", 0x110, "rw", 32, "length of the array, in beats"),
+            number("CONSTANT", 0x114, "rw", 32, "what is added to each element"),
+        ),
+        checks=(
+            *checks_of("zero_size", ["BEATS"], Rule.NON_ZERO),
+            *checks_of("size_limit", ["BEATS"], Rule.BELOW, 1 << BEATS_BITS),
+            *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, config.beat_bytes),
+            *checks_of("address_range", bases, Rule.BELOW, 1 << config.addr_bits),
+        ),
+    )
+
+
+TOY_ADDER = Unit(
+    name="toy_adder",
+    summary="adds a constant to an array of 32-bit integers in memory, over AXI4",
+    source="the worked example of a system",
+    config=ToyAdderConfig,
+    component="tilewright.verif.catalogue.toy.adder:ToyAdder",
+)

@@ -1,0 +1,18 @@
+"""The registration. A system's: ``scripts/tilewright/systems``."""
+
+from tilewright.registry import Entry, System
+from tilewright.verif.catalogue.toy.spec import TOY_ADDER
+
+SYSTEM = System(
+    name="toy",
+    entries=(
+        Entry(
+            unit=TOY_ADDER,
+            simulate={"verilator": "tilewright.verif.catalogue.toy.simulate:run"},
+            small={"outstanding": 2},
+        ),
+    ),
+    tables={"toy-area": "tilewright.verif.catalogue.toy.table:toy_area"},
+    commands={"toy-add": "tilewright.verif.catalogue.toy.command:toy_add"},
+    pages=("toy.md",),
+)
