@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ..registry import System, systems
 
 __all__ = ["catalogue_table"]
 
 
 def _rows(system: System) -> list[str]:
-    pages = ", ".join(f"[{page.removesuffix('.md')}](docs/{page})" for page in system.pages)
+    pages = ", ".join(f"[{Path(page).stem}](docs/{page})" for page in system.pages)
     tables = ", ".join(f"`{table}`" for table in system.tables)
     return [
         f"| `{entry.unit.name}` | {entry.unit.summary} | {pages} | {tables} |"

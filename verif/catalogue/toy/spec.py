@@ -1,12 +1,13 @@
-"""The toy's configuration, its jobs, and its row of the catalogue. A system's: ``hw/spec``."""
+"""The toy's configuration, its jobs, and its row of the catalogue. A system's: ``hw/spec``,
+jobs in ``hw/spec/jobs``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tilewright.hw.spec.config import Config, IntRange, parameter
-from tilewright.hw.spec.job import Error, JobSpec, Rule, checks_of
-from tilewright.hw.spec.job_registers import constants, number
+from tilewright.hw.spec.jobs.job_spec import Error, JobSpec, Rule, checks_of
+from tilewright.hw.spec.jobs.register_rows import constants, number
 from tilewright.hw.spec.unit import Unit
 
 __all__ = ["BEATS_BITS", "TOY_ADDER", "ToyAdderConfig", "job_spec"]
@@ -74,4 +75,5 @@ TOY_ADDER = Unit(
     source="the worked example of a system",
     config=ToyAdderConfig,
     component="tilewright.verif.catalogue.toy.adder:ToyAdder",
+    jobs="tilewright.verif.catalogue.toy.spec:job_spec",
 )

@@ -14,5 +14,5 @@ SYSTEM = System(
     ),
     tables={"toy-area": "tilewright.verif.catalogue.toy.table:toy_area"},
     commands={"toy-add": "tilewright.verif.catalogue.toy.command:toy_add"},
-    pages=("toy.md",),
+    pages=("../verif/catalogue/toy/toy.md",),
 )
