@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.hw.spec.config import Config, IntRange, parameter
-from tilewright.hw.spec.jobs.job_spec import Error, JobSpec, Rule, checks_of
-from tilewright.hw.spec.jobs.register_rows import constants, number
+from tilewright.hw.spec.registers.job_spec import Error, JobSpec, Rule, checks_of
+from tilewright.hw.spec.registers.register_rows import constants, number
 from tilewright.hw.spec.unit import Unit
 
 __all__ = ["BEATS_BITS", "TOY_ADDER", "ToyAdderConfig", "job_spec"]
