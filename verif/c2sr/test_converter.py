@@ -37,6 +37,7 @@ from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import (
     QuietAtEnd,
+    check_interrupt,
     register_answers,
     soft_reset_after,
     started_twice,
@@ -272,29 +273,12 @@ def test_registers(device: Converter) -> None:
 
 
 def test_interrupt(device: Converter) -> None:
-    config = device.config
     rng = rng_of(device, 10)
     device.behave(AxiBehaviour(latency=(60, 60)))
-    registers = JobRegisters(device, job_spec(config))
-    status = registers.register("STATUS")
-    case = good_case(rng, config, "csr_to_c2sr")
+    case = good_case(rng, device.config, "csr_to_c2sr")
     memory = load(rng, device, case)
-    registers.write_all(case.registers)
-    registers.write("CTRL", 1)
-    device.run(20_000)
-    assert (registers.read("STATUS"), device.irq()) == (status.put(done=1), False)
-    registers.write("CTRL", 4)
-    assert device.irq()
+    check_interrupt(device, job_spec(device.config), case.registers, 20_000)
     check_result(device, case, memory)
-    registers.write("STATUS", status.put(done=1))
-    assert not device.irq()
-    registers.write("ROWS", 0)
-    registers.write("CTRL", 1 | 4)
-    device.wait()
-    code = job_spec(config).code("zero_size")
-    assert registers.read("STATUS") == status.put(error=1, error_code=code)
-    registers.write("STATUS", status.put(error=1))
-    assert not device.irq()
 
 
 @pytest.mark.parametrize("direction", MODES)

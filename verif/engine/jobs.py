@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from tilewright.hw.spec.engine import OPERANDS, EngineConfig
+from tilewright.hw.spec.jobs.engine import job_spec
+from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.job import Job
@@ -195,9 +197,9 @@ def check_reset(device: EngineRtl, model: EngineModel, job: Job, cycles: int) ->
 
     Returns whether the job was broken off. Raises Mismatch.
     """
-    driver = Driver(device)
-    driver.write_job(job)
-    stopped = soft_reset_after(device, driver, cycles)
+    registers = JobRegisters(device, job_spec(device.config))
+    registers.write_all(job.registers)
+    stopped = soft_reset_after(device, registers, cycles)
     _adopt(device, model, job)
     return stopped
 

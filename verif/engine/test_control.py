@@ -31,7 +31,7 @@ from tilewright.verif.engine.jobs import (
 )
 from tilewright.verif.engine.rates import Rate, large_product, measure
 from tilewright.verif.kit.broken_rules import wrong_values
-from tilewright.verif.kit.job_checks import register_answers
+from tilewright.verif.kit.job_checks import check_interrupt, register_answers
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "engine.md"
 SMALL = CONFIGS["small"]
@@ -75,25 +75,9 @@ def test_a_job_that_cannot_run(device: EngineAxiDevice, rule: Check) -> None:
 
 
 def test_interrupt(device: EngineAxiDevice) -> None:
-    driver, bench = Driver(device), Bench(device, 12)
-    status = driver.register("STATUS")
-    driver.write_job(random_job(bench.rng, SMALL, MEMORY_BYTES, most=(4, 4, 4)))
-    assert not device.irq()
-    driver.write("CTRL", 1)
-    device.run(1000)
-    assert (driver.read("STATUS"), device.irq()) == (status.put(done=1), False)
-    driver.write("CTRL", 4)
-    assert device.irq()
-    driver.write("STATUS", status.put(error=1))
-    assert device.irq()
-    driver.write("STATUS", status.put(done=1))
-    assert (driver.read("STATUS"), device.irq()) == (0, False)
-    driver.write("OP", 15)
-    driver.write("CTRL", 1 | 4)
-    device.wait()
-    assert driver.read("STATUS") == status.put(error=1, error_code=SPEC.code("opcode"))
-    driver.write("STATUS", status.put(error=1))
-    assert (driver.read("STATUS") & 0xFF, device.irq()) == (0, False)
+    rng = np.random.default_rng(12)
+    job = random_job(rng, SMALL, MEMORY_BYTES, most=(4, 4, 4))
+    check_interrupt(device, SPEC, job.registers, 1000)
 
 
 def test_registers_are_free_while_a_job_runs(device: EngineAxiDevice) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
-from tilewright.hw.spec.registers.register_map import Register, RegisterMap
+from tilewright.hw.spec.registers.job_spec import JobSpec
+from tilewright.hw.spec.registers.register_map import RegisterMap
+from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.device.protocol import AcceleratorDevice, RegisterError
+from tilewright.verif.kit.broken_rules import wrong_values
 
 __all__ = [
     "JobRtl",
     "Mismatch",
     "QuietAtEnd",
+    "check_interrupt",
     "register_answers",
     "soft_reset_after",
     "started_twice",
@@ -29,6 +33,9 @@ class Mismatch(AssertionError):
 class JobRtl(AcceleratorDevice[Config], Protocol[Config]):
     """An accelerator's RTL in either simulator."""
 
+    def irq(self) -> bool:
+        """The interrupt line."""
+
     def run(self, cycles: int) -> None:
         """Let time pass."""
 
@@ -39,14 +46,6 @@ class JobRtl(AcceleratorDevice[Config], Protocol[Config]):
     @property
     def moved(self) -> list[tuple[int, int]]:
         """Bytes read and written over each manager."""
-
-
-class Registers(Protocol):
-    """Registers by name."""
-
-    def register(self, name: str) -> Register: ...
-    def read(self, name: str) -> int: ...
-    def write(self, name: str, value: int) -> None: ...
 
 
 class QuietAtEnd(Generic[Config]):
@@ -95,7 +94,47 @@ def register_answers(device: AcceleratorDevice[Any], registers: RegisterMap) -> 
     return answers
 
 
-def started_twice(device: JobRtl[Any], registers: Registers, job: Mapping[str, int]) -> None:
+def check_interrupt(
+    device: JobRtl[Any], spec: JobSpec, job: Mapping[str, int], cycles: int
+) -> None:
+    """When the interrupt is high, and when not: after a job that ends well, within some cycles, and
+    after one that does not. Raises Mismatch.
+
+    Parameters
+    ----------
+    job: the first one's registers
+    """
+    registers = JobRegisters(device, spec)
+    control, status = registers.register("CTRL"), registers.register("STATUS")
+
+    def expect(word: int, irq: bool, when: str) -> None:
+        found = registers.read("STATUS"), device.irq()
+        if found != (word, irq):
+            raise Mismatch(f"status and interrupt {found} {when}, expected {(word, irq)}")
+
+    registers.write_all(job)
+    registers.write("CTRL", 0)
+    expect(0, False, "before a job")
+    registers.write("CTRL", control.put(start=1))
+    device.run(cycles)
+    expect(status.put(done=1), False, "at the end, not enabled")
+    registers.write("CTRL", control.put(irq_enable=1))
+    expect(status.put(done=1), True, "once it is enabled")
+    registers.write("STATUS", status.put(error=1))
+    expect(status.put(done=1), True, "after an error was acknowledged that there was not")
+    registers.write("STATUS", status.put(done=1))
+    expect(0, False, "after the end was acknowledged")
+    rule, value = next(iter(wrong_values(spec, job).items()))
+    registers.write(rule.register, value)
+    registers.write("CTRL", control.put(start=1, irq_enable=1))
+    device.wait()
+    code = status.put(error_code=spec.code(rule.error))
+    expect(code | status.put(error=1), True, "after a job that cannot run")
+    registers.write("STATUS", status.put(error=1))
+    expect(code, False, "after its error was acknowledged")
+
+
+def started_twice(device: JobRtl[Any], registers: JobRegisters, job: Mapping[str, int]) -> None:
     """Run a slow job to its good end; its registers are cleared meanwhile, and a second start,
     which would end with an error at once, does nothing. Raises Mismatch.
 
@@ -109,8 +148,7 @@ def started_twice(device: JobRtl[Any], registers: Registers, job: Mapping[str, i
         if (found := registers.read("STATUS")) != word:
             raise Mismatch(f"status {found:#x} {when}, expected {word:#x}")
 
-    for name, value in job.items():
-        registers.write(name, value)
+    registers.write_all(job)
     registers.write("CTRL", 1 | 4)
     for name in job:
         registers.write(name, 0)
@@ -124,7 +162,7 @@ def started_twice(device: JobRtl[Any], registers: Registers, job: Mapping[str, i
     expect(0, "long afterwards")
 
 
-def soft_reset_after(device: JobRtl[Any], registers: Registers, cycles: int) -> bool:
+def soft_reset_after(device: JobRtl[Any], registers: JobRegisters, cycles: int) -> bool:
     """Start the job of the registers; a soft reset some cycles later must bring the accelerator
     back to idle, with a quiet bus and without an error.
 

@@ -17,7 +17,7 @@ from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.verif.bench.axi_memory import DECERR, SLVERR
 from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.kit.broken_rules import wrong_values
-from tilewright.verif.kit.job_checks import register_answers, started_twice
+from tilewright.verif.kit.job_checks import check_interrupt, register_answers, started_twice
 from tilewright.verif.kit.sampling import draw_until, slow_but
 from tilewright.verif.matraptor.cases import (
     SparseCase,
@@ -249,30 +249,12 @@ def test_soft_reset_at_any_time(device: Device) -> None:
 
 
 def test_interrupt(device: Device) -> None:
-    config = device.config
     rng = rng_of(10)
     device.behave()
-    registers = JobRegisters(device, job_spec(config))
-    status = registers.register("STATUS")
-    case = heavy_case(rng, config)
-    load_case(rng, device, case)
-    registers.write_all(case.registers)
-    registers.write("CTRL", 0)
-    assert not device.irq()
-    registers.write("CTRL", 1)
-    device.run(5000)
-    assert (registers.read("STATUS"), device.irq()) == (status.put(done=1), False)
-    registers.write("CTRL", 4)
-    assert device.irq()
-    registers.write("STATUS", status.put(done=1))
-    assert (registers.read("STATUS"), device.irq()) == (0, False)
-    registers.write("ROWS", 0)
-    registers.write("CTRL", 1 | 4)
-    device.wait()
-    code = job_spec(config).code("zero_size")
-    assert registers.read("STATUS") == status.put(error=1, error_code=code)
-    registers.write("STATUS", status.put(error=1))
-    assert not device.irq()
+    case = heavy_case(rng, device.config)
+    memory = load_case(rng, device, case)
+    check_interrupt(device, job_spec(device.config), case.registers, 5000)
+    check_result(device, case, memory)
 
 
 def test_registers_are_free_while_a_job_runs(device: Device) -> None:

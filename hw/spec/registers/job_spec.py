@@ -2,10 +2,17 @@
 
 One :class:`JobSpec` says all of it, and everybody reads it there: the hardware's registers and the
 check of a job (``hw/job``), models and drivers (``sim/device``), the values with which a bench
-breaks a rule (``verif/kit/broken_rules.py``), the sidecar and the tables of the documentation. A
-new accelerator writes its JobSpec and nothing else of this; a rule of a new kind is a member of
-:class:`Rule` and a line in each of ``hw/job/checks.py``, ``sim/device/checks.py`` and
-``verif/kit/broken_rules.py``.
+breaks a rule (``verif/kit/broken_rules.py``), the sidecar and the tables of the documentation.
+
+A new accelerator needs a module of ``hw/spec/jobs``, with a function ``job_spec`` from its
+configuration to its JobSpec, and to name it in its ``Unit``. From that its top (``AcceleratorTop``)
+has the registers, its control (``control_members``, ``first_broken``) the job and its check, its
+counters (``counter_members``) their outputs; its model (``ModelDevice``) and its driver
+(``JobDriver``) the same in software; and benches that go over all registered accelerators hold
+hardware, models and its page against each other.
+
+A rule of a new kind is a member of :class:`Rule`, and a line in each of ``hw/job/checks.py``,
+``sim/device/checks.py`` and ``verif/kit/broken_rules.py``.
 """
 
 from __future__ import annotations
