@@ -24,6 +24,7 @@ from tilewright.verif.apps.graphs import (
 )
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
+from tilewright.verif.kit.sampling import slow_but
 
 MODEL = ("--backend", "model")
 SMALL = ("--set", "tile=2", "--set", "pipeline=2")
@@ -304,8 +305,7 @@ def test_real_graphs(run: Run, app: str, name: str, options: tuple[str, ...]) ->
 
 
 @needs_data
-@pytest.mark.slow
-@pytest.mark.parametrize("app", list(PROBLEMS))
+@pytest.mark.parametrize("app", slow_but([], PROBLEMS, ["apsp", "mst"]))
 def test_larger_graphs_on_rtl(run: Run, app: str) -> None:
     """67 vertices, both algorithms, on the default unit."""
     problem = PROBLEMS[app]

@@ -109,7 +109,7 @@ def judged(size: str, kind: str) -> list[Any]:
     return results(size)[kind]
 
 
-every_size = pytest.mark.parametrize("size", slow_but(["small"], SIZES))
+every_size = pytest.mark.parametrize("size", slow_but(["small"], SIZES, ["wide", "tiny"]))
 
 
 @every_size
@@ -185,8 +185,7 @@ def test_verilator_finds_nothing(size: str, tmp_path: Any) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", slow_but([], SIZES, ["small", "odd"]))
 def test_yosys_accepts(size: str, tmp_path: Any) -> None:
     (tmp_path / "unit.v").write_text(emitted(SIZES[size]).verilog)
     script = "read_verilog -sv unit.v; hierarchy -check -top axi_parts; proc; check -assert"

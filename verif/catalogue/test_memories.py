@@ -24,6 +24,7 @@ from tilewright.verif.c2sr import jobs as converter_jobs
 from tilewright.verif.engine.configs import CONFIGS, MEMORY_BYTES
 from tilewright.verif.engine.device import unit_of
 from tilewright.verif.engine.jobs import check_job, fill, random_job
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.cases import random_case
 from tilewright.verif.matraptor.jobs import check_case
 from tilewright.verif.matrix_units.m3xu.instructions import ILLEGAL, Program
@@ -60,7 +61,7 @@ def rough(number: int) -> AxiBehaviour:
     return AxiBehaviour(seed=number, latency=(1, 50), stall=0.3, mixed=True)
 
 
-@pytest.mark.parametrize("name", ["small", "fp8", "complex"])
+@pytest.mark.parametrize("name", slow_but([], ["small", "fp8", "complex"], ["small"]))
 def test_engine(name: str) -> None:
     config: EngineConfig = CONFIGS[name]
     made = with_contents(emit(unit_of(config), config), 21)
@@ -113,6 +114,7 @@ def test_memories_are_counted() -> None:
     assert memories(f"module m (\n  input logic [7:0] i,\n  output logic o\n);\n{ways}") == 3
 
 
+@pytest.mark.long
 def test_sequencer() -> None:
     config = SequencerConfig(rows=4, cols=2, depth=4)
     made = with_contents(emit("m3xu_sequencer", config), 23)

@@ -26,6 +26,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
                "interleave": 2048, "addr_bits": 64},
     "beat_is_block": {"lanes": 3, "channels": 3, "data_bits": 512, "outstanding": 2},
 }  # fmt: skip
+SAMPLE = ("shared", "crowded", "narrow")
+"""Those of the default test."""
 SEEDS = 8
 ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "gap": 0.2}
 
@@ -42,7 +44,7 @@ def run(name: str, scenarios: list[dict[str, Any]]) -> Any:
     return found
 
 
-@pytest.mark.parametrize("name", slow_but([], SETTINGS))
+@pytest.mark.parametrize("name", slow_but([], SETTINGS, SAMPLE))
 def test_memory_is_as_the_format_says(name: str) -> None:
     scenarios = [{**ROUGH, "seed": seed} for seed in range(SEEDS)]
     scenarios += [{"seed": seed, "longest": 3} for seed in range(SEEDS)]
@@ -53,7 +55,7 @@ def test_memory_is_as_the_format_says(name: str) -> None:
     assert sum(result["stored_entry"] for result in found) > 100 * SEEDS
 
 
-@pytest.mark.parametrize("name", slow_but([], SETTINGS))
+@pytest.mark.parametrize("name", slow_but([], SETTINGS, SAMPLE))
 def test_a_token_every_cycle(name: str) -> None:
     """A memory that answers at once makes it wait only if its beats are more than the tokens."""
     settings = WriterSettings(**SETTINGS[name])
@@ -74,7 +76,7 @@ def test_a_token_every_cycle(name: str) -> None:
         assert result["waited"] <= max(0, beats - result["tokens"]) + 2, scenario
 
 
-@pytest.mark.parametrize("name", slow_but([], SETTINGS))
+@pytest.mark.parametrize("name", slow_but([], SETTINGS, SAMPLE))
 def test_entries_are_written_in_whole_blocks(name: str) -> None:
     settings = WriterSettings(**SETTINGS[name])
     entries = 5 * settings.layout.block_entries + 1

@@ -32,6 +32,7 @@ from tilewright.verif.engine.jobs import (
 from tilewright.verif.engine.rates import Rate, large_product, measure
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import check_interrupt, register_answers
+from tilewright.verif.kit.sampling import slow_but
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "engine.md"
 SMALL = CONFIGS["small"]
@@ -104,8 +105,7 @@ def test_registers_are_free_while_a_job_runs(device: EngineAxiDevice) -> None:
     assert differences(device, bench.model) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize("stall", slow_but([], [0.0, 0.4], [0.4]))
 def test_the_memory_of_cocotbext_axi(stall: float) -> None:
     config = CONFIGS["three_managers"]
     with EngineAxiDevice(
@@ -134,8 +134,7 @@ def native_build(name: str) -> Emitted:
     return emit(unit_of(config), config)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", RATES)
+@pytest.mark.parametrize("name", slow_but([], RATES, ["simd2"]))
 @pytest.mark.parametrize("transposed_b", [False, True])
 def test_large_products_keep_the_unit_busy(name: str, transposed_b: bool) -> None:
     """At least 95 % of the cycles, by the counters, whose bytes are those that the bus moved.
@@ -162,14 +161,13 @@ def test_large_products_keep_the_unit_busy(name: str, transposed_b: bool) -> Non
     assert row + moved_bytes in PAGE.read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "transposed_b", "axi_ram"),
     [
-        ("two_steps", False, True),
-        ("two_steps", True, False),
-        ("simd2", True, False),
-        ("512_bits", False, False),
+        pytest.param("two_steps", False, True, marks=pytest.mark.long),
+        pytest.param("two_steps", True, False, marks=pytest.mark.long),
+        pytest.param("simd2", True, False, marks=pytest.mark.slow),
+        pytest.param("512_bits", False, False, marks=pytest.mark.long),
     ],
 )
 def test_the_counters_are_what_is_seen_from_outside(

@@ -254,7 +254,7 @@ def test_wrong_parameters(parameters: dict[str, Any], message: str | None) -> No
     assert message is None or str(raised.value) == message
 
 
-@pytest.mark.parametrize("bits", slow_but([64], [64, 128, 256, 512]))
+@pytest.mark.parametrize("bits", slow_but([64], [64, 128, 256, 512], [128]))
 def test_automatic_blocks_leave_the_loads_half_of_the_time(bits: int) -> None:
     for tile in (2, 4, 8):
         config = Simd2EngineConfig(tile=tile, data_bits=bits)

@@ -54,6 +54,9 @@ def slow_but(
     """Parameters of a test, ``among``: the quick test takes the first ones, the default test
     ``default``, too, which are all where it is not given, and the long test all."""
     first, second = list(quick), None if default is None else list(default)
+    everything = list(among)
+    if unknown := [x for x in (*first, *(second or ())) if x not in everything]:
+        raise ValueError(f"{unknown} must be among {everything}")
 
     def marked(parameter: Any) -> Any:
         if parameter in first:
@@ -61,7 +64,7 @@ def slow_but(
         later = second is None or parameter in second
         return pytest.param(parameter, marks=pytest.mark.slow if later else pytest.mark.long)
 
-    return [marked(parameter) for parameter in among]
+    return [marked(parameter) for parameter in everything]
 
 
 def operand_pairs(fmt: FloatFormat, count: int, seed: int) -> tuple[Patterns, Patterns]:

@@ -71,7 +71,7 @@ def device_of(config: MatRaptorConfig, **settings: Any) -> AxiDevice[MatRaptorCo
     )
 
 
-@pytest.fixture(scope="module", params=slow_but([], CONFIGS))
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small", "shared"]))
 def device(request: pytest.FixtureRequest) -> Iterator[AxiDevice[MatRaptorConfig]]:
     with sparse_device(request.param, lite_stall=0.3) as device:
         yield device
@@ -278,8 +278,7 @@ def test_the_same_job_twice(device: Device) -> None:
     assert first.counts == second.counts
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize("stall", slow_but([], [0.0, 0.4], [0.4]))
 def test_the_memory_of_cocotbext_axi(stall: float) -> None:
     """On a memory and a count of what went over the bus that share no code with ours."""
     rng = rng_of(13)
@@ -293,8 +292,7 @@ def test_the_memory_of_cocotbext_axi(stall: float) -> None:
         assert products > 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("semiring", SEMIRING_VALUES)
+@pytest.mark.parametrize("semiring", slow_but([], SEMIRING_VALUES, ["maxplus"]))
 def test_other_semirings(semiring: str) -> None:
     value = SEMIRING_VALUES[semiring]
     config = MatRaptorConfig(**SMALL, lanes=2, channels=1, semiring=semiring, value=value)

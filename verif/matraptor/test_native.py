@@ -44,7 +44,9 @@ CONFIGS: dict[str, dict[str, Any]] = {
 Device = NativeAccelerator[MatRaptorConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but(["plus_times"], CONFIGS))
+@pytest.fixture(
+    scope="module", params=slow_but(["plus_times"], CONFIGS, ["max_plus", "min_max", "or_and"])
+)
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = MatRaptorConfig(**CONFIGS[request.param])
     with NativeAccelerator(

@@ -131,7 +131,7 @@ def test_a_wrong_target(name: str, target: str, message: str) -> None:
         named_object(SYNTHESISED[name])(target)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["cmos", pytest.param("liberty", marks=needs_data)])
 def test_the_bars_of_the_area_table(target: str) -> None:
     if target == "liberty":

@@ -31,7 +31,7 @@ def test_small_products_in_both_modes() -> None:
     assert sparse[0] < sparse[1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_convolutions_take_outer_products_half_the_cycles() -> None:
     m, k, n, left, right = CASES["128 x 1152 x 49, 30 and 50 %"]
     case = Case(rows=m, inner=k // 4, columns=n, left=left, right=right)

@@ -142,7 +142,7 @@ def _measured(target: str, *labels: str) -> list[AsicReport]:
     return list(measure.measure("simd2-area", designs, target, measure.quiet).values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["cmos", pytest.param("liberty", marks=needs_data)])
 def test_the_bars_of_the_area_table(target: str) -> None:
     if target == "liberty":

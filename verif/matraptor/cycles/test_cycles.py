@@ -27,9 +27,7 @@ from tilewright.tables.cycle_deviation import (
     uniform,
 )
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.sampling import cases
-
-QUICK_CONFIG = "2x2"
+from tilewright.verif.kit.sampling import cases, slow_but
 
 
 def real(name: str) -> sp.csr_array:
@@ -48,9 +46,7 @@ def check(name: str, operands: Operands, latency: int) -> None:
     assert counts["operations"][0] > 0
 
 
-every_config = pytest.mark.parametrize(
-    "name", [n if n == QUICK_CONFIG else pytest.param(n, marks=pytest.mark.slow) for n in CONFIGS]
-)
+every_config = pytest.mark.parametrize("name", slow_but(["2x2"], CONFIGS, ["3x3"]))
 
 
 @every_config

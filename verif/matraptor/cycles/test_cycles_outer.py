@@ -34,7 +34,7 @@ from tilewright.tables.cycle_deviation import (
 )
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.sampling import draw_until
+from tilewright.verif.kit.sampling import draw_until, slow_but
 
 pytestmark = pytest.mark.slow
 """The model of this mode is compiled apart, which takes half a minute."""
@@ -70,7 +70,7 @@ def simulated(config: MatRaptorConfig, operands: Operands, **how: Any) -> Cycles
     return simulate_outer(config, by_columns(config, a), b, a.shape[0], **how)
 
 
-every_config = pytest.mark.parametrize("name", CONFIGS)
+every_config = pytest.mark.parametrize("name", slow_but([], CONFIGS, ["2x2"]))
 
 
 @every_config
@@ -82,7 +82,7 @@ def test_all_counters_are_those_of_the_rtl(name: str, shape: str) -> None:
         assert counts["operations"][0] > 0 or shape.startswith("short")
 
 
-@pytest.mark.parametrize("name", [*CONFIGS, *MORE_CONFIGS])
+@pytest.mark.parametrize("name", slow_but([], [*CONFIGS, *MORE_CONFIGS], ["2x2", "narrow"]))
 def test_all_counters_of_random_jobs(name: str) -> None:
     """Short jobs of any shape that fits, and between them some by rows."""
     rtl = device(name)

@@ -34,8 +34,11 @@ CONFIGS: dict[str, tuple[str, GridUnitConfig]] = {
     "wide_window": ("m3xu", M3xuConfig(**ONE, depth=8, alignment_bits=98)),
 }
 
+SAMPLE = ("m3xu_1", "baseline_3", "wide", "bf16_alone", "lanes_of_six", "power_of_two")
+"""Those of the default test, with the quick test's."""
 
-@pytest.mark.parametrize("name", slow_but(["m3xu_4"], CONFIGS))
+
+@pytest.mark.parametrize("name", slow_but(["m3xu_4"], CONFIGS, SAMPLE))
 def test_every_configuration_gives_the_models_bits(name: str) -> None:
     unit, config = CONFIGS[name]
     emitted = emit(unit, config)

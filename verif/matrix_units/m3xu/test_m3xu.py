@@ -12,7 +12,7 @@ from tilewright.hw.spec.m3xu import BaselineConfig, GridUnitConfig, M3xuConfig, 
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from tilewright.sim.units.m3xu import mixed_operations
 from tilewright.verif.bench.stream_job import StreamBuild
-from tilewright.verif.kit.sampling import QUICK, cases
+from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.matrix_units.coverage import CLASSES, missing
 from tilewright.verif.matrix_units.matrix_stimuli import (
     TILE_KINDS,
@@ -36,8 +36,7 @@ NATIVE: dict[str, tuple[str, GridUnitConfig]] = {
         "m3xu", M3xuConfig(rows=1, cols=2, modes=("fp16",), alignment_bits=30, pipeline=2, depth=3)
     ),
 }  # fmt: skip
-IN_QUICK = ("m3xu",)
-UNITS = [name for name in NATIVE if name in IN_QUICK or not QUICK]
+UNITS = slow_but(["m3xu"], NATIVE, ["baseline", "pipelined", "shallow"])
 
 
 @cache

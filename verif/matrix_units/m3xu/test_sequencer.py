@@ -26,9 +26,8 @@ def simulation(config: SequencerConfig) -> NativeSimulation:
     return NativeSimulation(emit("m3xu_sequencer", config))
 
 
-@pytest.mark.parametrize("config", slow_but([SMALL], CONFIGS), ids=["small", "pipelined"])
+@pytest.mark.parametrize("config", slow_but([], CONFIGS, [SMALL]), ids=["small", "pipelined"])
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.slow
 def test_mixed_instructions_with_stalls(config: SequencerConfig, seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     opcodes = rng.choice([*config.opcodes.values(), ILLEGAL], 40).tolist()
@@ -38,15 +37,19 @@ def test_mixed_instructions_with_stalls(config: SequencerConfig, seed: int) -> N
 
 @pytest.mark.slow
 def test_an_illegal_opcode_is_harmless() -> None:
-    """Alone, repeated, and as the opcode of a mode the unit lacks."""
     assert Program(SMALL, [ILLEGAL], 1).run(simulation(SMALL)) > 0
+
+
+@pytest.mark.long
+def test_the_opcode_of_a_mode_that_the_unit_lacks_is_harmless() -> None:
+    """Alone and repeated."""
     lacking = INSTRUCTIONS["HMMA.1684.F32.TF32"].opcode
     legal = ONE_TILE_ROW.instructions[0].opcode
     program = [legal, lacking, lacking, legal, lacking]
     assert Program(ONE_TILE_ROW, program, 2).run(simulation(ONE_TILE_ROW)) > 0
 
 
-@pytest.mark.parametrize("config", slow_but([SMALL], CONFIGS), ids=["small", "pipelined"])
+@pytest.mark.parametrize("config", slow_but([SMALL], CONFIGS, []), ids=["small", "pipelined"])
 def test_cycles_are_those_of_the_sidecar(config: SequencerConfig) -> None:
     for name, opcode in config.opcodes.items():
         sim = simulation(config)

@@ -87,8 +87,7 @@ def test_a_reset_drops_the_operations_in_flight() -> None:
     unit.check(operations(MAIN, 200, 867))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("pipeline", [1, 4])
+@pytest.mark.parametrize("pipeline", slow_but([], [1, 4], [4]))
 def test_products_in_two_steps_between_others_lose_no_cycle(pipeline: int) -> None:
     """multiplier_bits 12: the multiplying semirings take two cycles, the others one."""
     config = Simd2Config(tile=2, format="fp32", multiplier_bits=12, pipeline=pipeline)
@@ -146,7 +145,7 @@ def test_simulation_report_holds_what_the_sidecar_promises() -> None:
     assert {(t.latency, t.interval) for t in report.timings} == {(MAIN.latency["mma"], 1)}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_simulation_report_of_integers_and_of_two_steps() -> None:
     report = run("simd2", INTEGERS, seed=854, count=1000)
     assert report.passed, report.complaints

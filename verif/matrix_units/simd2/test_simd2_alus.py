@@ -88,7 +88,9 @@ def _pattern(value: Fraction, negative_zero: bool) -> int:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-@pytest.mark.parametrize("name", slow_but(["fp16"], ["fp8e4m3", "fp8e5m2", "fp16", "bf16"]))
+@pytest.mark.parametrize(
+    "name", slow_but(["fp16"], ["fp8e4m3", "fp8e5m2", "fp16", "bf16"], ["fp8e4m3"])
+)
 def test_otimes_makes_the_exact_term(name: str, row: Semiring) -> None:
     """Special pairs and random ones: value, class, and a leading one where terms are chosen."""
     fmt = FLOAT_FORMATS[name]
@@ -189,7 +191,7 @@ def _random_terms(
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-@pytest.mark.parametrize("pipeline", slow_but([4], [1, 2, 4, 6]))
+@pytest.mark.parametrize("pipeline", slow_but([4], [1, 2, 4, 6], [1]))
 def test_oplus_joins_and_rounds_once(pipeline: int, row: Semiring) -> None:
     """Terms and c close to each other, so that most sums fit the window: exact, then rounded."""
     unit, layout = oplus(pipeline)

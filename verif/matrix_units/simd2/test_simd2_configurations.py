@@ -9,6 +9,7 @@ from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matrix_units.matrix_stimuli import operations
 from tilewright.verif.matrix_units.simd2.semiring_rtl import SemiringRtl, emitted
 
@@ -95,9 +96,16 @@ CONFIGS = {
     **SUBSETS,
 }  # fmt: skip
 
+SAMPLE = (
+    "tile_5", "tile_8_int8", "fp8_pipeline_1", "int8_pipeline_6", "separate_fp8", "window_57",
+    "window_fp8", "fp8e5m2_in_fp16", "fp16_in_fp64", "int8_in_int64", "two_steps_fp32",
+    "two_steps_none", "whole_products", "sparse_int8_tile_6", "addnorm_alone_fp16",
+    "minplus_alone_int8", "selections",
+)  # fmt: skip
+"""Those of the default test."""
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CONFIGS)
+
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, SAMPLE))
 def test_every_configuration_gives_the_models_bits_and_the_sidecars_timing(name: str) -> None:
     config = CONFIGS[name]
     simulated = SemiringRtl(config, emitted(config))

@@ -27,7 +27,7 @@ def unit(element: str) -> Simd2Config:
     return Simd2Config(tile=2, format=element)
 
 
-@pytest.mark.parametrize("element", slow_but(["fp8e5m2"], NARROW))
+@pytest.mark.parametrize("element", slow_but(["fp8e5m2"], NARROW, ["int8"]))
 def test_every_pair_alone_in_a_result(element: str) -> None:
     config, rng = unit(element), np.random.default_rng(821)
     layout = partial(alone, config, pairs=every_pair(config.element), rng=rng)
@@ -36,8 +36,7 @@ def test_every_pair_alone_in_a_result(element: str) -> None:
     rtl(config).check(sent)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("element", NARROW)
+@pytest.mark.parametrize("element", slow_but([], NARROW, ["fp8e4m3"]))
 def test_every_pair_in_every_lane(element: str) -> None:
     """Lanes full, addends of every kind, gaps and stalls."""
     config, rng = unit(element), np.random.default_rng(822)
@@ -48,7 +47,7 @@ def test_every_pair_in_every_lane(element: str) -> None:
         rtl(config).check(sent, Pauses(seed=823, gap=0.1, stall=0.1))
 
 
-@pytest.mark.parametrize("element", slow_but(["fp16"], WIDE))
+@pytest.mark.parametrize("element", slow_but(["fp16"], WIDE, ["fp32", "int16"]))
 def test_every_pair_of_special_values(element: str) -> None:
     """Alone, with special addends, and with lanes full of them."""
     config, rng = unit(element), np.random.default_rng(824)

@@ -20,7 +20,7 @@ _CHUNK = 20_000
 """Operations of a run, which bounds the memory taken."""
 
 
-@pytest.mark.parametrize("element", slow_but(["fp16"], RESULTS))
+@pytest.mark.parametrize("element", slow_but(["fp16"], RESULTS, ["fp32", "int8"]))
 def test_results_are_the_models(element: str) -> None:
     """Semirings and kinds mixed at random, every other run with gaps and stalls."""
     config = Simd2Config(tile=2, format=element)
