@@ -79,6 +79,9 @@ def _operation(mode: Mode, lane_bits: int) -> Operation:
     return Operation(
         name=mode.name,
         opcode=mode.opcode,
+        element=mode.element,
+        result=FLOAT_FORMATS["fp32"],
+        complex=parts == 2,
         operand_bits=max(mode.element.container_bits * parts, lane_bits),
         result_bits=32 * parts,
         padding=(1 << (mode.element.container_bits - 1), 0),
@@ -90,6 +93,7 @@ def _operation(mode: Mode, lane_bits: int) -> Operation:
 class GridUnitConfig(Config):
     """What all matrix units share: the shape of the grid and of its dot products."""
 
+    golden_model: ClassVar[str] = "tilewright.sim.units.m3xu:mixed_operations"
     known_operations: ClassVar[tuple[str, ...]] = tuple(MODES)
     products: ClassVar[tuple[str, ...]] = tuple(MODES)
     default_product: ClassVar[str] = "fp32"

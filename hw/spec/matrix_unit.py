@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
+
+from .formats import Format
 
 __all__ = ["MatrixUnitConfig", "Operation"]
 
@@ -16,6 +18,9 @@ class Operation:
     Parameters
     ----------
     name, opcode: as users type it, and the value of ``op`` that selects it
+    element: format of an element of a and b, or of its two parts
+    result: format of an element of c and d, or of its two parts
+    complex: whether elements have two parts, the real one in the low half
     operand_bits: width of an element of a and b in memory; a multiple of the unit's lanes
     result_bits: width of an element of c and d in memory
     padding: patterns of ``operand_bits`` that fill up a and b at the edges of a matrix without
@@ -25,6 +30,9 @@ class Operation:
 
     name: str
     opcode: int
+    element: Format
+    result: Format
+    complex: bool = False
     operand_bits: int
     result_bits: int
     padding: tuple[int, int] | None
@@ -39,11 +47,14 @@ class MatrixUnitConfig(Protocol):
 
     Members
     -------
+    golden_model: ``module:function`` that computes operations, see
+        :func:`tilewright.sim.units.any_unit.mixed_operations`
     known_operations: all that a unit of this kind may be built with
     products: those of them that are sums of products
     default_product: the one to take if nobody says which
     """
 
+    golden_model: ClassVar[str]
     known_operations: ClassVar[tuple[str, ...]]
     products: ClassVar[tuple[str, ...]]
     default_product: ClassVar[str]
@@ -68,3 +79,5 @@ class MatrixUnitConfig(Protocol):
     def initiation_interval(self) -> dict[str, int]: ...
     @property
     def latency(self) -> dict[str, int]: ...
+    def resolved(self) -> dict[str, Any]: ...
+    def __hash__(self) -> int: ...

@@ -26,6 +26,7 @@ _DEFAULT_ACCUMULATORS = {"fp32": "fp64", "fp64": "fp64", "int8": "int32", "int16
 class Simd2Config(Config):
     """A square matrix unit that computes any of nine semirings, an operation a cycle."""
 
+    golden_model: ClassVar[str] = "tilewright.sim.units.simd2:mixed_operations"
     known_operations: ClassVar[tuple[str, ...]] = tuple(SEMIRINGS)
     products: ClassVar[tuple[str, ...]] = ("mma",)
     default_product: ClassVar[str] = "mma"
@@ -181,6 +182,8 @@ class Simd2Config(Config):
             row.name: Operation(
                 name=row.name,
                 opcode=row.opcode,
+                element=self.element,
+                result=self.result,
                 operand_bits=self.element.container_bits,
                 result_bits=self.result.container_bits,
                 padding=row.padding_in(self.element),

@@ -20,7 +20,6 @@ from ...hw.spec.formats import FORMATS
 from ...hw.spec.jobs.engine import job_spec
 from ...hw.spec.registers.register_map import Register
 from ...hw.spec.semirings import SEMIRINGS
-from ...hw.spec.simd2 import Simd2Config
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from .counts import Counts
@@ -67,8 +66,8 @@ class Driver(JobDriver[EngineConfig]):
 
     def __getattr__(self, name: str) -> Callable[..., npt.NDArray[Any]]:
         semiring = name.removeprefix("simd2_")
-        known = isinstance(self.config.unit, Simd2Config) and semiring in self.config.opcodes
-        if name == semiring or semiring not in SEMIRINGS or not known:
+        known = semiring in SEMIRINGS and semiring in self.config.opcodes
+        if name == semiring or not known:
             raise AttributeError(f"the engine's driver has no `{name}`")
 
         def compute(
@@ -261,9 +260,9 @@ class Driver(JobDriver[EngineConfig]):
         mode: str | None = None,
     ) -> npt.NDArray[Any]:
         """``D = C + A B``; ``mode``: of a multi-mode unit, by default its first."""
-        unit = self.config.unit
-        if isinstance(unit, Simd2Config):
+        product, *others = self.config.unit.products
+        if not others:
             if mode is not None:
                 raise ValueError(f"`mode` must be None for a semiring unit, not {mode!r}")
-            return self.compute("mma", a, b, c)
+            return self.compute(product, a, b, c)
         return self.compute(mode or next(iter(self.config.opcodes)), a, b, c)

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from ...hw.spec.engine import EngineConfig
 from ...hw.spec.formats import FORMATS
-from ...hw.spec.m3xu import MODES, GridUnitConfig
-from ...hw.spec.simd2 import Simd2Config
 from ..numbers.values import decode, encode
 
 __all__ = ["Matrix", "container_bits", "formats_of", "from_words", "to_words"]
@@ -61,11 +59,8 @@ def formats_of(config: EngineConfig, operation: str) -> tuple[str, str]:
     known = config.unit.operations
     if operation not in known:
         raise ValueError(f"`operation` must be one of {', '.join(known)}, not {operation!r}")
-    unit = config.unit
-    if isinstance(unit, Simd2Config):
-        return unit.format, unit.result.name
-    assert isinstance(unit, GridUnitConfig)
-    return operation, "fp32c" if MODES[operation].results == 2 else "fp32"
+    found = known[operation]
+    return ("fp32c", "fp32c") if found.complex else (found.element.name, found.result.name)
 
 
 def to_words(values: npt.ArrayLike, name: str) -> npt.NDArray[np.uint64]:

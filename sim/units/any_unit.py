@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.m3xu import GridUnitConfig
-from ...hw.spec.simd2 import Simd2Config
-from . import m3xu, simd2
+from ...hw.spec.matrix_unit import MatrixUnitConfig
+from ...hw.spec.unit import named_object
 
-__all__ = ["AnyMatrixUnit", "mixed_operations"]
-
-AnyMatrixUnit = GridUnitConfig | Simd2Config
+__all__ = ["mixed_operations"]
 
 
 def mixed_operations(
-    config: AnyMatrixUnit,
+    config: MatrixUnitConfig,
     op: npt.ArrayLike,
     a: npt.ArrayLike,
     b: npt.ArrayLike,
@@ -36,8 +35,8 @@ def mixed_operations(
     ------
     ValueError if an array's shape is wrong, or there is metadata in a unit that is not sparse.
     """
-    if isinstance(config, Simd2Config):
-        return simd2.mixed_operations(config, op, a, b, c, metadata)
-    if metadata is not None:
-        raise ValueError("`metadata` must be None without sparsity")
-    return m3xu.mixed_operations(config, op, a, b, c)
+    model: Any = named_object(config.golden_model)
+    done: tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]] = model(
+        config, op, a, b, c, metadata
+    )
+    return done

@@ -100,12 +100,15 @@ def mixed_operations(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
     c: npt.ArrayLike,
+    metadata: None = None,
 ) -> tuple[Words, npt.NDArray[np.bool_]]:
     """Results and error flags of operations given by opcode, (operations,).
 
     An opcode the unit was not built with gives a zero result and the flag. Arrays as in
-    ``any_unit``.
+    ``any_unit``. Raises ValueError if there is metadata: no unit here is sparse.
     """
+    if metadata is not None:
+        raise ValueError("`metadata` must be None without sparsity")
     codes, lanes_a, lanes_b = np.asarray(op), np.asarray(a), np.asarray(b)
     addend = np.asarray(c).astype(np.uint64)
     d = np.zeros(addend.shape, np.uint64)

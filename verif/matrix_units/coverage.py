@@ -11,9 +11,8 @@ from tilewright.hw.spec.formats import FLOAT_FORMATS, Format, IntFormat
 from tilewright.hw.spec.m3xu import MODES
 from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.numbers.values import decode
-from tilewright.sim.units.any_unit import AnyMatrixUnit
 
-from .matrix_stimuli import Operations
+from .matrix_stimuli import AnyMatrixUnit, Operations
 
 __all__ = ["CLASSES", "INT_CLASSES", "classes", "matrix_coverage", "missing"]
 

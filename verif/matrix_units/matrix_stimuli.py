@@ -11,13 +11,15 @@ from tilewright.hw.spec.formats import FLOAT_FORMATS
 from tilewright.hw.spec.m3xu import MODES, GridUnitConfig
 from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.numbers.floats import to_container
-from tilewright.sim.units.any_unit import AnyMatrixUnit
 from tilewright.sim.units.m3xu import elements_deep, pack_a, pack_b
 from tilewright.verif.oracles import stimuli
 
 from . import semiring_stimuli
 
-__all__ = ["TILE_KINDS", "Operations", "illegal_opcodes", "operations", "tiles"]
+__all__ = ["TILE_KINDS", "AnyMatrixUnit", "Operations", "illegal_opcodes", "operations", "tiles"]
+
+AnyMatrixUnit = GridUnitConfig | Simd2Config
+"""What these benches know."""
 
 Words = npt.NDArray[np.uint64]
 Generator = np.random.Generator

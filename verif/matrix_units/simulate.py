@@ -17,10 +17,10 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.config import Config
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import pack
-from tilewright.sim.units.any_unit import AnyMatrixUnit, mixed_operations
+from tilewright.sim.units.any_unit import mixed_operations
 from tilewright.verif.bench.stream_job import JobResult, StreamBuild
 from tilewright.verif.matrix_units.coverage import matrix_coverage
-from tilewright.verif.matrix_units.matrix_stimuli import Operations, operations
+from tilewright.verif.matrix_units.matrix_stimuli import AnyMatrixUnit, Operations, operations
 
 __all__ = [
     "JobsReport",

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.formats import FLOAT_FORMATS, FORMATS, FloatFormat, Format, IntFormat
-from ...hw.spec.m3xu import MODES
-from ...hw.spec.simd2 import Simd2Config
+from ...hw.spec.matrix_unit import MatrixUnitConfig
 from ...sim.numbers.values import decode, encode
-from ...sim.units.any_unit import AnyMatrixUnit
 
 __all__ = [
     "Numbers",
@@ -135,12 +133,10 @@ def narrowest_format(holds: Callable[[Format], bool], *, integers: bool = False)
     return next((name for name in names if holds(FORMATS[name])), _FLOATS[-1])
 
 
-def numbers_of(config: AnyMatrixUnit, operation: str) -> Numbers:
+def numbers_of(config: MatrixUnitConfig, operation: str) -> Numbers:
     """The numbers that an operation of a unit takes and gives."""
-    if isinstance(config, Simd2Config):
-        return Numbers(element=config.element, result=config.result)
-    mode = MODES[operation]
-    return Numbers(element=mode.element, result=FLOAT_FORMATS["fp32"], pairs=mode.results == 2)
+    found = config.operations[operation]
+    return Numbers(element=found.element, result=found.result, pairs=found.complex)
 
 
 def warn_rounding(what: object, rounded: Rounded, fmt: Format) -> None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from ...hw.spec.m3xu import MODES
 from ..common.files import write_json
 from .session import UnitChoice
 from .tiled_product import Tally
@@ -106,10 +105,11 @@ def _as_json(
 
 
 def _words(choice: UnitChoice) -> str:
-    """The operation, and the format of a unit that has one."""
-    if choice.mode in MODES:
+    """The operation, and its formats if it is not named after them."""
+    numbers = choice.numbers
+    if numbers.pairs or choice.mode == numbers.element.name:
         return f"mode {choice.mode}"
-    return f"{choice.mode}, {choice.numbers.element.name} to {choice.numbers.result.name}"
+    return f"{choice.mode}, {numbers.element.name} to {numbers.result.name}"
 
 
 def _rate(tally: Tally) -> float:

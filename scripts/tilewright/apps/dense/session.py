@@ -19,7 +19,6 @@ from ...hw.spec.unit import Unit
 from ...registry import entries
 from ...settings import read_config
 from ...sim.rtl.streams import BuildError, ToolMissing
-from ...sim.units.any_unit import AnyMatrixUnit
 from ..common.files import check_output
 from ..common.options import RunOptions
 from .operands import Numbers, numbers_of
@@ -46,7 +45,7 @@ class UnitChoice:
     """The unit an application runs on and the operation it uses, checked."""
 
     chosen: Unit
-    config: AnyMatrixUnit
+    config: MatrixUnitConfig
     mode: str
     backend: Backend
     waves: Path | None

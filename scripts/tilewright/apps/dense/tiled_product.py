@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hw.emit.unit import Emitted, emit
+from ...hw.spec.matrix_unit import MatrixUnitConfig
 from ...hw.spec.unit import Unit
 from ...sim.rtl.streams import NativeSimulation, Rows, dense_words, field_array
-from ...sim.units.any_unit import AnyMatrixUnit, mixed_operations
+from ...sim.units.any_unit import mixed_operations
 from .tiles import Tiles, cut, elements_deep, joined, padded, to_lanes
 
 __all__ = ["Backend", "Tally", "TiledProduct"]
@@ -27,7 +28,7 @@ _CHUNK = 1 << 15
 
 
 @lru_cache(maxsize=8)
-def _emitted(unit: Unit, config: AnyMatrixUnit) -> Emitted:
+def _emitted(unit: Unit, config: MatrixUnitConfig) -> Emitted:
     return emit(unit, config)
 
 
@@ -75,7 +76,7 @@ class TiledProduct:
     def __init__(
         self,
         unit: Unit,
-        config: AnyMatrixUnit,
+        config: MatrixUnitConfig,
         operation: str,
         *,
         backend: Backend = "rtl",

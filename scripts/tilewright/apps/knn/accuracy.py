@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat, Format
+from ...hw.spec.matrix_unit import MatrixUnitConfig
 from ...hw.spec.simd2 import Simd2Config
-from ...sim.units.any_unit import AnyMatrixUnit
 from ..dense.operands import Numbers, largest, narrowest_format, round_to, say
 from .data import Samples
 
@@ -95,7 +95,7 @@ def _format_for(values: Floats, *, exactly: bool = False) -> str:
 
 
 def compare_distances(
-    config: AnyMatrixUnit,
+    config: MatrixUnitConfig,
     numbers: Numbers,
     samples: Samples,
     found: NDArray[Any],
@@ -129,7 +129,9 @@ def _integers(fmt: Format) -> float:
     return 2.0**fmt.significand_bits if isinstance(fmt, FloatFormat) else 2.0 * fmt.highest
 
 
-def _bounds(config: AnyMatrixUnit, numbers: Numbers, samples: Samples, reference: Floats) -> Floats:
+def _bounds(
+    config: MatrixUnitConfig, numbers: Numbers, samples: Samples, reference: Floats
+) -> Floats:
     element, result = numbers.element, numbers.result
     assert isinstance(config, Simd2Config)
     assert isinstance(element, FloatFormat)

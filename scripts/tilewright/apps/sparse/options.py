@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -121,8 +121,7 @@ def choose_sparse_unit(
         given.append(f"value={value}")
     if mode == "outer" and "outer_product" not in names:
         given.append("outer_product=true")
-    config = read_config(MATRAPTOR, options.config_file, given)
-    assert isinstance(config, MatRaptorConfig)
+    config: Any = read_config(MATRAPTOR, options.config_file, given)
     if mode == "outer" and not config.outer_product:
         raise UserError("`outer_product` must be true for mode outer, not false")
     if options.json_file:
