@@ -18,7 +18,7 @@ from tilewright.verif.axi.parts_top import REGISTERS, AxiParts, Sizes
 from tilewright.verif.bench.settings_job import SettingsBuild
 from tilewright.verif.kit.front_ends import lint, run_yosys
 from tilewright.verif.kit.refusal import refusal
-from tilewright.verif.kit.sampling import QUICK, slow_but
+from tilewright.verif.kit.sampling import by_size, slow_but
 
 BENCH = "tilewright.verif.axi.parts_bench"
 SMALL = Sizes(outstanding=16)
@@ -32,7 +32,7 @@ SIZES = {
     "odd": Sizes(members=3, data_bits=128, burst_beats=8, buffer_beats=19, outstanding=3),
 }  # fmt: skip
 ROUGH = {"latency": [1, 200], "stall": 0.3, "mixed": True, "gap": 0.2, "pause": 0.3}
-SEEDS = 2 if QUICK else 6
+SEEDS = by_size(2, 3, 6)
 PATTERNS = {
     "aligned": [[0, 400]],
     "unaligned": [[129, 200], [7, 111], [515, 90]],
@@ -137,7 +137,7 @@ def test_errors_are_reported_and_their_data_never_passed_on(size: str) -> None:
 def test_every_beat_arrives_from_another_memory(size: str) -> None:
     wanted = [
         {"kind": "traffic", "seed": seed, "stall": stall, "gap": stall / 2, "pause": stall / 2}
-        for seed, stall in enumerate([0.0, 0.3, 0.6] * (1 if QUICK else 2))
+        for seed, stall in enumerate([0.0, 0.3, 0.6] * by_size(1, 1, 2))
     ]
     found = run(SIZES[size], wanted, ram=True)
     assert [result["faults"] for result in found] == [[]] * len(wanted)
@@ -171,7 +171,7 @@ def test_readers_share_the_bus_fairly() -> None:
 
 @every_size
 def test_registers(size: str) -> None:
-    settings = {"accesses": 150 if QUICK else 600, "stall": 0.5}
+    settings = {"accesses": by_size(150, 300, 600), "stall": 0.5}
     result = build(SIZES[size]).run("tilewright.verif.axi.registers_bench", settings, seed=2)
     assert result["faults"] == []
     assert result["leads"] == ["aw", "w"]

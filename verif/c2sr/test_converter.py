@@ -42,7 +42,7 @@ from tilewright.verif.kit.job_checks import (
     soft_reset_after,
     started_twice,
 )
-from tilewright.verif.kit.sampling import QUICK, cases, draw_until, slow_but
+from tilewright.verif.kit.sampling import by_size, cases, draw_until, slow_but
 
 MEMORY_BYTES = 1 << 19
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -112,7 +112,7 @@ def test_all_small_numbers_of_rows(device: Converter, direction: str) -> None:
     config = device.config
     rng = rng_of(device, 3)
     last = 2 * config.channels * config.beat_bytes // PAIR_BYTES + 2
-    for rows in range(1, 4 if QUICK else last):
+    for rows in range(1, by_size(min(last, 4), last, last)):
         for length in (0, 1, 3):
             lengths = np.full(rows, length, np.int64)
             check(rng, device, place(rng, config, direction, matrix_of(rng, config, lengths, 9)))

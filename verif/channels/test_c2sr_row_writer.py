@@ -11,7 +11,7 @@ from tilewright.hw.spec.c2sr import PAIR_BYTES
 from tilewright.verif.bench.settings_job import SettingsBuild
 from tilewright.verif.channels.writer_settings import WriterSettings
 from tilewright.verif.channels.writer_top import WriterTop
-from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.kit.sampling import by_size, slow_but
 
 BENCH = "tilewright.verif.channels.writer_bench"
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -28,7 +28,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 SAMPLE = ("shared", "crowded", "narrow")
 """Those of the default test."""
-SEEDS = 8
+SEEDS = by_size(4, 4, 8)
 ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "gap": 0.2}
 
 

@@ -12,7 +12,7 @@ import pytest
 from tilewright.hw.spec.formats import FloatFormat
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["QUICK", "SIZE", "by_size", "cases", "draw_until", "operand_pairs", "slow_but"]
+__all__ = ["SIZE", "by_size", "cases", "draw_until", "operand_pairs", "slow_but"]
 
 _SIZES = ("quick", "default", "long")
 
@@ -21,8 +21,6 @@ SIZE = os.environ.get("TILEWRIGHT_TESTS", "default")
 
 if SIZE not in _SIZES:
     raise ValueError(f"`TILEWRIGHT_TESTS` must be one of {', '.join(_SIZES)}, not {SIZE!r}")
-
-QUICK = SIZE == "quick"
 
 Patterns = npt.NDArray[np.uint64]
 Drawn = TypeVar("Drawn")
