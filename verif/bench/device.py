@@ -91,16 +91,22 @@ class AxiDevice(Generic[Config]):
         directory = Path(self._scratch.name)
         address = str(directory / "socket")
         with Listener(address, "AF_UNIX") as listener:
-            listener._listener._socket.settimeout(60)  # type: ignore[attr-defined]
+            listener._listener._socket.settimeout(1)  # type: ignore[attr-defined]
             self._thread = threading.Thread(target=self._simulate, args=(directory, address))
             self._thread.start()
-            try:
-                self._connection = listener.accept()
-            except TimeoutError:
-                self._thread.join()
-                raise self._failed("did not begin") from None
+            self._connection = self._accepted(listener)
         self._connection.send(self._settings)
         return self
+
+    def _accepted(self, listener: Listener) -> Connection:
+        """The simulation's connection, however long it takes to begin; BuildError if it ends
+        before."""
+        while True:
+            try:
+                return listener.accept()
+            except TimeoutError:
+                if not self._thread.is_alive():
+                    raise self._failed("did not begin") from None
 
     def __exit__(
         self,
