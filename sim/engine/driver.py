@@ -1,7 +1,7 @@
 """The programming model of the engine: matrices in its memory and operations on them.
 
-The same program runs on the model (``sim.engine.EngineModel``), on the RTL in a simulator, and on
-anything else that is a ``EngineDevice``.
+The same program runs on the model (``sim.engine.model.EngineModel``), on the RTL in a simulator,
+and on anything else that is a ``EngineDevice``.
 
 Source: SIMD2, the programming model (matrix, fillmatrix, loadmatrix, mmo, storematrix).
 """

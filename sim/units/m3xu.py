@@ -1,6 +1,7 @@
 """Golden model of the multi-mode matrix unit and of the two units it is compared with.
 
-``d = a @ b + c`` on small tiles, every element of ``d`` one fused dot product (``sim.fused``).
+``d = a @ b + c`` on small tiles, every element of ``d`` one fused dot product
+(``sim.numbers.fused``).
 Operands and results are in the unit's own lanes, so that a bench or a driver passes them through
 unchanged; ``pack_a``, ``pack_b``, ``pack_c`` and ``unpack_d`` translate from and to NumPy matrices.
 

@@ -1,7 +1,8 @@
 """Golden model of the semiring matrix unit: ``d = c (+) (+)_k (a_k (x) b_k)`` on small tiles.
 
 Sums of products (mma) and of squared differences (addnorm) are fused: one rounding for all terms
-(``sim.fused``). Every other (+) is exact, and its products are rounded once (``sim.semirings``).
+(``sim.numbers.fused``). Every other (+) is exact, and its products are rounded once
+(``sim.numbers.semirings``).
 
 Source: SIMD2, the table of operations; the numerics are the project's own.
 """

@@ -1,6 +1,6 @@
 """Cycle model: a lane's parts for outer products, between its loaders, multiplier and writer.
 
-Source: MatRaptor, sections on the outer product and on future work; ``hw/matraptor/outer_*.py``
+Source: MatRaptor, sections on the outer product and on future work; ``hw/matraptor/outer``
 and ``replay.py``.
 """
 

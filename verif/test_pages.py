@@ -1,0 +1,55 @@
+"""What pages and docstrings say of the tree is so."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("hw", "sim", "synth", "verif", "scripts")
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+_PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|docs)/[\w./*{{}},-]+)`")
+_OBJECT = re.compile(rf"`((?:tilewright\.)?(?:{'|'.join(ROOMS)})(?:\.[a-z0-9_]+)+(?:[.:]\w+)*)[`(]")
+_LINK = re.compile(r"\]\(([^)#:]+)(?:#[\w-]+)?\)")
+
+
+def missing(text: str) -> list[str]:
+    """Paths and modules in a text that are not there; names in capitals stand for any."""
+    paths = [path for path in _PATH.findall(text) if not re.search(r"[A-Z]{2}|[{}]", path)]
+    lost = [path for path in paths if not any(ROOT.glob(path.rstrip("/")))]
+    return lost + [name for name in _OBJECT.findall(text) if not _is_there(name)]
+
+
+def _is_there(name: str) -> bool:
+    """Whether a dotted name is that of a package, of a module, or of something in a module."""
+    parts = re.split("[.:]", name.removeprefix("tilewright."))
+    for length in range(len(parts), 0, -1):
+        place, rest = ROOT.joinpath(*parts[:length]), parts[length:]
+        if place.with_suffix(".py").exists():
+            text = place.with_suffix(".py").read_text()
+            return not rest or re.search(rf"\b{rest[0]}\b", text) is not None
+        if place.is_dir():
+            return not rest
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_name_what_is_there(page: Path) -> None:
+    text = page.read_text()
+    assert missing(text) == []
+    assert [link for link in _LINK.findall(text) if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_docstrings_name_what_is_there(room: str) -> None:
+    for module in sorted((ROOT / room).rglob("*.py")):
+        if module != Path(__file__).resolve():
+            assert missing(module.read_text()) == [], module
+
+
+def test_what_is_not_there_is_found() -> None:
+    said = "`hw/axi/nothing.py`, `hw/axi/ports.py`, `sim.rtl.nothing.Device`, `sim.rtl.build`"
+    assert missing(said) == ["hw/axi/nothing.py", "sim.rtl.nothing.Device"]
+    assert missing("`sim.rtl.build.BuildError`, `sim.rtl.build.none`") == ["sim.rtl.build.none"]
+    assert missing("`hw/spec/NAME.py`, `verif/*/test_driver.py`, `docs/`") == []
