@@ -12,6 +12,7 @@ from tilewright.apps.sparse import session as sparse_session
 from tilewright.hw.spec.jobs.matraptor import job_spec, limits
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.semirings import SEMIRINGS
+from tilewright.sim.device.checks import first_broken
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
@@ -91,6 +92,11 @@ def test_device_errors() -> None:
     for rule, value in values.items():
         status = run_on(device, case, **{rule.register: value})
         assert (status.error, status.detail) == (rule.error, spec.registers[rule.register].offset)
+    # By rows, columns do not count, and B may have more rows.
+    for wrong in ({"COLUMNS": 0}, {"COLUMNS": 65}, {"B_ROWS": 65536 // 3 + 1}):
+        for mode in (0, 1):
+            broken = first_broken(spec, case.registers | wrong | {"MODE": mode})
+            assert (broken is not None) == mode
     far = MEMORY_BYTES // cfg.layout.stripe_bytes * cfg.layout.stripe_bytes
     for overrides, expected in (
         ({"ROWS": 6}, ("index", 0)),
