@@ -6,6 +6,8 @@ from amaranth.hdl import Array, Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..stream.connect import connect_fields
+from ..stream.fork import Fork
 from ..stream.queue import Queue
 from ..stream.round_robin import RoundRobin
 from ..stream.skid_buffer import SkidBuffer
@@ -149,18 +151,20 @@ class WriteInterconnect(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.arbiter = arbiter = RoundRobin(address_layout(self._addr_bits), self._writers)
-        source = arbiter.o.payload.source
         # Whose data comes next.
-        m.submodules.turns = turns = Queue(source.shape(), self._outstanding)
-        chosen, answer = arbiter.o.payload, self.b.payload
+        turn_bits = len(arbiter.o.payload.source)
+        m.submodules.turns = turns = Queue(turn_bits, self._outstanding)
+        # The bus may take its ready back: then the turn's valid goes, which its queue allows.
+        m.submodules.burst_fork = fork = Fork(arbiter.o.payload.shape(), 2)
+        wiring.connect(m, arbiter.o, fork.i)
+        burst, turn = fork.o
+        chosen, answer = burst.payload, self.b.payload
+        fields = {name: chosen.payload[name] for name in ("address", "length")}
+        connect_fields(m, burst, self.aw, **fields, id=chosen.source)
         m.d.comb += [
-            self.aw.valid.eq(arbiter.o.valid & turns.i.ready),
-            arbiter.o.ready.eq(self.aw.ready & turns.i.ready),
-            self.aw.payload.address.eq(chosen.payload.address),
-            self.aw.payload.length.eq(chosen.payload.length),
-            self.aw.payload.id.eq(source),
-            turns.i.valid.eq(arbiter.o.valid & self.aw.ready),
-            turns.i.payload.eq(source),
+            turns.i.valid.eq(turn.valid),
+            turn.ready.eq(turns.i.ready),
+            turns.i.payload.eq(turn.payload.source),
             self.b.ready.eq(1),
         ]
         for index in range(self._writers):

@@ -235,5 +235,6 @@ class OrderedReader(wiring.Component):
 
 
 def _moved(count: Value, up: Value, down: Value) -> Value:
-    """A count, one more, or one less. What moves it comes late: it chooses, and carries nothing."""
+    """A count, one more, or one less. What moves it arrives late: it drives a multiplexer's select,
+    not the carry chain."""
     return Mux(up == down, count, Mux(up, count + 1, count - 1))

@@ -9,6 +9,8 @@ from amaranth.lib.wiring import In, Out
 from ..channels.flat_blocks import FlatBlocks
 from ..channels.stripe_walk import span_layout
 from ..spec.c2sr_converter import C2srConverterConfig
+from ..stream.connect import connect_fields
+from ..stream.fork import Fork
 from ..stream.output_register import OutputRegister
 from .layouts import found_row_layout
 
@@ -70,13 +72,14 @@ class RowSpans(wiring.Component):
             ended.i.payload.final.eq(self.i.payload.pointer + self.i.payload.length - 1),
         ]
         m.d.comb += [ended.i.payload[name].eq(self.i.payload[name]) for name in fields]
-        row, o = ended.o.payload, self.o.payload
+        row = ended.o.payload
         some = Signal()
         needs = Signal()
         more = Signal()
-        # The row has left: it waits for none of its blocks, which may be more than are under way.
-        passed = Signal()
-        passes = Signal()
+        # The row waits for none of its blocks, which may be more than are under way.
+        m.submodules.row_fork = fork = Fork(row.shape(), 2, eager=True)
+        wiring.connect(m, ended.o, fork.i)
+        kept, asked = fork.o
         m.d.comb += some.eq(row.length != 0)
         held = self._held(m, ended, some)
         row_needs = self._of_row(m, row, some, held)
@@ -84,20 +87,13 @@ class RowSpans(wiring.Component):
         m.d.comb += [
             needs.eq(Mux(self.flat, block_needs, row_needs)),
             more.eq(self.flat & block_more),
-            passes.eq(passed | self.o.ready),
-            self.spans.valid.eq(ended.o.valid & needs & passes),
-            self.o.valid.eq(ended.o.valid & ~passed),
-            ended.o.ready.eq(passes & ~more & (self.spans.ready | ~needs)),
-            o.length.eq(row.length),
-            o.held.eq(held),
-            o.last.eq(row.last),
+            fork.clear.eq(self.clear),
+            self.spans.valid.eq(asked.valid & needs),
+            asked.ready.eq(~more & (self.spans.ready | ~needs)),
         ]
-        if self._config.beat_entries > 1:
-            m.d.comb += o.place.eq(row.pointer)
-        with m.If(ended.o.ready | self.clear):
-            m.d.sync += passed.eq(0)
-        with m.Elif(self.o.valid & self.o.ready):
-            m.d.sync += passed.eq(1)
+        entry = kept.payload
+        place = {"place": entry.pointer} if self._config.beat_entries > 1 else {}
+        connect_fields(m, kept, self.o, **place, length=entry.length, last=entry.last, held=held)
         return m
 
     def _held(self, m: Module, ended: OutputRegister, some: Value) -> Value:

@@ -13,6 +13,7 @@ from ..job.accelerator_top import AcceleratorTop
 from ..spec.engine import EngineConfig
 from ..spec.jobs.engine import job_spec
 from ..spec.matrix_unit import MatrixUnitConfig
+from ..stream.fork import Fork
 from ..stream.queue import Queue
 from .counters import Counters
 from .feeder import Feeder, tag_layout
@@ -118,13 +119,18 @@ class Engine(AcceleratorTop):
         m.submodules.tags = tags = Queue(tag_layout(config), config.sum_cycles)
         m.submodules.scratchpad_c = result = ResultScratchpad(config)
         wiring.connect(m, sequencer.o, feeder.i)
+        # The operands go past it.
+        m.submodules.tag_fork = fork = Fork(tag_layout(config), 2)
+        operation, noted = fork.o
+        wiring.connect(m, noted, tags.i)
         m.d.comb += [
             feeder.job.eq(control.job),
-            unit.i.valid.eq(feeder.o.valid & tags.i.ready),
+            fork.i.valid.eq(feeder.o.valid),
+            fork.i.payload.eq(feeder.tag),
+            feeder.o.ready.eq(fork.i.ready),
+            unit.i.valid.eq(operation.valid),
             unit.i.payload.eq(feeder.o.payload),
-            tags.i.valid.eq(feeder.o.valid & unit.i.ready),
-            tags.i.payload.eq(feeder.tag),
-            feeder.o.ready.eq(unit.i.ready & tags.i.ready),
+            operation.ready.eq(unit.i.ready),
             # Results never wait.
             unit.o.ready.eq(1),
             tags.o.ready.eq(unit.o.valid),

@@ -8,10 +8,12 @@ from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import data_layout, request_layout
 from ..spec.engine import EngineConfig
+from ..stream.connect import connect_fields
+from ..stream.fork import Fork
 from ..stream.queue import Queue
 from .layouts import Sizes, job_layout
 from .operand_walk import connect_walk
-from .row_walker import RowWalker
+from .row_walker import RowWalker, row_layout
 
 __all__ = ["Loader", "place_layout"]
 
@@ -74,18 +76,17 @@ class Loader(wiring.Component):
         tag = data.StructLayout({"row": Sizes(config).row_bits, "buffer": 1, "last": 1})
         m.submodules.tags = tags = Queue(tag, max(2 * config.outstanding, 16))
         claimed = Signal(range(3))
+        m.submodules.row_fork = fork = Fork(row_layout(config), 2)
+        wiring.connect(m, walker.o, fork.i)
+        asked, noted = fork.o
+        beats = asked.payload.last_beat + 1
+        connect_fields(m, asked, self.request, address=asked.payload.address, beats=beats)
+        fields = {name: noted.payload[name] for name in ("row", "buffer", "last")}
+        connect_fields(m, noted, tags.i, **fields)
         m.d.comb += [
             walker.start.eq(self.start),
             walker.stop.eq(self.stop),
             walker.credit.eq(claimed != 2),
-            self.request.valid.eq(walker.o.valid & tags.i.ready),
-            self.request.payload.address.eq(walker.o.payload.address),
-            self.request.payload.beats.eq(walker.o.payload.last_beat + 1),
-            tags.i.valid.eq(walker.o.valid & self.request.ready),
-            tags.i.payload.row.eq(walker.o.payload.row),
-            tags.i.payload.buffer.eq(walker.o.payload.buffer),
-            tags.i.payload.last.eq(walker.o.payload.last),
-            walker.o.ready.eq(tags.i.ready & self.request.ready),
             self.running.eq(walker.running | tags.o.valid),
         ]
         m.d.sync += claimed.eq(claimed + walker.claim - self.freed)

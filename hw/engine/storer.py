@@ -8,11 +8,13 @@ from amaranth.lib.wiring import In, Out
 
 from ..axi.layouts import request_layout, store_layout
 from ..spec.engine import EngineConfig
+from ..stream.connect import connect_fields
+from ..stream.fork import Fork
 from ..stream.queue import Queue
 from .layouts import Sizes, job_layout, log2
 from .loader import place_layout
 from .operand_walk import connect_walk
-from .row_walker import RowWalker
+from .row_walker import RowWalker, row_layout
 
 __all__ = ["Storer"]
 
@@ -57,20 +59,17 @@ class Storer(wiring.Component):
         tag = data.StructLayout({**row, "buffer": 1, "last": 1, "right": 1})
         m.submodules.tags = tags = Queue(tag, 4)
         complete = Signal(range(3))
+        m.submodules.row_fork = fork = Fork(row_layout(config), 2)
+        wiring.connect(m, walker.o, fork.i)
+        asked, noted = fork.o
+        beats = asked.payload.last_beat + 1
+        connect_fields(m, asked, self.request, address=asked.payload.address, beats=beats)
+        fields = {name: noted.payload[name] for name in ("row", "last_beat", "buffer", "last")}
+        connect_fields(m, noted, tags.i, **fields, right=walker.at_j_last)
         m.d.comb += [
             walker.start.eq(self.start),
             walker.stop.eq(self.stop),
             walker.credit.eq(complete != 0),
-            self.request.valid.eq(walker.o.valid & tags.i.ready),
-            self.request.payload.address.eq(walker.o.payload.address),
-            self.request.payload.beats.eq(walker.o.payload.last_beat + 1),
-            tags.i.valid.eq(walker.o.valid & self.request.ready),
-            tags.i.payload.row.eq(walker.o.payload.row),
-            tags.i.payload.last_beat.eq(walker.o.payload.last_beat),
-            tags.i.payload.buffer.eq(walker.o.payload.buffer),
-            tags.i.payload.last.eq(walker.o.payload.last),
-            tags.i.payload.right.eq(walker.at_j_last),
-            walker.o.ready.eq(tags.i.ready & self.request.ready),
         ]
         m.d.sync += complete.eq(complete + self.computed - walker.claim)
         with m.If(self.start):

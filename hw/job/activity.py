@@ -66,7 +66,7 @@ def count(m: Module, counters: wiring.Component, name: str, step: Value) -> None
     if len(step) > 1:
         m.d.sync += counter.eq(counter + step)
     else:
-        # It may come late: it chooses, and carries nothing.
+        # It may arrive late: it drives an enable, not the carry chain.
         with m.If(step):
             m.d.sync += counter.eq(counter + 1)
     with m.If(counters.clear):

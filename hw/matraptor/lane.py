@@ -14,7 +14,7 @@ from ..channels.beat_packer import write_request_layout
 from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..spec.jobs.matraptor import job_spec
 from ..spec.matraptor import MatRaptorConfig
-from ..stream.ways import detour
+from ..stream.multiplex import bypass_unless
 from .control import failure_layout
 from .counters import EVENTS, READS
 from .layouts import job_layout
@@ -129,7 +129,7 @@ class Lane(wiring.Component):
         """
         config, job, mode = self._config, self.job, self.job.mode
         m.submodules.columns = columns = OuterColumns(config)
-        detour(m, mode, a_loader.o, (columns.i, columns.o), b_loader.i)
+        bypass_unless(m, mode, a_loader.o, (columns.i, columns.o), b_loader.i)
         wiring.connect(m, columns.columns, element.columns)
         stored_rows = Mux(self.rows != 0, job.b_rows, 0)
         m.d.comb += [

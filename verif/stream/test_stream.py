@@ -15,6 +15,7 @@ from tilewright.hw.stream.queue import Queue
 from tilewright.hw.stream.round_robin import RoundRobin
 from tilewright.hw.stream.skid_buffer import SkidBuffer
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.stream.rigid_pipeline import RigidPipeline
 
 BITS = 16
 PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
@@ -29,6 +30,8 @@ PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
     "deep_queue_5": (lambda: DeepQueue(BITS, 5), 2, 6),
     "deep_queue_8": (lambda: DeepQueue(BITS, 8), 2, 9),
     "round_robin": (lambda: RoundRobin(BITS, 1), 1, 2),
+    "valid_pipeline": (lambda: RigidPipeline(BITS, 3), 3, 3),
+    "valid_pipeline_skid": (lambda: RigidPipeline(BITS, 2, skid=True), 3, 4),
 }
 FULL_RATE = [name for name in PARTS if name != "queue_1"]
 
@@ -153,7 +156,7 @@ def test_capacity(name: str) -> None:
 CLEARABLE: dict[str, Callable[[], Any]] = {
     "skid_buffer": lambda: SkidBuffer(BITS, clearable=True),
     "output_register": lambda: OutputRegister(BITS, clearable=True),
-    **{name: part[0] for name, part in PARTS.items() if name.startswith("deep")},
+    **{name: part[0] for name, part in PARTS.items() if name.startswith(("deep", "valid"))},
 }
 
 

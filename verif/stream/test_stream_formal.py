@@ -10,12 +10,12 @@ import pytest
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.stream.deep_queue import DeepQueue
 from tilewright.hw.stream.output_register import OutputRegister
 from tilewright.hw.stream.queue import Queue
 from tilewright.hw.stream.skid_buffer import SkidBuffer
-from tilewright.verif.kit.front_ends import run_yosys
+from tilewright.verif.stream.proof import prove
+from tilewright.verif.stream.rigid_pipeline import RigidPipeline
 
 BITS = 2
 PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
@@ -24,8 +24,11 @@ PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
     "output_register": (lambda: OutputRegister(BITS), 1, 1),
     "queue": (lambda: Queue(BITS, 3), 1, 3),
     "deep_queue": (lambda: DeepQueue(BITS, 2), 2, 3),
+    "skid_buffer_clear": (lambda: SkidBuffer(BITS, clearable=True), 1, 2),
+    "output_register_clear": (lambda: OutputRegister(BITS, clearable=True), 1, 1),
+    "valid_pipeline": (lambda: RigidPipeline(BITS, 3), 3, 3),
+    "valid_pipeline_skid": (lambda: RigidPipeline(BITS, 2, skid=True), 3, 4),
 }
-CYCLES = 12
 
 
 class Watched(wiring.Component):
@@ -34,13 +37,15 @@ class Watched(wiring.Component):
     Parameters
     ----------
     part: the component
-    latency: cycles after which a transfer must be offered once it is the next
+    latency: cycles after which a transfer must be offered once it is the next; of a part whose
+        stages move together, those in which they do
     capacity: transfers that it may hold
 
     Members
     -------
     offer, payload: what the source offers unless it still offers something else
     take: whether the sink is ready
+    clear: if the part has one: it forgets everything, and need not keep what it offers
     broken: a rule was broken: valid or payload changed before ready, or something was lost,
         invented, reordered or late
     """
@@ -48,7 +53,11 @@ class Watched(wiring.Component):
     def __init__(self, part: Any, *, latency: int, capacity: int) -> None:
         self._part, self._latency, self._capacity = part, latency, capacity
         super().__init__(
-            {"offer": In(1), "payload": In(BITS), "take": In(1), "broken": Out(1)},
+            {
+                **dict.fromkeys(("offer", "take", "clear"), In(1)),
+                "payload": In(BITS),
+                "broken": Out(1),
+            },
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -65,6 +74,8 @@ class Watched(wiring.Component):
             put.eq(part.i.valid & part.i.ready),
             taken.eq(part.o.valid & part.o.ready),
         ]
+        if hasattr(part, "clear"):
+            m.d.comb += part.clear.eq(self.clear)
         m.d.sync += [waiting.eq(part.i.valid & ~part.i.ready), kept.eq(part.i.payload)]
         self._compare(m, put, taken)
         return m
@@ -84,12 +95,15 @@ class Watched(wiring.Component):
         for n in range(self._capacity):
             above = min(n + 1, self._capacity - 1)
             source = [Mux(taken, rows[above], rows[n]) for rows in (entries, ages)]
-            m.d.sync += [
-                entries[n].eq(source[0]),
-                ages[n].eq(Mux(source[1] == self._latency, self._latency, source[1] + 1)),
-            ]
+            older = Mux(source[1] == self._latency, self._latency, source[1] + 1)
+            if isinstance(part, RigidPipeline):
+                older = Mux(part.i.ready, older, source[1])
+            m.d.sync += [entries[n].eq(source[0]), ages[n].eq(older)]
             with m.If(put & (count - taken == n)):
                 m.d.sync += [entries[n].eq(part.i.payload), ages[n].eq(1)]
+        if hasattr(part, "clear"):
+            with m.If(self.clear):
+                m.d.sync += [count.eq(0), offered.eq(0)]
         changed = offered & (~part.o.valid | (part.o.payload != before))
         wrong = part.o.valid & ((count == 0) | (part.o.payload != entries[0]))
         late = (count != 0) & (ages[0] == self._latency) & ~part.o.valid
@@ -98,13 +112,7 @@ class Watched(wiring.Component):
 
 
 def check(part: Any, latency: int, capacity: int, directory: Path) -> None:
-    watched = Watched(part, latency=latency, capacity=capacity)
-    (directory / "unit.v").write_text(emit_component(watched, name="watched").verilog)
-    run_yosys(
-        "read_verilog -sv unit.v; prep -flatten -top watched; memory_map; opt -full; "
-        f"sat -verify -seq {CYCLES} -set-init-zero -set rst 0 -prove broken 0 watched",
-        directory,
-    )
+    prove(Watched(part, latency=latency, capacity=capacity), directory)
 
 
 @pytest.mark.slow

@@ -8,6 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ...channels.stripe_walk import span_layout
 from ...spec.matraptor import MatRaptorConfig
+from ...stream.connect import connect_fields
+from ...stream.fork import Fork
 from ...stream.output_register import OutputRegister
 from ..layouts import row_layout
 from .row_pairs import paired_row_layout
@@ -64,29 +66,28 @@ class BlockRows(wiring.Component):
         ]
         for name, _ in _fields(config):
             m.d.comb += ended.i.payload[name].eq(self.i.payload[name])
+        # To the rows, and to the spans if a block has to be read.
+        m.submodules.row_fork = fork = Fork(self._ended, 2)
+        wiring.connect(m, ended.o, fork.i)
         row = ended.o.payload
         begin, final = row.pointer[bits:], row.final[bits:]
         held = self._held(m, ended)
         some = Signal()
         blocks = Signal(33 - bits + 1)
         needs = Signal()
-        span, o = self.spans.payload, self.o.payload
         m.d.comb += [
             some.eq(row.length != 0),
             blocks.eq(final - begin + ~held),
             needs.eq(some & (blocks != 0)),
-            self.spans.valid.eq(ended.o.valid & needs & self.o.ready),
-            self.o.valid.eq(ended.o.valid & (self.spans.ready | ~needs)),
-            ended.o.ready.eq(self.o.ready & (self.spans.ready | ~needs)),
-            span.channel.eq(row.channel),
-            span.block.eq(begin + held),
-            span.beats.eq(Cat(Const(0, (config.burst_beats - 1).bit_length()), blocks)),
-            o.row.eq(row.row),
-            o.last.eq(row.last),
-            o.length.eq(row.length),
-            o.place.eq(row.pointer[:bits]),
-            o.held.eq(held),
+            fork.to.eq(Cat(1, needs)),
         ]
+        kept, asked = fork.o
+        fields = {name: kept.payload[name] for name in ("row", "last", "length")}
+        place = kept.payload.pointer[:bits]
+        connect_fields(m, kept, self.o, **fields, place=place, held=held)
+        beats = Cat(Const(0, (config.burst_beats - 1).bit_length()), blocks)
+        channel = asked.payload.channel
+        connect_fields(m, asked, self.spans, channel=channel, block=begin + held, beats=beats)
         return m
 
     def _held(self, m: Module, ended: OutputRegister) -> Signal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,6 +10,8 @@ from ...channels.channel_of_row import ChannelOfRow
 from ...channels.stripe_walk import span_layout
 from ...spec.c2sr import PAIR_BYTES
 from ...spec.matraptor import MatRaptorConfig
+from ...stream.connect import connect_fields
+from ...stream.fork import Fork
 from ..layouts import left_layout
 from .row_spans import asked_row_layout
 
@@ -45,31 +47,27 @@ class RowLookup(wiring.Component):
         config = self._config
         carried = left_layout(config)
         m.submodules.locate = locate = ChannelOfRow(config.index_bits, config.channels, carried)
-        place, token = locate.o.payload, locate.o.payload.carried
+        # To the rows, and to the spans if there is a row of B.
+        m.submodules.row_fork = fork = Fork(locate.o.payload.shape(), 2)
+        wiring.connect(m, locate.o, fork.i)
         beat_bits = (config.beat_bytes // PAIR_BYTES).bit_length() - 1
         block_bits = (config.layout.block_pairs - 1).bit_length()
-        both = Signal()
-        span, row = self.spans.payload, self.o.payload
         m.d.comb += [
             locate.clear.eq(self.clear),
             locate.i.valid.eq(self.i.valid),
             self.i.ready.eq(locate.i.ready),
             locate.i.payload.row.eq(self.i.payload.column),
             locate.i.payload.carried.eq(self.i.payload),
-            both.eq(self.o.ready & (self.spans.ready | ~token.present)),
-            locate.o.ready.eq(both),
-            self.o.valid.eq(locate.o.valid & (self.spans.ready | ~token.present)),
-            self.spans.valid.eq(locate.o.valid & token.present & self.o.ready),
-            span.channel.eq(place.channel),
-            span.block.eq(place.index[block_bits:]),
-            span.beats.eq(1),
-            row.a.eq(token.value),
-            row.channel.eq(place.channel),
+            fork.to.eq(Cat(1, locate.o.payload.carried.present)),
         ]
-        for name in ("present", "row_last", "lane_last", "row"):
-            m.d.comb += row[name].eq(token[name])
+        kept, asked = fork.o
+        token, place = kept.payload.carried, asked.payload
+        row = {name: token[name] for name in ("present", "row_last", "lane_last", "row")}
         if beat_bits:
-            m.d.comb += row.pair.eq(place.index[:beat_bits])
+            row["pair"] = kept.payload.index[:beat_bits]
+        connect_fields(m, kept, self.o, **row, a=token.value, channel=kept.payload.channel)
+        span = {"channel": place.channel, "block": place.index[block_bits:], "beats": 1}
         if config.burst_beats > 1:
-            m.d.comb += span.beat.eq(place.index[beat_bits:block_bits])
+            span["beat"] = place.index[beat_bits:block_bits]
+        connect_fields(m, asked, self.spans, **span)
         return m

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, ShapeLike, Signal
+from amaranth.hdl import Cat, Const, Module, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,6 +11,9 @@ from ...channels.c2sr_words import pair_of
 from ...channels.stripe_walk import span_layout
 from ...spec.c2sr import PAIR_BYTES
 from ...spec.matraptor import MatRaptorConfig
+from ...stream.connect import connect_fields
+from ...stream.fork import Fork
+from ...stream.join import Join
 from ...stream.output_register import OutputRegister
 from ..layouts import row_layout
 
@@ -85,20 +88,19 @@ class PairedRows(wiring.Component):
             described_row_layout(config), clearable=True
         )
         wiring.connect(m, described.o, wiring.flipped(self.o))
-        asked, row = self.i.payload, described.i.payload
+        shapes = {"row": self.i.payload.shape(), "beat": self.beats.payload.shape()}
+        m.submodules.row_join = join = Join(shapes)
+        wiring.connect(m, wiring.flipped(self.i), join.i_row)
+        wiring.connect(m, wiring.flipped(self.beats), join.i_beat)
+        asked = join.o.payload.row
         number = asked.pair if config.beat_bytes > PAIR_BYTES else Const(0)
-        length, pointer = pair_of(self.beats.payload.data, number)
+        length, pointer = pair_of(join.o.payload.beat.data, number)
         m.d.comb += [
+            join.needs_beat.eq(self.i.payload.present),
             described.clear.eq(self.clear),
-            described.i.valid.eq(self.i.valid & (self.beats.valid | ~asked.present)),
-            self.i.ready.eq(described.i.ready & (self.beats.valid | ~asked.present)),
-            self.beats.ready.eq(described.i.ready & self.i.valid & asked.present),
-            row.a.eq(asked.a),
-            row.channel.eq(asked.channel),
-            row.length.eq(length),
-            row.pointer.eq(pointer),
         ]
-        m.d.comb += [row[name].eq(asked[name]) for name in _ENDS]
+        row = {name: asked[name] for name in ("a", "channel", *_ENDS)}
+        connect_fields(m, join.o, described.i, **row, length=length, pointer=pointer)
         return m
 
 
@@ -129,32 +131,24 @@ class ProductRows(wiring.Component):
         config = self._config
         beat_bits = config.beat_entries.bit_length() - 1
         block_bits = (config.layout.block_entries - 1).bit_length()
-        source, row, span = self.i.payload, self.o.payload, self.spans.payload
+        m.submodules.row_fork = fork = Fork(self.i.payload.shape(), 2)
+        wiring.connect(m, wiring.flipped(self.i), fork.i)
         some = Signal()
-        kept = Signal()
-        free = Signal()
         through = Signal(34)
-        place = source.pointer[:beat_bits] if beat_bits else Const(0, 1)
+        kept, asked = fork.o
+        left, right = kept.payload, asked.payload
+        place = right.pointer[:beat_bits] if beat_bits else Const(0, 1)
         m.d.comb += [
-            some.eq(source.present & (source.length != 0)),
-            kept.eq(some | source.row_last),
-            free.eq(self.spans.ready | ~some),
-            self.o.valid.eq(self.i.valid & kept & free),
-            self.spans.valid.eq(self.i.valid & some & self.o.ready),
-            self.i.ready.eq(~kept | (self.o.ready & free)),
-            through.eq(source.length + place + (config.beat_entries - 1)),
-            span.channel.eq(source.channel),
-            span.block.eq(source.pointer[block_bits:]),
-            span.beats.eq(through[beat_bits:]),
-            row.a.eq(source.a),
-            row.length.eq(source.length),
-            row.present.eq(some),
-            row.row_last.eq(source.row_last),
-            row.lane_last.eq(source.lane_last),
-            row.row.eq(source.row),
+            some.eq(self.i.payload.present & (self.i.payload.length != 0)),
+            fork.to.eq(Cat(some | self.i.payload.row_last, some)),
+            through.eq(right.length + place + (config.beat_entries - 1)),
         ]
+        row = {name: left[name] for name in ("a", "length", "row_last", "lane_last", "row")}
         if beat_bits:
-            m.d.comb += row.place.eq(place)
+            row["place"] = left.pointer[:beat_bits]
+        connect_fields(m, kept, self.o, **row, present=some)
+        span = {"channel": right.channel, "block": right.pointer[block_bits:]}
         if config.burst_beats > 1:
-            m.d.comb += span.beat.eq(source.pointer[beat_bits:block_bits])
+            span["beat"] = right.pointer[beat_bits:block_bits]
+        connect_fields(m, asked, self.spans, **span, beats=through[beat_bits:])
         return m

@@ -10,6 +10,7 @@ from ...arith.scalar_functions import delay
 from ...arith.scalar_product import ScalarProduct
 from ...spec.matraptor import MatRaptorConfig
 from ...stream.skid_buffer import SkidBuffer
+from ...stream.valid_pipeline import ValidPipeline
 from ..layouts import partial_layout, product_layout, row_layout
 
 __all__ = ["MultiplyStage"]
@@ -79,16 +80,14 @@ class MultiplyStage(wiring.Component):
         for name in ("column", "row", "present", "row_last", "lane_last", "target"):
             if name in beside.shape().members:
                 m.d.comb += beside[name].eq(token[name])
-        valid = self.i.valid
-        for stage in range(stages):
-            following = Signal(name=f"valid_{stage}")
-            with m.If(advance):
-                m.d.sync += following.eq(valid)
-            with m.If(self.clear):
-                m.d.sync += following.eq(0)
-            valid = following
+        m.submodules.valids = valids = ValidPipeline(stages)
+        m.d.comb += [
+            valids.i.eq(self.i.valid),
+            valids.advance.eq(advance),
+            valids.clear.eq(self.clear),
+        ]
         last = beside.shape()(delay(m, beside.as_value(), stages, advance, "beside"))
-        m.d.comb += [products.i.valid.eq(valid), products.i.payload.value.eq(multiply.o)]
+        m.d.comb += [products.i.valid.eq(valids.o), products.i.payload.value.eq(multiply.o)]
         for name in beside.shape().members:
             m.d.comb += products.i.payload[name].eq(last[name])
         m.d.comb += [

@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 from ...arith.scalar_functions import delay
 from ...arith.scalar_sum import OptionalSum
 from ...spec.matraptor import MatRaptorConfig
-from ...stream.ways import detour, merge_ways, split_ways
+from ...stream.multiplex import bypass_unless, demultiplex, multiplex
+from ...stream.valid_pipeline import ValidPipeline
 from ..layouts import job_layout, outer_layout, product_layout, result_layout, row_layout
 from ..outer.product import OuterProduct
 from .multiply_stage import MultiplyStage
@@ -162,9 +163,9 @@ class ProcessingElement(wiring.Component):
         """The other mode: between the same ends, with the same multiplier and memories."""
         queues, mode = self._config.queues, self.job.mode
         m.submodules.outer = outer = OuterProduct(self._config)
-        detour(m, mode, self.i, (outer.i, outer.products), multiply.i)
-        split_ways(m, mode, multiply.o, (merge.i, outer.partials))
-        merge_ways(m, mode, (row_merge.o, outer.o), self.o)
+        bypass_unless(m, mode, self.i, (outer.i, outer.products), multiply.i)
+        demultiplex(m, mode, multiply.o, (merge.i, outer.partials))
+        multiplex(m, mode, (row_merge.o, outer.o), self.o)
         wiring.connect(m, wiring.flipped(self.columns), outer.columns)
         m.d.comb += [
             outer.start.eq(self.start & mode & (self.rows_in_lane != 0)),
@@ -204,11 +205,8 @@ class ProcessingElement(wiring.Component):
             add.b_present.eq(entry.takes_product),
             add.advance.eq(1),
         ]
-        arrives: Value = summed
-        for stage in range(stages):
-            following = Signal(name=f"summed_{stage}")
-            m.d.sync += following.eq(arrives & ~self.stop)
-            arrives = following
+        m.submodules.sums = sums = ValidPipeline(stages)
+        m.d.comb += [sums.i.eq(summed), sums.advance.eq(1), sums.clear.eq(self.stop)]
         column = delay(m, entry.column, stages, Value.cast(1), "column")
         target = delay(m, entry.target, stages, Value.cast(1), "target")
         place = delay(m, filling, stages, Value.cast(1), "place")
@@ -220,7 +218,7 @@ class ProcessingElement(wiring.Component):
                 here.eq(append & (filling == s)),
                 part.claim.eq(merge.move & (filling == s)),
                 part.claim_queue.eq(entry.target),
-                part.write.eq(here | (arrives & (place == s))),
+                part.write.eq(here | (sums.o & (place == s))),
                 part.write_queue.eq(Mux(here, entry.target, target)),
                 part.entry.value.eq(Mux(here, entry.product, add.o)),
                 part.entry.column.eq(Mux(here, entry.column, column)),

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arith.scalar_functions import delay
 from ...spec.matraptor import MatRaptorConfig
+from ...stream.valid_pipeline import ValidPipeline
 from ..layouts import entry_layout, result_layout
 from .adder_tree import AdderTree
 from .minimum_column import MinimumColumn
@@ -91,14 +92,12 @@ class RowMerge(wiring.Component):
             token.lane_last.eq(self.done & self.ended.lane_last),
             token.row.eq(self.ended.row),
         ]
-        valid = step
-        for stage in range(tree.latency):
-            following = Signal(name=f"valid_{stage}")
-            with m.If(advance):
-                m.d.sync += following.eq(valid)
-            with m.If(self.clear):
-                m.d.sync += following.eq(0)
-            valid = following
+        m.submodules.valids = valids = ValidPipeline(tree.latency)
+        m.d.comb += [
+            valids.i.eq(step),
+            valids.advance.eq(advance),
+            valids.clear.eq(self.clear),
+        ]
         # Beside the tree; the value is the tree's.
         beside = data.StructLayout(
             {name: field.shape for name, field in token.shape() if name != "value"}
@@ -110,7 +109,7 @@ class RowMerge(wiring.Component):
             m.d.comb += [early[name].eq(token[name]), self.o.payload[name].eq(late[name])]
         m.d.comb += [
             self.o.payload.value.eq(tree.o),
-            self.o.valid.eq(valid),
-            advance.eq(self.o.ready | ~valid),
+            self.o.valid.eq(valids.o),
+            advance.eq(self.o.ready | ~valids.o),
         ]
         return m

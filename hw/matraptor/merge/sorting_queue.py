@@ -100,7 +100,7 @@ class SortingQueue(wiring.Component):
             m.d.sync += [claimed.eq(0), written.eq(0), fetched.eq(0), valid.eq(0)]
         with m.Else():
             m.d.sync += valid.eq(fetch | (valid & ~self.pop))
-            # Enables come late: they choose, and carry nothing.
+            # These arrive late: they drive enables and selects, not the carry chains.
             with m.If(self.claim):
                 m.d.sync += claimed.eq(claimed + 1)
             with m.Elif(self.pop):

@@ -1,0 +1,165 @@
+"""Fork and join: who takes what, and when; the streams beside them under random pauses."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from tilewright.hw.stream.fork import Fork
+from tilewright.hw.stream.join import Join
+from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.stream.simulated import simulate
+
+CYCLES = 1500
+BITS = 12
+
+
+def targets(number: int, outputs: int) -> int:
+    """Which outputs a transfer is for: not the same ones each time, now and then none."""
+    return number * 7 // 3 % (1 << outputs)
+
+
+@pytest.mark.parametrize("clear", [0.0, 0.05])
+@pytest.mark.parametrize("outputs", [2, 3])
+def test_an_eager_fork(outputs: int, clear: float) -> None:
+    """Each output takes each of its transfers once and in order, as soon as it is ready; only what
+    is at the input when a clear comes is offered to all once more."""
+    part, chosen = Fork(BITS, outputs, eager=True), random.Random(outputs)
+    seen: Counter[str] = Counter()
+
+    async def bench(sim: Any) -> None:
+        number, waits, done = 0, False, 0
+        for _ in range(CYCLES):
+            valid = waits or chosen.random() < 0.7
+            ready = sum(int(chosen.random() < 0.5) << n for n in range(outputs))
+            clears = chosen.random() < clear
+            to = targets(number, outputs)
+            sim.set(part.i.valid, int(valid))
+            sim.set(part.i.payload, number)
+            sim.set(part.to, to)
+            sim.set(part.clear, int(clears))
+            for n, o in enumerate(part.o):
+                sim.set(o.ready, ready >> n & 1)
+            offered = sum(sim.get(o.valid) << n for n, o in enumerate(part.o))
+            assert offered == (to & ~done if valid else 0)
+            if offered:
+                assert {sim.get(o.payload) for o in part.o} == {number}
+            done |= offered & ready
+            moves = valid and not to & ~done
+            assert sim.get(part.i.ready) & int(valid) == int(moves)
+            seen["ahead"] += bool(valid and done and not moves)
+            seen["moved"] += moves
+            seen["cleared"] += bool(clears and done and not moves)
+            waits = valid and not moves
+            if moves or clears:
+                done = 0
+            number += moves
+            await sim.tick()
+
+    simulate(part, bench)
+    assert seen["moved"] > CYCLES // 5
+    assert seen["ahead"] > 100
+    assert (seen["cleared"] > 10) == (clear > 0)
+
+
+@pytest.mark.parametrize("outputs", [2, 3])
+def test_a_lazy_fork(outputs: int) -> None:
+    """All that a transfer is for take it in the same cycle, as soon as all are ready."""
+    part, chosen = Fork(BITS, outputs), random.Random(outputs)
+    seen: Counter[str] = Counter()
+
+    async def bench(sim: Any) -> None:
+        number, waits = 0, False
+        ready = 0
+        for _ in range(CYCLES):
+            valid = waits or chosen.random() < 0.7
+            # One that is ready stays so.
+            ready |= sum(int(chosen.random() < 0.5) << n for n in range(outputs))
+            to = targets(number, outputs)
+            sim.set(part.i.valid, int(valid))
+            sim.set(part.i.payload, number)
+            sim.set(part.to, to)
+            for n, o in enumerate(part.o):
+                sim.set(o.ready, ready >> n & 1)
+            moves = valid and not to & ~ready
+            for n, o in enumerate(part.o):
+                others = to & ~(1 << n)
+                assert sim.get(o.valid) == (valid and to >> n & 1 and not others & ~ready)
+                assert sim.get(o.payload) == number
+            assert sim.get(part.i.ready) == (not to & ~ready)
+            seen["moved"] += moves
+            seen["some"] += moves and 0 < to < (1 << outputs) - 1
+            seen["waited"] += valid and not moves
+            waits = valid and not moves
+            if moves:
+                ready &= ~to
+            number += moves
+            await sim.tick()
+
+    simulate(part, bench)
+    assert min(seen["moved"], seen["some"], seen["waited"]) > CYCLES // 8
+
+
+def test_a_fork_left_alone_serves_all() -> None:
+    part, seen = Fork(BITS, 3), []
+
+    async def bench(sim: Any) -> None:
+        sim.set(part.i.valid, 1)
+        for ready in range(8):
+            for n, o in enumerate(part.o):
+                sim.set(o.ready, ready >> n & 1)
+            seen.append(sim.get(part.i.ready))
+
+    simulate(part, bench)
+    assert seen == [0] * 7 + [1]
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.5])
+def test_a_join(stall: float) -> None:
+    """A transfer of every input that is needed, all in one cycle, in the order of each."""
+    names = ("a", "b", "c")
+    part, chosen = Join(dict.fromkeys(names, BITS)), random.Random(3)
+    seen: Counter[str] = Counter()
+
+    async def bench(sim: Any) -> None:
+        sent = dict.fromkeys(names, 0)
+        waits = dict.fromkeys(names, False)
+        moved = 0
+        for _ in range(CYCLES):
+            # The first always, the others by turns.
+            needs = {"a": True, "b": moved % 3 != 0, "c": moved % 2 == 0}
+            valid = {name: waits[name] or chosen.random() < 0.6 for name in names}
+            ready = chosen.random() >= stall
+            for name in names:
+                sim.set(getattr(part, f"i_{name}").valid, int(valid[name]))
+                sim.set(getattr(part, f"i_{name}").payload, sent[name])
+                sim.set(getattr(part, f"needs_{name}"), int(needs[name]))
+            sim.set(part.o.ready, int(ready))
+            there = all(valid[name] for name in names if needs[name])
+            assert sim.get(part.o.valid) == there
+            moves = there and ready
+            for name in names:
+                i = getattr(part, f"i_{name}")
+                takes = moves and needs[name]
+                assert (sim.get(i.ready) and valid[name]) == takes
+                if there and needs[name]:
+                    assert sim.get(part.o.payload[name]) == sent[name]
+                sent[name] += takes
+                waits[name] = valid[name] and not takes
+                seen[name] += takes
+            seen["waited"] += there and not moves
+            moved += moves
+            await sim.tick()
+
+    simulate(part, bench)
+    assert min(seen[name] for name in names) > CYCLES // 10
+    assert seen["a"] > max(seen["b"], seen["c"])
+    assert (seen["waited"] > 100) == (stall > 0)
+
+
+def test_what_cannot_be() -> None:
+    assert refusal(lambda: Fork(BITS, 1)) == "`outputs` must be at least 2, not 1"
+    message = "`payloads` must be of at least 2 inputs, not 1"
+    assert refusal(lambda: Join({"a": BITS})) == message
