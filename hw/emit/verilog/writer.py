@@ -19,8 +19,8 @@ from .branches import with_few_branches
 from .codes import with_codes
 from .inline import with_expressions
 from .loops import with_loops
-from .registers import check_processes, with_registers
-from .statements import Instance, items, wrapped, written
+from .registers import assigned, check_processes, with_registers
+from .statements import Instance, Item, Process, Raw, items, wrapped, written
 
 __all__ = ["LINT_WAIVERS", "to_verilog"]
 
@@ -128,6 +128,20 @@ def _name_broadcasts(body: str, declared: Set[str], names: Set[str]) -> tuple[st
     return re.sub(r"\b\w+__\w+\b", lambda match: chosen.get(match[0], match[0]), body), chosen
 
 
+def _share_memories(items: Sequence[Item]) -> None:
+    """A memory with contents that is written, too, has two processes: ``always_ff`` forbids it."""
+    texts = [item.text for item in items if isinstance(item, Raw)]
+    initial = {
+        name
+        for text in texts
+        if text.startswith("  initial")
+        for name in re.findall(r"^    (\w+)\[", text, re.M)
+    }
+    for item in items:
+        if isinstance(item, Process) and initial & {a.target.signal for a in assigned(item.body)}:
+            item.head = item.head.replace("always_ff", "always")
+
+
 def _module(text: str, block: Block) -> str:
     head, _, body = text.partition(");\n")
     module = head.split("(")[0].split()[1]
@@ -169,6 +183,7 @@ def _module(text: str, block: Block) -> str:
     values = {signal: named for signal, named in values.items() if signal in scope}
     contents, parameters = with_codes(contents, values, scope, taken)
     contents = with_few_branches(contents)
+    _share_memories(contents)
     text = "\n".join(map(written, contents))
     unused = private - set(re.findall(r"[A-Za-z_]\w*", text))
     left = _declaration_order({n: d for n, d in declared.items() if n not in unused}, derived)
