@@ -31,6 +31,8 @@ class Entry:
         configuration, ``seed``, ``count`` and ``waves`` to a report, which has ``passed`` and
         ``print(console)``
     small: parameters of a configuration that takes seconds to build and to prove equal
+    variants: changes of the small one that make another structure of it, or that a choice of a
+        parameter needs; the tests over all units build each, and each choice of each option
     matrix_unit: whether it takes operations and gives results as all matrix units do, so that the
         applications of dense matrices run on it
     """
@@ -38,6 +40,7 @@ class Entry:
     unit: Unit
     simulate: Mapping[str, str]
     small: Mapping[str, Any] = field(default_factory=dict)
+    variants: tuple[Mapping[str, Any], ...] = ()
     matrix_unit: bool = False
 
     @property

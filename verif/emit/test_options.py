@@ -2,12 +2,11 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tilewright.hw.catalogue import UNITS
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.config import IntRange
+from tilewright.registry import entries
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.options import OPTIONS, choices, small
 from tilewright.verif.kit.sampling import slow_but
@@ -15,23 +14,29 @@ from tilewright.verif.kit.sampling import slow_but
 INSTALLED = [tool for tool in FRONT_ENDS if tool != "icarus" or shutil.which("iverilog")]
 """``test_emit`` is skipped, and says so, where Icarus is missing."""
 
-QUICK = ["simd2-format-int8", "matraptor-outer_product-True"]
+QUICK = ["simd2-format:int8", "matraptor-outer_product:True"]
 
 
 @pytest.mark.parametrize("option", slow_but(QUICK, OPTIONS))
 def test_no_front_end_complains(option: str, tmp_path: Path) -> None:
-    unit, changes = OPTIONS[option]
-    verilog = emit(unit, small(unit, **changes)).verilog
-    said = {tool: complaints(tool, verilog, unit, tmp_path) for tool in INSTALLED}
+    name, changes = OPTIONS[option]
+    entry = entries()[name]
+    verilog = emit(entry.unit, small(entry, changes)).verilog
+    said = {tool: complaints(tool, verilog, name, tmp_path) for tool in INSTALLED}
     assert said == dict.fromkeys(INSTALLED, "")
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_every_choice_is_among_the_options(unit: str) -> None:
-    built: list[Any] = [small(unit)]
-    built += [small(unit, **changes) for name, changes in OPTIONS.values() if name == unit]
-    for item in UNITS[unit].config.parameters():
+@pytest.mark.parametrize("name", entries())
+def test_every_choice_is_among_the_options(name: str) -> None:
+    entry = entries()[name]
+    changed = (changes for unit, changes in OPTIONS.values() if unit == name)
+    built = [small(entry, changes) for changes in ({}, *changed)]
+    for item in entry.unit.config.parameters():
         allowed = item.metadata["allowed"]
         if not isinstance(allowed, IntRange):
-            found = {getattr(config, item.name) for config in built}
-            assert found >= set(choices(allowed)) != set()
+            assert {getattr(config, item.name) for config in built} >= set(choices(allowed))
+            assert choices(allowed)
+
+
+def test_the_short_test_is_of_options() -> None:
+    assert set(QUICK) < set(OPTIONS)

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.hierarchy import Hierarchy
 from tilewright.hw.emit.keywords import KEYWORDS
 from tilewright.hw.emit.unit import emit, emit_component
+from tilewright.hw.emit.verilog.constant_bits import with_constant_bits
 from tilewright.hw.emit.verilog.expressions import Node, Scope, Tokens, signed, width
 from tilewright.hw.emit.verilog.inline import with_expressions
 from tilewright.hw.emit.verilog.statements import items, written
@@ -90,6 +91,19 @@ def test_an_assignment_to_parts_is_several() -> None:
     for text, count in ((parts, 2), (whole, 1)):
         [process] = items(f"  always_comb begin\n    {text}\n  end\n")
         assert written(process).count(" = ") == count
+
+
+def test_constant_bits_are_set_with_the_others() -> None:
+    constant, other, alone = (
+        f"  always_comb begin\n    {text}\n  end\n"
+        for text in ("x[3] = 1'h1;", "x[2] = 1'h0;\n    if (bit) x[2] = 1'h1;", "y[1] = 1'h0;")
+    )
+    [both, apart] = with_constant_bits(list(items(constant + alone + other)))[::-1]
+    assert written(both).count("x[3] = 1'h1;") == 1
+    assert written(both).count("x[2]") == 2
+    assert written(apart).count("y[1]") == 1
+    reading = other.replace("(bit)", "(x[3])")
+    assert len(with_constant_bits(list(items(constant + reading)))) == 2
 
 
 def test_registers_under_one_condition_share_a_process() -> None:

@@ -17,6 +17,7 @@ from amaranth.back import verilog
 from ..blocks import Block
 from .branches import with_few_branches
 from .codes import with_codes
+from .constant_bits import with_constant_bits
 from .inline import with_expressions
 from .loops import with_loops
 from .registers import assigned, check_processes, with_registers
@@ -182,7 +183,7 @@ def _module(text: str, block: Block) -> str:
     taken = {*scope, *(item.head.split()[1] for item in parsed if isinstance(item, Instance))}
     values = {signal: named for signal, named in values.items() if signal in scope}
     contents, parameters = with_codes(contents, values, scope, taken)
-    contents = with_few_branches(contents)
+    contents = with_constant_bits(with_few_branches(contents))
     _share_memories(contents)
     text = "\n".join(map(written, contents))
     unused = private - set(re.findall(r"[A-Za-z_]\w*", text))

@@ -5,6 +5,7 @@ from ..registry import Entry, System
 
 _JOBS = {"verilator": "tilewright.verif.engine.simulate:run"}
 _BLOCK = {"block_rows": 2, "block_cols": 2, "block_depth": 2, "outstanding": 2}
+_AUTOMATIC = {"block_rows": 0, "block_cols": 0, "block_depth": 0}
 
 SYSTEM = System(
     name="engine",
@@ -13,11 +14,19 @@ SYSTEM = System(
             unit=ENGINE_SIMD2,
             simulate=_JOBS,
             small={"tile": 2, "ops": ("mma", "minplus"), **_BLOCK},
+            variants=(
+                {"outstanding": 1},
+                _AUTOMATIC,
+                {"format": "int8", **_AUTOMATIC},
+                {"format": "fp8e4m3", **_AUTOMATIC},
+                {"format": "fp32", "multiplier_bits": 12},
+            ),
         ),
         Entry(
             unit=ENGINE_M3XU,
             simulate=_JOBS,
             small={"rows": 2, "cols": 2, "depth": 2, "modes": ("fp16", "fp32"), **_BLOCK},
+            variants=({"outstanding": 1}, {"addr_bits": 64}, {"depth": 4}, _AUTOMATIC),
         ),
     ),
     pages=("engine.md",),

@@ -9,12 +9,15 @@ _OPERATIONS = {
     "icarus": "tilewright.verif.matrix_units.simulate:run_icarus",
 }
 _SMALL = {"rows": 2, "cols": 2, "depth": 4}
+_VARIANTS = ({"rows": 1, "cols": 1}, {"depth": 8})
 
 SYSTEM = System(
     name="m3xu",
     entries=(
         *(
-            Entry(unit=unit, simulate=_OPERATIONS, small=_SMALL, matrix_unit=True)
+            Entry(
+                unit=unit, simulate=_OPERATIONS, small=_SMALL, variants=_VARIANTS, matrix_unit=True
+            )
             for unit in (M3XU, M3XU_BASELINE, M3XU_WIDE)
         ),
         Entry(

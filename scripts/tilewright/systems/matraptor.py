@@ -10,6 +10,16 @@ SYSTEM = System(
             unit=MATRAPTOR,
             simulate={"verilator": "tilewright.verif.matraptor.simulate:run"},
             small={"lanes": 2, "channels": 2, "queues": 3, "queue_depth": 8, "outstanding": 4},
+            variants=(
+                {"lanes": 1, "channels": 1},
+                {"lanes": 1, "channels": 4},
+                {"lanes": 3, "channels": 1},
+                {"lanes": 4, "channels": 2},
+                {"queues": 16, "queue_depth": 100},
+                {"outer_product": True, "lanes": 1, "channels": 1},
+                {"outer_product": True, "value": "int32", "index_bits": 16},
+                {"outer_product": True, "queues": 10, "queue_depth": 1024},
+            ),
         ),
     ),
     tables={

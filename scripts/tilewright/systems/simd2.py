@@ -15,6 +15,12 @@ SYSTEM = System(
                 "icarus": "tilewright.verif.matrix_units.simulate:run_icarus",
             },
             small={"tile": 2},
+            variants=(
+                {"tile": 3},
+                {"format": "int8"},
+                {"format": "fp8e4m3"},
+                {"format": "fp32", "multiplier_bits": 12},
+            ),
             matrix_unit=True,
         ),
     ),
