@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tilewright.cli import main
+from tilewright.hw.spec.m3xu import BaselineConfig, M3xuConfig
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import tables
 from tilewright.synth.report import AsicReport, ModuleArea, PathReport
@@ -111,6 +112,21 @@ def test_the_command_shows_its_progress_on_a_terminal_only(
 
 
 @pytest.mark.slow
+def test_two_small_designs() -> None:
+    """Two of the table's designs, as small as they can be."""
+    size: dict[str, Any] = {**TINY, "alignment_bits": 56}
+    designs: dict[str, tuple[str, Any]] = {
+        "baseline": ("m3xu_baseline", BaselineConfig(**size)),
+        "real": ("m3xu", M3xuConfig(**size, modes=("fp16", "bf16", "fp32"))),
+    }
+    reports = measure.measure("m3xu-area", designs, "cmos", measure.quiet)
+    baseline, real = reports.values()
+    assert 0 < baseline.area < real.area < 3 * baseline.area
+    assert baseline.path is not None
+    assert real.path is not None
+
+
+@pytest.mark.long
 def test_a_small_table() -> None:
     table = m3xu_area("cmos", **TINY)
     _check_shape(table)
