@@ -14,7 +14,7 @@ from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError, NativeAccelerator
 from tilewright.verif.c2sr.jobs import any_case, check
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.matrix_units.simulate import JobsReport
+from tilewright.verif.kit.reports import JobsReport
 
 __all__ = ["run"]
 

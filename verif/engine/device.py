@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig
+from tilewright.hw.spec.engine import UNITS, EngineConfig
 from tilewright.verif.bench.device import AxiDevice, DeviceTimeout
 
 __all__ = ["EngineAxiDevice", "EngineTimeout", "unit_of"]
@@ -15,7 +15,7 @@ EngineTimeout = DeviceTimeout
 
 def unit_of(config: EngineConfig) -> str:
     """The catalogue's name of the engine with a configuration."""
-    return "engine_m3xu" if isinstance(config, M3xuEngineConfig) else "engine_simd2"
+    return next(unit.name for unit in UNITS if unit.config is type(config))
 
 
 class EngineAxiDevice(AxiDevice[EngineConfig]):

@@ -25,7 +25,7 @@ from tilewright.verif.engine.rates import (
     measure,
     typical_operations,
 )
-from tilewright.verif.matrix_units.simulate import JobsReport
+from tilewright.verif.kit.reports import JobsReport
 
 __all__ = ["EngineReport", "run"]
 

@@ -17,11 +17,11 @@ from tilewright.sim.rtl.accelerator import (
     NativeAccelerator,
 )
 from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.reports import JobsReport
 from tilewright.verif.matraptor.cases import SparseCase, random_case
 from tilewright.verif.matraptor.jobs import Mismatch, check_case
 from tilewright.verif.matraptor.outer.outer_cases import in_rows, random_outer
 from tilewright.verif.matraptor.outer.outer_jobs import check_outer
-from tilewright.verif.matrix_units.simulate import JobsReport
 
 __all__ = ["run"]
 

@@ -12,7 +12,7 @@ from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError, Nat
 from tilewright.verif.catalogue.toy.driver import ToyAdderDriver, Words, added
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.matrix_units.simulate import JobsReport
+from tilewright.verif.kit.reports import JobsReport
 
 __all__ = ["run"]
 
