@@ -15,9 +15,11 @@ INSTALLED = [tool for tool in FRONT_ENDS if tool != "icarus" or shutil.which("iv
 """``test_emit`` is skipped, and says so, where Icarus is missing."""
 
 QUICK = ["simd2-format:int8", "matraptor-outer_product:True"]
+SAMPLE = [*OPTIONS][::7]
+"""Those of the default test, with the quick test's."""
 
 
-@pytest.mark.parametrize("option", slow_but(QUICK, OPTIONS))
+@pytest.mark.parametrize("option", slow_but(QUICK, OPTIONS, SAMPLE))
 def test_no_front_end_complains(option: str, tmp_path: Path) -> None:
     name, changes = OPTIONS[option]
     entry = entries()[name]
