@@ -312,6 +312,14 @@ def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert left == {"adder", "header", "runtime"}
 
 
+def test_an_unknown_optimisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_OPTIMISE", "3")
+    with pytest.raises(
+        BuildError, match=r"^`TILEWRIGHT_OPTIMISE` must be one of 0, 1, 2, not '3'$"
+    ):
+        NativeSimulation(build())
+
+
 @pytest.mark.slow
 def test_wave_file(tmp_path: Path) -> None:
     waves = tmp_path / "waves.vcd"

@@ -1,0 +1,40 @@
+"""The sizes of the test: what each takes, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tilewright.verif.kit import sampling
+from tilewright.verif.kit.data import data_file
+from tilewright.verif.kit.sampling import by_size, cases, slow_but
+
+
+def _marks(parameters: list[Any]) -> list[tuple[Any, str]]:
+    """Parameters and their marks, "" for none."""
+    return [(p.values[0], p.marks[0].name) if hasattr(p, "marks") else (p, "") for p in parameters]
+
+
+def test_parameters_by_size() -> None:
+    assert _marks(slow_but(["a"], "abc")) == [("a", ""), ("b", "slow"), ("c", "slow")]
+    found = _marks(slow_but(["a"], ["a", "b", "c"], ["c"]))
+    assert found == [("a", ""), ("b", "long"), ("c", "slow")]
+    assert _marks(slow_but([], [1, 2], [])) == [(1, "long"), (2, "long")]
+
+
+def test_a_parameter_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match=r"^\['d'\] must be among \['a', 'b'\]$"):
+        slow_but(["a"], "ab", ["d"])
+
+
+@pytest.mark.parametrize(("size", "count"), [("quick", 10), ("default", 25), ("long", 100)])
+def test_counts_by_size(monkeypatch: pytest.MonkeyPatch, size: str, count: int) -> None:
+    monkeypatch.setattr(sampling, "SIZE", size)
+    assert cases(100) == count
+    assert by_size("quick", "default", "long") == size
+
+
+def test_data_is_for_tests_that_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TILEWRIGHT_DATA", raising=False)
+    with pytest.raises(pytest.fail.Exception, match=r"^a test that needs x must be marked `needs"):
+        data_file("x")
