@@ -47,6 +47,11 @@ class DeepQueue(wiring.Component):
         level = Signal(range(self._depth + 1))
         valid = Signal()
         put = Signal()
+        for name, port, moved in (("write", write, put), ("read", read, read.en)):
+            address = ring_address(
+                m, f"{name}_address", self._depth, advance=moved, clear=self.clear
+            )
+            m.d.comb += port.addr.eq(address)
         m.d.comb += [
             self.i.ready.eq(level != self._depth),
             put.eq(self.i.valid & self.i.ready),
@@ -56,11 +61,6 @@ class DeepQueue(wiring.Component):
             self.o.valid.eq(valid),
             self.o.payload.eq(read.data),
         ]
-        for name, port, moved in (("write", write, put), ("read", read, read.en)):
-            address = ring_address(
-                m, f"{name}_address", self._depth, advance=moved, clear=self.clear
-            )
-            m.d.comb += port.addr.eq(address)
         with m.If(self.clear):
             m.d.sync += [level.eq(0), valid.eq(0)]
         with m.Else():

@@ -85,6 +85,14 @@ def test_lines_are_short(unit: str) -> None:
     assert long == []
 
 
+@pytest.mark.parametrize("unit", EVERY_UNIT)
+def test_shifts_are_by_signals(unit: str) -> None:
+    """By a constant they are slices; and what is shifted is not made wider for it first."""
+    text = _text(unit)
+    assert re.findall(r".*(?:<<|>>) *\d+'.*", text) == []
+    assert re.findall(r".*\} (?:<<|>>).*", text) == []
+
+
 def test_an_assignment_to_parts_is_several() -> None:
     parts = "{x[7:4], x[1]} = {a[5:2], 1'h0};"
     whole = "{x[7:4], x[1]} = {x[5:2], 1'h0};"
