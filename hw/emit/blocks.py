@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .layouts import Struct
+
 __all__ = ["Block"]
 
 
@@ -19,6 +21,7 @@ class Block:
     rtlil: its text
     comment: what it is, a line each
     codes: signals whose values have names: signal -> value -> name
+    structs: signals that consist of fields
     """
 
     module: str
@@ -26,3 +29,4 @@ class Block:
     rtlil: str
     comment: tuple[str, ...] = ()
     codes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    structs: Mapping[str, Struct] = field(default_factory=dict)

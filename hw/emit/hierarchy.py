@@ -10,7 +10,7 @@ else if their text is equal.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -24,6 +24,7 @@ from amaranth.lib.memory import Memory
 from .blocks import Block
 from .comments import comment_of
 from .keywords import KEYWORDS
+from .layouts import Struct, struct_of
 from .rtlil.tidy import MODULE, tidy
 
 __all__ = ["Hierarchy", "ports_of"]
@@ -119,6 +120,17 @@ def _codes(design: Design) -> dict[str, dict[int, str]]:
     return {name: values for name, values in named.items() if values}
 
 
+def _structs(design: Design, flat: Set[str]) -> dict[str, Struct]:
+    """The signals of a module that have fields, but for those that are to be flat."""
+    structs = {
+        name: struct_of(signal._format)
+        for info in design.fragments.values()
+        for signal, name in info.signal_names.items()
+        if name not in flat
+    }
+    return {name: struct for name, struct in structs.items() if struct is not None}
+
+
 class Hierarchy:
     """The modules of a design.
 
@@ -170,7 +182,7 @@ class Hierarchy:
         text, _ = rtlil.convert_fragment(design, name=MODULE, emit_src=False)
         block = self._by_text.get(text)
         if block is None:
-            block = self._add(text, component, name, _codes(design))
+            block = self._add(text, component, name, design)
             self._by_text[text] = block
         self._claim(design, block.module)
         if key is not None:
@@ -178,11 +190,7 @@ class Hierarchy:
         return block
 
     def _add(
-        self,
-        text: str,
-        component: wiring.Component,
-        name: str | None,
-        codes: Mapping[str, Mapping[int, str]],
+        self, text: str, component: wiring.Component, name: str | None, design: Design
     ) -> Block:
         text = tidy(text, keep_clock=name is not None)
         module = name or self._free_name(_snake_case(type(component).__name__))
@@ -195,7 +203,12 @@ class Hierarchy:
             text = text.replace("attribute \\top 1\n", "")
         comment = tuple(comment_of(component, self._source if name is not None else ""))
         self.blocks[module] = Block(
-            module=module, ports=ports, rtlil=text, comment=comment, codes=codes
+            module=module,
+            ports=ports,
+            rtlil=text,
+            comment=comment,
+            codes=_codes(design),
+            structs=_structs(design, set(ports) if name is not None else set()),
         )
         return self.blocks[module]
 

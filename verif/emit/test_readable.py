@@ -1,15 +1,19 @@
 """What a reader finds in the emitted text: comments, and names where there could be numbers."""
 
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from amaranth.hdl import Const, Module, Mux, Signal
-from amaranth.lib import enum, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.comments import comment_of
 from tilewright.hw.emit.unit import emit_component
 from tilewright.verif.emit.components import Machine
+from tilewright.verif.kit.front_ends import run_yosys
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 
 
@@ -174,3 +178,117 @@ def test_one_name_never_means_two_values() -> None:
     assert f"  localparam logic [1:0] {declared};\n" in text
     comparisons = "turn == RIGHT, turn == LEFT, again == AGAIN_LEFT, way == WAY_LEFT"
     assert f"  assign o = {{{comparisons}}};\n" in text
+
+
+ENTRY = data.StructLayout({"column": 6, "value": signed(4), "end": 1})
+BEAT = data.StructLayout({"words": data.ArrayLayout(5, 3), "first": ENTRY, "count": 2})
+
+
+class Fields(wiring.Component):
+    """Takes structures apart and makes some, in parts, as a whole, under conditions."""
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(BEAT), "o": Out(BEAT), "flat": Out(30), "entry": Out(ENTRY)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, kept, o = self.i, Signal(BEAT, name="kept"), self.o
+        with m.If(i.count[1]):
+            m.d.sync += kept.eq(i)
+        with m.If(i.first.end):
+            m.d.sync += [kept.words[1].eq(i.words[2]), kept.first.column[2:5].eq(i.words[0])]
+        with m.If(i.count[0]):
+            m.d.comb += [self.entry.value.eq(kept.count), self.entry.column[2:4].eq(i.count)]
+        m.d.comb += [
+            o.words[0].eq(i.words[1] ^ kept.words[1]),
+            o.words[1].eq(~kept.words[2]),
+            o.words[2].eq(i.as_value()[12:17]),
+            o.first.eq(kept.first),
+            o.count.eq(kept.count - i.count),
+            self.flat.eq(Cat(i.first.column, kept.first.value, i.as_value()[8:20])),
+            self.entry.end.eq(kept.first.end),
+        ]
+        return m
+
+
+class Structured(wiring.Component):
+    """A part with structured ports within a module whose ports are vectors."""
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(BEAT), "o": Out(BEAT), "flat": Out(30), "entry": Out(ENTRY)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.part = part = Fields()
+        m.d.comb += [part.i.eq(self.i), self.o.eq(part.o), self.flat.eq(part.flat)]
+        m.d.comb += self.entry.eq(part.o.first)
+        return m
+
+
+def test_fields_have_names() -> None:
+    text = emit_component(Structured(), name="structured").verilog
+    assert (
+        "typedef struct packed {logic [1:0] count; logic first_end; logic [3:0] first_value;\n"
+        "  logic [5:0] first_column; logic [14:0] words;} structured_fields_i_t;\n"
+    ) in text
+    top, part = text.split("\nmodule ")[1:]
+    assert "  input  logic [27:0] i,\n" in top
+    assert "  assign entry = o[25:15];\n" in top
+    assert "  input  structured_fields_i_t i,\n" in part
+    assert "      if (i.first_end) begin\n" in part
+    assert "kept.words[9:5] <= i.words[14:10];" in part
+    assert "kept.first_column[4:2] <= i.words[2:0];" in part
+    assert "      entry.column[3:2] = i.count;\n" in part
+    assert "assign flat = {8'h0, i[19:8], kept.first_value, i.first_column};" in part
+
+
+@pytest.mark.skipif(not shutil.which("iverilog"), reason="Icarus Verilog is not installed")
+def test_a_simulator_and_a_synthesiser_agree_on_fields(tmp_path: Path) -> None:
+    """Icarus, on the text, and on what yosys makes of it."""
+    text = emit_component(Structured(), name="structured").verilog
+    (tmp_path / "unit.v").write_text(text)
+    script = "read_verilog -sv unit.v; hierarchy -top structured; proc; flatten"
+    run_yosys(f"{script}; rename structured plain; write_verilog -noattr plain.v", tmp_path)
+    ports = {"o": 28, "flat": 30, "entry": 11}
+    wires = "".join(f"logic [{n - 1}:0] {p}_1, {p}_2; " for p, n in ports.items())
+    pins = [", ".join(f".{p}({p}_{k})" for p in ports) for k in (1, 2)]
+    compared = [f"{{{', '.join(f'{p}_{k}' for p in ports)}}}" for k in (1, 2)]
+    (tmp_path / "bench.v").write_text(f"""
+        module bench;
+          logic clk = 0, rst = 1;
+          logic [27:0] i;
+          int wrong = 0;
+          {wires}
+          structured first (.clk(clk), .rst(rst), .i(i), {pins[0]});
+          plain second (.clk(clk), .rst(rst), .i(i), {pins[1]});
+          initial begin
+            for (int n = 0; n < 500; n++) begin
+              rst = n == 0;
+              i = $random;
+              #1 if (n > 0 && {compared[0]} !== {compared[1]}) wrong++;
+              clk = 1;
+              #1 clk = 0;
+            end
+            $display("%0d wrong, last %h", wrong, {compared[0]});
+          end
+        endmodule""")
+    command = ["iverilog", "-g2012", "-s", "bench", "-o", "bench.vvp"]
+    command += ["bench.v", "unit.v", "plain.v"]
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:2000]
+    done = subprocess.run(
+        ["vvp", "-n", "bench.vvp"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert re.fullmatch(r"0 wrong, last [0-9a-f]+\n", done.stdout)
+
+
+@pytest.mark.parametrize("unit", EVERY_UNIT)
+def test_structures_are_of_the_unit_and_its_own_ports_are_vectors(unit: str) -> None:
+    text = emitted_unit(unit).verilog
+    names = re.findall(r"^(?:typedef|  ).*;\} (\w+);$", text, re.M)
+    assert all(name.startswith(f"{unit}_") for name in names)
+    assert len(set(names)) == len(names) > 0
+    assert all(text.count(f" {name} ") > 0 for name in names)
+    head = re.search(rf"^module {unit} \(\n(.*?)\n\);", text, re.M | re.S)
+    assert head
+    assert re.findall(r"^  \w+ +(?!logic )\S+", head[1], re.M) == []

@@ -11,7 +11,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Node", "Scope", "Tokens", "Unreadable", "depth", "replaced", "signed", "sites", "width"]
+__all__ = [
+    "Node",
+    "Scope",
+    "Tokens",
+    "Unreadable",
+    "depth",
+    "regrouped",
+    "replaced",
+    "signed",
+    "sites",
+    "width",
+]
 
 Scope = Mapping[str, tuple[int, bool]]
 """Width and sign of every signal; memories are listed with the width of a word."""
@@ -47,7 +58,8 @@ class Node:
 
     Kinds: name, range (``word`` is the text), constant, index (memory in ``word``), part (of an
     index; ``word`` is the bits), window (``word`` is name and size), concat, repeat (``word`` is
-    the count), unary, binary, ``?``, call (``$signed``), code (a constant by its name).
+    the count), unary, binary, ``?``, call (``$signed``), code (a constant by its name),
+    field (of a structure).
     """
 
     kind: str
@@ -74,7 +86,7 @@ class Node:
 
 
 _OF_SIGNALS = {"name", "range", "index", "window"}
-_ATOMS = _OF_SIGNALS | {"constant", "code", "part", "concat", "repeat", "call"}
+_ATOMS = _OF_SIGNALS | {"constant", "code", "field", "part", "concat", "repeat", "call"}
 
 
 def _operand(node: Node, chain: str = "") -> str:
@@ -110,7 +122,7 @@ def _collected(parts: Sequence[Node]) -> list[Node]:
     return result
 
 
-def _regrouped(parts: Sequence[Node]) -> Iterator[Node]:
+def regrouped(parts: Sequence[Node]) -> Iterator[Node]:
     """A range between repeated bits gives them those that are theirs."""
     parts = _collected(parts)
     repeated = [str(part.parts[0]) if part.kind == "repeat" else "" for part in parts]
@@ -134,7 +146,7 @@ def _regrouped(parts: Sequence[Node]) -> Iterator[Node]:
 def _concat(node: Node) -> str:
     texts: list[str] = []
     runs: list[tuple[str, int]] = []
-    for part in _regrouped(node.parts) if node.kind == "concat" else (node,):
+    for part in regrouped(node.parts) if node.kind == "concat" else (node,):
         repeated = part.kind == "repeat"
         text, count = str(part.parts[0] if repeated else part), int(part.word) if repeated else 1
         if runs and runs[-1][0] == text and part.kind != "constant":
@@ -154,6 +166,7 @@ _WRITERS: dict[str, Callable[[Node], str]] = {
     "range": lambda node: node.word,
     "constant": lambda node: re.sub(r"'(s?h)0+(?=[0-9a-f]+$)", r"'\1", node.word),
     "code": lambda node: node.word,
+    "field": lambda node: node.word,
     "index": lambda node: f"{node.word}[{node.parts[0]}]",
     "part": lambda node: f"{node.parts[0]}[{node.word}]",
     "window": lambda node: "{0}[{2} +: {1}]".format(*node.word.split(), node.parts[0]),

@@ -9,7 +9,7 @@ from itertools import chain, count, product
 from .expressions import Node
 from .statements import Instance, Item, Raw, written
 
-__all__ = ["with_loops"]
+__all__ = ["free_name", "with_loops"]
 
 FEWEST = 4
 """Instances that make a loop worth while."""
@@ -92,7 +92,7 @@ def _template(family: Mapping[_Indices, Instance], variables: Sequence[str]) -> 
     return Instance(f"{first.head.split()[0]} unit", pins)
 
 
-def _free(name: str, taken: Set[str]) -> str:
+def free_name(name: str, taken: Set[str]) -> str:
     """The name, or one made from it that is not taken."""
     return next(n for n in chain([name], (f"{name}_{k}" for k in count(2))) if n not in taken)
 
@@ -102,11 +102,11 @@ def _loop(base: str, family: Mapping[_Indices, Instance], taken: set[str]) -> Ra
     if len(family) < FEWEST or set(family) != set(product(*map(range, lengths))):
         return None
     wanted = ("row", "column") if len(lengths) == 2 else ("index",)
-    variables = [_free(name, taken) for name in wanted]
+    variables = [free_name(name, taken) for name in wanted]
     template = _template({at: family[at] for at in sorted(family)}, variables)
     if template is None:
         return None
-    label = _free(base, taken)
+    label = free_name(base, taken)
     taken.add(label)
     lines = written(template).splitlines()
     for place in reversed(range(len(lengths))):

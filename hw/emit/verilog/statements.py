@@ -82,15 +82,26 @@ def _block(tokens: Tokens) -> list[Statement]:
     return body
 
 
+def _zeros(target: Node, value: Node) -> tuple[Node, ...]:
+    """A zero for each part of a target, if the value is one."""
+    if value.kind != "constant" or not re.fullmatch(r"\d+'[bdh]0+", value.word):
+        return ()
+    try:
+        return tuple(Node("constant", f"{width(part, {})}'h0") for part in target.parts)
+    except Unreadable:
+        return ()
+
+
 def _split(statement: Assign) -> list[Statement]:
     """An assignment to several parts of signals as one to each, if the values are as wide."""
     target, value = statement.target, statement.value
     whole: list[Statement] = [statement]
-    if target.kind != "concat" or value.kind != "concat" or len(target.parts) != len(value.parts):
+    if target.kind != "concat":
         return whole
-    if target.signals() & value.signals():
+    values = value.parts if value.kind == "concat" else _zeros(target, value)
+    if len(target.parts) != len(values) or target.signals() & value.signals():
         return whole
-    pairs = list(zip(target.parts, value.parts, strict=True))
+    pairs = list(zip(target.parts, values, strict=True))
     try:
         fits = all(width(left, {}) == width(right, {}) for left, right in pairs)
     except Unreadable:
@@ -101,6 +112,8 @@ def _split(statement: Assign) -> list[Statement]:
 def _statement(tokens: Tokens) -> list[Statement]:
     if tokens.skip(";"):
         return []
+    if tokens.next == "begin":
+        return _block(tokens)
     if tokens.next == "if":
         branches: list[Branch] = []
         while tokens.skip("if"):

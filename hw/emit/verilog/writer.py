@@ -10,14 +10,17 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from amaranth.back import verilog
 
 from ..blocks import Block
+from ..layouts import Struct
 from .branches import with_few_branches
 from .codes import with_codes
 from .constant_bits import with_constant_bits
+from .fields import StructUse, structures, type_names, with_fields
 from .inline import with_expressions
 from .loops import with_loops
 from .registers import assigned, check_processes, with_registers
@@ -143,13 +146,46 @@ def _share_memories(items: Sequence[Item]) -> None:
             item.head = item.head.replace("always_ff", "always")
 
 
-def _module(text: str, block: Block) -> str:
-    head, _, body = text.partition(");\n")
-    module = head.split("(")[0].split()[1]
+@dataclass
+class _Draft:
+    """A module whose structures have no names yet."""
+
+    block: Block
+    ports: dict[str, str]
+    declared: dict[str, str]
+    derived: set[str]
+    parameters: str
+    items: Sequence[Item]
+    structs: dict[str, Struct]
+
+    def uses(self, top: str) -> Iterator[StructUse]:
+        """The structured signals, with names for their structures."""
+        for name, struct in self.structs.items():
+            stem = name.removesuffix("__payload")
+            if name in self.ports:
+                is_output = self.block.ports[name] == "o"
+                yield StructUse(struct, f"{self.block.module}_{stem}", 0 if is_output else 1)
+            else:
+                yield StructUse(struct, f"{top}_{stem}".replace("__", "_"), 2)
+
+    def text(self, types: Mapping[Struct, str]) -> str:
+        """The module, with these names for its structures."""
+        declared = dict(self.declared)
+        declared.update({name: f"{types[s]} {name}" for name, s in self.structs.items()})
+        ports = [f"  {kind:6} {declared.pop(port)}" for port, kind in self.ports.items()]
+        comment = "".join(f"// {line}\n" for line in self.block.comment)
+        order = _declaration_order(declared, self.derived)
+        inner = self.parameters + _declarations([declared[name] for name in order])
+        lines = ",\n".join(ports)
+        head = f"{comment}module {self.block.module} (\n{lines}\n);\n"
+        return head + inner + "\n".join(map(written, self.items)) + "\nendmodule"
+
+
+def _draft(text: str, block: Block) -> _Draft:
+    body = text.partition(");\n")[2]
     names = _operation_names(block.rtlil)
     body, chosen = _rename(body, names)
     derived = {chosen[name] for name in names if name in chosen}
-    values = {chosen.get(s, s): v for s, v in block.codes.items()}
     directions: dict[str, str] = {}
     declared: dict[str, str] = {}
     scope: dict[str, tuple[int, bool]] = {}
@@ -159,13 +195,11 @@ def _module(text: str, block: Block) -> str:
         scope[name] = (-bits if memory else bits, bool(signed))
         if kind in ("input", "output"):
             directions[name] = kind
-        else:
-            declared[name] = f"logic{signed}{size} {name}{memory}"
+        declared[name] = f"logic{signed}{size} {name}{memory}"
     order = [name for name in block.ports if name in directions]
     order += sorted(set(directions) - set(order))
-    lines = ",\n".join(f"  {directions[p]:6} {declared.pop(p)}" for p in order)
     body = _DECLARATION.sub("", body).removesuffix("endmodule")
-    body, renamed = _name_broadcasts(body, set(declared), set(scope))
+    body, renamed = _name_broadcasts(body, set(declared) - set(directions), set(scope))
     for old, new in renamed.items():
         declared[new] = re.sub(rf"\b{old}\b", new, declared.pop(old))
         scope[new] = scope.pop(old)
@@ -177,24 +211,27 @@ def _module(text: str, block: Block) -> str:
         if isinstance(item, Instance)
         for pin, _ in item.pins
     }
-    private = (derived | pins) & set(declared)
+    private = (derived | pins) & set(declared) - set(directions)
     contents = with_expressions(with_registers(parsed, private), private, scope)
     contents = with_loops(contents, set(scope))
-    taken = {*scope, *(item.head.split()[1] for item in parsed if isinstance(item, Instance))}
+    now = {old: renamed.get(new, new) for old, new in chosen.items()}
+    values = {now.get(s, renamed.get(s, s)): v for s, v in block.codes.items()}
     values = {signal: named for signal, named in values.items() if signal in scope}
+    taken = {*scope, *(item.head.split()[1] for item in parsed if isinstance(item, Instance))}
     contents, parameters = with_codes(contents, values, scope, taken)
+    structs = {now.get(s, renamed.get(s, s)): v for s, v in block.structs.items()}
+    structs = {s: v for s, v in structs.items() if scope.get(s) == (v.width, False)}
     contents = with_constant_bits(with_few_branches(contents))
     _share_memories(contents)
-    text = "\n".join(map(written, contents))
-    unused = private - set(re.findall(r"[A-Za-z_]\w*", text))
-    left = _declaration_order({n: d for n, d in declared.items() if n not in unused}, derived)
-    inner = _declarations([declared[name] for name in left])
-    comment = "".join(f"// {line}\n" for line in block.comment)
-    return f"{comment}module {module} (\n{lines}\n);\n{parameters}{inner}{text}\nendmodule"
+    contents, structs = with_fields(contents, structs)
+    mentioned = set(re.findall(r"[A-Za-z_]\w*", "\n".join(map(written, contents))))
+    left = {n: d for n, d in declared.items() if n not in private or n in mentioned}
+    ports = {port: directions[port] for port in order}
+    return _Draft(block, ports, left, derived, parameters, contents, structs)
 
 
 def to_verilog(blocks: Sequence[Block]) -> str:
-    """SystemVerilog of the modules, in their order.
+    """SystemVerilog of the modules, in their order, the top module first.
 
     Raises ValueError for a signal whose bits depend on others of it in one process.
     """
@@ -203,5 +240,9 @@ def to_verilog(blocks: Sequence[Block]) -> str:
         module.split("(")[0].split()[1].lstrip("\\"): module
         for module in re.findall(r"^module .*?^endmodule$", text, re.M | re.S)
     }
-    texts = [_module(written_by_yosys[block.module], block) for block in blocks]
-    return "\n\n".join(texts) + "\n"
+    drafts = [_draft(written_by_yosys[block.module], block) for block in blocks]
+    top = blocks[0].module
+    uses = [use for draft in reversed(drafts) for use in draft.uses(top)]
+    types = type_names(uses)
+    texts = [draft.text(types) for draft in drafts]
+    return structures(types) + ("\n" if types else "") + "\n\n".join(texts) + "\n"

@@ -1,0 +1,57 @@
+"""How the bits of a signal are divided: what Amaranth knows, as far as Verilog can say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Format
+
+from .keywords import KEYWORDS
+
+__all__ = ["Struct", "struct_of"]
+
+
+@dataclass(frozen=True)
+class Struct:
+    """Fields, the first one in the low bits: name and width."""
+
+    fields: tuple[tuple[str, int], ...]
+
+    @property
+    def width(self) -> int:
+        return sum(bits for _, bits in self.fields)
+
+
+def _bits(description: Any) -> int:
+    """The width of what a description of Amaranth's is of."""
+    if isinstance(description, Format):
+        values = [chunk[0] for chunk in description._chunks if not isinstance(chunk, str)]
+        return len(values[0]) if len(values) == 1 else 0
+    return len(description._value)
+
+
+def _fields(name: str, description: Any) -> Iterator[tuple[str, int]]:
+    """A field, or those of what is a structure itself, under the names of both."""
+    inner = struct_of(description)
+    if inner is None:
+        yield f"{name}_" if name in KEYWORDS else name, _bits(description)
+        return
+    for below, bits in inner.fields:
+        yield f"{name}_{below.removesuffix('_')}", bits
+
+
+def struct_of(description: Any) -> Struct | None:
+    """The structure that Amaranth's description of a signal stands for, if there is one.
+
+    Structures within it become part of it. It has no arrays, but the bits of all their words:
+    Verilog's tools do not agree on more. Nor is there one with gaps or overlaps.
+    """
+    if not isinstance(description, Format.Struct):
+        return None
+    found = [f for name, inner in description._fields.items() for f in _fields(name, inner)]
+    struct = Struct(tuple((name, bits) for name, bits in found if bits > 0))
+    names = [name for name, _ in struct.fields]
+    plain = all(map(str.isidentifier, names)) and len(set(names)) == len(names) > 0
+    return struct if plain and struct.width == _bits(description) else None
