@@ -7,6 +7,7 @@ has one side only. A shift by a constant is a choice of bits.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from .text import NAME, Cell, ModuleText, elements
 
@@ -94,18 +95,26 @@ def _part(text: ModuleText, sigspec: str, high: int, low: int) -> str:
     return text.spell(parts)
 
 
-def _replace(text: ModuleText, target: str, result: str) -> None:
-    """Use what a private signal equals in its place, or the part of it."""
+# Not within the name of another signal: the second one called `x` is `\x$2`.
+_USE = re.compile(r"(?<!\S)([\\$][^\s{}]+)(?: \[(\d+)(?::(\d+))?\])?")
+
+
+def _replace(text: ModuleText, equal: Mapping[str, str]) -> None:
+    """Use what private signals equal in their place, or the part of it."""
 
     def part(match: re.Match[str]) -> str:
-        high = int(match[1] or text.widths[target] - 1)
-        return _part(text, result, high, int(match[2] or match[1] or 0))
+        if match[1] not in equal:
+            return match[0]
+        high = int(match[2] or text.widths[match[1]] - 1)
+        return _part(text, equal[match[1]], high, int(match[3] or match[2] or 0))
 
-    # Not within the name of another signal: the second one called `x` is `\x$2`.
-    uses = re.compile(rf"(?<!\S){re.escape(target)}(?!\S)(?: \[(\d+)(?::(\d+))?\])?")
     for number, line in enumerate(text.lines):
-        if target in line and not line.startswith("  wire "):
-            text.lines[number] = uses.sub(part, line)
+        if "$" not in line or line.startswith("  wire "):
+            continue
+        # What a signal equals may be made of others that are replaced, too.
+        while (replaced := _USE.sub(part, line)) != line:
+            line = replaced
+        text.lines[number] = line
 
 
 def _folded(rtlil: str) -> str:
@@ -126,8 +135,8 @@ def _folded(rtlil: str) -> str:
             equal[target] = result
         else:
             text.lines[place.first] = f"connect {target} {result}"
-    for target, result in equal.items():
-        _replace(text, target, result)
+    if equal:
+        _replace(text, equal)
     return re.sub(r"^#\n+", "", "\n".join(text.lines), flags=re.M)
 
 
