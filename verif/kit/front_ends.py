@@ -76,7 +76,7 @@ def _yosys(top: str, directory: Path) -> str:
     )
     log = (directory / "log").read_text().splitlines()
     found = [line for line in log if "Warning" in line and not _YOSYS_WAIVER.match(line)]
-    return "\n".join(found) or _said(done)
+    return "\n".join(found) or (_said(done) if done.returncode else "")
 
 
 def _slang(top: str, directory: Path) -> str:
