@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from .layouts import Struct
 
@@ -22,6 +23,7 @@ class Block:
     comment: what it is, a line each
     codes: signals whose values have names: signal -> value -> name
     structs: signals that consist of fields
+    layouts: Amaranth's descriptions of the signals that consist of fields or elements
     """
 
     module: str
@@ -30,3 +32,4 @@ class Block:
     comment: tuple[str, ...] = ()
     codes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     structs: Mapping[str, Struct] = field(default_factory=dict)
+    layouts: Mapping[str, Any] = field(default_factory=dict)

@@ -120,14 +120,19 @@ def _codes(design: Design) -> dict[str, dict[int, str]]:
     return {name: values for name, values in named.items() if values}
 
 
-def _structs(design: Design, flat: Set[str]) -> dict[str, Struct]:
-    """The signals of a module that have fields, but for those that are to be flat."""
-    structs = {
-        name: struct_of(signal._format)
+def _layouts(design: Design) -> dict[str, Any]:
+    """Amaranth's descriptions of the signals of a module that consist of fields or elements."""
+    return {
+        name: signal._format
         for info in design.fragments.values()
         for signal, name in info.signal_names.items()
-        if name not in flat
+        if isinstance(signal._format, Format.Struct | Format.Array)
     }
+
+
+def _structs(layouts: Mapping[str, Any], flat: Set[str]) -> dict[str, Struct]:
+    """The signals that have fields, but for those that are to be flat."""
+    structs = {name: struct_of(layout) for name, layout in layouts.items() if name not in flat}
     return {name: struct for name, struct in structs.items() if struct is not None}
 
 
@@ -202,13 +207,15 @@ class Hierarchy:
         if name is None:
             text = text.replace("attribute \\top 1\n", "")
         comment = tuple(comment_of(component, self._source if name is not None else ""))
+        layouts = _layouts(design)
         self.blocks[module] = Block(
             module=module,
             ports=ports,
             rtlil=text,
             comment=comment,
             codes=_codes(design),
-            structs=_structs(design, set(ports) if name is not None else set()),
+            structs=_structs(layouts, set(ports) if name is not None else set()),
+            layouts=layouts,
         )
         return self.blocks[module]
 

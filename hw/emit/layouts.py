@@ -10,7 +10,7 @@ from amaranth.hdl import Format
 
 from .keywords import KEYWORDS
 
-__all__ = ["Struct", "struct_of"]
+__all__ = ["Struct", "ranges_of", "struct_of"]
 
 
 @dataclass(frozen=True)
@@ -55,3 +55,37 @@ def struct_of(description: Any) -> Struct | None:
     names = [name for name, _ in struct.fields]
     plain = all(map(str.isidentifier, names)) and len(set(names)) == len(names) > 0
     return struct if plain and struct.width == _bits(description) else None
+
+
+def _range(bits: int, low: int = 0) -> str:
+    return f"[{low + bits - 1}:{low}]" if bits > 1 else f"[{low}]"
+
+
+def ranges_of(description: Any, room: int) -> str:
+    """What the bits of a signal are, for a comment: the ranges of its fields, or of an element's.
+
+    Nothing for a signal without parts or of a single one.
+
+    Parameters
+    ----------
+    room: the longest that the text may be; of more fields than fit, those in the high bits
+    """
+    if isinstance(description, Format.Array) and description._fields:
+        element = description._fields[0]
+        count = f"{len(description._fields)} x "
+        text = count + (ranges_of(element, room - len(count)) or _range(_bits(element)))
+        return text if len(text) <= room else ""
+    struct = struct_of(description)
+    if struct is None or len(struct.fields) == 1:
+        return ""
+    texts: list[str] = []
+    low = 0
+    for name, bits in struct.fields:
+        texts.insert(0, f"{name} {_range(bits, low)}")
+        low += bits
+    for shown in range(len(texts), 0, -1):
+        rest = ["..."] if shown < len(texts) else []
+        text = f"{{{', '.join(texts[:shown] + rest)}}}"
+        if len(text) <= room:
+            return text
+    return ""

@@ -202,7 +202,7 @@ def test_sidecar_describes_the_real_ports(unit: str) -> None:
     real = {
         (kind, name, int(high or 0) + 1)
         for kind, high, name in re.findall(
-            r"(input|output) +logic (?:\[(\d+):0\] )?(\w+),?$", head[1], re.M
+            r"(input|output) +logic (?:\[(\d+):0\] )?(\w+),?(?: // .*)?$", head[1], re.M
         )
     }
     said = {("input", made.sidecar["clock"], 1), ("input", made.sidecar["reset"]["name"], 1)}

@@ -232,7 +232,8 @@ def test_fields_have_names() -> None:
         "  logic [5:0] first_column; logic [14:0] words;} structured_fields_i_t;\n"
     ) in text
     top, part = text.split("\nmodule ")[1:]
-    assert "  input  logic [27:0] i,\n" in top
+    fields = "{count [27:26], first_end [25], first_value [24:21], ...}"
+    assert f"  input  logic [27:0] i, // {fields}\n" in top
     assert "  assign entry = o[25:15];\n" in top
     assert "  input  structured_fields_i_t i,\n" in part
     assert "      if (i.first_end) begin\n" in part
@@ -292,3 +293,23 @@ def test_structures_are_of_the_unit_and_its_own_ports_are_vectors(unit: str) -> 
     head = re.search(rf"^module {unit} \(\n(.*?)\n\);", text, re.M | re.S)
     assert head
     assert re.findall(r"^  \w+ +(?!logic )\S+", head[1], re.M) == []
+
+
+def test_ranges_of_what_is_no_structure_stand_beside_its_declaration() -> None:
+    pair = data.StructLayout({"value": 4, "column": 3})
+
+    def body(m: Module, ports: dict[str, Signal]) -> None:
+        kept = Signal(pair, name="kept")
+        m.d.sync += kept.eq(ports["pairs"][0])
+        m.d.comb += ports["o"].eq(Mux(ports["one"].any(), kept, 0))
+
+    pairs, words = data.ArrayLayout(pair, 5), data.ArrayLayout(8, 2)
+    long = data.StructLayout({f"a_long_name_of_a_field_{number}": 2 for number in range(5)})
+    text = _emitted(body, pairs=In(pairs), words=In(words), long=In(long), one=In(8), o=Out(pair))
+    assert "  input  logic [34:0] pairs, // 5 x {column [6:4], value [3:0]}\n" in text
+    assert "  input  logic [15:0] words, // 2 x [7:0]\n" in text
+    assert "  input  logic [7:0] one,\n" in text
+    assert "  output logic [6:0] o // {column [6:4], value [3:0]}\n" in text
+    assert "  logic [6:0] kept; // {column [6:4], value [3:0]}\n" in text
+    cut = "{a_long_name_of_a_field_4 [9:8], a_long_name_of_a_field_3 [7:6], ...}"
+    assert f"  input  logic [9:0] long, // {cut}\n" in text

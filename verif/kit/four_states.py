@@ -70,7 +70,7 @@ def _ports(verilog: str, module: str) -> dict[str, tuple[str, int]]:
     """Direction and width of each port."""
     head = re.search(rf"^module {module} \(\n(.*?)\n\);", verilog, re.M | re.S)
     assert head
-    found = re.findall(r"(input|output) +logic (?:\[(\d+):0\] )?(\w+),?$", head[1], re.M)
+    found = re.findall(r"(input|output) +logic (?:\[(\d+):0\] )?(\w+),?(?: // .*)?$", head[1], re.M)
     return {name: (kind, int(high or 0) + 1) for kind, high, name in found}
 
 

@@ -12,11 +12,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth.back import verilog
 
 from ..blocks import Block
-from ..layouts import Struct
+from ..layouts import Struct, ranges_of
 from .branches import with_few_branches
 from .codes import with_codes
 from .constant_bits import with_constant_bits
@@ -24,7 +25,7 @@ from .fields import StructUse, structures, type_names, with_fields
 from .inline import with_expressions
 from .loops import with_loops
 from .registers import assigned, check_processes, with_registers
-from .statements import Instance, Item, Process, Raw, items, wrapped, written
+from .statements import COLUMNS, Instance, Item, Process, Raw, items, wrapped, written
 
 __all__ = ["LINT_WAIVERS", "to_verilog"]
 
@@ -97,12 +98,22 @@ def _rename(text: str, names: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     return text, chosen
 
 
-def _declarations(texts: Sequence[str]) -> str:
-    """Declarations of one width after the other, those of one width together."""
+def _with_ranges(text: str, layout: Any) -> str:
+    """A declaration, and after it what the bits of the signal are if it has parts."""
+    ranges = ranges_of(layout, COLUMNS - len(f"{text} // ".rpartition("\n")[2]))
+    return f"{text} // {ranges}" if ranges else text
+
+
+def _declarations(texts: Sequence[str], layouts: Mapping[str, Any]) -> str:
+    """Declarations of one width after the other, those of one width and layout together."""
     lines = []
     for kind, group in itertools.groupby(texts, key=lambda text: text.rpartition(" ")[0]):
-        names = [text.rpartition(" ")[2] for text in group]
-        lines.append(wrapped(names, f"  {kind}", "    ") + ";\n")
+        alike: dict[str, list[str]] = {}
+        for name in (text.rpartition(" ")[2] for text in group):
+            alike.setdefault(ranges_of(layouts.get(name), COLUMNS), []).append(name)
+        for ranges, names in sorted(alike.items(), reverse=True):
+            line = wrapped(names, f"  {kind}", "    ") + ";"
+            lines.append((_with_ranges(line, layouts[names[0]]) if ranges else line) + "\n")
     return "".join(lines)
 
 
@@ -157,6 +168,7 @@ class _Draft:
     parameters: str
     items: Sequence[Item]
     structs: dict[str, Struct]
+    layouts: dict[str, Any]
 
     def uses(self, top: str) -> Iterator[StructUse]:
         """The structured signals, with names for their structures."""
@@ -175,8 +187,11 @@ class _Draft:
         ports = [f"  {kind:6} {declared.pop(port)}" for port, kind in self.ports.items()]
         comment = "".join(f"// {line}\n" for line in self.block.comment)
         order = _declaration_order(declared, self.derived)
-        inner = self.parameters + _declarations([declared[name] for name in order])
-        lines = ",\n".join(ports)
+        flat = {n: layout for n, layout in self.layouts.items() if n not in self.structs}
+        inner = self.parameters + _declarations([declared[name] for name in order], flat)
+        ends = [","] * (len(ports) - 1) + [""]
+        heads = zip(self.ports, map(str.__add__, ports, ends), strict=True)
+        lines = "\n".join(_with_ranges(line, flat.get(port)) for port, line in heads)
         head = f"{comment}module {self.block.module} (\n{lines}\n);\n"
         return head + inner + "\n".join(map(written, self.items)) + "\nendmodule"
 
@@ -221,13 +236,15 @@ def _draft(text: str, block: Block) -> _Draft:
     contents, parameters = with_codes(contents, values, scope, taken)
     structs = {now.get(s, renamed.get(s, s)): v for s, v in block.structs.items()}
     structs = {s: v for s, v in structs.items() if scope.get(s) == (v.width, False)}
+    layouts = {now.get(s, renamed.get(s, s)): v for s, v in block.layouts.items()}
+    layouts = {s: v for s, v in layouts.items() if s in scope and s not in private}
     contents = with_constant_bits(with_few_branches(contents))
     _share_memories(contents)
     contents, structs = with_fields(contents, structs)
     mentioned = set(re.findall(r"[A-Za-z_]\w*", "\n".join(map(written, contents))))
     left = {n: d for n, d in declared.items() if n not in private or n in mentioned}
     ports = {port: directions[port] for port in order}
-    return _Draft(block, ports, left, derived, parameters, contents, structs)
+    return _Draft(block, ports, left, derived, parameters, contents, structs, layouts)
 
 
 def to_verilog(blocks: Sequence[Block]) -> str:
