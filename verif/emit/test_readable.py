@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, enum, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.comments import comment_of
 from tilewright.hw.emit.unit import emit_component
@@ -136,6 +137,38 @@ def test_registers_without_a_name_get_one() -> None:
     text = _emitted(body, i=In(1), o=Out(2))
     assert "if (i) register_1 <= ~register_1;" in text
     assert "assign o = {register_1, i};" in text
+
+
+class Counted(wiring.Component):
+    """Reads a table at a place that it counts, and says which that is."""
+
+    def __init__(self) -> None:
+        super().__init__({"step": In(1), "o": Out(8), "half": Out(2)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.table = table = Memory(shape=8, depth=8, init=range(8))
+        count = table.read_port(domain="comb")
+        position = Signal(3)
+        m.d.comb += [
+            count.addr.eq(position),
+            self.o.eq(count.data),
+            self.half.eq(position[:2]),
+        ]
+        with m.If(self.step):
+            m.d.sync += position.eq(position + 1)
+        return m
+
+
+def test_a_register_is_not_named_after_what_it_drives() -> None:
+    text = emit_component(Counted(), name="counted").verilog
+    assert "position <= position + 3'h1" in text
+    assert "__addr" not in text
+
+
+@pytest.mark.parametrize("unit", EVERY_UNIT)
+def test_no_counter_has_the_name_of_a_port(unit: str) -> None:
+    assert not re.findall(r"^ .*__addr <= .*", emitted_unit(unit).verilog, re.M)
 
 
 def test_states_have_names() -> None:

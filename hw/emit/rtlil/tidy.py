@@ -4,6 +4,7 @@
   not reset must not rely on it (which is checked).
 * Memories have no contents at power-up unless they are given some, and their read registers
   have names (``memories``).
+* Registers have names of their own, not those of what they drive (``register_names``).
 * Signals and operations that nothing reads go, and clocks and resets that nothing uses.
 * Operations with constants that decide them are not computed, and equal ones once
   (``fold``).
@@ -19,6 +20,7 @@ from collections import Counter
 
 from .fold import without_trivial_operations
 from .memories import with_plain_memories
+from .register_names import with_own_names
 from .text import NAME, Cell, Element, ModuleText, elements
 
 __all__ = ["MODULE", "tidy"]
@@ -275,7 +277,7 @@ def tidy(rtlil: str, *, keep_clock: bool) -> str:
 
     Raises ValueError for a register that relies on its initial value.
     """
-    plain = _connect_unconditional(_drop_initial_values(with_plain_memories(rtlil)))
+    plain = _connect_unconditional(_drop_initial_values(with_plain_memories(with_own_names(rtlil))))
     text = ModuleText(_simplified(plain))
     _narrow(text)
     _extend(text)
