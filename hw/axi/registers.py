@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -101,12 +102,22 @@ class AxiLiteRegisters(wiring.Component):
         self._read(m)
         return m
 
+    def _place_signal(self, name: str, *, reset_less: bool = False) -> Signal:
+        """For a word's number; each has the name of its register."""
+        names = {
+            register.name + ("", "_HIGH")[index]: _place(register, index)
+            for register in self._map
+            for index in range(register.words)
+        }
+        bits = len(self.aw.payload.address) - 2
+        return Signal(bits, name=name, reset_less=reset_less, decoder=IntEnum("Place", names))
+
     def _accept(self, m: Module) -> tuple[Value, Value, Value, Value]:
         """Wait for AW and W; the moment of the write, its word's number, data and bit mask."""
         have_place = Signal()
         have_word = Signal()
         write = Signal()
-        place = Signal(len(self.aw.payload.address) - 2, reset_less=True)
+        place = self._place_signal("place", reset_less=True)
         word = Signal(WORD_BITS, reset_less=True)
         mask = Signal(WORD_BITS, reset_less=True)
         m.d.comb += [
@@ -172,22 +183,27 @@ class AxiLiteRegisters(wiring.Component):
 
     def _read(self, m: Module) -> None:
         """Answer reads."""
-        m.d.comb += self.ar.ready.eq(self.r.ready | ~self.r.valid)
+        place = self._place_signal("read_place")
+        texts = {name: value for register in self._map for name, value in _texts(register)}
+        value = Signal(WORD_BITS, name="read_value", decoder=IntEnum("Text", texts))
+        readable = Signal()
+        m.d.comb += [
+            self.ar.ready.eq(self.r.ready | ~self.r.valid),
+            place.eq(self.ar.payload.address[2:]),
+        ]
+        with m.Switch(place):
+            for register in self._map:
+                words = self._value(register)
+                for index in range(register.words):
+                    with m.Case(_place(register, index)):
+                        word = words.word_select(index, WORD_BITS)
+                        m.d.comb += [value.eq(word), readable.eq(1)]
         with m.If(self.ar.ready):
             m.d.sync += [
                 self.r.valid.eq(self.ar.valid),
-                self.r.payload.data.eq(0),
-                self.r.payload.response.eq(_SLVERR),
+                self.r.payload.data.eq(value),
+                self.r.payload.response.eq(Mux(readable, _OKAY, _SLVERR)),
             ]
-            with m.Switch(self.ar.payload.address[2:]):
-                for register in self._map:
-                    value = self._value(register)
-                    for index in range(register.words):
-                        with m.Case(_place(register, index)):
-                            m.d.sync += [
-                                self.r.payload.data.eq(value.word_select(index, WORD_BITS)),
-                                self.r.payload.response.eq(_OKAY),
-                            ]
 
     def _value(self, register: Register) -> Value:
         """All bits of a register as software reads them."""
@@ -236,3 +252,11 @@ def _parts(field: Field) -> Iterator[_Part]:
 def _place(register: Register, index: int) -> int:
     """The number of a register's word, counted from offset 0."""
     return register.offset // _STROBES + index
+
+
+def _texts(register: Register) -> Iterator[tuple[str, int]]:
+    """The constant of a register that is four letters: a name that says them, the number."""
+    for field in register.fields:
+        letters = field.reset.to_bytes(field.width // 8 + 1, "little").rstrip(b"\0")
+        if field.constant and field.width == WORD_BITS and len(letters) == 4 and letters.isalpha():
+            yield f"{register.name}_{letters.decode()}", field.reset

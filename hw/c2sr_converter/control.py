@@ -53,7 +53,9 @@ class ConverterControl(wiring.Component):
             (getattr(self, name), self._spec.code(name), getattr(self, f"{name}_detail"))
             for name in FAILURES
         ]
-        states = run_states(m, self, wrong, first_failure(m, "failing", failures), registered=True)
+        states = run_states(
+            m, self, wrong, first_failure(m, self._spec, "failing", failures), registered=True
+        )
         with m.If(states.taken):
             m.d.sync += [self.job[name].eq(getattr(self, name)) for name in self._spec.members]
         return m

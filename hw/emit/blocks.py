@@ -22,6 +22,7 @@ class Block:
     rtlil: its text
     comment: what it is, a line each
     codes: signals whose values have names: signal -> value -> name
+    part_codes: parts of signals whose values have names: (signal, highest bit, lowest bit) -> ...
     structs: signals that consist of fields
     layouts: Amaranth's descriptions of the signals that consist of fields or elements
     """
@@ -31,5 +32,6 @@ class Block:
     rtlil: str
     comment: tuple[str, ...] = ()
     codes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    part_codes: Mapping[tuple[str, int, int], Mapping[int, str]] = field(default_factory=dict)
     structs: Mapping[str, Struct] = field(default_factory=dict)
     layouts: Mapping[str, Any] = field(default_factory=dict)

@@ -24,7 +24,7 @@ from amaranth.lib.memory import Memory
 from .blocks import Block
 from .comments import comment_of
 from .keywords import KEYWORDS
-from .layouts import Struct, struct_of
+from .layouts import Struct, coded_parts, struct_of
 from .rtlil.tidy import MODULE, tidy
 
 __all__ = ["Hierarchy", "ports_of"]
@@ -120,6 +120,22 @@ def _codes(design: Design) -> dict[str, dict[int, str]]:
     return {name: values for name, values in named.items() if values}
 
 
+def _part_codes(
+    codes: Mapping[str, Mapping[int, str]], layouts: Mapping[str, Any], text: str
+) -> dict[tuple[str, int, int], Mapping[int, str]]:
+    """The parts of signals whose values have names: such fields, and what such a signal equals."""
+    found: dict[tuple[str, int, int], Mapping[int, str]] = {}
+    for name, whole, high, low in re.findall(
+        r"^ *connect \\(\S+) \\(\S+) \[(\d+):(\d+)\]$", text, re.M
+    ):
+        if name in codes:
+            found[whole, int(high), int(low)] = codes[name]
+    for name, layout in layouts.items():
+        for high, low, values in coded_parts(layout):
+            found[name, high, low] = values
+    return found
+
+
 def _layouts(design: Design) -> dict[str, Any]:
     """Amaranth's descriptions of the signals of a module that consist of fields or elements."""
     return {
@@ -197,6 +213,8 @@ class Hierarchy:
     def _add(
         self, text: str, component: wiring.Component, name: str | None, design: Design
     ) -> Block:
+        codes, layouts = _codes(design), _layouts(design)
+        part_codes = _part_codes(codes, layouts, text)
         text = tidy(text, keep_clock=name is not None)
         module = name or self._free_name(_snake_case(type(component).__name__))
         clocks = re.findall(r"^  wire width 1 input \d+\s+\\(clk|rst)$", text, re.M)
@@ -207,13 +225,13 @@ class Hierarchy:
         if name is None:
             text = text.replace("attribute \\top 1\n", "")
         comment = tuple(comment_of(component, self._source if name is not None else ""))
-        layouts = _layouts(design)
         self.blocks[module] = Block(
             module=module,
             ports=ports,
             rtlil=text,
             comment=comment,
-            codes=_codes(design),
+            codes=codes,
+            part_codes=part_codes,
             structs=_structs(layouts, set(ports) if name is not None else set()),
             layouts=layouts,
         )

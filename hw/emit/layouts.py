@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from amaranth.hdl import Format
 
 from .keywords import KEYWORDS
 
-__all__ = ["Struct", "ranges_of", "struct_of"]
+__all__ = ["Struct", "coded_parts", "ranges_of", "struct_of"]
 
 
 @dataclass(frozen=True)
@@ -89,3 +89,18 @@ def ranges_of(description: Any, room: int) -> str:
         if len(text) <= room:
             return text
     return ""
+
+
+def coded_parts(description: Any, low: int = 0) -> Iterator[tuple[int, int, Mapping[int, str]]]:
+    """The fields and elements whose values have names: highest bit, lowest bit, value -> name."""
+    if isinstance(description, Format.Enum):
+        yield low + _bits(description) - 1, low, dict(description._variants)
+        return
+    inner: list[Any] = []
+    if isinstance(description, Format.Array):
+        inner = description._fields
+    elif struct_of(description) is not None:
+        inner = list(description._fields.values())
+    for part in inner:
+        yield from coded_parts(part, low)
+        low += _bits(part)

@@ -61,7 +61,7 @@ class JobControl(wiring.Component):
             (self.read_error, spec.code("bus_read"), self.read_address),
             (self.write_error, spec.code("bus_write"), self.write_address),
         )
-        states = run_states(m, self, wrong, first_failure(m, "bus", failures))
+        states = run_states(m, self, wrong, first_failure(m, spec, "bus", failures))
         with m.If(states.taken):
             self._take(m)
         return m

@@ -72,4 +72,4 @@ def first_broken(m: Module, spec: JobSpec, job: Any) -> tuple[Signal, Signal]:
     ):
         broken = reduce(or_, (breaks(spec, check, job) for check in same))
         causes.append((broken, spec.code(error), spec.registers[register].offset))
-    return first_failure(m, "wrong", causes)
+    return first_failure(m, spec, "wrong", causes)

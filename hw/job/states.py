@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ..spec.registers.job_spec import JobSpec
@@ -15,6 +17,7 @@ __all__ = [
     "CODE_BITS",
     "DETAIL_BITS",
     "JobStates",
+    "code_shape",
     "connect_control",
     "control_members",
     "first_failure",
@@ -28,17 +31,32 @@ _INPUTS = ("start", "soft_reset", "finished", "quiet")
 _OUTPUTS = ("taken", "go", "stop", "busy", "done", "error")
 
 
+@cache
+def _codes(members: tuple[tuple[str, int], ...]) -> type[enum.IntEnum]:
+    return types.new_class(
+        "Code", (enum.IntEnum,), {"shape": CODE_BITS}, lambda names: names.update(members)
+    )
+
+
+def code_shape(spec: JobSpec) -> type[enum.IntEnum]:
+    """The shape of an error's code (``NONE``, 0: no error); such a signal is a plain value."""
+    return _codes((("NONE", 0), *((error.name.upper(), error.code) for error in spec.errors)))
+
+
 def control_members(spec: JobSpec) -> dict[str, Member]:
     """What every accelerator's control has: the job's registers, by their members' names, and what
     it shows of :class:`JobStates`."""
-    return {**{name: In(field.width) for name, field in spec.members.items()}, **_members()}
+    return {
+        **{name: In(field.width) for name, field in spec.members.items()},
+        **_members(code_shape(spec)),
+    }
 
 
-def _members() -> dict[str, Member]:
+def _members(codes: Any) -> dict[str, Member]:
     return {
         **{name: In(1) for name in _INPUTS},
         **{name: Out(1) for name in _OUTPUTS},
-        "code": Out(CODE_BITS),
+        "code": Out(codes),
         "detail": Out(DETAIL_BITS),
     }
 
@@ -49,6 +67,10 @@ class JobStates(wiring.Component):
     A job that fails its check ends there. One that meets an error, or a soft reset, is stopped;
     when all is quiet, idle follows. A soft reset ends a job without ``done`` and without
     ``error``.
+
+    Parameters
+    ----------
+    codes: the shape of a code, see :func:`code_shape`
 
     Members
     -------
@@ -65,14 +87,14 @@ class JobStates(wiring.Component):
     busy; done, error: pulses; code, detail: why the last job failed
     """
 
-    def __init__(self) -> None:
+    def __init__(self, codes: type[enum.IntEnum]) -> None:
         causes = ("wrong", "failed")
         super().__init__(
             {
-                **_members(),
+                **_members(codes),
                 "prepared": In(1),
                 "failed": In(1),
-                **{f"{cause}_code": In(CODE_BITS) for cause in causes},
+                **{f"{cause}_code": In(codes) for cause in causes},
                 **{f"{cause}_detail": In(DETAIL_BITS) for cause in causes},
             }
         )
@@ -118,16 +140,17 @@ class JobStates(wiring.Component):
 
 
 def first_failure(
-    m: Module, name: str, causes: Iterable[tuple[Value, int, Value | int]]
+    m: Module, spec: JobSpec, name: str, causes: Iterable[tuple[Value, int, Value | int]]
 ) -> tuple[Signal, Signal]:
     """The code (0: none) and the detail of the first cause that holds.
 
     Parameters
     ----------
+    spec: has the codes
     name: of the two signals, before ``_code`` and ``_detail``
     causes: whether each holds, its code and its detail
     """
-    code = Signal(CODE_BITS, name=f"{name}_code")
+    code = Signal(code_shape(spec), name=f"{name}_code")
     detail = Signal(DETAIL_BITS, name=f"{name}_detail")
     for holds, its_code, its_detail in reversed(list(causes)):
         with m.If(holds):
@@ -153,7 +176,7 @@ def run_states(
     prepared: see :class:`JobStates`
     registered: look at failures and at the end a cycle later, in which they are on their way
     """
-    m.submodules.states = states = JobStates()
+    m.submodules.states = states = JobStates(control.signature.members["code"].shape)
     finished = control.finished
     if registered:
         # An end that comes with an error comes no sooner; that of the job before is none.

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..channels.lane_rows import lane_channel
 from ..job.checks import first_broken
-from ..job.states import CODE_BITS, control_members, first_failure, run_states
+from ..job.states import code_shape, control_members, first_failure, run_states
 from ..spec.jobs.matraptor import job_spec
 from ..spec.matraptor import MatRaptorConfig
 from .layouts import job_layout, row_layout
@@ -21,7 +21,11 @@ def failure_layout(config: MatRaptorConfig) -> data.StructLayout:
     """Why a lane cannot go on: ``code`` (0: it can), and the ``address`` on the bus or the ``row``,
     whichever belongs to the code."""
     return data.StructLayout(
-        {"code": CODE_BITS, "address": config.addr_bits, "row": row_layout(config)}
+        {
+            "code": code_shape(job_spec(config)),
+            "address": config.addr_bits,
+            "row": row_layout(config),
+        }
     )
 
 
@@ -82,7 +86,7 @@ class Control(wiring.Component):
         """The code (0: none) and the detail of the first lane that cannot go on."""
         config, spec = self._config, self._spec
         lane = Signal(range(max(2, config.lanes)))
-        code = Signal(CODE_BITS)
+        code = Signal(code_shape(spec))
         row = Signal(row_layout(config))
         for number in reversed(range(config.lanes)):
             failure = self.failures[number]
@@ -94,7 +98,7 @@ class Control(wiring.Component):
         detail = Mux(on_bus, addresses[lane], row.index * config.channels + channel)
         write = (self.write_error, spec.code("bus_write"), self.write_address)
         # A lane's code is not known beforehand.
-        found_code, found_detail = first_failure(m, "bus", [write])
+        found_code, found_detail = first_failure(m, spec, "bus", [write])
         with m.If(code != 0):
             m.d.comb += [found_code.eq(code), found_detail.eq(detail)]
         return found_code, found_detail

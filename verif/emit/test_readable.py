@@ -187,6 +187,25 @@ def test_states_of_a_job_have_names(unit: str) -> None:
     assert re.findall(r"job_state <=? (?![A-Z]+;)", states) == []
 
 
+def test_registers_and_texts_have_names() -> None:
+    text = emitted_unit("c2sr_converter").verilog
+    registers = text.partition("_axi_lite_registers (")[2].partition("endmodule")[0]
+    assert "localparam logic [6:0] ID = 7'h0, VERSION = 7'h1, CONFIG0 = 7'h2," in registers
+    assert "  localparam logic [31:0] ID_TWCV = 32'h56435754;\n" in registers
+    assert "      ID: read_value = ID_TWCV;\n" in registers
+    assert "      CYCLES_HIGH: read_value = {16'h0, cycles[47:32]};\n" in registers
+    assert re.findall(r"^ +7'h\w+: .*| [!=]= 7'h.*", registers, re.M) == []
+
+
+def test_errors_have_names() -> None:
+    text = emitted_unit("matraptor").verilog
+    control = text.partition("module matraptor_control (")[2].partition("endmodule")[0]
+    assert "  localparam logic [7:0] NONE = 8'h0, ZERO_SIZE = 8'h1, MISALIGNED_BASE" in control
+    assert re.search(r"if \(\w+\) wrong_code = ZERO_SIZE;", control)
+    assert re.findall(r"\w*code\w* (?:<?=|[!=]=) 8'h.*", text) == []
+    assert "      failure.code = UNSORTED;\n" in text
+
+
 def test_one_name_never_means_two_values() -> None:
     class Way(enum.Enum, shape=2):  # type: ignore[call-arg]
         AHEAD = 0

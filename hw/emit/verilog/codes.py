@@ -35,7 +35,8 @@ class _Codes:
     def _name(self, text: str, signal: str, meaning: tuple[int, int]) -> str:
         """A parameter for a width and value, which other signals may share."""
         plain = re.sub(r"\W+", "_", text).strip("_").upper()
-        long = f"{signal.removesuffix('_state')}_{plain}".upper()
+        stem = re.sub(r"\W+", "_", signal).strip("_").removesuffix("_state")
+        long = f"{stem}_{plain}".upper()
         numbered = (f"{long}_{number}" for number in count(2))
         for name in chain((plain, long), numbered):
             if self.used.get(name, meaning) == meaning and name not in self._taken:
@@ -59,7 +60,7 @@ class _Codes:
         return Node("code", self._chosen[key], (node,))
 
     def is_coded(self, node: Node | None) -> bool:
-        return node is not None and node.kind == "name" and node.word in self._signals
+        return node is not None and node.kind in ("name", "range") and node.word in self._signals
 
     def truth(self, node: Node) -> Node:
         """A condition; of a signal of one bit, that it has the value that is called so."""
@@ -120,8 +121,9 @@ def with_codes(
     Parameters
     ----------
     items: a module's body
-    signals: those whose values have names: signal -> value -> name
-    scope: width and sign of all signals
+    signals: those, and parts of them such as ``x[5:2]``, whose values have names: signal -> value
+        -> name
+    scope: width and sign of all signals and of these parts
     taken: names that are used otherwise
     """
     codes = _Codes(signals, scope, taken)

@@ -232,8 +232,14 @@ def _draft(text: str, block: Block) -> _Draft:
     now = {old: renamed.get(new, new) for old, new in chosen.items()}
     values = {now.get(s, renamed.get(s, s)): v for s, v in block.codes.items()}
     values = {signal: named for signal, named in values.items() if signal in scope}
+    sizes = dict(scope)
+    for (s, high, low), named in block.part_codes.items():
+        whole = now.get(s, renamed.get(s, s))
+        if whole in scope and high > low:
+            values[f"{whole}[{high}:{low}]"] = named
+            sizes[f"{whole}[{high}:{low}]"] = high - low + 1, False
     taken = {*scope, *(item.head.split()[1] for item in parsed if isinstance(item, Instance))}
-    contents, parameters = with_codes(contents, values, scope, taken)
+    contents, parameters = with_codes(contents, values, sizes, taken)
     structs = {now.get(s, renamed.get(s, s)): v for s, v in block.structs.items()}
     structs = {s: v for s, v in structs.items() if scope.get(s) == (v.width, False)}
     layouts = {now.get(s, renamed.get(s, s)): v for s, v in block.layouts.items()}

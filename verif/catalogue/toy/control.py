@@ -49,7 +49,7 @@ class ToyControl(wiring.Component):
             for name in _FAILURES
         ]
         broken = first_broken(m, self._spec, self)
-        states = run_states(m, self, broken, first_failure(m, "failing", failures))
+        states = run_states(m, self, broken, first_failure(m, self._spec, "failing", failures))
         with m.If(states.taken):
             m.d.sync += [self.job[name].eq(getattr(self, name)) for name in self._spec.members]
         return m
