@@ -32,7 +32,7 @@ _PARTS = {
     _PE: "processing_element",
     _LOADERS[0]: "sparse_a_loader",
     _LOADERS[1]: "sparse_b_loader",
-    "row writers": "row_writer",
+    "row writers": "c2sr_row_writer",
     "burst writers": "write_manager",
     "crossbar": "read_crossbar",
     "registers and counters": ("axi_lite_registers", "counters"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import threading
@@ -72,6 +73,7 @@ class AxiDevice(Generic[Config]):
             "data_bits": managers[0]["data_bits"],
             "outstanding": outstanding,
             "may_wait": may_wait,
+            "watched": _pins(emitted.verilog, self._module, "unit", ("i__valid", "i__ready")),
             "memory_bytes": memory_bytes,
             "axi_ram": axi_ram,
             "lite_stall": lite_stall,
@@ -221,6 +223,16 @@ class AxiDevice(Generic[Config]):
         """Rules of AXI that the unit broke, one line each."""
         found: list[str] = self._ask("faults")
         return found
+
+
+def _pins(verilog: str, top: str, instance: str, pins: tuple[str, ...]) -> list[str]:
+    """The signals of the top at pins of an instance in it; none if there is no such instance."""
+    module = verilog.partition(f"module {top} (")[2].partition("\nendmodule")[0]
+    found = re.search(rf" {instance} \((.*?)\);\n", module, re.S)
+    if found is None:
+        return []
+    connected = dict(re.findall(r"\.(\w+)(?:\((\w+)\))?(?=,|$)", found[1]))
+    return [connected[pin] or pin for pin in pins]
 
 
 def _behaviour(**settings: Any) -> dict[str, Any]:

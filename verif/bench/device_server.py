@@ -99,7 +99,7 @@ class _Server:
         return self._seen, self._watches[0].moved
 
     async def _observe(self) -> None:
-        valid, ready = self._dut.unit__i__valid, self._dut.unit__i__ready
+        valid, ready = (getattr(self._dut, name) for name in self._settings["watched"])
         edge = RisingEdge(self._dut.clk)
         while True:
             await edge

@@ -17,6 +17,7 @@ __all__ = ["FRONT_ENDS", "SLANG_WAIVERS", "complaints", "run_yosys"]
 SLANG_WAIVERS: dict[str, str] = {
     "arith-op-mismatch": "a signal may be multiplied by a constant of its own width",
     "case-default": "all values of a case are there",
+    "comparison-mismatch": "a packed structure is compared with a vector of its width",
     "sign-conversion": "a signed result is kept in a plain vector",
     "unused-but-set-variable": "a register keeps its name where it drives a port",
     "unused-port": "AXI has signals that a unit does not need",

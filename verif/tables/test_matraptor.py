@@ -63,7 +63,7 @@ def _report(unit: str, config: Any, target: str) -> AsicReport:
         "processing_element": (2, 100.0, 10000),
         "sparse_a_loader": (2, 20.0, 1000),
         "sparse_b_loader": (2, 30.0, 2000),
-        "row_writer": (2, 5.0, 0),
+        "c2sr_row_writer": (2, 5.0, 0),
         "write_manager": (2, 7.0, 0),
         "read_crossbar": (1, 11.0, 0),
         "axi_lite_registers": (1, 3.0, 0),
