@@ -340,7 +340,7 @@ def test_long_paths_on_rtl(run: Run) -> None:
     assert values[np.isfinite(values)].max() == pytest.approx(3303, rel=0.006)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_thousand_vertices(run: Run) -> None:
     """Pairs two edges apart by way of vertex 1: the first iteration finds all paths, the second
     sees them rounded, the third changes nothing."""
