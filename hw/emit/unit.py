@@ -10,18 +10,18 @@ is never written.)
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from amaranth.lib import wiring
 
 from ..catalogue import find_unit
+from ..spec.outputs import is_stream, write_files
 from ..spec.unit import Unit
 from .hierarchy import Hierarchy
 from .sidecar import describe_ports
@@ -165,36 +165,25 @@ def describe(unit: Unit | str, config: Any) -> dict[str, Any]:
     return _sidecar(component, unit.name, _extras(config))
 
 
-def _stage(path: Path, text: str) -> str:
-    """Write the text to a new file beside ``path``."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-    os.chmod(temporary, 0o644)
-    return temporary
+def _write_text(text: str, file: IO[bytes]) -> None:
+    file.write(text.encode())
 
 
-def write(emitted: Emitted, path: str | os.PathLike[str]) -> Path:
+def write(emitted: Emitted, path: str | os.PathLike[str]) -> Path | None:
     """Write the Verilog to ``path`` and the sidecar beside it, as ``.json``; returns the latter.
 
-    Both files appear whole, or neither. Raises OSError if a file cannot be written, ValueError
-    if ``path`` itself ends in ``.json``.
+    Both files appear whole, or neither. A device or a pipe has nothing beside it: then the Verilog
+    alone is written, and the result is None. Raises OSError if a file cannot be written,
+    ValueError if ``path`` itself ends in ``.json``.
     """
     verilog = Path(path)
+    writers = {verilog: partial(_write_text, emitted.verilog)}
+    if is_stream(verilog):
+        write_files(writers)
+        return None
     sidecar = verilog.with_suffix(".json")
     if sidecar == verilog:
         raise ValueError(f"the Verilog's name must not end in .json, not {str(path)!r}")
-    texts = {verilog: emitted.verilog, sidecar: json.dumps(emitted.sidecar, indent=1) + "\n"}
-    staged: dict[Path, str] = {}
-    try:
-        for target, text in texts.items():
-            staged[target] = _stage(target, text)
-        for target in texts:
-            os.replace(staged[target], target)
-            del staged[target]
-    finally:
-        for temporary in staged.values():
-            os.unlink(temporary)
+    writers[sidecar] = partial(_write_text, json.dumps(emitted.sidecar, indent=1) + "\n")
+    write_files(writers)
     return sidecar

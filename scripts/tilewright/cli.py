@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from .errors import UserError, say, user_errors
+from .hw.spec import outputs
 from .hw.spec.unit import named_object
 from .registry import entries, tables
 from .settings import choose_entry, choose_unit, read_config
@@ -51,14 +52,10 @@ def _console() -> Any:
     return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
-def _check_output(path: Path, wrong: str = "") -> None:
+def _check_output(path: Path) -> None:
     """Raise UserError early for a path that could not be written."""
-    if path.is_dir():
-        raise UserError(f"{path}: is a directory, not a file to write")
-    if not path.parent.is_dir():
-        raise UserError(f"{path}: the directory {path.parent} does not exist")
-    if wrong and path.suffix == wrong:
-        raise UserError(f"{path}: the name must not end in {wrong}, which the sidecar's does")
+    if why := outputs.obstacle(path):
+        raise UserError(f"{path}: cannot be written: {why}")
 
 
 def _write_json(path: Path, values: Any) -> None:
@@ -94,18 +91,27 @@ def generate(
     config: ConfigOption = None,
     set_: SetOption = None,
 ) -> None:
-    """Write a unit's Verilog, and its sidecar beside it as .json."""
+    """Write a unit's Verilog, and its sidecar beside it as .json (none beside a device)."""
     chosen = choose_unit(unit)
     values = read_config(chosen, config, set_ or ())
-    _check_output(output, ".json")
+    if output.suffix == ".json":
+        raise UserError(f"{output}: the name must not end in .json, which the sidecar's does")
+    _check_output(output)
+    if not outputs.is_stream(output):
+        _check_output(output.with_suffix(".json"))
     from .hw.emit.unit import emit, write
 
     with user_errors(ValueError, about=unit):
         emitted = emit(chosen, values)
-    with user_errors(OSError, about=str(output)):
+    try:
         sidecar = write(emitted, output)
+    except OSError as error:
+        raise UserError(f"{error.filename}: cannot be written: {error.strerror}") from None
+    if outputs.is_standard_output(output):
+        return
     lines, modules = emitted.verilog.count("\n"), emitted.verilog.count("\nendmodule")
-    print(f"{output}: {lines} lines, {modules} modules; {sidecar}: its ports and timing")
+    beside = f"; {sidecar}: its ports and timing" if sidecar else ""
+    print(f"{output}: {lines} lines, {modules} modules{beside}")
 
 
 @app.command()

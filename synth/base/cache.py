@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 
 from tilewright.hw.spec.cache import cache_directory
+from tilewright.hw.spec.outputs import write_whole
 
 __all__ = ["cached"]
 
@@ -28,12 +28,7 @@ def cached(parts: tuple[str, ...], make: Callable[[], str]) -> str:
     except OSError:
         pass
     text = make()
-    try:
+    with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except OSError:
-        pass
+        write_whole(path, lambda file: file.write(text.encode()))
     return text

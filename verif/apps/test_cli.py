@@ -109,14 +109,14 @@ BAD_WORDS = {
     "simulator": (["simulate", "m3xu", "--sim", "vcs"],
                   "--sim must be verilator or icarus, not 'vcs'"),
     "directory": (["generate", "m3xu", "-o", "nowhere/unit.v"],
-                  "nowhere/unit.v: the directory nowhere does not exist"),
-    "is directory": (["generate", "m3xu", "-o", "."], ".: is a directory, not a file to write"),
+                  "nowhere/unit.v: cannot be written: nowhere is not a directory"),
+    "is directory": (["generate", "m3xu", "-o", "."], ".: cannot be written: it is a directory"),
     "sidecar": (["generate", "m3xu", "-o", "unit.json"],
                 "unit.json: the name must not end in .json, which the sidecar's does"),
     "waves": (["simulate", "m3xu", "--waves", "nowhere/w.fst"],
-              "nowhere/w.fst: the directory nowhere does not exist"),
+              "nowhere/w.fst: cannot be written: nowhere is not a directory"),
     "json": (["synth", "m3xu", "--json", "nowhere/r.json"],
-             "nowhere/r.json: the directory nowhere does not exist"),
+             "nowhere/r.json: cannot be written: nowhere is not a directory"),
 }  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def test_output_below_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     (tmp_path / "file").touch()
     path = tmp_path / "file" / "unit.v"
     said = complaint(["generate", "m3xu", "-o", str(path)], capsys)
-    assert said == f"{path}: the directory {path.parent} does not exist"
+    assert said == f"{path}: cannot be written: {path.parent} is not a directory"
 
 
 @pytest.mark.parametrize(
@@ -197,10 +197,10 @@ def test_interrupted_output_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tilewright.hw.emit.unit.os.replace", full)
+    monkeypatch.setattr("tilewright.hw.spec.outputs.os.replace", full)
     path = tmp_path / "unit.v"
     said = complaint(["generate", "m3xu", *SMALL, "-o", str(path)], capsys)
-    assert said == f"{path}: No space left on device"
+    assert said == f"{path}: cannot be written: No space left on device"
     assert list(tmp_path.iterdir()) == []
 
 

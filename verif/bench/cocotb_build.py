@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,10 +17,11 @@ from cocotb_tools import config
 from cocotb_tools.runner import get_runner
 from tilewright.hw.emit.unit import Emitted
 from tilewright.hw.spec.cache import cache_directory
+from tilewright.hw.spec.outputs import write_whole
 from tilewright.sim.rtl.build import BuildError, build_program
 from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_compiler
 
-__all__ = ["SIMULATORS", "CocotbBuild"]
+__all__ = ["SIMULATORS", "CocotbBuild", "keep_waves"]
 
 SIMULATORS = ("verilator", "icarus")
 
@@ -177,6 +179,15 @@ class CocotbBuild:
         return BuildError(
             f"the simulation {what}:\n{log.read_text()[-4000:] if log.exists() else ''}"
         )
+
+
+def keep_waves(work: Path, waves: Path) -> None:
+    """Put the waves that a run has left in ``work`` in their place, in one step."""
+    found = [*work.glob("waves.*")]
+    if not found:
+        raise BuildError("the simulator recorded no waves")
+    with found[0].open("rb") as recorded:
+        write_whole(waves, lambda file: shutil.copyfileobj(recorded, file))
 
 
 def _command(arguments: list[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from typing import Any, Generic, Self, TypeVar
 from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.device.protocol import RegisterError
 from tilewright.sim.rtl.build import BuildError
-from tilewright.verif.bench.cocotb_build import CocotbBuild
+from tilewright.verif.bench.cocotb_build import CocotbBuild, keep_waves
 
 __all__ = ["AxiDevice", "DeviceTimeout"]
 
@@ -122,7 +121,7 @@ class AxiDevice(Generic[Config]):
         self._connection.close()
         self._thread.join()
         if self._waves is not None and kind is None:
-            shutil.copyfile(Path(self._scratch.name) / "waves.vcd", self._waves)
+            keep_waves(Path(self._scratch.name), self._waves)
         self._scratch.cleanup()
 
     def _simulate(self, directory: Path, address: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tilewright.sim.rtl.build import BuildError
-from tilewright.verif.bench.cocotb_build import CocotbBuild
+from tilewright.verif.bench.cocotb_build import CocotbBuild, keep_waves
 
 __all__ = ["JobResult", "StreamBuild", "StreamTrace"]
 
@@ -116,22 +114,11 @@ class StreamBuild(CocotbBuild):
                 waves=waves is not None,
             )
             if waves is not None:
-                _keep(directory, waves)
+                keep_waves(directory, waves)
             outcome = directory / "result.json"
             if not outcome.exists():
                 raise self.said(directory, "ended without a result")
             return _read(json.loads(outcome.read_text()))
-
-
-def _keep(directory: Path, waves: Path) -> None:
-    """Move the recorded waves to their place, in one step."""
-    found = [*directory.glob("waves.*")]
-    if not found:
-        raise BuildError("the simulator recorded no waves")
-    handle, temporary = tempfile.mkstemp(dir=waves.parent, prefix=f".{waves.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(found[0].read_bytes())
-    os.replace(temporary, waves)
 
 
 def _read(result: dict[str, Any]) -> JobResult:

@@ -250,6 +250,7 @@ def test_sidecar_lists_plain_ports() -> None:
 def test_write_leaves_two_whole_files(tmp_path: Path) -> None:
     made = emitted("machine")
     sidecar = emitter.write(made, tmp_path / "unit.v")
+    assert sidecar is not None
     assert sorted(p.name for p in tmp_path.iterdir()) == ["unit.json", "unit.v"]
     assert json.loads(sidecar.read_text()) == made.sidecar
     assert (tmp_path / "unit.v").read_text() == made.verilog

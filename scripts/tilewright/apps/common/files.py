@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ...hw.spec import outputs
 from .limits import check_size
 from .matrix_market import check_matrix_market
 
@@ -118,40 +117,25 @@ def numeric(array: NDArray[Any], what: object, *, empty: bool = False) -> NDArra
 
 
 def check_output(path: Path, suffixes: tuple[str, ...] = _ARRAYS) -> None:
-    """Raise UserError unless ``path`` can be written and ends as its content demands."""
-    if path.suffix.lower() not in suffixes:
+    """Raise UserError unless ``path`` can be written and ends as its content demands (what is no
+    regular file may have any name)."""
+    if path.suffix.lower() not in suffixes and not outputs.is_stream(path):
         raise UserError(f"{path}: must end in {' or '.join(suffixes)}, not {path.suffix!r}")
-    parent = path.parent
-    if path.is_dir():
-        raise UserError(f"{path}: cannot be written: it is a directory")
-    if not parent.is_dir():
-        raise UserError(f"{path}: cannot be written: {parent} is not a directory")
-    if not os.access(parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise UserError(f"{path}: cannot be written: permission denied")
+    if why := outputs.obstacle(path):
+        raise UserError(f"{path}: cannot be written: {why}")
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file so that it appears whole or not at all."""
-    temporary = None
+    """Write a file so that it appears whole or not at all; UserError if it cannot be written."""
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix, delete=False
-        ) as file:
-            temporary = file.name
-            write(file)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise UserError(f"{path}: cannot be written: {error.strerror}") from None
-        raise
+        outputs.write_whole(path, write)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
-    """Write a matrix as .npy or as a Matrix Market array."""
-    if path.suffix.lower() == ".npy":
+    """Write a matrix as a Matrix Market array if the name ends in .mtx, else as .npy."""
+    if path.suffix.lower() != ".mtx":
         write_whole(path, lambda file: np.save(file, array, allow_pickle=False))
         return
     from scipy.io import mmwrite
