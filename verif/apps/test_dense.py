@@ -118,13 +118,25 @@ def test_semiring_unit_on_rtl(run: Run) -> None:
     assert np.load(out).shape == (2, 3, 4)
 
 
-def test_rounding_to_integers_is_told(run: Run) -> None:
+def test_integer_formats_refuse_fractions(run: Run) -> None:
     a = run.save("a.npy", [[0.5, 1.25, 2.0]])
     b = run.save("b.npy", [[1], [1], [1]])
     options = ("--unit", "simd2", "--set", "format=int16", "--backend", "model")
-    assert run("gemm", a, b, *options) == 0
-    line = f"warning: {a}: 2 of 3 values are not integers and were rounded\n"
-    assert run.err == line
+    line = f"{a}: 2 of 3 values are not integers, which int16 needs"
+    assert run.refused("gemm", a, b, *options) == line
+    pixels = run.save("p.npy", np.arange(12).reshape(3, 4))
+    line = "filter box: 9 of 9 values are not integers, which int16 needs"
+    assert run.refused("conv2d", pixels, "--filter", "box", *options) == line
+    assert run("conv2d", pixels, "--filter", "sobel_x", *options) == 0
+    assert run.err == ""
+
+
+def test_integers_that_are_not_held_are_told(run: Run) -> None:
+    a, b = run.save("a.npy", [[2048, 2049, -4098.0, 0.1]]), run.save("b.npy", np.eye(4))
+    assert run("gemm", a, b, *SMALL, "--mode", "fp16", "--backend", "model") == 0
+    assert run.err == (
+        f"warning: {a}: 2 of 4 values are integers that fp16 does not hold and become others\n"
+    )
 
 
 def test_padding_keeps_negative_zero(run: Run) -> None:

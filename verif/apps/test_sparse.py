@@ -14,7 +14,7 @@ from scipy.io import mmread, mmwrite
 from scipy.sparse import coo_array, random_array
 from tilewright.apps.sparse.session import MOST_PRODUCTS
 from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.verif.apps.graphs import RING, write_graph
+from tilewright.verif.apps.graphs import RING, Edges, write_graph
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.malformed import MALFORMED
@@ -55,11 +55,130 @@ def test_every_semiring_agrees_with_the_reference(run: Run, semiring: str) -> No
 
 @pytest.mark.parametrize("value", ["fp16", "bf16", "fp64", "int32"])
 def test_every_format_agrees_with_scipy(run: Run, value: str) -> None:
-    a = _write(run.directory / "a.mtx", 50, 30, 0.2, 3)
+    a = run.directory / "a.mtx"
+    matrix = random_array((50, 30), density=0.2, rng=np.random.default_rng(3))
+    if value == "int32":
+        matrix.data = np.rint(1000 * matrix.data)
+    mmwrite(a, matrix.tocoo())
     found = _report(run, "spgemm", a, "--transposed-b", "--set", f"value={value}", *MODEL)
     assert found["reference"] | {"largest_error": 0} == {
-        "source": "SciPy", "structure": True, "wrong": 0, "largest_error": 0
+        "source": "SciPy", "structure": True, "wrong": 0, "overflows": 0, "vanished": 0,
+        "not_finite": 0, "largest_error": 0,
     }  # fmt: skip
+    assert run.err == ""
+
+
+def _matrix(run: Run, name: str, values: Any) -> Path:
+    file = run.directory / name
+    mmwrite(file, coo_array(np.asarray(values, np.float64)))
+    return file
+
+
+LOSSES: dict[str, tuple[str, str, Any, Any, list[str], str]] = {
+    "operands": (
+        "fp16", "mma", [[1e5, 1e-9, 1.0], [0, 2049, np.nan], [0, 0, -np.inf]], np.eye(3),
+        ["A: 1 of 6 values exceed the largest fp16 value 65504 and become infinite",
+         "A: 1 of 6 values are too small for fp16 and become zero",
+         "A: 1 of 6 values are integers that fp16 does not hold and become others",
+         "A: 2 of 6 values are infinite or NaN",
+         "C: 3 of 6 values are infinite or NaN"],
+        "every other value equal; of 6 values 3 infinite or NaN",
+    ),
+    "sums": (
+        "fp16", "mma", [[300, 1], [0, 1e-4]], [[300, 0], [0, 1e-4]],
+        ["C: 1 of 3 values exceed the largest fp16 value 65504 and are infinite or NaN",
+         "C: 1 of 3 values are too small for fp16 and are zero"],
+        "of 3 values 1 overflowed, 1 vanished",
+    ),
+    "cancelled": (
+        "fp32", "mma", [[1, 2**-24, -1]], [[1], [2**-24], [1]], [], "of what rounding explains",
+    ),
+    "path lengths": (
+        "fp16", "minplus", [[6e4]], [[6e4]],
+        ["C: 1 of 1 values exceed the largest fp16 value 65504 and are infinite or NaN"],
+        "every other value equal; of 1 values 1 overflowed",
+    ),
+    "wrapped": (
+        "int32", "mma", [[65536, 7]], [[65536], [1]],
+        ["C: 1 of 1 values leave -2147483648..2147483647, the range of int32, and wrap "
+         "around"],
+        "every other value equal; of 1 values 1 overflowed",
+    ),
+    "wrapped products": (
+        "int32", "minmul", [[65536, 7]], [[65536], [1]],
+        ["C: 1 of 1 values leave -2147483648..2147483647, the range of int32, and wrap around"],
+        "of 1 values 1 overflowed",
+    ),
+    "wrapped squares": (
+        "int32", "addnorm", [[2**31 - 1, -5]], [[-(2**31)], [1]],
+        ["C: 1 of 1 values leave -2147483648..2147483647, the range of int32, and wrap "
+         "around"],
+        "of 1 values 1 overflowed",
+    ),
+    "at the end": (
+        "int32", "maxplus", [[2**31 - 1]], [[2]],
+        ["C: 1 of 1 values leave -2147483648..2147483647, the range of int32, and stay at "
+         "its ends"],
+        "of 1 values 1 overflowed",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOSSES)
+def test_what_the_format_destroys_is_told(run: Run, case: str) -> None:
+    value, semiring, left, right, lines, verdict = LOSSES[case]
+    a, b = _matrix(run, "a.mtx", left), _matrix(run, "b.mtx", right)
+    settings = ("--semiring", semiring, "--set", f"value={value}", *MODEL)
+    found = _report(run, "spgemm", a, b, *settings)
+    names = {"A:": f"{a}:", "C:": "the product of a.mtx and b.mtx:"}
+    expected = [line.replace(line[:2], names[line[:2]], 1) for line in lines]
+    assert run.err.splitlines() == [f"warning: {line}" for line in expected]
+    assert verdict in " ".join(run.out.replace("│", " ").split())
+    assert found["reference"]["wrong"] == 0
+    losses = sum(found["reference"][name] for name in ("overflows", "vanished", "not_finite"))
+    assert (losses > 0) == any(line.startswith("C") for line in lines)
+
+
+def test_integer_formats_refuse_fractions(run: Run) -> None:
+    good, output = _matrix(run, "good.mtx", np.eye(2)), run.directory / "c.mtx"
+    settings = ("--set", "value=int32", "-o", output, *MODEL)
+    for values, what in (
+        ([[0.4, 1], [2, -1.5]], "2 of 4 values are not integers, which int32 needs"),
+        ([[1, np.nan], [1, 1]],
+         "1 of 4 values are not in -2147483648..2147483647, the range of int32"),
+        ([[2**31, 1], [1, 1]],
+         "1 of 4 values are not in -2147483648..2147483647, the range of int32"),
+    ):  # fmt: skip
+        bad = _matrix(run, "bad.mtx", values)
+        for pair in ((bad, good), (good, bad)):
+            assert run.refused("spgemm", *pair, *settings) == f"{bad}: {what}"
+    assert not output.exists()
+
+
+def test_rounded_weights_are_told(run: Run) -> None:
+    cases: list[tuple[Edges, list[str]]] = [
+        ([(1, 2, 1), (2, 3, 2)], []),
+        ([(1, 2, 1e-9), (2, 3, 2)],
+         ["1 of 2 weights are too small for fp16 and become zero",
+          "1 of 2 weights are not fp16 numbers and are rounded; --set value=fp64 rounds least"]),
+        ([(1, 2, 2048), (2, 3, 1)],
+         ["values of paths are not all fp16 numbers and are rounded in every iteration; "
+          "--set value=fp64 rounds least"]),
+    ]  # fmt: skip
+    for edges, lines in cases:
+        file = write_graph(run.directory / "g.mtx", edges, 3)
+        assert run("apsp", file, "--sparse", "--set", "value=fp16", *MODEL) == 0
+        assert run.err.splitlines() == [f"warning: {file}: {line}" for line in lines]
+
+
+def test_probabilities_that_vanish_are_told(run: Run) -> None:
+    edges = [(1, 2, 1e300), (2, 3, 1e300), (3, 4, 1e292)]
+    file = write_graph(run.directory / "g.mtx", edges, 4)
+    assert run("mcl", file, "--set", "value=fp16", *MODEL) == 0
+    assert run.err == (
+        f"warning: {file}: probabilities of steps: 1 of 10 values are too small for fp16 and "
+        f"become zero\n"
+    )
 
 
 def test_result_is_written_whole(run: Run) -> None:

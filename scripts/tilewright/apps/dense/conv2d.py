@@ -20,7 +20,7 @@ from ..common.extras import need
 from ..common.files import check_output, read_matrix, write_array, write_whole
 from ..common.limits import check_size
 from ..common.options import RunOptions
-from .operands import Rounded, warn_rounding
+from ..common.rounding import Rounded, warn_rounding
 from .report import Errors, finish, measure
 from .session import choose_product_unit, product_unit
 
@@ -81,6 +81,8 @@ def conv2d(
     numbers = choice.numbers
     grey, taps = numbers.operands(pixels), numbers.operands(bank)
     warn_rounding(title, grey, numbers.element)
+    for name in names:
+        warn_rounding(f"filter {name}", numbers.operands(FILTERS[name]), numbers.element)
     right = patches(grey.words, *bank.shape[1:])
     left = taps.words.reshape(len(names), -1)
     shape = (len(names), right.shape[0], right.shape[1])

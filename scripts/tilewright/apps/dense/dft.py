@@ -23,7 +23,8 @@ from ...errors import UserError
 from ..common.extras import need
 from ..common.files import check_output, read_array, write_array
 from ..common.options import RunOptions
-from .operands import Numbers, warn_rounding
+from ..common.rounding import warn_rounding
+from .operands import Numbers
 from .report import finish, measure
 from .session import Multiply, choose_unit, product_unit
 

@@ -13,7 +13,7 @@ from ...errors import UserError
 from ..common.files import check_output, read_matrix, write_array
 from ..common.limits import check_size
 from ..common.options import RunOptions
-from .operands import Rounded, warn_rounding
+from ..common.rounding import Rounded, warn_rounding
 from .report import Errors, finish, measure
 from .session import UnitChoice, choose_product_unit, product_unit
 

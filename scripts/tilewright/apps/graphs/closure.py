@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ...hw.spec.formats import IntFormat
 from ...sim.numbers.values import decode
-from ..dense.operands import Numbers, Rounded, largest, round_to
+from ..common.rounding import Rounded, largest, round_to
+from ..dense.operands import Numbers
 from ..dense.session import Multiply
 from .problems import Problem
 

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat, Format, IntFormat
-from ..dense.operands import Numbers, narrowest_format, say
+from ..common.rounding import say
+from ..dense.operands import Numbers, narrowest_format
 from .accuracy import sums_exact
 from .closure import Notation
 from .graph import Graph

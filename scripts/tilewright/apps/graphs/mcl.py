@@ -24,6 +24,7 @@ from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.c2sr import to_csr
 from ..common.files import check_output, write_array
+from ..common.rounding import round_to, warn_rounding
 from ..sparse.options import SparseOptions, choose_sparse_unit
 from ..sparse.report import finish_sparse
 from ..sparse.session import sparse_unit
@@ -70,6 +71,8 @@ def mcl(
         raise UserError(f"{graph}: mcl needs weights that are not negative, but the edge "
                         f"{edges.edge(place)} has {edges.weights[place]:.6g}")  # fmt: skip
     start = _steps(edges)
+    warn_rounding(f"{graph}: probabilities of steps", round_to(start.data, choice.config.format),
+                  choice.config.format)  # fmt: skip
     with sparse_unit(choice) as products:
 
         def square(matrix: Any) -> Any:
@@ -112,7 +115,8 @@ def mcl(
 
 
 def _steps(graph: Graph) -> Any:
-    """Probabilities of the steps from each vertex, a loop as heavy as its heaviest edge added."""
+    """Probabilities of the steps from each vertex, a loop as heavy as its heaviest edge added, in
+    shares of which all weights are, so that no sum overflows."""
     both = graph.undirected(np.maximum)
     away = both.rows != both.cols
     rows, cols, weights = both.rows[away], both.cols[away], both.weights[away]
@@ -122,7 +126,7 @@ def _steps(graph: Graph) -> Any:
     vertices = np.arange(graph.vertices)
     matrix = csr_array(
         (
-            np.concatenate([weights, loops]),
+            np.concatenate([weights / loops[rows], np.ones(graph.vertices)]),
             (np.concatenate([rows, vertices]), np.concatenate([cols, vertices])),
         ),
         shape=(graph.vertices, graph.vertices),

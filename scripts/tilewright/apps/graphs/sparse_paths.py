@@ -19,11 +19,12 @@ from ...hw.spec.formats import IntFormat
 from ...sim.sparse.c2sr import C2sr, to_csr
 from ..common.files import check_output, write_array
 from ..common.picture import check_picture, write_picture
-from ..dense.operands import Numbers, largest, say
+from ..common.rounding import largest, round_to, say
+from ..dense.operands import Numbers
 from ..sparse.options import SparseChoice, SparseOptions, choose_sparse_unit
 from ..sparse.report import finish_sparse
 from ..sparse.session import SparseProducts, sparse_unit
-from .accuracy import compare
+from .accuracy import compare, sums_exact
 from .closure import Closure, Notation, worst_case
 from .graph import Graph, read_graph
 from .options import GraphOptions, prepared
@@ -87,13 +88,21 @@ def _foresee(notation: Notation, choice: SparseChoice, graph: Graph, values: Flo
                 f"{graph.name}: {what} up to {highest:.6g} exceed what {fmt.name} holds, "
                 f"{largest(fmt):.6g}; --set value=fp64 holds more"
             )
-    inexact = int(np.count_nonzero(graph.weights != notation.rounded(graph.weights)))
-    if inexact and isinstance(fmt, IntFormat):
-        raise UserError(f"{graph.name}: {inexact} of {graph.edges} weights are not integers, "
-                        f"which {fmt.name} needs; --set value=fp32 rounds them")  # fmt: skip
-    if inexact:
-        say(f"{graph.name}: {inexact} of {graph.edges} weights are not {fmt.name} numbers and are "
-            f"rounded; --set value=fp64 rounds least")  # fmt: skip
+    weights = round_to(graph.weights, fmt)
+    if weights.inexact and isinstance(fmt, IntFormat):
+        raise UserError(
+            f"{graph.name}: {weights.inexact} of {graph.edges} weights are not integers, which "
+            f"{fmt.name} needs; --set value=fp32 rounds them"
+        )
+    if weights.vanished:
+        say(f"{graph.name}: {weights.vanished} of {graph.edges} weights are too small for "
+            f"{fmt.name} and become zero")  # fmt: skip
+    if weights.inexact:
+        say(f"{graph.name}: {weights.inexact} of {graph.edges} weights are not {fmt.name} numbers "
+            f"and are rounded; --set value=fp64 rounds least")  # fmt: skip
+    elif fmt.name != "fp64" and not sums_exact(notation, graph, finite):
+        say(f"{graph.name}: values of paths are not all {fmt.name} numbers and are rounded in "
+            f"every iteration; --set value=fp64 rounds least")  # fmt: skip
 
 
 def _close(

@@ -19,7 +19,8 @@ from ...errors import UserError
 from ...hw.spec.formats import FloatFormat, Format
 from ...hw.spec.matrix_unit import MatrixUnitConfig
 from ...hw.spec.simd2 import Simd2Config
-from ..dense.operands import Numbers, largest, narrowest_format, round_to, say
+from ..common.rounding import largest, round_to, say
+from ..dense.operands import Numbers, narrowest_format
 from .data import Samples
 
 __all__ = ["Distances", "compare_distances", "foresee_distances"]

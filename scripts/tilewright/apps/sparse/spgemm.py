@@ -11,14 +11,15 @@ from ...errors import UserError
 from ...sim.sparse.c2sr import to_csr
 from ..common.files import check_output
 from ..common.picture import check_picture, density, write_picture
+from ..common.rounding import round_to, warn_rounding
+from .agreement import SparseAgreement, compare_sparse, verdict, warn_result
 from .files import read_sparse, write_sparse
 from .options import SparseOptions, choose_sparse_unit
 from .published import PUBLISHED
-from .reference import SparseAgreement, compare_sparse
 from .report import finish_sparse
 from .session import sparse_unit
 
-__all__ = ["spgemm", "verdict"]
+__all__ = ["spgemm"]
 
 
 def spgemm(
@@ -72,6 +73,9 @@ def spgemm(
             f"{other}: must have {left.shape[1]} rows, as many as {a} has columns, "
             f"not {right.shape[0]}"
         )
+    for file, matrix in ((a, left), (b, right)):
+        if file is not None:
+            warn_rounding(file, round_to(matrix.data, config.format), config.format)
     with sparse_unit(choice) as products:
         x = products.operand(left)
         y = x if square else products.operand(right)
@@ -79,6 +83,7 @@ def spgemm(
         tally = products.tally
     result = to_csr(c)
     agreement = compare_sparse(config.operators, config.format, to_csr(x), to_csr(y), result)
+    warn_result(f"the product of {name}", agreement, config.operators, config.format)
     rows = [
         ("A", f"{left.shape[0]:,} x {left.shape[1]:,}, {left.nnz:,} entries"),
         ("B", f"{right.shape[0]:,} x {right.shape[1]:,}, {right.nnz:,} entries"),
@@ -116,19 +121,8 @@ def _reference(agreement: SparseAgreement) -> dict[str, Any]:
         "source": agreement.source,
         "structure": agreement.structure,
         "wrong": agreement.wrong,
+        "overflows": agreement.overflows,
+        "vanished": agreement.vanished,
+        "not_finite": agreement.special,
         "largest_error": None if agreement.largest == float("inf") else agreement.largest,
     }
-
-
-def verdict(agreement: SparseAgreement) -> str:
-    """A line about a comparison."""
-    if not agreement.structure:
-        return f"{agreement.source}: DIFFERENT structure"
-    if agreement.wrong:
-        return f"{agreement.source}: DIFFERENT: {agreement.wrong:,} values are wrong"
-    if not agreement.share:
-        return f"{agreement.source}: same structure, every value equal"
-    return (
-        f"{agreement.source}: same structure, largest error {agreement.largest:.2e}, at most "
-        f"{agreement.share:.0%} of what rounding explains"
-    )
