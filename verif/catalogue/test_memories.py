@@ -54,7 +54,8 @@ def with_contents(made: Emitted, seed: int) -> Emitted:
         return f"{match[0]}  initial {loop}\n"
 
     text, count = _MEMORY.subn(filled, made.verilog)
-    assert count == memories(made.verilog) > 0
+    declared = memories(made.verilog)
+    assert count == declared > 0
     return replace(made, verilog=text)
 
 
