@@ -1,18 +1,73 @@
-"""Where everything that is made once and kept lies: builds, machine code, results of synthesis."""
+"""Where everything that is made once and kept lies: builds, machine code, results of synthesis, and
+what the tools that we run keep for themselves."""
 
 from __future__ import annotations
 
+import atexit
+import errno
 import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
-__all__ = ["cache_directory"]
+__all__ = ["ANOTHER", "cache_directory", "full"]
+
+ANOTHER = "TILEWRIGHT_CACHE names another directory"
+"""What to do about a cache that cannot be written."""
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def cache_directory() -> Path:
-    """``$TILEWRIGHT_CACHE``, else ``$XDG_CACHE_HOME/tilewright``, else ``~/.cache/tilewright``.
+    """``$TILEWRIGHT_CACHE``, else ``$XDG_CACHE_HOME/tilewright``, else ``~/.cache/tilewright``; an
+    absolute path to a directory that exists.
 
-    The directory need not exist.
+    If that cannot be written it is ``tilewright-UID`` among the temporary files, readable by no one
+    else, and one line on standard error says so.
     """
     if chosen := os.environ.get("TILEWRIGHT_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilewright"
+        return _usable(Path(chosen).absolute())
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return _usable(Path(base).absolute() / "tilewright")
+    return _usable(Path("~/.cache/tilewright").expanduser())
+
+
+def full(said: str) -> str:
+    """The words in which a program says that there is no room for its output; empty if it does not
+    say so."""
+    found = re.search("|".join(map(os.strerror, _NO_ROOM)), said)
+    return found[0] if found else ""
+
+
+@cache
+def _usable(chosen: Path) -> Path:
+    """The directory, made if need be; or the private one, after a warning."""
+    try:
+        chosen.mkdir(parents=True, exist_ok=True)
+        if os.access(chosen, os.W_OK | os.X_OK):
+            return chosen
+        why = os.strerror(errno.EACCES)
+    except OSError as error:
+        why = error.strerror or str(error)
+    private = _private()
+    print(
+        f"warning: the cache {chosen} cannot be written: {why}; {private} is used, {ANOTHER}",
+        file=sys.stderr,
+    )
+    return private
+
+
+def _private() -> Path:
+    """A directory that is ours alone: the same one in each run, unless another user's is there."""
+    path = Path(tempfile.gettempdir()) / f"tilewright-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    found = path.lstat()
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+        return path
+    path = Path(tempfile.mkdtemp(prefix=f"{path.name}-"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .errors import UserError, say, user_errors
+from .errors import UserError, say, told, user_errors
 from .hw.spec import outputs
+from .hw.spec.programs import ProgramError
 from .hw.spec.unit import named_object
 from .registry import entries, tables
 from .settings import choose_entry, choose_unit, read_config
@@ -225,10 +226,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             usage = f" (see `{context.command_path} --help`)" if context else ""
             say(f"{message.rstrip('.')}{usage}")
         return 2
-    except UserError as error:
+    except (UserError, ProgramError) as error:
         say(error)
         return 2
+    except OSError as error:
+        say(told(error))
+        return 2
     except (KeyboardInterrupt, typer.Abort):
-        say("interrupted")
         return 130
     return status if isinstance(status, int) else 0

@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tempfile import gettempdir
 
-__all__ = ["UserError", "say", "user_errors"]
+from .hw.spec.cache import cache_directory, full
+
+__all__ = ["UserError", "say", "told", "user_errors"]
 
 
 class UserError(Exception):
@@ -18,15 +21,21 @@ def say(error: object) -> None:
     print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
 
 
+def told(error: OSError, *, named: bool = True) -> str:
+    """What the system says of an error: of which file, if ``named``, and why."""
+    why = error.strerror or str(error)
+    if error.filename:
+        return f"{error.filename}: {why}" if named else why
+    if not full(why):
+        return why
+    return f"{why}: in the cache {cache_directory()}, or in {gettempdir()} for temporary files"
+
+
 @contextmanager
 def user_errors(*kinds: type[Exception], about: str = "") -> Iterator[None]:
     """Turn exceptions of these kinds into UserErrors, their text behind ``about``."""
     try:
         yield
     except kinds as error:
-        if isinstance(error, OSError) and error.strerror:
-            named = error.filename and not about
-            text = f"{error.filename}: {error.strerror}" if named else error.strerror
-        else:
-            text = str(error)
+        text = told(error, named=not about) if isinstance(error, OSError) else str(error)
         raise UserError(f"{about}: {text}" if about else text) from None

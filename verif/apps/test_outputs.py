@@ -58,6 +58,7 @@ def test_generate_through_a_link(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["link.json", "link.v", "real", "unit.v"]
 
 
+@pytest.mark.slow
 def test_generate_into_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipe = tmp_path / "unit.v"
     with reading(pipe) as got:
@@ -67,6 +68,7 @@ def test_generate_into_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.startswith(f"{pipe}: ")
 
 
+@pytest.mark.slow
 def test_generate_to_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
     """The Verilog and nothing else; into what is open, not into a file of the same name."""
     assert main(["generate", "m3xu", *SMALL, "-o", "/dev/stdout"]) == 0
@@ -75,6 +77,7 @@ def test_generate_to_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
     assert out.endswith("`default_nettype wire\n")
 
 
+@pytest.mark.slow
 def test_generate_into_a_full_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     link = tmp_path / "unit.v"
     link.symlink_to("/dev/full")

@@ -6,7 +6,6 @@ import hashlib
 import logging
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,8 @@ from cocotb_tools.runner import get_runner
 from tilewright.hw.emit.unit import Emitted
 from tilewright.hw.spec.cache import cache_directory
 from tilewright.hw.spec.outputs import write_whole
-from tilewright.sim.rtl.build import BuildError, build_program
+from tilewright.hw.spec.programs import run_program
+from tilewright.sim.rtl.build import BuildError, build_program, cache_errors
 from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_compiler
 
 __all__ = ["SIMULATORS", "CocotbBuild", "keep_waves"]
@@ -34,8 +34,8 @@ _OPTIONS = {
     ),
     "icarus": ("-g2012",),
 }
-_VERSION = 4
-"""Of what a build directory holds; part of the cache's key."""
+_VERSION = {False: 4, True: 5}
+"""Of what a build directory holds, by whether it can record waves; part of the cache's key."""
 
 
 class CocotbBuild:
@@ -66,7 +66,7 @@ class CocotbBuild:
         else:
             self._program = find_icarus()
         key = hashlib.sha256()
-        for part in (emitted.verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION)):
+        for part in (emitted.verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION[waves])):
             key.update(part.encode() + b"\0")
         key.update(f"{self._program} {sys.executable}".encode())
         self._directory = cache_directory() / f"cocotb-{simulator}-{key.hexdigest()[:24]}"
@@ -80,8 +80,8 @@ class CocotbBuild:
 
     def _build(self, verilog: str) -> None:
         """Build under a temporary name; the final one appears in one step."""
-        self._directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self._directory.parent) as scratch:
+        parent = self._directory.parent
+        with cache_errors(), tempfile.TemporaryDirectory(dir=parent, prefix="build-") as scratch:
             work = Path(scratch) / "build"
             work.mkdir()
             (work / "unit.v").write_text(verilog)
@@ -106,7 +106,11 @@ class CocotbBuild:
         main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
         options = [*_OPTIONS["verilator"], *(["--trace"] if self._waves else [])]
         options += ["--top-module", top, "-Mdir", str(work)]
-        _command([str(self._program), *options, str(work / "ports.vlt"), str(work / "unit.v")])
+        command = [str(self._program), *options, str(work / "ports.vlt"), str(work / "unit.v")]
+        done = run_program(command, scratch=work)
+        if done.returncode:
+            said = (done.stderr + done.stdout).strip()[-4000:]
+            raise BuildError(f"verilator failed:\n{said}")
         libraries = (f"-Wl,-rpath,{config.libs_dir}", f"-L{config.libs_dir}",
                      "-lcocotbvpi_verilator")  # fmt: skip
         build_program(work, _PREFIX, main, work / top, waves=self._waves, link=libraries)
@@ -188,14 +192,6 @@ def keep_waves(work: Path, waves: Path) -> None:
         raise BuildError("the simulator recorded no waves")
     with found[0].open("rb") as recorded:
         write_whole(waves, lambda file: shutil.copyfileobj(recorded, file))
-
-
-def _command(arguments: list[str]) -> None:
-    """Run a build tool. Raises BuildError with the end of what it said if it fails."""
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = (done.stderr + done.stdout).strip()[-4000:]
-        raise BuildError(f"{Path(arguments[0]).name} failed:\n{said}")
 
 
 @contextmanager

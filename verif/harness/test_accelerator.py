@@ -18,6 +18,7 @@ from tilewright.sim.rtl.accelerator import (
     AxiRuleError,
     NativeAccelerator,
 )
+from tilewright.sim.rtl.waves import WaveError
 from tilewright.verif.harness.mover import REGISTERS, AxiMover, Rule
 
 MEMORY_BYTES = 1 << 16
@@ -435,3 +436,16 @@ def test_wave_file(tmp_path: Path) -> None:
     text = waves.read_text()
     assert "$enddefinitions" in text
     assert "m0_axi_araddr" in text
+
+
+@pytest.mark.slow
+def test_waves_that_find_no_space(tmp_path: Path) -> None:
+    """The simulation ends where they do, long before its time is over."""
+    waves = tmp_path / "waves.vcd"
+    waves.symlink_to("/dev/full")
+    with NativeAccelerator(mover(), None, waves=waves) as device:
+        start(device, READ | WRITE, bursts=1000)
+        said = f"^{waves}: cannot be written: No space left on device$"
+        with pytest.raises(WaveError, match=said):
+            device.run(1 << 40)
+    assert waves.is_symlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ from tilewright.sim.rtl.streams import (
     pack,
     unpack,
 )
+from tilewright.sim.rtl.waves import WaveError
+from tilewright.verif.kit.caches import empty_cache
 
 LAYOUT = data.StructLayout({
     "op": 3,
@@ -295,7 +298,7 @@ def test_rows_are_checked(simulation: NativeSimulation) -> None:
 @pytest.mark.slow
 def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One library for one text, also when two builds run side by side; nothing else is left."""
-    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    empty_cache(tmp_path / "cache", monkeypatch)
     built = build()
     with ThreadPoolExecutor(2) as pool:
         jobs = [
@@ -309,7 +312,7 @@ def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = native_build.build_library(build("change").verilog, built.sidecar)
     assert other != path
     left = {p.name.split("-")[0] for p in (tmp_path / "cache").glob("[!.]*")}
-    assert left == {"adder", "header", "runtime"}
+    assert left == {"adder", "header", "runtime", "tools"}
 
 
 def test_an_unknown_optimisation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,6 +337,47 @@ def test_wave_file(tmp_path: Path) -> None:
     assert text.count("\n#") >= 16
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 5_000])
+def test_waves_that_find_no_space(count: int, tmp_path: Path) -> None:
+    """Noticed at the end of a short run, and in the midst of a long one; neither waits for ever,
+    and what was to be written through is still there."""
+    waves = tmp_path / "waves.vcd"
+    waves.symlink_to("/dev/full")
+    simulation = NativeSimulation(build(), waves=waves)
+
+    def run() -> None:
+        simulation.run(pack(stimuli(count, 5), simulation.stream("i")))
+        simulation.close()
+
+    with pytest.raises(WaveError, match=f"^{waves}: cannot be written: No space left on device$"):
+        run()
+    assert simulation.cycle < 2_000
+    simulation.close()
+    assert waves.readlink() == Path("/dev/full")
+
+
+@pytest.mark.slow
+def test_waves_that_outgrow_their_limit(tmp_path: Path) -> None:
+    """A file of which a part could be written is removed."""
+    waves = tmp_path / "waves.vcd"
+    simulation = NativeSimulation(build(), waves=waves)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))  # Python ignores SIGXFSZ
+    try:
+        with pytest.raises(WaveError, match="File too large"):
+            simulation.run(pack(stimuli(5_000, 5), simulation.stream("i")))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_waves_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(WaveError, match="Is a directory"):
+        NativeSimulation(build(), waves=tmp_path)
+
+
 def test_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     native_build._compiler.cache_clear()
     monkeypatch.setenv("CXX", "no-such-compiler")
@@ -345,10 +389,10 @@ def test_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_refused_verilog_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
+    cache = empty_cache(tmp_path / "cache", monkeypatch)
     with pytest.raises(BuildError, match="verilator_bin failed with status"):
         NativeSimulation(Emitted("module adder(; endmodule", build().sidecar))
-    assert not [p for p in os.listdir(tmp_path) if p.startswith(("adder", "build"))]
+    assert not [p for p in os.listdir(cache) if p.startswith(("adder", "build"))]
 
 
 def test_every_file_of_a_harness_is_part_of_it() -> None:

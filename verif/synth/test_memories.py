@@ -18,6 +18,7 @@ from tilewright.synth.flow import synthesize_verilog
 from tilewright.synth.mapping.hierarchy import split_design
 from tilewright.synth.mapping.memories import MEMORY_BITS
 from tilewright.synth.report import AsicReport
+from tilewright.verif.kit.caches import empty_cache
 from tilewright.verif.kit.data import needs_data, real_library
 
 FLIP_FLOP = 24
@@ -26,7 +27,7 @@ FLIP_FLOP = 24
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    empty_cache(tmp_path / "cache", monkeypatch)
 
 
 class Store(wiring.Component):

@@ -16,6 +16,7 @@ from tilewright.synth.report import AsicReport, PathReport
 from tilewright.synth.timing.analysis import analyse, fo4
 from tilewright.synth.timing.graph import TableStack
 from tilewright.synth.timing.opensta import opensta_available, opensta_delay
+from tilewright.verif.kit.caches import empty_cache
 from tilewright.verif.kit.data import needs_data, real_library
 from tilewright.verif.synth.cell_libraries import ACCUMULATOR, CMOS, REGISTER
 
@@ -25,7 +26,7 @@ TAU = 0.0045
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    empty_cache(tmp_path / "cache", monkeypatch)
 
 
 def _path(verilog: str, top: str, target: str = "cmos", *, check: bool = False) -> PathReport:

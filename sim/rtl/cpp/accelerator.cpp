@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr int kDone = 0, kTimeOut = 1, kFault = 2;
+constexpr int kDone = 0, kTimeOut = 1, kFault = 2, kWavesLost = 3;
 constexpr int kResetCycles = 4;
 
 struct ManagerSettings {
@@ -94,13 +94,15 @@ private:
         return step_until(limit, [this] { return !lite_.busy(); }, false);
     }
 
-    // Cycles until something holds; to be out of cycles is fine if `any`. Ends at a fault.
+    // Cycles until something holds; to be out of cycles is fine if `any`. Ends at a fault, and
+    // where the waves can no longer be written.
     template <typename Done> int step_until(uint64_t cycles, Done done, bool any) {
         const std::size_t known = faults_.lines().size();
         for (; !done(); --cycles) {
             if (cycles == 0) return any ? kDone : kTimeOut;
             step();
             if (faults_.lines().size() > known) return kFault;
+            if (model_.waves_error()) return kWavesLost;
         }
         return kDone;
     }
@@ -135,7 +137,12 @@ extern "C" {
 
 EXPORT void* native_create(const Settings* settings) { return new Accelerator(*settings); }
 
-EXPORT void native_destroy(void* accelerator) { delete &of(accelerator); }
+// Returns what kept the waves from being written, a number of errno.h, or 0.
+EXPORT int native_destroy(void* accelerator) {
+    const int error = of(accelerator).model().finish();
+    delete &of(accelerator);
+    return error;
+}
 
 EXPORT void native_behave(void* accelerator, const Behaviour* behaviour) {
     of(accelerator).behave(*behaviour);
@@ -182,8 +189,9 @@ EXPORT const char* native_fault(void* accelerator, uint64_t number) {
 }
 
 #ifdef NATIVE_TRACE
-EXPORT void native_trace(void* accelerator, const char* path) {
+EXPORT int native_trace(void* accelerator, const char* path) {
     of(accelerator).model().trace(path);
+    return of(accelerator).model().waves_error();
 }
 #endif
 }

@@ -9,7 +9,7 @@
 #include "native_glue.h"
 #include "verilated.h"
 #ifdef NATIVE_TRACE
-#include "verilated_vcd_c.h"
+#include "wave_file.h"
 #endif
 
 class ClockedModel {
@@ -20,11 +20,16 @@ public:
 #endif
         model_.reset(new Model(context_.get()));
     }
-    ~ClockedModel() {
-        model_->final();
+    ~ClockedModel() { finish(); }
+
+    // Ends the simulation; returns what kept its waves from being written, 0 if nothing did.
+    int finish() {
+        if (!finished_) model_->final();
+        finished_ = true;
 #ifdef NATIVE_TRACE
         if (trace_) trace_->close();
 #endif
+        return waves_error();
     }
 
     Model& operator*() { return *model_; }
@@ -37,10 +42,13 @@ public:
 
 #ifdef NATIVE_TRACE
     void trace(const char* path) {
-        trace_.reset(new VerilatedVcdC);
+        trace_.reset(new VerilatedVcdC(&waves_));
         model_->trace(trace_.get(), 99);
         trace_->open(path);
     }
+    int waves_error() const { return waves_.error(); }
+#else
+    static constexpr int waves_error() { return 0; }
 #endif
 
 private:
@@ -55,7 +63,9 @@ private:
 
     std::unique_ptr<VerilatedContext> context_;
     std::unique_ptr<Model> model_;
+    bool finished_ = false;
 #ifdef NATIVE_TRACE
+    WaveFile waves_;
     std::unique_ptr<VerilatedVcdC> trace_;
     uint64_t time_ = 0;
 #endif

@@ -18,6 +18,7 @@ constexpr int kDone = 0;
 constexpr int kTimeOut = 1;
 constexpr int kValidDropped = 2;
 constexpr int kPayloadChanged = 3;
+constexpr int kWavesLost = 4;
 
 // Bits `offset .. offset + width` of a payload, and where they come from or go to.
 struct Field {
@@ -89,9 +90,7 @@ public:
         reset();
     }
 
-#ifdef NATIVE_TRACE
-    void trace(const char* path) { model_.trace(path); }
-#endif
+    ClockedModel& model() { return model_; }
 
     void reset() {
         std::vector<uint32_t> zeros;
@@ -145,6 +144,7 @@ public:
             ++options->cycle;
             idle = moved ? 0 : idle + 1;
             if (status == kDone && idle >= options->time_out) status = kTimeOut;
+            if (status == kDone && model_.waves_error()) status = kWavesLost;
         }
         for (unsigned s = 0; s < kInputs; ++s) set_input_valid(*model_, s, false);
         for (unsigned s = 0; s < kOutputs; ++s) set_output_ready(*model_, s, false);
@@ -201,6 +201,8 @@ private:
     bool ready_[kOutputs] = {};
 };
 
+Simulation& of(void* simulation) { return *static_cast<Simulation*>(simulation); }
+
 }  // namespace
 
 #define EXPORT __attribute__((visibility("default")))
@@ -209,17 +211,23 @@ extern "C" {
 
 EXPORT void* native_create() { return new Simulation; }
 
-EXPORT void native_destroy(void* simulation) { delete static_cast<Simulation*>(simulation); }
+// Returns what kept the waves from being written, a number of errno.h, or 0.
+EXPORT int native_destroy(void* simulation) {
+    const int error = of(simulation).model().finish();
+    delete &of(simulation);
+    return error;
+}
 
-EXPORT void native_reset(void* simulation) { static_cast<Simulation*>(simulation)->reset(); }
+EXPORT void native_reset(void* simulation) { of(simulation).reset(); }
 
 EXPORT int native_run(void* simulation, Port* inputs, Port* outputs, Options* options) {
-    return static_cast<Simulation*>(simulation)->run(inputs, outputs, options);
+    return of(simulation).run(inputs, outputs, options);
 }
 
 #ifdef NATIVE_TRACE
-EXPORT void native_trace(void* simulation, const char* path) {
-    static_cast<Simulation*>(simulation)->trace(path);
+EXPORT int native_trace(void* simulation, const char* path) {
+    of(simulation).model().trace(path);
+    return of(simulation).model().waves_error();
 }
 #endif
 }

@@ -1,0 +1,70 @@
+"""Being told to end: by Ctrl-C, by ``kill``, by a terminal that goes away.
+
+Each raises a KeyboardInterrupt where the program is, so that everything under way is undone as for
+any other error. How the process ended is told by its exit status.
+"""
+
+from __future__ import annotations
+
+import _thread
+import math
+import signal
+import sys
+import time
+import warnings
+from types import FrameType
+
+from .hw.spec.programs import end_programs
+
+__all__ = ["exit_status", "leave_to_the_system", "listen"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PATIENCE = 3.0
+"""Seconds for undoing what is under way, in which a further signal would only disturb."""
+_received: signal.Signals | None = None
+_since = -math.inf
+
+
+class Interrupted(KeyboardInterrupt):
+    """A class of its own: where a KeyboardInterrupt has gone through ``exec``, which libraries
+    use, CPython ends itself by SIGINT, whatever status it is given."""
+
+
+def listen() -> None:
+    """Begin; signals that the parent had us ignore stay ignored."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    sys.unraisablehook = _unraisable
+
+
+def leave_to_the_system() -> None:
+    """From now on there is nothing to undo."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) is _interrupt:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def exit_status() -> int:
+    """128 and the number of the signal that came first, as shells have it; 0 if none came."""
+    return 128 + _received if _received else 0
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    global _received, _since
+    if time.monotonic() - _since < _PATIENCE:
+        return
+    _received, _since = _received or signal.Signals(number), time.monotonic()
+    warnings.simplefilter("ignore")  # of what was made and now is not used
+    end_programs()
+    raise Interrupted
+
+
+def _unraisable(lost: sys.UnraisableHookArgs) -> None:
+    """An interrupt in a destructor or a callback would be printed and forgotten: once more."""
+    global _since
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        _since = -math.inf
+        _thread.interrupt_main(_received or signal.SIGINT)
+    elif not _received:
+        sys.__unraisablehook__(lost)

@@ -1,0 +1,133 @@
+"""How the command line ends that is interrupted, or whose output goes nowhere."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tilewright.verif.kit.caches import with_tools
+from tilewright.verif.kit.commands import SMALL
+
+pytestmark = pytest.mark.slow
+
+COMMAND = [sys.executable, "-m", "tilewright"]
+PATIENCE = 120
+"""Seconds, on a machine that has much else to do."""
+
+
+def until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def running(words: list[str], directory: Path, **more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *words], cwd=directory, env={**os.environ, **more},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def children(process: subprocess.Popen[str]) -> list[int]:
+    tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return [int(number) for task in tasks for number in task.read_text().split()]
+
+
+def is_running(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGHUP, 129)])
+def test_generate_ends_at_a_signal(number: int, status: int, tmp_path: Path) -> None:
+    """While the tool that writes the Verilog runs: nothing is said, nothing is left."""
+    words = ["generate", "m3xu", "--set", "rows=2", "--set", "cols=2", "-o", "unit.v"]
+    with running(words, tmp_path) as process:
+        until(lambda: bool(children(process)), process)
+        (tool,) = children(process)
+        process.send_signal(number)
+        assert process.communicate(timeout=PATIENCE) == ("", "")
+    assert process.returncode == status
+    assert not is_running(tool)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_components_under_way_are_not_complained_about(tmp_path: Path) -> None:
+    """Amaranth warns of each that was made and never used."""
+    code = (
+        "import os, signal, tilewright.hw.emit.unit as unit\n"
+        "from tilewright.__main__ import run\n"
+        "unit.Hierarchy = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "run()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "generate", "m3xu", "-o", "unit.v"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_build_ends_at_a_signal(tmp_path: Path) -> None:
+    """The compiler ends, and what it has started; what they have written goes."""
+    cache, started = with_tools(tmp_path / "cache"), tmp_path / "started"
+    compiler = tmp_path / "compiler"
+    compiler.write_text(
+        "#!/bin/sh\n[ $1 = --version ] && exec echo compiler 1.0\n"
+        f"mktemp >/dev/null\nsleep 600 & echo $! > {started}.new && mv {started}.new {started}\n"
+        "wait\n"
+    )
+    compiler.chmod(0o755)
+    np.save(tmp_path / "a.npy", np.eye(2))
+    before = {*tmp_path.iterdir()}
+    words = ["run", "gemm", "a.npy", "a.npy", *SMALL]
+    variables = {"TILEWRIGHT_CACHE": str(cache), "CXX": str(compiler), "TMPDIR": str(tmp_path)}
+    with running(words, tmp_path, **variables) as process:
+        until(started.exists, process)
+        assert list(cache.glob("build-*"))
+        process.terminate()
+        assert process.communicate(timeout=PATIENCE) == ("", "")
+    assert process.returncode == 143
+    assert not is_running(int(started.read_text()))
+    assert {*tmp_path.iterdir()} == before | {started}
+    assert [path.name for path in cache.glob("[!.]*")] == ["tools"]
+
+
+@pytest.mark.parametrize("words", [["list"], ["--help"]])
+def test_standard_output_that_takes_nothing(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, *words], stdout=full, stderr=-1, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "error: standard output: No space left on device\n"
+    closed, pipe = os.pipe()
+    os.close(closed)
+    done = subprocess.run([*COMMAND, *words], stdout=pipe, stderr=-1, text=True, check=False)
+    os.close(pipe)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+def test_closed_streams(tmp_path: Path) -> None:
+    """What is opened later must not get their numbers, and errors not go where results do."""
+    shell = f'exec "$0" -m tilewright "$@" <&- >&- 2> {tmp_path}/said'
+    for words, status in ((["list"], 0), (["show", "m4xu"], 2)):
+        command = ["sh", "-c", shell, sys.executable, *words]
+        assert subprocess.run(command, check=False).returncode == status
+        assert (tmp_path / "said").read_text().count("\n") == (1 if status else 0)
+    shell = f'exec "$0" -m tilewright show m4xu > {tmp_path}/said 2>&-'
+    assert subprocess.run(["sh", "-c", shell, sys.executable], check=False).returncode == 2
+    assert (tmp_path / "said").read_text() == ""
+
+
+def test_standard_error_that_takes_nothing() -> None:
+    with open("/dev/full", "w") as full:
+        assert subprocess.run([*COMMAND, "show", "m4xu"], stderr=full, check=False).returncode == 2

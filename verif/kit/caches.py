@@ -1,0 +1,26 @@
+"""Caches of a test's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tilewright.hw.spec.wasm_tools import tool_cache
+
+__all__ = ["empty_cache", "with_tools"]
+
+
+def with_tools(directory: Path) -> Path:
+    """A new directory as a cache that has the tools' compiled code, which would take them a minute
+    to make again, and nothing else."""
+    kept = tool_cache()
+    kept.mkdir(exist_ok=True)
+    directory.mkdir(mode=0o700)
+    (directory / "tools").symlink_to(kept)
+    return directory
+
+
+def empty_cache(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """For the rest of the test the cache is a new directory as of `with_tools`."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(with_tools(directory)))
+    return directory
