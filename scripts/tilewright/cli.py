@@ -232,6 +232,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         say(told(error))
         return 2
+    except MemoryError as error:
+        say(f"there is not enough memory: {error or 'what is left cannot be told'}")
+        return 2
     except (KeyboardInterrupt, typer.Abort):
         return 130
     return status if isinstance(status, int) else 0

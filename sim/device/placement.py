@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-__all__ = ["Placement"]
+__all__ = ["NoRoom", "Placement"]
+
+
+class NoRoom(ValueError):
+    """There is too little memory: ``end``, the address behind what was asked for."""
+
+    def __init__(self, text: str, end: int) -> None:
+        super().__init__(text)
+        self.end = end
 
 
 class Placement:
@@ -31,7 +39,7 @@ class Placement:
     def fit(self, sizes: Mapping[str, int], what: str) -> dict[str, int]:
         """The addresses that places of these sizes would have, by name, one behind the other.
 
-        Raises ValueError, with ``what`` they are for, if there is too little room.
+        Raises NoRoom, with ``what`` they are for, if there is too little of it.
         """
         places, address = {}, self._next
         for name, size in sizes.items():
@@ -39,7 +47,8 @@ class Placement:
             address = places[name] + size
         if address > self._end:
             need = address - self._aligned(self._next)
-            raise ValueError(f"{need} bytes of memory are needed for {what}; {self.left} are left")
+            text = f"{need} bytes of memory are needed for {what}; {self.left} are left"
+            raise NoRoom(text, address)
         return places
 
     def take(self, size: int, what: str) -> int:

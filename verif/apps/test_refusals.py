@@ -47,11 +47,23 @@ BANNER = "%%MatrixMarket matrix "
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "line 0: not a Matrix Market header; it must read %%MatrixMarket matrix"),
+        ("", "x.mtx: the file is empty; its header must read %%MatrixMarket matrix coordinate|"),
+        ("\n", "line 1: not a Matrix Market header; it must read %%MatrixMarket matrix"),
+        ("7" * 200, "general|..., not '" + "7" * 60 + "...'"),
         ("1 2 3\n", "line 1: not a Matrix Market header"),
         (BANNER + "dense real general\n", "'dense' in the header must be one of coordinate, array"),
-        (BANNER + "array real general\n", "the size line must be 2 counts: rows, columns"),
-        (BANNER + "array real general\n2 x\n", "line 2: the size line must be 2 counts"),
+        (
+            BANNER + "array real general\n",
+            "line 1: the size line must be 2 counts: rows, columns, not the end of the file",
+        ),
+        (
+            BANNER + "array real general\n2 x\n",
+            "line 2: the size line must be 2 counts: rows, columns, not '2 x'",
+        ),
+        (
+            BANNER + "coordinate real general\n-3 3 1\n1 1 1\n",
+            "line 2: the size line must be 3 counts: rows, columns, entries, not '-3 3 1'",
+        ),
         (BANNER + "array real general\n0 3\n", "must have at least one element, not 0 x 3"),
         (BANNER + "array real general\n1 2\n3\n", "1 entries, but the size line says 2"),
         (BANNER + "array real general\n1 1\n3\n4\n", "line 4: more entries than the 1"),
@@ -61,6 +73,22 @@ BANNER = "%%MatrixMarket matrix "
         ),
         (BANNER + "array integer general\n1 1\n1.5\n", "line 3: value '1.5' must be an integer"),
         (BANNER + "array integer general\n1 1\n9007199254740993\n", "must lie within -2^53..2^53"),
+        (
+            BANNER + "array integer general\n1 1\n" + "9" * 90 + "\n",
+            "line 3: value '" + "9" * 60 + "...' must lie within -2^53..2^53",
+        ),
+        *(
+            (BANNER + f"array real general\n1 1\n{word}\n", f"value '{word}' must be a number")
+            for word in ("1_0", "1d5", "0x10", "5e", "+5", "1,5", "\xb2", "nan1", "--1", "e5")
+        ),
+        *(
+            (BANNER + f"array integer general\n1 1\n{word}\n", f"value '{word}' must be an integer")
+            for word in ("1_0", "+1", "0b1", "1e3", "inf")
+        ),
+        (
+            BANNER + "array real general\n1 1\n-1e400\n",
+            "line 3: value '-1e400' must be one that float64 reaches",
+        ),
         (BANNER + "coordinate real general\n2 2 5\n", "line 2: 5 entries do not fit 2 x 2"),
         (BANNER + "coordinate real general\n2 2 1\n0 1 3\n", "row index '0' must be an integer in"),
         (BANNER + "array complex hermitian\n2 3\n", "a hermitian matrix must be square, not 2 x 3"),
@@ -73,10 +101,20 @@ BANNER = "%%MatrixMarket matrix "
 )
 def test_more_malformed_matrix_market(run: Run, text: str, expected: str) -> None:
     path = run.directory / "x.mtx"
-    path.write_text(text)
+    path.write_bytes(text.encode("latin-1", "replace"))
     line = run.refused("gemm", path, path)
     assert line.startswith(f"{path}: ")
     assert expected in line
+
+
+def test_comments_in_any_encoding(run: Run) -> None:
+    """Nor does a character that ends lines elsewhere end one here."""
+    path, out = run.directory / "x.mtx", run.directory / "d.npy"
+    for comment in ("caf\xe9 \x85 \x0c".encode("latin-1"), "Å \u2028 \x1c".encode(), b"\xff\0"):
+        header, rest = (BANNER + "array real general\n").encode(), b"1 1\n3e0\n"
+        path.write_bytes(header + b"%" + comment + b"\n" + rest)
+        assert run("gemm", path, path, "--backend", "model", "-o", out) == 0
+        assert np.load(out).tolist() == [[9.0]]
 
 
 @pytest.mark.usefixtures("no_build")
@@ -99,6 +137,31 @@ def test_refused_arrays(run: Run) -> None:
     for content in (b"", b"hello", whole[:20], whole[:-8], b"PK\x03\x04", whole[:6]):
         bad.write_bytes(content)
         assert run.refused("gemm", good, bad).startswith(f"{bad}: ")
+
+
+def _npy(header: bytes) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+
+@pytest.mark.usefixtures("no_build")
+def test_damaged_headers(run: Run) -> None:
+    """Cut short, with a length that says so or not; or beside what NumPy expects."""
+    good, bad = run.save("good.npy", np.eye(3)), run.directory / "bad.npy"
+    whole = good.read_bytes()
+    header = whole[10:128].strip()
+    contents = [whole[:count] for count in range(0, 128, 7)]
+    contents += [_npy(header[:count]) for count in range(0, len(header), 5)]
+    contents += [_npy(text) for text in (b"(" * 4000, b"1+" * 3000 + b"1", b"\0" * 50, b"\xe9")]
+    for shape in (b"(10**9,)", b"(1000000000, 1000000000)", b"(-1, 3)", b"(3, 3", b"'a'", b"None"):
+        for kind in (b"'<f8'", b"'O'", b"'<f16'", b"[('a', '<f8')]", b"'zz'", b"None"):
+            text = b"{'descr': %b, 'fortran_order': False, 'shape': %b}" % (kind, shape)
+            contents.append(_npy(text) + whole[128:])
+    for content in contents:
+        bad.write_bytes(content)
+        assert run.refused("gemm", bad, good).startswith(f"{bad}: ")
+    bad.write_bytes(_npy(header[:30]))
+    line = f"{bad}: damaged .npy file: its header cannot be understood"
+    assert run.refused("spgemm", bad) == line
 
 
 @pytest.mark.usefixtures("no_build")

@@ -301,7 +301,7 @@ def test_refused_operands(run: Run) -> None:
     empty = run.directory / "none.mtx"
     empty.write_text("%%MatrixMarket matrix coordinate real general\n0 0 0\n")
     line = run.refused("spgemm", empty, *MODEL)
-    assert line == f"{empty}: must have between 1 and 67108864 rows, not 0"
+    assert line == f"{empty}: must have between 1 and 4294967296 rows with `index_bits` 32, not 0"
     complex_file = run.directory / "complex.mtx"
     mmwrite(complex_file, coo_array(np.eye(3) * 1j))
     line = run.refused("spgemm", complex_file, *MODEL)

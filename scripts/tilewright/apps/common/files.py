@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import tokenize
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -74,8 +76,11 @@ def _read_npy(path: Path, content: bytes) -> NDArray[Any]:
     if not content.startswith(b"\x93NUMPY"):
         raise UserError(f"{path}: not a NumPy .npy file (its first bytes are not \\x93NUMPY)")
     try:
-        array = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError, SyntaxError, TypeError, MemoryError) as error:
+        with warnings.catch_warnings(action="ignore"):  # of old Python's files
+            array = np.load(io.BytesIO(content), allow_pickle=False)
+    except (SyntaxError, tokenize.TokenError, RecursionError, TypeError):
+        raise UserError(f"{path}: damaged .npy file: its header cannot be understood") from None
+    except (ValueError, EOFError, OSError, MemoryError, ArithmeticError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise UserError(f"{path}: damaged or unsupported .npy file: {reason}") from None
     return np.asarray(array)
@@ -85,10 +90,7 @@ def _read_mtx(path: Path, content: bytes, check_shape: Callable[..., None]) -> A
     from scipy.io import mmread
     from scipy.sparse import coo_matrix
 
-    try:
-        header = check_matrix_market(path, content.decode(), check_shape)
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: not text, so not a Matrix Market file") from None
+    header = check_matrix_market(path, content, check_shape)
     if not header.entries and header.layout == "coordinate":
         return coo_matrix((header.rows, header.cols))
     try:

@@ -1,14 +1,17 @@
 """What a Matrix Market file must satisfy before its values are believed.
 
 SciPy's reader accepts a few files that contradict themselves: more values on a line than the
-header's field has, and values outside the type that a ``%%GraphBLAS type`` line declares. Files
-are therefore checked line by line first, and read by SciPy afterwards.
+header's field has, values outside the type that a ``%%GraphBLAS type`` line declares, and words
+that only begin like a number. Files are therefore checked line by line first, and read by SciPy
+afterwards. Comments may be in any encoding.
 
 Source: The Matrix Market Exchange Formats (NIST IR 5935); LAGraph's ``%%GraphBLAS type`` line.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +29,10 @@ _INTEGER_TYPES = {"bool": (0, 1)} | {
     for bits in (8, 16, 32, 64)
     for sign in ("", "u")
 }
+_INTEGER = re.compile(r"-?[0-9]{1,4000}")
+_NUMBER = re.compile(r"-?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.I | re.A)
+"""What SciPy reads as a whole."""
+_LONGEST = 60
 _FLOAT_TYPES = ("float", "double")
 _COMPLEX_TYPES = ("float complex", "double complex")
 
@@ -48,28 +55,28 @@ class _Lines:
     """The lines of a file with their numbers, and the way to complain about one."""
 
     path: Path
-    lines: Iterator[str]
+    lines: Iterator[bytes]
     number: int = 0
 
     def next(self) -> str | None:
         line = next(self.lines, None)
         self.number += line is not None
-        return line
+        return None if line is None else line.decode("latin-1")
 
     def refuse(self, what: str) -> UserError:
         return UserError(f"{self.path}: line {self.number}: {what}")
 
 
 def check_matrix_market(
-    path: Path, text: str, check_shape: Callable[..., None] = check_size
+    path: Path, content: bytes, check_shape: Callable[..., None] = check_size
 ) -> Header:
-    """The header of a file's text, after checking every line of it.
+    """The header of a file's content, after checking every line of it.
 
     ``check_shape`` is given the path, the rows and the columns before the entries are read, and
     refuses what is too large. Raises UserError that names the file, the line, what is wrong and
     what is allowed.
     """
-    source = _Lines(path, iter(text.splitlines()))
+    source = _Lines(path, iter(content.splitlines()))
     layout, field, symmetry = _banner(source)
     line = source.next()
     declared = None
@@ -84,16 +91,23 @@ def check_matrix_market(
 
 
 def _banner(source: _Lines) -> tuple[str, str, str]:
-    words = (source.next() or "").lower().split()
+    line = source.next()
     allowed = "%%MatrixMarket matrix coordinate|array real|complex|integer|pattern general|..."
+    if line is None:
+        raise UserError(f"{source.path}: the file is empty; its header must read {allowed}")
+    words = line.lower().split()
     if len(words) != 5 or words[0] != "%%matrixmarket":
-        raise source.refuse(f"not a Matrix Market header; it must read {allowed}")
+        raise source.refuse(
+            f"not a Matrix Market header; it must read {allowed}, not {_quoted(line)}"
+        )
     _, kind, layout, field, symmetry = words
     for word, choices in (
         (kind, ("matrix",)), (layout, _LAYOUTS), (field, tuple(_VALUES)), (symmetry, _SYMMETRIES)
     ):  # fmt: skip
         if word not in choices:
-            raise source.refuse(f"{word!r} in the header must be one of {', '.join(choices)}")
+            raise source.refuse(
+                f"{_quoted(word)} in the header must be one of {', '.join(choices)}"
+            )
     if field == "pattern" and layout == "array":
         raise source.refuse("an array cannot be a pattern; it must be real, complex or integer")
     if field == "pattern" and symmetry not in ("general", "symmetric"):
@@ -108,7 +122,7 @@ def _declared_type(source: _Lines, line: str, field: str) -> str:
     declared = " ".join(words[2:])
     known = (*_INTEGER_TYPES, *_FLOAT_TYPES, *_COMPLEX_TYPES)
     if words[1:2] != ["type"] or declared not in known:
-        raise source.refuse(f"GraphBLAS type {declared!r} must be one of {', '.join(known)}")
+        raise source.refuse(f"GraphBLAS type {_quoted(declared)} must be one of {', '.join(known)}")
     if field != "pattern" and (declared in _COMPLEX_TYPES) != (field == "complex"):
         raise source.refuse(f"GraphBLAS type {declared} contradicts the header's field {field}")
     return declared
@@ -120,7 +134,10 @@ def _sizes(
     names = ("rows", "columns", "entries")[: 3 if layout == "coordinate" else 2]
     words = (line or "").split()
     if len(words) != len(names) or not all(_is_count(word) for word in words):
-        raise source.refuse(f"the size line must be {len(names)} counts: {', '.join(names)}")
+        found = "the end of the file" if line is None else _quoted(line)
+        raise source.refuse(
+            f"the size line must be {len(names)} counts: {', '.join(names)}, not {found}"
+        )
     rows, cols = int(words[0]), int(words[1])
     if symmetry != "general" and rows != cols:
         raise source.refuse(f"a {symmetry} matrix must be square, not {rows} x {cols}")
@@ -154,7 +171,7 @@ def _check_entries(source: _Lines, header: Header) -> None:
         if len(words) != width:
             numbers = f"{width} numbers" if width > 1 else "1 number"
             kind = f"{header.layout} {header.field}"
-            raise source.refuse(f"an entry of a {kind} file must be {numbers}, not {line!r}")
+            raise source.refuse(f"an entry of a {kind} file must be {numbers}, not {_quoted(line)}")
         if indices:
             _check_index(source, words, header)
         for word in words[indices:]:
@@ -169,18 +186,27 @@ def _check_index(source: _Lines, words: list[str], header: Header) -> None:
         (words[1], "column", header.cols),
     ):
         if not _is_count(word) or not 1 <= int(word) <= size:
-            raise source.refuse(f"{name} index {word!r} must be an integer in 1..{size}")
+            raise source.refuse(f"{name} index {_quoted(word)} must be an integer in 1..{size}")
 
 
 def _check_value(source: _Lines, word: str, header: Header, bounds: tuple[int, int] | None) -> None:
-    try:
-        value = int(word) if header.field == "integer" else float(word)
-    except ValueError:
-        kind = "an integer" if header.field == "integer" else "a number"
-        raise source.refuse(f"value {word!r} must be {kind}") from None
+    whole = header.field == "integer"
+    if not (_INTEGER if whole else _NUMBER).fullmatch(word):
+        kind = "an integer" if whole else "a number"
+        raise source.refuse(f"value {_quoted(word)} must be {kind}")
+    value = int(word) if whole else float(word)
+    if math.isinf(value) and "inf" not in word.lower():
+        raise source.refuse(f"value {_quoted(word)} must be one that float64 reaches")
     if bounds and not (bounds[0] <= value <= bounds[1] and value == int(value)):
         low, high = bounds
         raise source.refuse(
             f"value {word} must be in {low}..{high}, the range of the declared type "
             f"{header.declared}"
         )
+    if whole and abs(value) > 1 << 53:
+        raise source.refuse(f"value {_quoted(word)} must lie within -2^53..2^53")
+
+
+def _quoted(text: str) -> str:
+    """What a file holds, no longer than a message can be."""
+    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")

@@ -24,6 +24,7 @@ from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.c2sr import to_csr
 from ..common.files import check_output, write_array
+from ..common.memory import check_memory
 from ..common.rounding import round_to, warn_rounding
 from ..sparse.options import SparseOptions, choose_sparse_unit
 from ..sparse.report import finish_sparse
@@ -31,12 +32,14 @@ from ..sparse.session import sparse_unit
 from .graph import Graph, read_graph
 from .references import connected
 
-__all__ = ["mcl"]
+__all__ = ["VERTEX_BYTES", "mcl"]
 
 Labels = NDArray[np.int64]
 Square = Callable[[Any], Any]
 
 _MOST_ITERATIONS = 100
+VERTEX_BYTES = 450
+"""Bytes that a run takes, at its peak, for each vertex, one without edges too."""
 _SETTLED = 1e-5
 
 
@@ -65,7 +68,7 @@ def mcl(
         raise UserError(f"`value` must be a float format for mcl, not {choice.config.value!r}")
     if output:
         check_output(output)
-    edges = read_graph(graph, np.maximum, lambda what, n: None)
+    edges = read_graph(graph, np.maximum, _check_vertices)
     if (edges.weights < 0).any():
         place = int(np.argmax(edges.weights < 0))
         raise UserError(f"{graph}: mcl needs weights that are not negative, but the edge "
@@ -112,6 +115,10 @@ def mcl(
     }
     finish_sparse("mcl", f"Markov clusters of {graph.name}", rows, choice, tally, details,
                   wrong=not same)  # fmt: skip
+
+
+def _check_vertices(what: object, vertices: int) -> None:
+    check_memory(f"{what}: clusters of {vertices} vertices", VERTEX_BYTES * vertices)
 
 
 def _steps(graph: Graph) -> Any:

@@ -18,12 +18,16 @@ from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.c2sr import to_csr
 from ..common.extras import need
+from ..common.memory import check_memory
 from ..sparse.options import SparseOptions, choose_sparse_unit
 from ..sparse.report import finish_sparse
 from ..sparse.session import sparse_unit
 from .graph import read_graph
 
-__all__ = ["triangles"]
+__all__ = ["VERTEX_BYTES", "triangles"]
+
+VERTEX_BYTES = 700
+"""Bytes that a run takes, at its peak, for each vertex, most of them of NetworkX."""
 
 
 def triangles(
@@ -36,7 +40,7 @@ def triangles(
     Every edge counts in both directions, once; weights and loops do not matter.
     """
     choice = choose_sparse_unit(options, "mma", value="int32")
-    whole = read_graph(graph, np.maximum, lambda what, n: None)
+    whole = read_graph(graph, np.maximum, _check_vertices)
     low, high = np.minimum(whole.rows, whole.cols), np.maximum(whole.rows, whole.cols)
     edges = np.unique(high[low < high] * np.int64(whole.vertices) + low[low < high])
     rows, cols = np.divmod(edges, whole.vertices)
@@ -65,6 +69,10 @@ def triangles(
     }
     finish_sparse("triangles", f"triangles of {graph.name}", shown, choice, tally, details,
                   wrong=count != expected)  # fmt: skip
+
+
+def _check_vertices(what: object, vertices: int) -> None:
+    check_memory(f"{what}: triangles of {vertices} vertices", VERTEX_BYTES * vertices)
 
 
 def _check_counts(fmt: Any, lower: Any, graph: Path) -> None:

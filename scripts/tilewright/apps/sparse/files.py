@@ -10,14 +10,16 @@ import numpy as np
 from ...errors import UserError
 from ...hw.spec.c2sr import C2srLayout
 from ..common.files import numeric, read_matrix_file, write_whole
+from ..common.memory import check_memory
 
-__all__ = ["MOST_ENTRIES", "MOST_ROWS", "read_sparse", "write_sparse"]
+__all__ = ["LINE_BYTES", "MOST_ENTRIES", "read_sparse", "write_sparse"]
 
 MOST_ENTRIES = 1 << 27
 """Entries of the largest matrix."""
 
-MOST_ROWS = 1 << 26
-"""Its rows, and its columns: each takes memory here, even an empty one."""
+LINE_BYTES = 150
+"""Bytes that a product takes, at its peak, for each row and each column of an operand, an empty one
+too."""
 
 
 def read_sparse(path: Path, layout: C2srLayout) -> Any:
@@ -27,19 +29,21 @@ def read_sparse(path: Path, layout: C2srLayout) -> Any:
     not zero are. Entries of the same place are added. A pattern's values are 1.
 
     Raises UserError if the file cannot be read, is malformed, has no row or column, holds complex
-    numbers, or its rows or columns have numbers that ``layout`` cannot hold.
+    numbers, its rows or columns have numbers that ``layout`` cannot hold, or are so many that there
+    is no memory for them.
     """
     from scipy.sparse import csr_array
 
-    largest = min(1 << layout.index_bits, MOST_ROWS)
+    largest = 1 << layout.index_bits
 
     def check_shape(what: object, rows: int, cols: int) -> None:
         for name, count in (("row", rows), ("column", cols)):
             if not 0 < count <= largest:
-                why = f" with `index_bits` {layout.index_bits}" if largest < MOST_ROWS else ""
                 raise UserError(
-                    f"{what}: must have between 1 and {largest} {name}s{why}, not {count}"
+                    f"{what}: must have between 1 and {largest} {name}s with `index_bits` "
+                    f"{layout.index_bits}, not {count}"
                 )
+        check_memory(f"{what}: a product of {rows} x {cols}", LINE_BYTES * (rows + cols))
 
     matrix = read_matrix_file(path, check_shape)
     if matrix.dtype.kind == "c":

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from ...errors import UserError
+from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
 from ...sim.matraptor.cycles.bound import Bound, bound
 from ...sim.matraptor.cycles.traffic import outer_bound
-from ...sim.matraptor.driver import SparseDevice, SparseDriver, most_entries
-from ...sim.matraptor.model import MatRaptorModel
+from ...sim.matraptor.driver import SparseDriver, most_entries
 from ...sim.matraptor.result.outer import by_columns
 from ...sim.sparse.c2sr import C2sr, from_csr, to_csr
+from .devices import Devices, SparseDevices
 from .options import SparseChoice
 
 __all__ = ["MOST_PRODUCTS", "MOST_TILES", "SparseProducts", "SparseTally", "sparse_unit"]
@@ -72,11 +73,14 @@ class SparseProducts:
     Values are rounded to the accelerator's format when they become operands.
     """
 
-    def __init__(self, choice: SparseChoice, device: SparseDevice, model: SparseDevice | None):
-        self._choice = choice
-        self._driver = SparseDriver(device)
-        self._model = None if model is None else SparseDriver(model)
+    def __init__(self, choice: SparseChoice, devices: SparseDevices) -> None:
+        self._choice, self._devices = choice, devices
+        self._use(devices.now)
         self.tally = SparseTally()
+
+    def _use(self, devices: Devices) -> None:
+        self._driver = SparseDriver(devices.device)
+        self._model = None if devices.model is None else SparseDriver(devices.model)
 
     def operand(self, matrix: Any) -> C2sr:
         """A matrix in C2SR. Raises UserError if it does not fit."""
@@ -105,7 +109,7 @@ class SparseProducts:
                 )
         began = time.perf_counter()
         try:
-            result = self._driver.multiply(a, b, mode=mode)
+            result = self._with_room(a, b)
         except ValueError as error:
             raise UserError(str(error)) from None
         except JobError as error:
@@ -121,6 +125,14 @@ class SparseProducts:
             tally.mismatches += _differences(result, expected)
             tally.mismatches += self._count_differences()
         return result
+
+    def _with_room(self, a: C2sr, b: C2sr) -> C2sr:
+        """The product on devices that have the memory for it."""
+        while True:
+            try:
+                return self._driver.multiply(a, b, mode=self._choice.mode)
+            except NoRoom as lacking:
+                self._use(self._devices.grow(lacking))
 
     def _bound(self, a: C2sr, b: C2sr, c: C2sr) -> Bound:
         choice, config = self._choice, self._choice.config
@@ -163,37 +175,10 @@ def _differences(found: C2sr, expected: C2sr) -> int:
 @contextmanager
 def sparse_unit(choice: SparseChoice) -> Iterator[SparseProducts]:
     """The accelerator, built; shows on a terminal that it is being built."""
-    config = choice.config
-    memory_bytes = 1 << min(config.addr_bits, 33)
     console = Console(stderr=True)
     with ExitStack() as stack:
-        if choice.backend != "rtl":
-            channel = choice.memory if choice.backend == "cycles" else None
-            device = MatRaptorModel(
-                config, memory_bytes, channel=channel, gigahertz=choice.gigahertz
-            )
-            yield SparseProducts(choice, device, None)
-            return
-        from ...hw.emit.unit import emit
-        from ...sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-        from ...sim.rtl.streams import BuildError, ToolMissing
-
-        if console.is_terminal:
+        if choice.backend == "rtl" and console.is_terminal:
             stack.enter_context(console.status(f"building and running {choice.unit}"))
-        try:
-            native = NativeAccelerator(
-                emit(choice.unit, config),
-                config,
-                memory_bytes=memory_bytes,
-                behaviour=AxiBehaviour(latency=(choice.memory.latency, choice.memory.latency)),
-                time_out=1 << 40,
-            )
-        except ToolMissing as error:
-            raise UserError(str(error)) from None
-        except BuildError as error:
-            said = " ".join(line.strip() for line in str(error).splitlines()[:3])
-            raise UserError(f"{choice.unit} could not be built for simulation: {said}") from None
-        rtl = stack.enter_context(native)
-        model = MatRaptorModel(config, memory_bytes, channel=choice.memory,
-                               gigahertz=choice.gigahertz)  # fmt: skip
-        yield SparseProducts(choice, rtl, model)
+        devices = SparseDevices(choice)
+        stack.callback(devices.close)
+        yield SparseProducts(choice, devices)
