@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from .layouts import burst_layout, request_layout
 
-__all__ = ["BurstSplitter", "check_burst"]
+__all__ = ["PAGE_BYTES", "BurstSplitter", "check_burst"]
 
 LONGEST_BURST = 256
 PAGE_BYTES = 4096

@@ -10,6 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.registers.register_map import WORD_BITS
+from .burst_splitter import PAGE_BYTES
 from .registers import AxiLiteRegisters
 
 __all__ = ["LitePort", "ManagerPort"]
@@ -91,7 +92,9 @@ class ManagerPort:
         """The port's entry in the sidecar."""
         names = {"prefix": self.prefix, "role": "manager", "protocol": "axi4"}
         widths = {"addr_bits": self.addr_bits, "data_bits": self.data_bits}
-        return names | widths | {"id_bits": self.id_bits}
+        bursts = {"burst": "INCR", "beat_bytes": self.data_bits // 8, "boundary_bytes": PAGE_BYTES}
+        rules = {"cache": _MODIFIABLE, "responses": "any order between IDs, in order within one"}
+        return names | widths | {"id_bits": self.id_bits} | bursts | rules
 
     def connect(
         self, m: Module, top: wiring.Component, *, read: Any = None, write: Any = None

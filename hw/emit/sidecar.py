@@ -1,14 +1,39 @@
-"""The sidecar's description of a component's ports, read from its signature."""
+"""The sidecar: a component's ports, read from its signature; and what its unit's data say of
+operations, operands, jobs and bus, written out. What it all means is in the schema beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from importlib.resources import files
 from typing import Any
 
 from amaranth.hdl import Shape
 from amaranth.lib import data, stream, wiring
 
-__all__ = ["describe_ports"]
+from ..spec.formats import AnyFormat, ComplexFormat, FloatFormat, IntFormat
+from ..spec.registers.job_spec import DETAILS, Check, JobSpec, Rule
+from ..spec.sidecar.operation import OperationEntry, ResultFlag
+
+__all__ = [
+    "SCHEMA",
+    "describe_jobs",
+    "describe_operations",
+    "describe_ports",
+    "describe_results",
+    "schema",
+]
+
+SCHEMA = "urn:tilewright:sidecar:1"
+"""Name of the schema that sidecars obey; additions keep it."""
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of sidecars."""
+    text = (files(__package__) / "sidecar.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def _array_shape(shape: Any) -> tuple[list[int], int]:
@@ -86,7 +111,7 @@ def describe_ports(component: wiring.Component) -> dict[str, Any]:
     """
     entries = [_stream_entry(*found) for found in _streams(component.signature)]
     covered = {entry[key] for entry in entries for key in ("valid", "ready", "payload")}
-    axi = list(getattr(component, "axi_ports", ()))
+    axi = [_entry(port) for port in getattr(component, "axi_ports", ())]
     prefixes = tuple(f"{entry['prefix']}_" for entry in axi)
     plain = []
     for path, member, _value in component.signature.flatten(component):
@@ -99,3 +124,122 @@ def describe_ports(component: wiring.Component) -> dict[str, Any]:
     registers = register_map.describe() if register_map is not None else []
     found = {"axi": axi, "registers": registers, "ports": plain}
     return {"streams": entries} | {key: value for key, value in found.items() if value}
+
+
+def _word(value: int) -> str:
+    """A container word: too wide for the numbers of some readers of JSON."""
+    return f"{value:#x}"
+
+
+def _entry(value: Any) -> Any:
+    """Data as JSON: dataclasses by field, what is None left out, formats by name."""
+    if isinstance(value, FloatFormat | IntFormat | ComplexFormat):
+        return value.name
+    if is_dataclass(value):
+        kind = getattr(value, "kind", None)
+        named = {item.name: getattr(value, item.name) for item in fields(value)}
+        return {**({"kind": kind} if kind else {}), **_entry(named)}
+    if isinstance(value, Mapping):
+        return {
+            name: _word(item) if name == "padding" else _entry(item)
+            for name, item in value.items()
+            if item is not None
+        }
+    return [_entry(item) for item in value] if isinstance(value, tuple | list) else value
+
+
+def _format(fmt: AnyFormat) -> dict[str, Any]:
+    if isinstance(fmt, ComplexFormat):
+        half = fmt.part.container_bits
+        parts = {"part": fmt.part.name, "real": 0, "imaginary": half}
+        return {"kind": "complex", "container_bits": fmt.container_bits, **parts}
+    if isinstance(fmt, IntFormat):
+        return {"kind": "integer", "container_bits": fmt.container_bits}
+    return {
+        "kind": "float",
+        "container_bits": fmt.container_bits,
+        "low": fmt.padding_bits,
+        "exponent_bits": fmt.exponent_bits,
+        "fraction_bits": fmt.fraction_bits,
+        "bias": fmt.bias,
+        "infinities": fmt.has_infinity,
+        "nan": _word(fmt.nan << fmt.padding_bits),
+    }
+
+
+def describe_operations(operations: Iterable[OperationEntry]) -> dict[str, Any]:
+    """``operations``, and ``formats``: those of their operands, by name."""
+    entries = list(operations)
+    found = {operand.format.name: operand.format for x in entries for operand in x.operands}
+    parts = {f.part.name: f.part for f in found.values() if isinstance(f, ComplexFormat)}
+    formats = {name: _format(fmt) for name, fmt in sorted((found | parts).items())}
+    return {"formats": formats, "operations": _entry(entries)}
+
+
+def describe_results(
+    operations: Iterable[OperationEntry], flags: Iterable[ResultFlag]
+) -> dict[str, Any]:
+    """``result_flags`` and ``illegal_opcode`` of a unit of streams: which fields of a result are no
+    element, and what an opcode that there is not takes and gives."""
+    selecting = {setting.stream for x in operations for setting in x.select}
+    flagged = sorted({flag.stream for flag in flags})
+    illegal = {"takes": sorted(filter(None, selecting)), "gives": flagged, "transfers": 1}
+    return {"result_flags": _entry(list(flags)), "illegal_opcode": illegal}
+
+
+_CONTROLS = {
+    "start": ("CTRL", "start"),
+    "soft_reset": ("CTRL", "soft_reset"),
+    "interrupt_enable": ("CTRL", "irq_enable"),
+    "busy": ("STATUS", "busy"),
+    "done": ("STATUS", "done"),
+    "error": ("STATUS", "error"),
+    "error_code": ("STATUS", "error_code"),
+    "error_detail": ("ERROR_DETAIL", "value"),
+}
+"""Where what all accelerators have is, in the registers that all have."""
+
+_NUMBERED = (Rule.AT_MOST, Rule.BELOW, Rule.MULTIPLE_OF)
+
+
+def _rule(check: Check) -> dict[str, Any]:
+    rule: dict[str, Any] = {
+        "register": check.register,
+        "must": check.rule.name.lower(),
+        "error": check.error,
+    }
+    if check.rule in _NUMBERED:
+        rule["number"] = check.number
+    if check.rule is Rule.ONE_OF:
+        rule["choices"] = list(check.choices)
+    return rule if check.when is None else {**rule, "when": _entry(check.when)}
+
+
+def describe_jobs(spec: JobSpec) -> dict[str, Any]:
+    """``jobs``: how a job is run and how it ends."""
+    checked = {check.error for check in spec.checks}
+    controls = {
+        name: {"register": register, "field": field}
+        for name, (register, field) in _CONTROLS.items()
+    }
+    return {
+        "jobs": {
+            "byte_order": "little",
+            "interrupt": "irq",
+            "controls": controls,
+            "registers": [register.name for register in spec.job],
+            "rules": [_rule(check) for check in spec.checks],
+            "errors": [
+                {
+                    "name": error.name,
+                    "code": error.code,
+                    "detail": error.detail,
+                    "found": "before" if error.name in checked else "during",
+                    "doc": error.doc,
+                }
+                for error in spec.errors
+            ],
+            "details": {name: DETAILS[name] for name in sorted({e.detail for e in spec.errors})},
+            "counters": [{"name": x, "register": x.upper()} for x in spec.counters],
+        }
+    }

@@ -24,7 +24,13 @@ from ..catalogue import find_unit
 from ..spec.outputs import is_stream, write_files
 from ..spec.unit import Unit
 from .hierarchy import Hierarchy
-from .sidecar import describe_ports
+from .sidecar import (
+    SCHEMA,
+    describe_jobs,
+    describe_operations,
+    describe_ports,
+    describe_results,
+)
 from .verilog.writer import LINT_WAIVERS, to_verilog
 
 __all__ = ["LINT_WAIVERS", "Emitted", "describe", "emit", "emit_component", "write"]
@@ -95,6 +101,7 @@ def _sidecar(
     component: wiring.Component, name: str, extras: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     sidecar: dict[str, Any] = {
+        "schema": SCHEMA,
         "generator": "tilewright",
         "version": _version(),
         "unit": name,
@@ -140,10 +147,16 @@ def emit_component(
     return Emitted(verilog, sidecar)
 
 
-def _extras(config: Any) -> dict[str, Any]:
+def _extras(unit: Unit, config: Any) -> dict[str, Any]:
     tables = ("opcodes", "latency", "initiation_interval")
     found = {name: dict(getattr(config, name)) for name in tables if hasattr(config, name)}
-    return {"config": config.resolved(), **found}
+    if unit.jobs is None:
+        operations = config.stream_operations
+        said = describe_results(operations, config.flags)
+    else:
+        spec = unit.job_spec(config)
+        operations, said = spec.operations, describe_jobs(spec)
+    return {"config": config.resolved(), **found, **describe_operations(operations), **said}
 
 
 def emit(unit: Unit | str, config: Any) -> Emitted:
@@ -153,7 +166,7 @@ def emit(unit: Unit | str, config: Any) -> Emitted:
     """
     unit = find_unit(unit)
     return emit_component(
-        unit.build(config), name=unit.name, source=unit.source, sidecar_extras=_extras(config)
+        unit.build(config), name=unit.name, source=unit.source, sidecar_extras=_extras(unit, config)
     )
 
 
@@ -162,7 +175,7 @@ def describe(unit: Unit | str, config: Any) -> dict[str, Any]:
     unit = find_unit(unit)
     component = unit.build(config)
     component._MustUse__silence = True
-    return _sidecar(component, unit.name, _extras(config))
+    return _sidecar(component, unit.name, _extras(unit, config))
 
 
 def _write_text(text: str, file: IO[bytes]) -> None:

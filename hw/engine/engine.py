@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 
 from ..axi.managers import ReadManager, WriteManager
 from ..job.accelerator_top import AcceleratorTop
-from ..spec.engine import EngineConfig
+from ..spec.engine import ID_BITS, EngineConfig
 from ..spec.jobs.engine import job_spec
 from ..spec.matrix_unit import MatrixUnitConfig
 from ..stream.fork import Fork
@@ -18,7 +18,6 @@ from ..stream.queue import Queue
 from .counters import Counters
 from .feeder import Feeder, tag_layout
 from .job_control import JobControl
-from .layouts import Sizes
 from .left_scratchpad import LeftScratchpad
 from .loader import Loader
 from .result_scratchpad import ResultScratchpad
@@ -27,8 +26,6 @@ from .sequencer import Sequencer
 from .storer import Storer
 
 __all__ = ["Engine"]
-
-_ID_BITS = 2
 
 
 class Engine(AcceleratorTop):
@@ -63,7 +60,7 @@ class Engine(AcceleratorTop):
             config.managers,
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,
-            id_bits=_ID_BITS,
+            id_bits=ID_BITS,
         )
 
     @property
@@ -208,20 +205,19 @@ class Engine(AcceleratorTop):
     ) -> Value:
         """The managers; returns whether nothing is under way on any of them."""
         config = self._config
-        longest = Sizes(config).longest_row
-        burst = min(64, max(2, 1 << (longest - 1).bit_length()))
+        burst = config.burst_beats
         settings = {
             "addr_bits": config.addr_bits,
             "data_bits": config.data_bits,
-            "id_bits": _ID_BITS,
+            "id_bits": ID_BITS,
             "outstanding": config.outstanding,
-            "count_bits": longest.bit_length(),
+            "count_bits": config.longest_row.bit_length(),
             "burst_beats": burst,
             "buffer_beats": max(2 * burst, min(128, config.outstanding * burst)),
         }
         idle = []
         for number in range(config.managers):
-            users = [x for x, n in zip("abc", config.channels, strict=True) if n == number]
+            users = config.readers(number)
             m.submodules[f"readers_{number}"] = readers = ReadManager(len(users), **settings)
             for index, operand in enumerate(users):
                 wiring.connect(m, loaders[operand].request, readers.request[index])
@@ -233,7 +229,7 @@ class Engine(AcceleratorTop):
                     control.read_address.eq(readers.error_address),
                 ]
             writers = None
-            if "c" in users:
+            if config.writers(number):
                 m.submodules.writers = writers = WriteManager(1, **settings)
                 wiring.connect(m, storer.request, writers.request[0])
                 wiring.connect(m, storer.o, writers.i[0])

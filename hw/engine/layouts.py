@@ -71,10 +71,7 @@ class Sizes:
         across = self.block_cols * self.cols
         rows = max(self.block_rows * self.rows, across, self.block_depth * self.depth)
         self.row_bits = bits_for(rows)
-        lanes = max(self.block_depth * self.depth, across * config.element_lanes[-1])
-        beats = max(lanes // self.beat_lanes, across * self.c_bits // config.data_bits)
-        self.longest_row = beats
-        self.beat_bits = bits_for(beats)
+        self.beat_bits = bits_for(config.longest_row)
 
 
 def job_layout(config: EngineConfig) -> data.StructLayout:

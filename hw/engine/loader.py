@@ -50,8 +50,7 @@ class Loader(wiring.Component):
     def __init__(self, config: EngineConfig, operand: str) -> None:
         self._config = config
         self._operand = operand
-        sizes = Sizes(config)
-        request = request_layout(config.addr_bits, (sizes.longest_row).bit_length())
+        request = request_layout(config.addr_bits, config.longest_row.bit_length())
         super().__init__(
             {
                 "job": In(job_layout(config)),

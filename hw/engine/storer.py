@@ -36,8 +36,8 @@ class Storer(wiring.Component):
 
     def __init__(self, config: EngineConfig) -> None:
         self._config = config
-        self._sizes = sizes = Sizes(config)
-        request = request_layout(config.addr_bits, sizes.longest_row.bit_length())
+        self._sizes = Sizes(config)
+        request = request_layout(config.addr_bits, config.longest_row.bit_length())
         super().__init__(
             {
                 "job": In(job_layout(config)),

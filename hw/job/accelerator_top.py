@@ -11,6 +11,7 @@ from amaranth.lib.wiring import Out
 from ..axi.ports import LitePort, ManagerPort
 from ..axi.registers import AxiLiteRegisters
 from ..spec.registers.job_spec import JobSpec
+from ..spec.sidecar.traffic import Traffic
 from .states import connect_control
 
 __all__ = ["AcceleratorTop"]
@@ -45,7 +46,9 @@ class AcceleratorTop(wiring.Component):
             for n in range(managers)
         ]
         ports: list[LitePort | ManagerPort] = [self._lite, *self._managers]
-        self.axi_ports = [port.describe() for port in ports]
+        # What is known of their traffic stands beside it.
+        said = [{}, *(vars(of_one) for of_one in spec.traffic or [Traffic()] * managers)]
+        self.axi_ports = [port.describe() | more for port, more in zip(ports, said, strict=True)]
         members = {name: member for port in ports for name, member in port.members().items()}
         super().__init__({**members, "irq": Out(1)})
 

@@ -9,16 +9,13 @@ from amaranth.lib.wiring import In
 from ..job.activity import Activity, count, counter_members, ones
 from ..spec.c2sr import PAIR_BYTES
 from ..spec.jobs.matraptor import job_spec
-from ..spec.matraptor import MatRaptorConfig
+from ..spec.matraptor import READS, MatRaptorConfig
 from ..spec.registers.register_rows import COUNTER_BITS
 
-__all__ = ["EVENTS", "READS", "Counters"]
-
-READS = ("a_pairs", "a_entries", "b_pairs", "b_entries")
-"""What a lane reads; a beat of each is an event."""
+__all__ = ["EVENTS", "Counters"]
 
 EVENTS = ("multiplied", "merge_step", "stored_row", "stored_entry", *READS)
-"""What may happen in a lane in a cycle."""
+"""What may happen in a lane in a cycle; of what is read, a beat."""
 
 
 class Counters(wiring.Component):

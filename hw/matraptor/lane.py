@@ -13,10 +13,10 @@ from ..axi.layouts import beat_layout, routed_layout, store_layout
 from ..channels.beat_packer import write_request_layout
 from ..channels.c2sr_row_writer import WRITERS, C2srRowWriter
 from ..spec.jobs.matraptor import job_spec
-from ..spec.matraptor import MatRaptorConfig
+from ..spec.matraptor import READS, MatRaptorConfig
 from ..stream.multiplex import bypass_unless
 from .control import failure_layout
-from .counters import EVENTS, READS
+from .counters import EVENTS
 from .layouts import job_layout
 from .load.a_loader import SparseALoader
 from .load.b_loader import SparseBLoader

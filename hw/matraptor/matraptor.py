@@ -113,18 +113,14 @@ class MatRaptor(AcceleratorTop):
     def _write(self, m: Module, control: Control, lanes: list[Lane], channel: int) -> WriteManager:
         """The writers of all lanes whose rows are in a channel."""
         config = self._config
-        users = [
-            (lanes[number], channel // config.lanes if config.lane_channels > 1 else 0)
-            for number in range(config.lanes)
-            if (number - channel) % min(config.lanes, config.channels) == 0
-        ]
+        slot = channel // config.lanes if config.lane_channels > 1 else 0
+        users = [(lanes[number], slot) for number in config.writing_lanes(channel)]
         manager = WriteManager(
             len(users) * len(WRITERS),
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,
             id_bits=config.id_bits,
-            # Those who share a channel share what it may have under way.
-            outstanding=max(2, config.outstanding // config.channel_lanes),
+            outstanding=config.writer_outstanding,
             count_bits=count_bits(config.geometry),
             burst_beats=config.burst_beats,
             buffer_beats=2 * config.burst_beats,

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from .channels import Striping
 from .config import IntRange, OneOf, parameter
 from .formats import FORMATS, Format
+from .sidecar.placement import C2srPlacement, ColumnsByLanes, CsrPlacement, Part, Records, Room
 
-__all__ = ["PAIR_BYTES", "VALUES", "C2srLayout"]
+__all__ = ["PAIR_BYTES", "POINTER_BYTES", "VALUES", "C2srLayout"]
 
 VALUES = ("fp16", "bf16", "fp32", "fp64", "int32")
 """Formats that values may have."""
@@ -20,6 +21,10 @@ VALUES = ("fp16", "bf16", "fp32", "fp64", "int32")
 PAIR_BYTES = 8
 """A (row length, row pointer) pair: length in the low 32 bits, pointer in the high 32 bits, both
 in entries; the pointer counts from the channel's first entry."""
+
+
+POINTER_BYTES = 4
+"""A row pointer of plain CSR."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +61,52 @@ class C2srLayout(Striping):
     def block_pairs(self) -> int:
         """Pairs of a block."""
         return self.interleave // PAIR_BYTES
+
+    def _entries(self, base: str) -> Records:
+        value = self.format.container_bits
+        parts = {"value": Part(low=0, bits=value), "column": Part(low=value, bits=self.index_bits)}
+        return Records(base=base, bytes=self.entry_bytes, parts=parts)
+
+    def placement(
+        self,
+        name: str,
+        *,
+        lanes: int | None = None,
+        read: bool = True,
+        room: Room | None = None,
+    ) -> C2srPlacement:
+        """A matrix with the base registers ``name``_PAIRS and ``name``_ENTRIES.
+
+        Parameters
+        ----------
+        lanes: it is stored by columns, each divided among so many
+        read: it is read, by whole blocks
+        room: entries that it may have in each channel
+        """
+        parts = {"length": Part(low=0, bits=32), "pointer": Part(low=32, bits=32)}
+        return C2srPlacement(
+            channels=self.channels,
+            interleave=self.interleave,
+            align=self.stripe_bytes,
+            read_bytes=self.interleave if read else None,
+            pairs=Records(base=f"{name}_PAIRS", bytes=PAIR_BYTES, parts=parts),
+            entries=self._entries(f"{name}_ENTRIES"),
+            by_columns=ColumnsByLanes(lanes=lanes) if lanes else None,
+            room=room,
+        )
+
+    def csr_placement(
+        self, name: str, *, read: bool = True, room: Room | None = None
+    ) -> CsrPlacement:
+        """A matrix in CSR with the base registers ``name``_POINTERS and ``name``_ENTRIES."""
+        start = {"start": Part(low=0, bits=8 * POINTER_BYTES)}
+        return CsrPlacement(
+            align=self.stripe_bytes,
+            read_bytes=self.interleave if read else None,
+            pointers=Records(base=f"{name}_POINTERS", bytes=POINTER_BYTES, parts=start),
+            entries=self._entries(f"{name}_ENTRIES"),
+            room=room,
+        )
 
     def check_beat(self, data_bits: int) -> None:
         """Raise ValueError if a beat holds no entry."""

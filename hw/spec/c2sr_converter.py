@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from .c2sr import C2srLayout
+from .c2sr import POINTER_BYTES, C2srLayout
 from .channels import ChannelGeometry, LaneMap
 from .config import Config, IntRange, like, parameter
+from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
 from .unit import Unit
 
 __all__ = ["C2SR_CONVERTER", "POINTER_BYTES", "UNITS", "C2srConverterConfig"]
 
-POINTER_BYTES = 4
-"""A row pointer of plain CSR."""
-
-_READERS = 2
+_READERS = ("pairs", "entries")
+_WRITERS = ("pairs", "entries")
+"""Who has IDs of their own, of either form: pairs or pointers, and entries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,29 @@ class C2srConverterConfig(Config):
     @property
     def id_bits(self) -> int:
         """Width of an AXI ID: which reader, and the burst's number."""
-        return self.slot_bits + (_READERS - 1).bit_length()
+        return self.slot_bits + (len(_READERS) - 1).bit_length()
+
+    @property
+    def traffic(self) -> tuple[Traffic, ...]:
+        """Of each manager, what it may do on the bus."""
+        slots, readers = self.outstanding, len(_READERS)
+        reads = BusSide(
+            longest_beats=self.geometry.block_beats,
+            outstanding=readers * slots,
+            outstanding_per_id=1,
+            id_parts=(
+                IdPart(name="burst", low=0, bits=self.slot_bits, count=slots),
+                IdPart(name="array", low=self.slot_bits, bits=1, count=readers, names=_READERS),
+            ),
+        )
+        writes = one_id_each(
+            "array",
+            _WRITERS,
+            longest_beats=self.geometry.block_beats,
+            outstanding=self.outstanding,
+            id_bits=self.id_bits,
+        )
+        return (Traffic(reads=reads, writes=writes),) * self.channels
 
 
 C2SR_CONVERTER = Unit(

@@ -9,12 +9,14 @@ from typing import Any
 from .config import Config, IntRange, like, parameter
 from .m3xu import M3xuConfig
 from .matrix_unit import MatrixUnitConfig
+from .sidecar.traffic import Traffic, one_id_each
 from .simd2 import Simd2Config
 from .unit import Unit
 
 __all__ = [
     "ENGINE_M3XU",
     "ENGINE_SIMD2",
+    "ID_BITS",
     "OPERANDS",
     "SIZE_BITS",
     "UNITS",
@@ -26,12 +28,16 @@ __all__ = [
 SIZE_BITS = 16
 """Width of M, N and K: the largest matrix is one less than 2 ** SIZE_BITS each way."""
 
+ID_BITS = 2
+"""Width of an AXI ID: which operand is read."""
+
 OPERANDS = ("a", "b", "c", "d")
 
 _MANAGERS = {1: (0, 0, 0), 2: (0, 0, 1), 3: (0, 1, 2)}
 """By number of managers: the one that reads A, the one that reads B, the one for C and D."""
 
 _LARGEST_AUTOMATIC_BLOCK = 32
+_LONGEST_BURST = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +159,40 @@ class EngineConfig(Config):
     def channels(self) -> tuple[int, int, int]:
         """The managers that read A, read B, and read C and write D."""
         return _MANAGERS[self.managers]
+
+    @property
+    def longest_row(self) -> int:
+        """Beats of the longest row of a block of A, B or C."""
+        _, cols, depth = self.tile_shape
+        _, block_cols, block_depth = self.block
+        across = block_cols * cols
+        lanes = max(block_depth * depth, across * self.element_lanes[-1])
+        return max(lanes // self.beat_lanes, across * self.result_widths[-1] // self.data_bits)
+
+    @property
+    def burst_beats(self) -> int:
+        """Beats of the longest burst."""
+        return min(_LONGEST_BURST, max(2, 1 << (self.longest_row - 1).bit_length()))
+
+    def readers(self, manager: int) -> tuple[str, ...]:
+        """The operands that a manager reads, in the order of their IDs."""
+        return tuple(x for x, n in zip("abc", self.channels, strict=True) if n == manager)
+
+    def writers(self, manager: int) -> tuple[str, ...]:
+        """D, where C is read."""
+        return ("d",) if manager == self.channels[-1] else ()
+
+    @property
+    def traffic(self) -> tuple[Traffic, ...]:
+        """Of each manager, what it may do on the bus."""
+        sizes = {"longest_beats": self.burst_beats, "outstanding": self.outstanding}
+        return tuple(
+            Traffic(
+                reads=one_id_each("operand", self.readers(n), **sizes, id_bits=ID_BITS),
+                writes=one_id_each("operand", self.writers(n), **sizes, id_bits=ID_BITS),
+            )
+            for n in range(self.managers)
+        )
 
     def resolved(self) -> dict[str, object]:
         """Every parameter with the value in force: what 0 stands for is filled in."""

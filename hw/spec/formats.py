@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FLOAT_FORMATS", "FORMATS", "INT_FORMATS", "FloatFormat", "Format", "IntFormat"]
+__all__ = [
+    "FLOAT_FORMATS",
+    "FORMATS",
+    "INT_FORMATS",
+    "AnyFormat",
+    "ComplexFormat",
+    "FloatFormat",
+    "Format",
+    "IntFormat",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +149,25 @@ class IntFormat:
 
 
 Format = FloatFormat | IntFormat
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComplexFormat:
+    """A pair of floats, the real part in the low half."""
+
+    part: FloatFormat
+
+    @property
+    def name(self) -> str:
+        return f"{self.part.name}c"
+
+    @property
+    def container_bits(self) -> int:
+        return 2 * self.part.container_bits
+
+
+AnyFormat = Format | ComplexFormat
+"""What elements may be."""
 
 
 _ROWS = (

@@ -8,7 +8,9 @@ from typing import ClassVar
 
 from .config import Config, IntRange, OneOf, SubsetOf, parameter
 from .formats import FLOAT_FORMATS, FloatFormat
-from .matrix_unit import Operation
+from .matrix_operations import matrix_operations
+from .matrix_unit import RESULT_FLAGS, Operation
+from .sidecar.operation import Compute, OperationEntry, ResultFlag
 from .unit import Unit
 
 __all__ = [
@@ -69,6 +71,12 @@ _SINGLE_STEP = ("fp16", "bf16", "tf32")
 OP_BITS = 3
 
 
+_DOC = (
+    "d = c + a b: for each element of d the exact products and c are summed within a window of "
+    "`alignment_bits` bits below the largest term, and rounded once"
+)
+
+
 def _operation(mode: Mode, lane_bits: int) -> Operation:
     """Padding is a zero whose products are -0, the neutral element of a sum: -0 in a, +0 in b.
 
@@ -86,6 +94,7 @@ def _operation(mode: Mode, lane_bits: int) -> Operation:
         result_bits=32 * parts,
         padding=(1 << (mode.element.container_bits - 1), 0),
         addend=1 << 31 if parts == 1 else 1 << 63 | 1 << 31,
+        compute=Compute(kind="product", plus="add", times="mul", doc=_DOC),
     )
 
 
@@ -131,6 +140,16 @@ class GridUnitConfig(Config):
     @property
     def operations(self) -> dict[str, Operation]:
         return {mode: _operation(MODES[mode], self.lane_bits) for mode in self.modes}
+
+    @property
+    def stream_operations(self) -> tuple[OperationEntry, ...]:
+        """For the sidecar: where operands lie."""
+        return matrix_operations(self)
+
+    @property
+    def flags(self) -> tuple[ResultFlag, ...]:
+        """For the sidecar: the fields of a result that are no operand."""
+        return RESULT_FLAGS
 
     @property
     def opcodes(self) -> dict[str, int]:

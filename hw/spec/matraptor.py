@@ -10,9 +10,16 @@ from .channels import ChannelGeometry, LaneMap
 from .config import Config, Flag, IntRange, OneOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
+from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
 from .unit import Unit
 
-__all__ = ["MATRAPTOR", "UNITS", "MatRaptorConfig"]
+__all__ = ["MATRAPTOR", "READS", "UNITS", "WRITES", "MatRaptorConfig"]
+
+READS = ("a_pairs", "a_entries", "b_pairs", "b_entries")
+"""What a lane reads, each under IDs of its own."""
+
+WRITES = ("c_pairs", "c_entries")
+"""What a lane writes, likewise."""
 
 _UNIT_BITS = 2
 
@@ -144,6 +151,48 @@ class MatRaptorConfig(Config):
     def id_bits(self) -> int:
         """Width of an AXI ID."""
         return self.lane_id_bits + (self.lanes - 1).bit_length()
+
+    @property
+    def writer_outstanding(self) -> int:
+        """Bursts of a writer under way: those who share a channel share what it may have."""
+        return max(2, self.outstanding // self.channel_lanes)
+
+    @property
+    def traffic(self) -> tuple[Traffic, ...]:
+        """Of each manager, what it may do on the bus."""
+        parts = [
+            IdPart(name="burst", low=0, bits=self.slot_bits, count=self.outstanding),
+            IdPart(
+                name="array", low=self.slot_bits, bits=_UNIT_BITS, count=len(READS), names=READS
+            ),
+        ]
+        if self.lanes > 1:
+            bits = (self.lanes - 1).bit_length()
+            parts.append(IdPart(name="lane", low=self.lane_id_bits, bits=bits, count=self.lanes))
+        reads = BusSide(
+            longest_beats=self.burst_beats,
+            outstanding=self.lanes * len(READS) * self.outstanding,
+            outstanding_per_id=1,
+            id_parts=tuple(parts),
+        )
+        return tuple(
+            Traffic(reads=reads, writes=self._writes(channel)) for channel in range(self.channels)
+        )
+
+    def writing_lanes(self, channel: int) -> tuple[int, ...]:
+        """The lanes whose rows are in a channel."""
+        step = min(self.lanes, self.channels)
+        return tuple(lane for lane in range(self.lanes) if (lane - channel) % step == 0)
+
+    def _writes(self, channel: int) -> BusSide | None:
+        lanes = self.writing_lanes(channel)
+        return one_id_each(
+            "array",
+            [f"{what} of lane {lane}" for lane in lanes for what in WRITES],
+            longest_beats=self.burst_beats,
+            outstanding=self.writer_outstanding,
+            id_bits=self.id_bits,
+        )
 
 
 MATRAPTOR = Unit(

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from .formats import Format
+from .formats import AnyFormat, ComplexFormat, FloatFormat, Format
+from .sidecar.operation import Compute, OperationEntry, ResultFlag
 
-__all__ = ["MatrixUnitConfig", "Operation"]
+__all__ = ["RESULT_FLAGS", "MatrixUnitConfig", "Operation"]
+
+RESULT_FLAGS = (ResultFlag(stream="o", field="error", before_last=0, last=0, illegal=1),)
+"""What of a result is no element of d."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +30,7 @@ class Operation:
     padding: patterns of ``operand_bits`` that fill up a and b at the edges of a matrix without
         changing results; None if the format has no such values
     addend: pattern of ``result_bits`` that changes nothing as c
+    compute: what it computes, in words and operators
     """
 
     name: str
@@ -37,6 +42,20 @@ class Operation:
     result_bits: int
     padding: tuple[int, int] | None
     addend: int | None
+    compute: Compute
+
+    def _whole(self, part: Format) -> AnyFormat:
+        return ComplexFormat(part=part) if self.complex and isinstance(part, FloatFormat) else part
+
+    @property
+    def operand_format(self) -> AnyFormat:
+        """Of an element of a and b, both of its parts together."""
+        return self._whole(self.element)
+
+    @property
+    def result_format(self) -> AnyFormat:
+        """Of an element of c and d, both of its parts together."""
+        return self._whole(self.result)
 
 
 class MatrixUnitConfig(Protocol):
@@ -79,5 +98,9 @@ class MatrixUnitConfig(Protocol):
     def initiation_interval(self) -> dict[str, int]: ...
     @property
     def latency(self) -> dict[str, int]: ...
+    @property
+    def stream_operations(self) -> tuple[OperationEntry, ...]: ...
+    @property
+    def flags(self) -> tuple[ResultFlag, ...]: ...
     def resolved(self) -> dict[str, Any]: ...
     def __hash__(self) -> int: ...

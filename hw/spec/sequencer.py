@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from .config import IntRange, parameter
+from .formats import FLOAT_FORMATS
 from .m3xu import MODES, M3xuConfig, Mode
+from .matrix_operations import Lanes, operand, product_sizes
+from .matrix_unit import RESULT_FLAGS
+from .sidecar.operation import Compute, OperationEntry, ResultFlag
+from .sidecar.placement import Setting, Transfers
 from .unit import Unit
 
 __all__ = ["INSTRUCTIONS", "M3XU_SEQUENCER", "UNITS", "Instruction", "SequencerConfig"]
@@ -44,6 +49,11 @@ _INSTRUCTION_ROWS = (
     Instruction(name="HMMA.1684.F32.TF32", opcode=3, mode=MODES["tf32"], depth=4),
     Instruction(name="HMMA.16416.F32.FP32", opcode=4, mode=MODES["fp32"], depth=8),
     Instruction(name="HMMA.16216.F32C.FP32C", opcode=5, mode=MODES["fp32c"], depth=4),
+)
+
+_DOC = (
+    "d = c + a b: a chain of the matrix unit's operations over steps of K, each sum in fp32; "
+    "where c and d are fp16 the last sum is rounded once more"
 )
 
 INSTRUCTIONS: dict[str, Instruction] = {row.name: row for row in _INSTRUCTION_ROWS}
@@ -104,6 +114,45 @@ class SequencerConfig(M3xuConfig):
             step = max(self.row_tiles * self.col_tiles * row.mode.steps, latency + 1)
             result[row.name] = step * (self.depth_tiles(row) - 1) + latency
         return result
+
+    @property
+    def stream_operations(self) -> tuple[OperationEntry, ...]:
+        """For the sidecar: a fragment is cut into tiles, each of which is a transfer."""
+        return tuple(map(self._entry, self.instructions))
+
+    @property
+    def flags(self) -> tuple[ResultFlag, ...]:
+        last = ResultFlag(stream="o", field="last", before_last=0, last=1, illegal=1)
+        return (*RESULT_FLAGS, last)
+
+    def _entry(self, row: Instruction) -> OperationEntry:
+        operation = self.unit.operations[row.mode.name]
+        if row.half:
+            half = FLOAT_FORMATS["fp16"]
+            operation = replace(operation, result=half, result_bits=16, addend=half.constant("-0"))
+        lanes = Lanes(
+            rows=self.rows,
+            cols=self.cols,
+            depth=self.depth,
+            lane_bits=self.lane_bits,
+            accumulator_bits=self.accumulator_bits,
+            element_bits=operation.operand_bits,
+            result_bits=operation.result_bits,
+        )
+        by_rows = Transfers(row=self.col_tiles, column=1)
+        places = {
+            "a": lanes.place("a", "i_a", Transfers(row=1, column=self.row_tiles)),
+            "b": lanes.place("b", "i_b", by_rows),
+            "c": lanes.place("c", "i_c", by_rows),
+            "d": lanes.place("d", "o", by_rows),
+        }
+        return OperationEntry(
+            name=row.name,
+            select=(Setting(stream="i", field="op", value=row.opcode),),
+            compute=Compute(kind="product", plus="add", times="mul", doc=_DOC),
+            sizes=product_sizes(self.FRAGMENT_ROWS, self.FRAGMENT_COLS, row.depth),
+            operands=tuple(operand(name, operation, place) for name, place in places.items()),
+        )
 
     @property
     def row_tiles(self) -> int:

@@ -7,8 +7,10 @@ from typing import ClassVar
 
 from .config import Config, Flag, IntRange, OneOf, SubsetOf, parameter
 from .formats import FORMATS, FloatFormat, Format
-from .matrix_unit import Operation
+from .matrix_operations import matrix_operations
+from .matrix_unit import RESULT_FLAGS, Operation
 from .semirings import SEMIRINGS, Semiring
+from .sidecar.operation import Compute, OperationEntry, ResultFlag
 from .unit import Unit
 
 __all__ = ["OP_BITS", "SIMD2", "UNITS", "Simd2Config"]
@@ -20,6 +22,14 @@ _FORMATS = ("fp8e4m3", "fp8e5m2", "fp16", "bf16", "fp32", "fp64", "int8", "int16
 _ACCUMULATORS = ("auto", "fp16", "bf16", "fp32", "fp64", "int32", "int64")
 _DEFAULT_ACCUMULATORS = {"fp32": "fp64", "fp64": "fp64", "int8": "int32", "int16": "int32",
                          "int32": "int32"}  # fmt: skip
+
+
+def _doc(row: Semiring) -> str:
+    """What an operation computes, and where it rounds."""
+    rounding = "sums of floats are exact within a window of `alignment_bits` bits and rounded once"
+    if row.plus != "add":
+        rounding = "each term is rounded to the format of c"
+    return f"d = c (+) a (x) b with (+) {row.plus} and (x) {row.times}; {rounding}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,9 +198,20 @@ class Simd2Config(Config):
                 result_bits=self.result.container_bits,
                 padding=row.padding_in(self.element),
                 addend=row.identity_in(self.result),
+                compute=Compute(kind="product", plus=row.plus, times=row.times, doc=_doc(row)),
             )
             for row in self.semirings
         }
+
+    @property
+    def stream_operations(self) -> tuple[OperationEntry, ...]:
+        """For the sidecar: where operands lie."""
+        return matrix_operations(self)
+
+    @property
+    def flags(self) -> tuple[ResultFlag, ...]:
+        """For the sidecar: the fields of a result that are no operand."""
+        return RESULT_FLAGS
 
     @property
     def opcodes(self) -> dict[str, int]:

@@ -31,7 +31,8 @@ class Unit:
     name: its name on the command line and of its top module
     summary: one line
     source: where the idea comes from
-    config: its configuration class
+    config: its configuration class; of a unit of streams with ``stream_operations`` and ``flags``
+        for the sidecar, see :mod:`tilewright.hw.spec.sidecar.operation`
     component: ``module:class``, imported when first built
     parts: components that this one is made around, named likewise, by the parameter that takes them
     jobs: of an accelerator, the function from its configuration to its ``JobSpec``, named likewise

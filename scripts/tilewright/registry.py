@@ -30,6 +30,10 @@ class Entry:
     simulate: by simulator (verilator, icarus) the function behind ``simulate``: from the unit, its
         configuration, ``seed``, ``count`` and ``waves`` to a report, which has ``passed`` and
         ``print(console)``
+    golden: the function behind the tests that know a unit by its sidecar only: from its
+        configuration, the name of an operation there, its sizes by name and its ``in`` operands by
+        name to its ``out`` operands by name. A matrix is a uint64 array of container words, a
+        sparse one ``{(row, column): word}``
     small: parameters of a configuration that takes seconds to build and to prove equal
     variants: changes of the small one that make another structure of it, or that a choice of a
         parameter needs; the tests over all units build each, and each choice of each option
@@ -39,6 +43,7 @@ class Entry:
 
     unit: Unit
     simulate: Mapping[str, str]
+    golden: str
     small: Mapping[str, Any] = field(default_factory=dict)
     variants: tuple[Mapping[str, Any], ...] = ()
     matrix_unit: bool = False

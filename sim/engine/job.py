@@ -12,9 +12,9 @@ import numpy.typing as npt
 from ...hw.spec.engine import OPERANDS, EngineConfig
 from ...hw.spec.jobs.engine import FLAGS
 from ...hw.spec.matrix_unit import Operation
-from ..units.any_unit import mixed_operations
+from ..units.any_unit import cut_into_lanes, mixed_operations
 
-__all__ = ["Bytes", "Job", "JobFailure", "Outcome", "product", "run_job"]
+__all__ = ["Bytes", "Job", "JobFailure", "Outcome", "golden", "product", "run_job"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -121,13 +121,19 @@ def product(
     return whole.reshape(down * rows, across * cols)[:m, :n]
 
 
+def golden(
+    config: EngineConfig, operation: str, sizes: Mapping[str, int], operands: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One job on matrices of patterns: a, b and perhaps c to d; see
+    :class:`tilewright.registry.Entry`."""
+    found = config.unit.operations[operation]
+    return {"d": product(config, found, operands["a"], operands["b"], operands.get("c"))}
+
+
 def _lanes(config: EngineConfig, operation: Operation, words: Words) -> Words:
     """Elements along the last axis cut into lanes, low lane first."""
     lane = config.unit.lane_bits
-    shifts = np.arange(operation.operand_bits // lane, dtype=np.uint64) * np.uint64(lane)
-    mask = np.uint64((1 << lane) - 1)
-    cut: Words = (words[..., np.newaxis] >> shifts) & mask
-    return cut.reshape(*words.shape[:-1], -1)
+    return cut_into_lanes(words, lane, operation.operand_bits // lane)
 
 
 def _padded(config: EngineConfig, operation: Operation, a: Words, b: Words) -> tuple[Words, Words]:

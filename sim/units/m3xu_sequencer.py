@@ -5,15 +5,19 @@ Source: M3XU, instruction set architecture.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import FLOAT_FORMATS
-from ...hw.spec.sequencer import Instruction, SequencerConfig
+from ...hw.spec.sequencer import INSTRUCTIONS, Instruction, SequencerConfig
 from ..numbers.scalars import convert
+from .any_unit import cut_into_lanes
 from .m3xu import matrix_unit
 
-__all__ = ["execute", "tiles_of"]
+__all__ = ["execute", "golden", "tiles_of"]
 
 Words = npt.NDArray[np.uint64]
 
@@ -67,3 +71,14 @@ def execute(
     if instruction.half:
         return convert(result, _FP32, _FP16).astype(np.uint64)
     return result.astype(np.uint64)
+
+
+def golden(
+    config: SequencerConfig, operation: str, sizes: Mapping[str, int], operands: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One instruction on fragments of container words: a, b, c to d; see
+    :class:`tilewright.registry.Entry`."""
+    row = INSTRUCTIONS[operation]
+    a = cut_into_lanes(operands["a"], config.lane_bits, row.mode.lanes)
+    b = cut_into_lanes(operands["b"].T, config.lane_bits, row.mode.lanes).T
+    return {"d": execute(config, row, a, b, operands["c"])}

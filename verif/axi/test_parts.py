@@ -201,6 +201,8 @@ def test_the_sidecar_describes_ports_and_registers() -> None:
     assert manager == {
         "prefix": "m0_axi", "role": "manager", "protocol": "axi4",
         "addr_bits": 40, "data_bits": 64, "id_bits": 2,
+        "burst": "INCR", "beat_bytes": 8, "boundary_bytes": 4096, "cache": 3,
+        "responses": "any order between IDs, in order within one",
     }  # fmt: skip
     assert made.sidecar["registers"] == REGISTERS.describe()
     plain = [port["name"] for port in made.sidecar["ports"]]

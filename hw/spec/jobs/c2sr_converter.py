@@ -7,6 +7,8 @@ from ..c2sr_converter import C2srConverterConfig
 from ..registers.job_spec import Check, Error, JobSpec, Rule, checks_of
 from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
+from ..sidecar.operation import Compute, Operand, OperationEntry, Size
+from ..sidecar.placement import Placement, Room, Setting
 
 __all__ = ["BASES", "COUNTERS", "ERRORS", "MODES", "job_spec", "limits"]
 
@@ -102,6 +104,42 @@ def _job(config: C2srConverterConfig) -> list[Register]:
     return job
 
 
+def _operations(config: C2srConverterConfig) -> tuple[OperationEntry, ...]:
+    """Either direction: the same matrix, in one form and in the other."""
+    layout, room = config.layout, Room(register="CAPACITY")
+    csr, c2sr = layout.csr_placement("CSR"), layout.placement("C2SR")
+    ways: dict[str, tuple[Placement, Placement]] = {
+        "csr_to_c2sr": (csr, layout.placement("C2SR", read=False, room=room)),
+        "c2sr_to_csr": (c2sr, layout.csr_placement("CSR", read=False, room=room)),
+    }
+    sizes = (
+        Size(name="M", doc="rows of the matrix", register="ROWS"),
+        Size(name="N", doc="columns of the matrix", most=1 << config.index_bits),
+    )
+    return tuple(
+        OperationEntry(
+            name=name,
+            select=(Setting(register="MODE", value=MODES[name]),),
+            compute=Compute(kind="conversion", doc="target = source, entry by entry"),
+            sizes=sizes,
+            operands=tuple(
+                Operand(
+                    name=operand,
+                    direction=direction,
+                    rows="M",
+                    columns="N",
+                    format=layout.format,
+                    placement=place,
+                )
+                for (operand, direction), place in zip(
+                    (("source", "in"), ("target", "out")), places, strict=True
+                )
+            ),
+        )
+        for name, places in ways.items()
+    )
+
+
 def job_spec(config: C2srConverterConfig) -> JobSpec:
     """The jobs of a converter."""
     return JobSpec(
@@ -114,4 +152,6 @@ def job_spec(config: C2srConverterConfig) -> JobSpec:
         errors=ERRORS,
         job=tuple(_job(config)),
         checks=_checks(config),
+        operations=_operations(config),
+        traffic=config.traffic,
     )

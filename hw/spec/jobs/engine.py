@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..engine import OPERANDS, SIZE_BITS, EngineConfig
+from ..matrix_unit import Operation
 from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
 from ..registers.register_map import Field, Register
 from ..registers.register_rows import constants, number
+from ..sidecar.operation import Operand, OperationEntry, Size
+from ..sidecar.placement import MatrixPlacement, Setting
 
 __all__ = ["COUNTERS", "ERRORS", "FLAGS", "WITH_C", "job_spec"]
 
@@ -114,6 +119,60 @@ def _job(config: EngineConfig) -> list[Register]:
     return rows
 
 
+_SIZES = tuple(
+    Size(name=name, doc=doc, register=name)
+    for name, doc in (
+        ("M", "rows of a, c and d"),
+        ("N", "columns of b, c and d"),
+        ("K", "columns of a, rows of b"),
+    )
+)
+_SHAPES = {"a": ("M", "K"), "b": ("K", "N"), "c": ("M", "N"), "d": ("M", "N")}
+
+
+def _operand(config: EngineConfig, operation: Operation, name: str) -> Operand:
+    factor = name in "ab"
+    padding = {"a": operation.padding, "b": operation.padding}.get(name)
+    word = operation.addend if name == "c" else padding and padding["ab".index(name)]
+    bits = operation.operand_bits if factor else operation.result_bits
+    transposed = Setting(register="FLAGS", field="transposed_b", value=1)
+    return Operand(
+        name=name,
+        direction="out" if name == "d" else "in",
+        rows=_SHAPES[name][0],
+        columns=_SHAPES[name][1],
+        format=operation.operand_format if factor else operation.result_format,
+        padding=word,
+        used_when=Setting(register="FLAGS", field="use_c", value=1) if name == "c" else None,
+        placement=MatrixPlacement(
+            base=f"{name.upper()}_BASE",
+            stride=f"{name.upper()}_STRIDE",
+            align=config.beat_bytes,
+            element_bytes=bits // 8,
+            read_bytes=None if name == "d" else config.beat_bytes,
+            transposed=transposed if name == "b" else None,
+            may_be=("c",) if name == "d" else (),
+        ),
+    )
+
+
+def _operations(config: EngineConfig) -> tuple[OperationEntry, ...]:
+    """Those of the unit, on matrices in memory."""
+    return tuple(
+        OperationEntry(
+            name=operation.name,
+            select=(Setting(register="OP", value=operation.opcode),),
+            compute=replace(operation.compute, doc=f"{operation.compute.doc}; {_CHAIN}"),
+            sizes=_SIZES,
+            operands=tuple(_operand(config, operation, name) for name in OPERANDS),
+        )
+        for operation in config.unit.operations.values()
+    )
+
+
+_CHAIN = "a chain of the unit's operations over tiles of K, in ascending order"
+
+
 def job_spec(config: EngineConfig) -> JobSpec:
     """The jobs of an engine."""
     return JobSpec(
@@ -126,4 +185,6 @@ def job_spec(config: EngineConfig) -> JobSpec:
         errors=ERRORS,
         job=tuple(_job(config)),
         checks=_checks(config),
+        operations=_operations(config),
+        traffic=config.traffic,
     )

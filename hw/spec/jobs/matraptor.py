@@ -9,6 +9,7 @@ from ..matraptor import MatRaptorConfig
 from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
 from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
+from .matraptor_operations import operations
 
 __all__ = ["ARRAYS", "BY_ROWS", "COUNTERS", "ERRORS", "OUTER", "job_spec", "limits"]
 
@@ -170,4 +171,6 @@ def job_spec(config: MatRaptorConfig) -> JobSpec:
         errors=ERRORS,
         job=tuple(_job(config)),
         checks=_checks(config),
+        operations=operations(config),
+        traffic=config.traffic,
     )

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from ..sidecar.operation import OperationEntry
+from ..sidecar.traffic import Traffic
 from .register_map import Field, Register, RegisterMap
 from .register_rows import CONTROL, counter_registers, identity, number
 
@@ -157,6 +159,8 @@ class JobSpec:
     errors: those that there are
     job: the registers that say what to do
     checks: rules for them; the first one that is broken, in this order, is reported
+    operations: what jobs compute, and how their operands lie in memory
+    traffic: of each manager, what it may do on the bus
 
     Members
     -------
@@ -172,6 +176,8 @@ class JobSpec:
     errors: tuple[Error, ...]
     job: tuple[Register, ...]
     checks: tuple[Check, ...]
+    operations: tuple[OperationEntry, ...] = ()
+    traffic: tuple[Traffic, ...] = ()
 
     def __post_init__(self) -> None:
         _check_unique("errors", [error.name for error in self.errors])

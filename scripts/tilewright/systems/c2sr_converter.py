@@ -9,6 +9,7 @@ SYSTEM = System(
         Entry(
             unit=C2SR_CONVERTER,
             simulate={"verilator": "tilewright.verif.c2sr.simulate:run"},
+            golden="tilewright.sim.c2sr_converter.golden:golden",
             small={"channels": 2, "outstanding": 2, "value": "fp16", "index_bits": 16},
             variants=({"channels": 1}, {"channels": 3}, {"addr_bits": 64}),
         ),

@@ -13,6 +13,7 @@ SYSTEM = System(
         Entry(
             unit=ENGINE_SIMD2,
             simulate=_JOBS,
+            golden="tilewright.sim.engine.job:golden",
             small={"tile": 2, "ops": ("mma", "minplus"), **_BLOCK},
             variants=(
                 {"outstanding": 1},
@@ -25,6 +26,7 @@ SYSTEM = System(
         Entry(
             unit=ENGINE_M3XU,
             simulate=_JOBS,
+            golden="tilewright.sim.engine.job:golden",
             small={"rows": 2, "cols": 2, "depth": 2, "modes": ("fp16", "fp32"), **_BLOCK},
             variants=({"outstanding": 1}, {"addr_bits": 64}, {"depth": 4}, _AUTOMATIC),
         ),

@@ -16,13 +16,19 @@ SYSTEM = System(
     entries=(
         *(
             Entry(
-                unit=unit, simulate=_OPERATIONS, small=_SMALL, variants=_VARIANTS, matrix_unit=True
+                unit=unit,
+                simulate=_OPERATIONS,
+                golden="tilewright.sim.units.any_unit:golden",
+                small=_SMALL,
+                variants=_VARIANTS,
+                matrix_unit=True,
             )
             for unit in (M3XU, M3XU_BASELINE, M3XU_WIDE)
         ),
         Entry(
             unit=M3XU_SEQUENCER,
             simulate={"verilator": "tilewright.verif.matrix_units.m3xu.simulate_sequencer:run"},
+            golden="tilewright.sim.units.m3xu_sequencer:golden",
             small={"rows": 4, "cols": 1, "depth": 4},
         ),
     ),

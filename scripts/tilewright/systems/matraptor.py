@@ -9,6 +9,7 @@ SYSTEM = System(
         Entry(
             unit=MATRAPTOR,
             simulate={"verilator": "tilewright.verif.matraptor.simulate:run"},
+            golden="tilewright.sim.matraptor.golden:golden",
             small={"lanes": 2, "channels": 2, "queues": 3, "queue_depth": 8, "outstanding": 4},
             variants=(
                 {"lanes": 1, "channels": 1},

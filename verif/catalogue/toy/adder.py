@@ -7,7 +7,13 @@ from tilewright.hw.axi.burst_reader import BurstReader
 from tilewright.hw.axi.burst_writer import BurstWriter
 from tilewright.hw.job.accelerator_top import AcceleratorTop
 from tilewright.verif.catalogue.toy.control import ToyControl, ToyCounters
-from tilewright.verif.catalogue.toy.spec import BEATS_BITS, ToyAdderConfig, job_spec
+from tilewright.verif.catalogue.toy.spec import (
+    BEATS_BITS,
+    BURST_BEATS,
+    ID_BITS,
+    ToyAdderConfig,
+    job_spec,
+)
 
 __all__ = ["ToyAdder"]
 
@@ -31,8 +37,13 @@ class ToyAdder(AcceleratorTop):
     def __init__(self, config: ToyAdderConfig) -> None:
         self._config = config
         widths = {"addr_bits": config.addr_bits, "data_bits": config.data_bits}
-        super().__init__(job_spec(config), 1, **widths, id_bits=1)
-        self._sizes = {**widths, "outstanding": config.outstanding, "count_bits": BEATS_BITS}
+        super().__init__(job_spec(config), 1, **widths, id_bits=ID_BITS)
+        self._sizes = {
+            **widths,
+            "outstanding": config.outstanding,
+            "count_bits": BEATS_BITS,
+            "burst_beats": BURST_BEATS,
+        }
 
     @property
     def config(self) -> ToyAdderConfig:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from tilewright.sim.device.driver import JobDriver
 from tilewright.sim.device.protocol import AcceleratorDevice
 from tilewright.verif.catalogue.toy.spec import ToyAdderConfig, job_spec
 
-__all__ = ["ToyAdderDriver", "Words", "added"]
+__all__ = ["ToyAdderDriver", "Words", "added", "golden"]
 
 Words = npt.NDArray[np.uint32]
 
@@ -16,6 +19,14 @@ Words = npt.NDArray[np.uint32]
 def added(values: Words, constant: int) -> Words:
     """What the accelerator computes: sums modulo 2 ** 32."""
     return values + np.uint32(constant)
+
+
+def golden(
+    config: ToyAdderConfig, operation: str, sizes: Mapping[str, int], operands: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One job, source and constant to target; see :class:`tilewright.registry.Entry`."""
+    sums = added(operands["source"].astype(np.uint32), int(operands["constant"][0, 0]))
+    return {"target": sums.astype(np.uint64)}
 
 
 class ToyAdderDriver(JobDriver[ToyAdderConfig]):

@@ -3,17 +3,30 @@ jobs in ``hw/spec/jobs``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.hw.spec.config import Config, IntRange, parameter
+from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.registers.job_spec import Error, JobSpec, Rule, checks_of
 from tilewright.hw.spec.registers.register_rows import constants, number
+from tilewright.hw.spec.sidecar.operation import Compute, Operand, OperationEntry, Size
+from tilewright.hw.spec.sidecar.placement import (
+    MatrixPlacement,
+    Placement,
+    RegisterPlacement,
+)
+from tilewright.hw.spec.sidecar.traffic import Traffic, one_id_each
 from tilewright.hw.spec.unit import Unit
 
-__all__ = ["BEATS_BITS", "TOY_ADDER", "ToyAdderConfig", "job_spec"]
+__all__ = ["BEATS_BITS", "BURST_BEATS", "ID_BITS", "TOY_ADDER", "ToyAdderConfig", "job_spec"]
 
 BEATS_BITS = 16
 """Width of a job's number of beats."""
+
+BURST_BEATS = 64
+"""Beats of the longest burst."""
+
+ID_BITS = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +79,49 @@ def job_spec(config: ToyAdderConfig) -> JobSpec:
             *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, config.beat_bytes),
             *checks_of("address_range", bases, Rule.BELOW, 1 << config.addr_bits),
         ),
+        operations=(_operation(config),),
+        traffic=(_traffic(config),),
     )
+
+
+def _operation(config: ToyAdderConfig) -> OperationEntry:
+    """For the sidecar: what jobs compute, and where the operands lie."""
+    source = MatrixPlacement(
+        base="SOURCE", align=config.beat_bytes, element_bytes=4, read_bytes=config.beat_bytes
+    )
+    target = replace(source, base="TARGET", read_bytes=None, may_be=("source",))
+
+    def operand(name: str, direction: str, columns: str, placement: Placement) -> Operand:
+        return Operand(
+            name=name,
+            direction=direction,
+            rows="ONE",
+            columns=columns,
+            format=FORMATS["int32"],
+            placement=placement,
+        )
+
+    return OperationEntry(
+        name="add",
+        select=(),
+        compute=Compute(kind="other", doc="target[n] = source[n] + constant, modulo 2 ** 32"),
+        sizes=(
+            Size(name="ONE", doc="rows", value=1),
+            Size(name="N", doc="elements", register="BEATS", scale=config.beat_bytes // 4),
+        ),
+        operands=(
+            operand("source", "in", "N", source),
+            operand("constant", "in", "ONE", RegisterPlacement(register="CONSTANT")),
+            operand("target", "out", "N", target),
+        ),
+    )
+
+
+def _traffic(config: ToyAdderConfig) -> Traffic:
+    """For the sidecar: what the manager may do on the bus."""
+    sizes = {"longest_beats": BURST_BEATS, "outstanding": config.outstanding, "id_bits": ID_BITS}
+    reads, writes = (one_id_each("array", [name], **sizes) for name in ("source", "target"))
+    return Traffic(reads=reads, writes=writes)
 
 
 TOY_ADDER = Unit(

@@ -9,6 +9,7 @@ SYSTEM = System(
         Entry(
             unit=TOY_ADDER,
             simulate={"verilator": "tilewright.verif.catalogue.toy.simulate:run"},
+            golden="tilewright.verif.catalogue.toy.driver:golden",
             small={"outstanding": 2},
         ),
     ),

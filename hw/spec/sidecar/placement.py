@@ -1,0 +1,185 @@
+"""Where the elements of an operand lie: in payloads of a stream, in a register, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+__all__ = [
+    "Bits",
+    "C2srPlacement",
+    "ColumnsByLanes",
+    "CsrPlacement",
+    "MatrixPlacement",
+    "Part",
+    "Placement",
+    "Records",
+    "RegisterPlacement",
+    "Room",
+    "Setting",
+    "StreamPlacement",
+    "Structure",
+    "Tile",
+    "Transfers",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A number in a field of a stream's payload, or of a register."""
+
+    stream: str | None = None
+    register: str | None = None
+    field: str = "value"
+    value: int
+
+    def __post_init__(self) -> None:
+        if (self.stream is None) == (self.register is None):
+            raise ValueError(f"`{self.field}` must be of a stream or of a register")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """What of a matrix one transfer carries."""
+
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfers:
+    """From a tile to the one below it, and to the one beside it, in transfers."""
+
+    row: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bits:
+    """Steps in bits: to the next row, column, and word of an element; how many words it has, and
+    how wide they are."""
+
+    row: int
+    column: int
+    word: int = 0
+    words: int = 1
+    word_bits: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Structure:
+    """Of every ``group`` elements of a row ``kept`` are stored; where each stood is in ``field``,
+    ``bits`` wide, ``row`` and ``column`` bits from one stored element to the next."""
+
+    kept: int
+    group: int
+    field: str
+    row: int
+    column: int
+    bits: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamPlacement:
+    """In the transfers of a stream."""
+
+    kind: ClassVar[str] = "stream"
+    stream: str
+    field: str
+    tile: Tile
+    transfers: Transfers = Transfers()
+    bits: Bits
+    structure: Structure | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterPlacement:
+    """One element, in a register."""
+
+    kind: ClassVar[str] = "register"
+    register: str
+    field: str = "value"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixPlacement:
+    """In memory by rows, or, with the setting ``transposed``, by columns.
+
+    ``base`` and ``stride``: registers; ``align``: what both are multiples of; ``read_bytes``: what
+    is read are whole aligned blocks of so many bytes; ``may_be``: operands whose place may be the
+    same.
+    """
+
+    kind: ClassVar[str] = "matrix"
+    base: str
+    stride: str | None = None
+    align: int
+    element_bytes: int
+    read_bytes: int | None = None
+    transposed: Setting | None = None
+    may_be: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Neighbouring bits of a record."""
+
+    low: int
+    bits: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """An array of records from the address in register ``base`` on, little-endian."""
+
+    base: str
+    bytes: int
+    parts: Mapping[str, Part]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """Entries that a result may have: the number in ``register``, a multiple of ``multiple_of``,
+    times ``times``."""
+
+    register: str
+    times: int = 1
+    multiple_of: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnsByLanes:
+    """The matrix is stored by columns, each divided among ``lanes``."""
+
+    lanes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class C2srPlacement:
+    """Sparse, in rows dealt out to memory channels."""
+
+    kind: ClassVar[str] = "c2sr"
+    channels: int
+    interleave: int
+    align: int
+    read_bytes: int | None = None
+    pairs: Records
+    entries: Records
+    by_columns: ColumnsByLanes | None = None
+    room: Room | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsrPlacement:
+    """Sparse, row after row."""
+
+    kind: ClassVar[str] = "csr"
+    align: int
+    read_bytes: int | None = None
+    pointers: Records
+    entries: Records
+    room: Room | None = None
+
+
+Placement = StreamPlacement | RegisterPlacement | MatrixPlacement | C2srPlacement | CsrPlacement

@@ -1,0 +1,245 @@
+"""Matrices in memory: where the bytes of each of the sidecar's placements are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Arrays", "arrays", "read_matrix", "touched", "write_matrix"]
+
+Memory = npt.NDArray[np.uint8]
+Places = dict[tuple[int, int], int]
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """What a placement takes of memory.
+
+    Parameters
+    ----------
+    align: what bases are multiples of
+    sizes: bytes by register
+    strides: by register
+    room: entries that a result has room for
+    """
+
+    align: int
+    sizes: dict[str, int]
+    strides: dict[str, int] = field(default_factory=dict)
+    room: int = 0
+
+
+def _up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple
+
+
+def _stored_rows(place: Mapping[str, Any], shape: Sequence[int]) -> int:
+    by_columns = place.get("by_columns")
+    return shape[1] * by_columns["lanes"] if by_columns else shape[0]
+
+
+def _stored(place: Mapping[str, Any], at: tuple[int, int]) -> tuple[int, int]:
+    """The stored row and column of an element."""
+    by_columns = place.get("by_columns")
+    if by_columns is None:
+        return at
+    row, column = at
+    return column * by_columns["lanes"] + row % by_columns["lanes"], row // by_columns["lanes"]
+
+
+def arrays(
+    place: Mapping[str, Any], shape: Sequence[int], *, transposed: bool, room: int
+) -> Arrays:
+    """The arrays of a matrix.
+
+    Parameters
+    ----------
+    place: its placement
+    shape: rows and columns
+    transposed: it is stored by columns
+    room: entries that the arrays of a sparse matrix have room for; in C2SR each channel
+    """
+    block = place.get("read_bytes", 1)
+    if place["kind"] == "matrix":
+        down, across = reversed(shape) if transposed else shape
+        stride = _up(across * place["element_bytes"], np.lcm(place["align"], block))
+        strides = {place["stride"]: stride} if "stride" in place else {}
+        return Arrays(place["align"], {place["base"]: int(down * stride)}, strides)
+    entries = place["entries"]
+    if place["kind"] == "csr":
+        sizes = {
+            place["pointers"]["base"]: _up((shape[0] + 1) * place["pointers"]["bytes"], block),
+            entries["base"]: _up(room * entries["bytes"], block),
+        }
+        return Arrays(place["align"], sizes, room=room)
+    stripe = place["channels"] * place["interleave"]
+    rows = _up(_stored_rows(place, shape), place["channels"]) // place["channels"]
+    sizes = {
+        array["base"]: _up(count * array["bytes"], place["interleave"])
+        * stripe
+        // place["interleave"]
+        for array, count in ((place["pairs"], rows), (entries, room))
+    }
+    return Arrays(place["align"], sizes, room=room)
+
+
+def _record(memory: Memory, where: Sequence[int], parts: Mapping[str, Any]) -> dict[str, int]:
+    word = int.from_bytes(memory[list(where)].tobytes(), "little")
+    return {name: word >> x["low"] & ((1 << x["bits"]) - 1) for name, x in parts.items()}
+
+
+def _put(memory: Memory, where: Sequence[int], parts: Mapping[str, Any], **values: int) -> None:
+    word = sum(values[name] << x["low"] for name, x in parts.items())
+    memory[list(where)] = list(word.to_bytes(len(where), "little"))
+
+
+def _channel_bytes(
+    place: Mapping[str, Any], base: int, record_bytes: int, channel: int, number: int
+) -> list[int]:
+    """Addresses of the bytes of a record of an array in a channel."""
+    block, channels = place["interleave"], place["channels"]
+    offsets = range(number * record_bytes, (number + 1) * record_bytes)
+    return [base + (x // block * channels + channel) * block + x % block for x in offsets]
+
+
+class _Sparse:
+    """Where the records of a sparse matrix are."""
+
+    def __init__(self, place: Mapping[str, Any], registers: Mapping[str, int]) -> None:
+        self._place, self._registers = place, registers
+        self.c2sr = place["kind"] == "c2sr"
+        self.heads = place["pairs" if self.c2sr else "pointers"]
+        self.entries = place["entries"]
+
+    def channel(self, row: int) -> int:
+        return row % self._place["channels"] if self.c2sr else 0
+
+    def _flat(self, array: Mapping[str, Any], number: int) -> list[int]:
+        first = self._registers[array["base"]] + number * array["bytes"]
+        return list(range(first, first + array["bytes"]))
+
+    def head(self, row: int) -> list[int]:
+        if not self.c2sr:
+            return self._flat(self.heads, row)
+        base, size = self._registers[self.heads["base"]], self.heads["bytes"]
+        channels = self._place["channels"]
+        return _channel_bytes(self._place, base, size, row % channels, row // channels)
+
+    def entry(self, channel: int, number: int) -> list[int]:
+        if not self.c2sr:
+            return self._flat(self.entries, number)
+        base, size = self._registers[self.entries["base"]], self.entries["bytes"]
+        return _channel_bytes(self._place, base, size, channel, number)
+
+    def runs(self, memory: Memory, rows: int) -> Iterator[tuple[int, int, int]]:
+        """Of each row: its number, its first entry, its length."""
+        if not self.c2sr:
+            starts = [
+                _record(memory, self.head(row), self.heads["parts"])["start"]
+                for row in range(rows + 1)
+            ]
+            yield from ((row, starts[row], starts[row + 1] - starts[row]) for row in range(rows))
+            return
+        for row in range(rows):
+            head = _record(memory, self.head(row), self.heads["parts"])
+            yield row, head["pointer"], head["length"]
+
+
+def _element(
+    place: Mapping[str, Any], registers: Mapping[str, int], transposed: bool, at: tuple[int, int]
+) -> list[int]:
+    """Addresses of the bytes of an element of a dense matrix."""
+    down, across = reversed(at) if transposed else at
+    stride = registers[place["stride"]] if "stride" in place else 0
+    first = registers[place["base"]] + down * stride + across * place["element_bytes"]
+    return list(range(first, first + place["element_bytes"]))
+
+
+def write_matrix(
+    memory: Memory,
+    place: Mapping[str, Any],
+    registers: Mapping[str, int],
+    shape: tuple[int, int],
+    matrix: Any,
+    *,
+    transposed: bool,
+    gaps: np.random.Generator,
+) -> None:
+    """Put a matrix where the registers say; C2SR leaves gaps between rows, 0 or 1 entry each."""
+    if place["kind"] == "matrix":
+        for at, word in np.ndenumerate(matrix):
+            where = _element(place, registers, transposed, (at[0], at[1]))
+            memory[where] = list(int(word).to_bytes(len(where), "little"))
+        return
+    sparse, rows = _Sparse(place, registers), _stored_rows(place, shape)
+    content: list[Places] = [{} for _ in range(rows)]
+    for at, word in matrix.items():
+        row, column = _stored(place, at)
+        content[row][row, column] = word
+    ends: dict[int, int] = {}
+    for row, its in enumerate(content):
+        channel = sparse.channel(row)
+        start = ends.get(channel, 0) + (int(gaps.integers(2)) if sparse.c2sr else 0)
+        parts = {"length": len(its), "pointer": start} if sparse.c2sr else {"start": start}
+        _put(memory, sparse.head(row), sparse.heads["parts"], **parts)
+        for number, (at, word) in enumerate(sorted(its.items()), start):
+            where = sparse.entry(channel, number)
+            _put(memory, where, sparse.entries["parts"], value=word, column=at[1])
+        ends[channel] = start + len(its)
+    if not sparse.c2sr:
+        _put(memory, sparse.head(rows), sparse.heads["parts"], start=ends.get(0, 0))
+
+
+def read_matrix(
+    memory: Memory,
+    place: Mapping[str, Any],
+    registers: Mapping[str, int],
+    shape: tuple[int, int],
+    room: int,
+) -> Any:
+    """A result, as it lies there: words by row and column, or by place if it is sparse.
+
+    Raises AssertionError if a row ends outside of the room, or its columns do not ascend.
+    """
+    if place["kind"] == "matrix":
+        words = [
+            int.from_bytes(memory[_element(place, registers, False, (at[0], at[1]))].tobytes(),
+                           "little")
+            for at in np.ndindex(*shape)
+        ]  # fmt: skip
+        return np.array(words, np.uint64).reshape(shape)
+    found: Places = {}
+    sparse = _Sparse(place, registers)
+    for row, start, length in sparse.runs(memory, shape[0]):
+        assert start + length <= room
+        columns = []
+        for number in range(start, start + length):
+            where = sparse.entry(sparse.channel(row), number)
+            entry = _record(memory, where, sparse.entries["parts"])
+            columns.append(entry["column"])
+            found[row, entry["column"]] = entry["value"]
+        assert columns == sorted(set(columns))
+    return found
+
+
+def touched(
+    memory: Memory, place: Mapping[str, Any], registers: Mapping[str, int], shape: tuple[int, int]
+) -> list[int]:
+    """Addresses of the bytes of a result: all that a job may change."""
+    if place["kind"] == "matrix":
+        return [
+            byte
+            for at in np.ndindex(*shape)
+            for byte in _element(place, registers, False, (at[0], at[1]))
+        ]
+    sparse = _Sparse(place, registers)
+    heads = range(shape[0] if sparse.c2sr else shape[0] + 1)
+    found = [byte for row in heads for byte in sparse.head(row)]
+    for row, start, length in sparse.runs(memory, shape[0]):
+        for number in range(start, start + length):
+            found += sparse.entry(sparse.channel(row), number)
+    return found

@@ -1,0 +1,120 @@
+"""Operands of operations: how large, with which words, and what the definition makes of them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from tilewright.verif.catalogue.described.formats import decode, random_words, small_words
+
+__all__ = ["Matrices", "by_definition", "numbers_of", "operands", "operands_of"]
+
+Matrices = dict[str, Any]
+"""By operand: container words (rows, columns), or ``{(row, column): word}`` of a sparse one."""
+
+_SPARSE = ("c2sr", "csr")
+
+
+def operands_of(operation: Mapping[str, Any], direction: str) -> list[dict[str, Any]]:
+    """The operands that go in, or come out."""
+    return [x for x in operation["operands"] if x["direction"] == direction]
+
+
+def _present(
+    rng: np.random.Generator, operand: Mapping[str, Any], shape: tuple[int, int]
+) -> list[tuple[int, int]]:
+    """Where a sparse operand has elements."""
+    structure = operand["placement"].get("structure")
+    if structure is None:
+        return [(row, column) for row, column in np.argwhere(rng.random(shape) < 0.4).tolist()]
+    kept, group = structure["kept"], structure["group"]
+    return [
+        (row, first + int(place))
+        for row in range(shape[0])
+        for first in range(0, shape[1], group)
+        for place in sorted(rng.choice(group, kept, replace=False))
+    ]
+
+
+def operands(
+    rng: np.random.Generator,
+    sidecar: Mapping[str, Any],
+    operation: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    *,
+    small: bool,
+) -> Matrices:
+    """Random operands; ``small``: of small integers, on which no rounding can show."""
+    words = small_words if small else random_words
+    found: Matrices = {}
+    for operand in operands_of(operation, "in"):
+        shape = sizes[operand["rows"]], sizes[operand["columns"]]
+        place = operand["placement"]
+        drawn = words(rng, sidecar["formats"], operand["format"], shape[0] * shape[1])
+        if place["kind"] in _SPARSE or place.get("structure"):
+            present = _present(rng, operand, shape)
+            found[operand["name"]] = dict(zip(present, drawn.tolist(), strict=False))
+        else:
+            found[operand["name"]] = drawn.reshape(shape)
+    return found
+
+
+def numbers_of(
+    sidecar: Mapping[str, Any], operand: Mapping[str, Any], matrix: Any
+) -> dict[tuple[int, int], Any]:
+    """The numbers of a matrix by place."""
+    if not isinstance(matrix, Mapping):
+        matrix = dict(np.ndenumerate(matrix))
+    return {
+        (int(row), int(column)): decode(sidecar["formats"], operand["format"], int(word))
+        for (row, column), word in matrix.items()
+    }
+
+
+def _complex(name: str, x: Any, y: Any) -> Any:
+    if name == "mul":
+        return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
+    assert name == "add"
+    return x[0] + y[0], x[1] + y[1]
+
+
+def _truth(x: Any) -> Fraction:
+    return Fraction(int(x != 0))
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "mul": operator.mul,
+    "min": min,
+    "max": max,
+    "and": lambda x, y: _truth(x) * _truth(y),
+    "or": lambda x, y: max(_truth(x), _truth(y)),
+    "square_difference": lambda x, y: (x - y) ** 2,
+}
+
+
+def _apply(name: str, x: Any, y: Any) -> Any:
+    return _complex(name, x, y) if isinstance(x, tuple) else _OPERATORS[name](x, y)
+
+
+def by_definition(
+    operation: Mapping[str, Any], numbers: Mapping[str, Mapping[tuple[int, int], Any]]
+) -> dict[tuple[int, int], Any]:
+    """A product of the numbers of a, b and perhaps c, by place; exact."""
+    plus, times = operation["compute"]["plus"], operation["compute"]["times"]
+    terms: dict[tuple[int, int], list[Any]] = {}
+    for place, number in numbers.get("c", {}).items():
+        terms[place] = [number]
+    columns: dict[int, list[tuple[int, Any]]] = {}
+    for (k, n), number in numbers["b"].items():
+        columns.setdefault(k, []).append((n, number))
+    for (m, k), left in numbers["a"].items():
+        for n, right in columns.get(k, []):
+            terms.setdefault((m, n), []).append(_apply(times, left, right))
+    return {
+        place: reduce(lambda x, y: _apply(plus, x, y), several) for place, several in terms.items()
+    }

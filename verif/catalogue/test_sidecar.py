@@ -1,0 +1,308 @@
+"""Every unit, driven by one program that knows its sidecar and nothing else of it.
+
+The expected results are those of the golden models, which are registered; on small integers they
+are also those of the definition, computed from the numbers that the words stand for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jschon import JSON, JSONSchema, create_catalog
+from tilewright.hw.emit.sidecar import schema
+from tilewright.hw.emit.unit import Emitted, describe, emit
+from tilewright.hw.spec.unit import named_object
+from tilewright.registry import Entry, entries
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.sim.rtl.behaviour import ManagerTraffic
+from tilewright.sim.rtl.streams import NativeSimulation, Pauses
+from tilewright.verif.catalogue.described import streams
+from tilewright.verif.catalogue.described.jobs import JobDriver
+from tilewright.verif.catalogue.described.operations import (
+    Matrices,
+    by_definition,
+    numbers_of,
+    operands,
+    operands_of,
+)
+from tilewright.verif.catalogue.described.streams import StreamDriver, illegal_opcodes, sizes_of
+from tilewright.verif.kit.options import OPTIONS, small
+from tilewright.verif.kit.pages import examples, page
+from tilewright.verif.kit.sampling import by_size, slow_but
+
+# jschon calls what its own dependency will remove one day.
+pytestmark = pytest.mark.filterwarnings("ignore:Please use rfc3986:DeprecationWarning")
+
+MEMORY_BYTES = 1 << 16
+MOST = 14
+"""Largest size of a job."""
+
+LABELS = {name: (name, dict[str, Any]()) for name in entries()} | {
+    f"{name} {dict(changes)}": (name, dict(changes))
+    for name, entry in entries().items()
+    for changes in entry.variants
+}
+"""What is driven: of each unit the small configuration, and its variants."""
+
+DRIVEN = slow_but(
+    ["m3xu"], LABELS, [name for name in entries() if name != "m3xu"] + ["simd2 {'sparsity': '2:4'}"]
+)
+
+
+def config_of(label: str) -> tuple[Entry, Any]:
+    name, changes = LABELS[label]
+    return entries()[name], small(entries()[name], changes)
+
+
+def as_read(sidecar: Mapping[str, Any]) -> dict[str, Any]:
+    """What a program that reads the file has."""
+    found: dict[str, Any] = json.loads(json.dumps(sidecar))
+    return found
+
+
+@cache
+def checker() -> JSONSchema:
+    create_catalog("2020-12")
+    return JSONSchema(schema())
+
+
+def faults(sidecar: Mapping[str, Any]) -> list[str]:
+    """Where a sidecar breaks the schema."""
+    found = checker().evaluate(JSON(dict(sidecar)))
+    if found.valid:
+        return []
+    said: Any = found.output("basic")
+    return [f"{x['instanceLocation']}: {x['error']}" for x in said["errors"]]
+
+
+def test_the_schema_obeys_its_own() -> None:
+    assert checker().validate().valid
+
+
+@pytest.mark.parametrize("name", entries())
+def test_obeys_the_schema(name: str) -> None:
+    entry = entries()[name]
+    for config in (entry.small_config, entry.unit.config()):
+        assert faults(as_read(describe(entry.unit, config))) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("label", OPTIONS)
+def test_every_option_obeys_the_schema(label: str) -> None:
+    name, changes = OPTIONS[label]
+    assert faults(as_read(describe(name, small(entries()[name], changes)))) == []
+
+
+def objects(value: Any, kind: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object of a sidecar, with the names on the way to it."""
+    if isinstance(value, dict):
+        yield kind, value
+        for name, item in value.items():
+            yield from objects(item, f"{kind}/{name}")
+    elif isinstance(value, list):
+        for item in value:
+            yield from objects(item, kind)
+
+
+def test_the_schema_is_strict() -> None:
+    """Whatever is an object says which names it may have."""
+    described = [(kind, x) for kind, x in objects(schema()) if x.get("type") == "object"]
+    assert len(described) > 40
+    for kind, found in described:
+        free = found.get("additionalProperties")
+        assert free is False or (isinstance(free, dict) and "properties" not in found), kind
+        assert set(found.get("required", ())) <= set(found.get("properties", ())), kind
+
+
+def test_what_the_schema_does_not_know_is_refused() -> None:
+    """One of each kind of object with a name more; names that are missing; a wrong value."""
+    entry = entries()["m3xu_baseline"]
+    sidecar = as_read(describe(entry.unit, entry.small_config))
+    kinds = dict(objects(sidecar))
+    for kind in ("", "/streams/fields", "/formats/fp16", "/operations/operands/placement/bits"):
+        kinds[kind]["unknown"] = 1
+        assert faults(sidecar), f"{kind} may have anything"
+        del kinds[kind]["unknown"]
+    for name in ("operations", "formats", "latency", "reset"):
+        kept = sidecar.pop(name)
+        assert faults(sidecar), f"{name} may be missing"
+        sidecar[name] = kept
+    sidecar["operations"][0]["operands"][0]["padding"] = 0
+    assert faults(sidecar)
+
+
+@pytest.mark.parametrize("name", entries())
+def test_what_it_names_is_there(name: str) -> None:
+    """Sizes, formats, registers, streams, errors: whatever an entry refers to."""
+    entry = entries()[name]
+    sidecar = as_read(describe(entry.unit, entry.small_config))
+    fields = {(x["name"], field["name"]) for x in sidecar["streams"] for field in x["fields"]}
+    fields |= {
+        (x["name"], field["name"]) for x in sidecar.get("registers", ()) for field in x["fields"]
+    }
+    jobs = sidecar.get("jobs", {})
+    errors = {x["name"] for x in jobs.get("errors", ())}
+    assert {x["detail"] for x in jobs.get("errors", ())} == set(jobs.get("details", ()))
+    for kind, found in objects(sidecar):
+        if kind in ("/jobs/details", "/jobs/controls"):
+            continue
+        owner = found.get("stream", found.get("register"))
+        if owner is not None:
+            assert (owner, found.get("field", "value")) in fields, (kind, found)
+        if "error" in found:
+            assert found["error"] in errors, (kind, found)
+    for operation in sidecar["operations"]:
+        sizes = {size["name"] for size in operation["sizes"]}
+        names = {operand["name"] for operand in operation["operands"]}
+        for operand in operation["operands"]:
+            assert {operand["rows"], operand["columns"]} <= sizes
+            assert operand["format"] in sidecar["formats"]
+            assert set(operand["placement"].get("may_be", ())) <= names
+    for port in sidecar.get("axi", ()):
+        for side in (port.get("reads"), port.get("writes")):
+            low = 0
+            for part in side["id_parts"] if side else ():
+                assert part["low"] == low
+                low += part["bits"]
+                assert part["count"] <= 1 << part["bits"]
+                assert len(part.get("names", [""] * part["count"])) == part["count"]
+            assert low <= port["id_bits"]
+
+
+def test_the_driver_knows_nothing_of_units() -> None:
+    """What its modules import of the project: themselves, and what runs Verilog."""
+    folder = Path(streams.__file__).parent
+    imports = r"^(?:from|import) (tilewright[\w.]*)"
+    named = {x for file in folder.glob("*.py") for x in re.findall(imports, file.read_text(), re.M)}
+    own = "tilewright.verif.catalogue.described."
+    beyond = {x for x in named if not x.startswith(own)}
+    assert beyond == {"tilewright.sim.rtl.streams", "tilewright.sim.rtl.accelerator"}
+
+
+Golden = Callable[[str, Mapping[str, int], Matrices], Matrices]
+
+
+def check(
+    sidecar: Mapping[str, Any],
+    operation: Mapping[str, Any],
+    given: Matrices,
+    got: Matrices,
+    wanted: Matrices,
+    *,
+    exact: bool,
+) -> None:
+    """Results are the model's, word for word; ``exact``: and the definition's."""
+    assert set(got) == set(wanted)
+    for name, matrix in wanted.items():
+        np.testing.assert_equal(got[name], matrix, f"{operation['name']}: {name}")
+    if exact and operation["compute"]["kind"] == "product":
+        numbers = {
+            x["name"]: numbers_of(sidecar, x, given[x["name"]])
+            for x in operands_of(operation, "in")
+            if x["name"] in given
+        }
+        (result,) = operands_of(operation, "out")
+        found = numbers_of(sidecar, result, got[result["name"]])
+        assert found == by_definition(operation, numbers), operation["name"]
+
+
+def drive_streams(made: Emitted, golden: Golden, seed: int) -> None:
+    """Operations of all kinds, mixed with opcodes that there are not, through gaps and stalls."""
+    sidecar, rng = as_read(made.sidecar), np.random.default_rng(seed)
+    driver = StreamDriver(sidecar, NativeSimulation(made), rng)
+    sent = []
+    for number in range(by_size(4, 8, 40)):
+        exact = number % 2 == 0
+        for operation in sidecar["operations"]:
+            given = operands(rng, sidecar, operation, sizes_of(operation), small=exact)
+            driver.submit(operation, given)
+            sent.append((operation, given, exact))
+        for opcode in illegal_opcodes(sidecar):
+            driver.submit_illegal(opcode)
+    results = driver.run(Pauses(seed=seed, gap=0.2, stall=0.2))
+    assert len(results) == len(sent)
+    for (operation, given, exact), got in zip(sent, results, strict=True):
+        wanted = golden(operation["name"], sizes_of(operation), given)
+        check(sidecar, operation, given, got, wanted, exact=exact)
+
+
+def drive_jobs(made: Emitted, golden: Golden, seed: int) -> None:
+    """Jobs of all kinds on a memory that answers late and in any order; then jobs that break each
+    rule, and a memory that fails."""
+    sidecar, rng = as_read(made.sidecar), np.random.default_rng(seed)
+    with NativeAccelerator(made, None, memory_bytes=MEMORY_BYTES) as device:
+        driver = JobDriver(sidecar, device, rng)
+        driver.check_constants()
+        for operation in sidecar["operations"]:
+            for number in range(by_size(2, 8, 30)):
+                device.behave(AxiBehaviour(seed=number, latency=(1, 60), stall=0.2, mixed=True))
+                exact = number % 2 == 0
+                job = driver.draw(operation, most=MOST, small=exact)
+                assert driver.start(job) == {"error": None, "detail": 0}
+                got = driver.results(job)
+                wanted = golden(operation["name"], job.sizes, job.operands)
+                check(sidecar, operation, job.operands, got, wanted, exact=exact)
+            driver.check_rules(job)
+            driver.check_failures(job)
+            # Nothing of it is left.
+            assert driver.start(job)["error"] is None
+        check_traffic(sidecar, device.traffic)
+
+
+def check_traffic(sidecar: Mapping[str, Any], traffic: Mapping[str, ManagerTraffic]) -> None:
+    """What went over the bus is within what the sidecar says."""
+    managers = [port for port in sidecar["axi"] if port["role"] == "manager"]
+    assert {port["prefix"] for port in managers} == set(traffic)
+    for port in managers:
+        seen = traffic[port["prefix"]]
+        for name, side in (("reads", seen.read), ("writes", seen.write)):
+            said = port.get(name, {"outstanding": 0, "longest_beats": 0})
+            assert side.most_under_way <= said["outstanding"], (port["prefix"], name)
+            assert side.beats <= side.bursts * said["longest_beats"], (port["prefix"], name)
+
+
+@pytest.mark.parametrize("label", DRIVEN)
+def test_a_driver_needs_nothing_else(label: str) -> None:
+    entry, config = config_of(label)
+    computed = named_object(entry.golden)
+
+    def golden(operation: str, sizes: Mapping[str, int], given: Matrices) -> Matrices:
+        found: Matrices = computed(config, operation, sizes, given)
+        return found
+
+    made = emit(entry.unit, config)
+    (drive_jobs if "jobs" in made.sidecar else drive_streams)(made, golden, seed=1)
+
+
+@pytest.mark.slow
+def test_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On units that are built for the driver, too."""
+    monkeypatch.chdir(tmp_path)
+    unit, parameters = config_of("m3xu")
+    made = emit(unit.unit, parameters)
+    (tmp_path / "unit.json").write_text(json.dumps(made.sidecar))
+    simulation = NativeSimulation(made)
+    widths = {x["name"]: x["width"] for x in made.sidecar["streams"]}
+
+    def transfer(payload: int) -> int:
+        content = payload.to_bytes(-(-widths["i"] // 32) * 4, "little")
+        sent = np.frombuffer(content, np.uint32)[np.newaxis]
+        return int.from_bytes(simulation.run(sent).payloads.tobytes(), "little")
+
+    entry, config = config_of("engine_simd2")
+    engine = emit(entry.unit, config)
+    (tmp_path / "engine.json").write_text(json.dumps(engine.sidecar))
+    names: dict[str, Any] = {"transfer": transfer}
+    found = examples(page("sidecar.md"), "python")
+    assert len(found) == 2
+    with NativeAccelerator(engine, None) as names["device"]:
+        for example in found:
+            exec(compile(example, "sidecar.md", "exec"), names)
+    assert names["d"] == [68, 68]
