@@ -37,7 +37,7 @@ def run() -> None:
     except KeyboardInterrupt:
         status = 130
     interrupts.leave_to_the_system()
-    sys.exit(interrupts.exit_status() if status == 130 else status)
+    sys.exit(interrupts.exit_status() or status)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ any other error. How the process ended is told by its exit status.
 
 from __future__ import annotations
 
-import _thread
 import math
+import os
 import signal
 import sys
+import threading
 import time
 import warnings
 from types import FrameType
@@ -21,6 +22,8 @@ __all__ = ["exit_status", "leave_to_the_system", "listen"]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE = 3.0
 """Seconds for undoing what is under way, in which a further signal would only disturb."""
+_AGAIN = 0.02
+"""Seconds until a signal is sent again whose exception was lost."""
 _received: signal.Signals | None = None
 _since = -math.inf
 
@@ -61,10 +64,13 @@ def _interrupt(number: int, _: FrameType | None) -> None:
 
 
 def _unraisable(lost: sys.UnraisableHookArgs) -> None:
-    """An interrupt in a destructor or a callback would be printed and forgotten: once more."""
+    """An interrupt in a destructor or a callback would be printed and forgotten: once more, when
+    that is over."""
     global _since
     if issubclass(lost.exc_type, KeyboardInterrupt):
         _since = -math.inf
-        _thread.interrupt_main(_received or signal.SIGINT)
+        again = threading.Timer(_AGAIN, os.kill, (os.getpid(), _received or signal.SIGINT))
+        again.daemon = True
+        again.start()
     elif not _received:
         sys.__unraisablehook__(lost)

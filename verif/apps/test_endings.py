@@ -78,6 +78,24 @@ def test_components_under_way_are_not_complained_about(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+def test_an_interrupt_where_exceptions_are_dropped(tmp_path: Path) -> None:
+    """Python prints and forgets what a destructor raises."""
+    code = (
+        "import os, signal, time, tilewright.cli as cli\n"
+        "from tilewright.__main__ import run\n"
+        "class Component:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "cli.entries = lambda: (Component() and None, time.sleep(60))\n"
+        "run()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "list"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "")
+
+
 def test_a_build_ends_at_a_signal(tmp_path: Path) -> None:
     """The compiler ends, and what it has started; what they have written goes."""
     cache, started = with_tools(tmp_path / "cache"), tmp_path / "started"
