@@ -15,7 +15,7 @@ from pathlib import Path
 from cocotb_tools import config
 from cocotb_tools.runner import get_runner
 from tilewright.hw.emit.unit import Emitted
-from tilewright.hw.spec.cache import cache_directory
+from tilewright.hw.spec.cache import cache_directory, full
 from tilewright.hw.spec.outputs import write_whole
 from tilewright.hw.spec.programs import run_program
 from tilewright.sim.rtl.build import BuildError, build_program, cache_errors
@@ -150,27 +150,33 @@ class CocotbBuild:
         seed: of cocotb's random numbers
         waves: record them; the build must be able to
 
-        What the run found is the module's own business: see `said` where it left nothing.
+        What the run found is the module's own business: see `said` where it left nothing. Raises
+        BuildError if the simulator ended with an error.
         """
         if waves and not self._waves:
             raise ValueError("this build records no waves")
         verilator = self._simulator == "verilator"
         trace = ["--trace", "--trace-file", str(work / "waves.vcd")]
-        with _quiet_runner():
-            get_runner(self._simulator).test(
-                test_module=module,
-                hdl_toplevel=self._sidecar["module"],
-                hdl_toplevel_lang="verilog",
-                build_dir=self._directory,
-                test_dir=work,
-                seed=seed,
-                test_args=trace if waves and verilator else [],
-                plusargs=[] if verilator or not waves else [f"+dumpfile_path={work / 'waves.fst'}"],
-                waves=waves and not verilator,
-                extra_env={**environment, "COCOTB_LOG_LEVEL": "WARNING"},
-                results_xml=str(work / "results.xml"),
-                log_file=work / "run.log",
-            )
+        try:
+            with _quiet_runner():
+                get_runner(self._simulator).test(
+                    test_module=module,
+                    hdl_toplevel=self._sidecar["module"],
+                    hdl_toplevel_lang="verilog",
+                    build_dir=self._directory,
+                    test_dir=work,
+                    seed=seed,
+                    test_args=trace if waves and verilator else [],
+                    plusargs=[]
+                    if verilator or not waves
+                    else [f"+dumpfile_path={work / 'waves.fst'}"],
+                    waves=waves and not verilator,
+                    extra_env={**environment, "COCOTB_LOG_LEVEL": "WARNING"},
+                    results_xml=str(work / "results.xml"),
+                    log_file=work / "run.log",
+                )
+        except RuntimeError:
+            raise self.said(work, "ended with an error") from None
 
     def said(self, work: Path, what: str) -> BuildError:
         """The error of a run that went wrong, with the end of its log.
@@ -180,9 +186,12 @@ class CocotbBuild:
         what: what happened, as it fits behind "the simulation"
         """
         log = work / "run.log"
-        return BuildError(
-            f"the simulation {what}:\n{log.read_text()[-4000:] if log.exists() else ''}"
-        )
+        text = log.read_text() if log.exists() else ""
+        if why := full(text):
+            return BuildError(
+                f"the simulation {what}: {why}, among temporary files in {work.parent}"
+            )
+        return BuildError(f"the simulation {what}:\n{text[-4000:]}")
 
 
 def keep_waves(work: Path, waves: Path) -> None:

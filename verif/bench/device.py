@@ -80,6 +80,7 @@ class AxiDevice(Generic[Config]):
             **_behaviour(seed=seed, stall=stall),
         }
         self._connection: Connection | None = None
+        self._broken: BuildError | None = None
 
     @property
     def config(self) -> Config:
@@ -120,17 +121,24 @@ class AxiDevice(Generic[Config]):
         assert self._connection is not None
         self._connection.close()
         self._thread.join()
-        if self._waves is not None and kind is None:
-            keep_waves(Path(self._scratch.name), self._waves)
-        self._scratch.cleanup()
+        try:
+            if kind is None and self._broken:
+                raise self._broken
+            if kind is None and self._waves is not None:
+                keep_waves(Path(self._scratch.name), self._waves)
+        finally:
+            self._scratch.cleanup()
 
     def _simulate(self, directory: Path, address: str) -> None:
-        self._build.launch(
-            "tilewright.verif.bench.device_server",
-            directory,
-            environment={"TILEWRIGHT_SOCKET": address},
-            waves=self._waves is not None,
-        )
+        try:
+            self._build.launch(
+                "tilewright.verif.bench.device_server",
+                directory,
+                environment={"TILEWRIGHT_SOCKET": address},
+                waves=self._waves is not None,
+            )
+        except BuildError as error:
+            self._broken = error
 
     def _failed(self, what: str) -> BuildError:
         return self._build.said(Path(self._scratch.name), what)
