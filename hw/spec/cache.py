@@ -33,7 +33,10 @@ def cache_directory() -> Path:
         return _usable(Path(chosen).absolute())
     if base := os.environ.get("XDG_CACHE_HOME"):
         return _usable(Path(base).absolute() / "tilewright")
-    return _usable(Path("~/.cache/tilewright").expanduser())
+    try:
+        return _usable(Path.home() / ".cache" / "tilewright")
+    except RuntimeError:
+        return _instead("there is no home directory that could hold a cache")
 
 
 def full(said: str) -> str:
@@ -53,11 +56,14 @@ def _usable(chosen: Path) -> Path:
         why = os.strerror(errno.EACCES)
     except OSError as error:
         why = error.strerror or str(error)
+    return _instead(f"the cache {chosen} cannot be written: {why}")
+
+
+@cache
+def _instead(why: str) -> Path:
+    """The private directory, after a warning."""
     private = _private()
-    print(
-        f"warning: the cache {chosen} cannot be written: {why}; {private} is used, {ANOTHER}",
-        file=sys.stderr,
-    )
+    print(f"warning: {why}; {private} is used, {ANOTHER}", file=sys.stderr)
     return private
 
 

@@ -28,7 +28,7 @@ __all__ = ["AcceleratorTimeout", "AxiBehaviour", "AxiRuleError", "NativeAccelera
 Config = TypeVar("Config")
 
 _TIME_OUT, _FAULT, _WAVES_LOST = 1, 2, 3
-_STRETCH = 1 << 20
+_STRETCH = 1 << 16
 """Cycles between looks at the keyboard."""
 _IDEAL = AxiBehaviour()
 """A memory that answers in the next cycle."""

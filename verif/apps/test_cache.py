@@ -93,6 +93,22 @@ def test_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (tmp_path / expected).is_dir()
 
 
+def test_no_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a container that runs under a number of its own."""
+
+    def nobody(_: int) -> None:
+        raise KeyError("no such user")
+
+    for name in ("HOME", "XDG_CACHE_HOME", "TILEWRIGHT_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert cache_directory() == tmp_path / f"tilewright-{os.getuid()}"
+    assert capsys.readouterr().err.startswith("warning: there is no home directory that could ")
+
+
 def test_the_private_directory_is_ours_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
