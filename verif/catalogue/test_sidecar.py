@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from jschon import JSON, JSONSchema, create_catalog
+from tilewright.hw.emit import sidecar as sidecar_module
 from tilewright.hw.emit.sidecar import schema
 from tilewright.hw.emit.unit import Emitted, describe, emit
 from tilewright.hw.spec.unit import named_object
@@ -24,6 +26,7 @@ from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.rtl.behaviour import ManagerTraffic
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from tilewright.verif.catalogue.described import streams
+from tilewright.verif.catalogue.described.bus import check_bus
 from tilewright.verif.catalogue.described.jobs import JobDriver
 from tilewright.verif.catalogue.described.operations import (
     Matrices,
@@ -176,6 +179,14 @@ def test_what_it_names_is_there(name: str) -> None:
             assert low <= port["id_bits"]
 
 
+def test_the_schema_ships() -> None:
+    """As data of the package."""
+    project = tomllib.loads((page("..") / "pyproject.toml").read_text())
+    patterns = project["tool"]["setuptools"]["package-data"]["*"]
+    (found,) = Path(sidecar_module.__file__).parent.glob("*.json")
+    assert any(found.match(pattern) for pattern in patterns)
+
+
 def test_the_driver_knows_nothing_of_units() -> None:
     """What its modules import of the project: themselves, and what runs Verilog."""
     folder = Path(streams.__file__).parent
@@ -266,6 +277,33 @@ def check_traffic(sidecar: Mapping[str, Any], traffic: Mapping[str, ManagerTraff
             said = port.get(name, {"outstanding": 0, "longest_beats": 0})
             assert side.most_under_way <= said["outstanding"], (port["prefix"], name)
             assert side.beats <= side.bursts * said["longest_beats"], (port["prefix"], name)
+
+
+ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs]
+
+
+@pytest.mark.parametrize("name", slow_but([], ACCELERATORS, ["c2sr_converter"]))
+def test_the_bus_carries_what_is_said(name: str, tmp_path: Path) -> None:
+    """Every burst of some jobs, in waves: kind, alignment, length, ID, how many are under way."""
+    entry, config = config_of(name)
+    made, waves = emit(entry.unit, config), tmp_path / "waves.vcd"
+    sidecar, rng = as_read(made.sidecar), np.random.default_rng(2)
+    with NativeAccelerator(
+        made, None, memory_bytes=MEMORY_BYTES, waves=waves, wave_depth=1
+    ) as device:
+        driver = JobDriver(sidecar, device, rng)
+        for number, operation in enumerate(sidecar["operations"] * 2):
+            device.behave(AxiBehaviour(seed=number, latency=(20, 60), mixed=True))
+            job = driver.draw(operation, most=MOST, small=False)
+            assert driver.start(job) == {"error": None, "detail": 0}
+        traffic = device.traffic
+    found = check_bus(sidecar, waves)
+    assert found == {x: (seen.read.bursts, seen.write.bursts) for x, seen in traffic.items()}
+    assert min(min(both) for both in found.values()) > 0
+    for port in sidecar["axi"]:
+        port["cache"] = 0
+    with pytest.raises(AssertionError):
+        check_bus(sidecar, waves)
 
 
 @pytest.mark.parametrize("label", DRIVEN)
