@@ -46,9 +46,10 @@ class AcceleratorTop(wiring.Component):
             for n in range(managers)
         ]
         ports: list[LitePort | ManagerPort] = [self._lite, *self._managers]
-        # What is known of their traffic stands beside it.
-        said = [{}, *(vars(of_one) for of_one in spec.traffic or [Traffic()] * managers)]
-        self.axi_ports = [port.describe() | more for port, more in zip(ports, said, strict=True)]
+        traffic = spec.traffic or (Traffic(),) * managers
+        self.axi_ports = [self._lite.describe()]
+        for manager, said in zip(self._managers, traffic, strict=True):
+            self.axi_ports.append(manager.describe() | vars(said))
         members = {name: member for port in ports for name, member in port.members().items()}
         super().__init__({**members, "irq": Out(1)})
 

@@ -103,7 +103,10 @@ class C2srConverterConfig(Config):
             outstanding=self.outstanding,
             id_bits=self.id_bits,
         )
-        return (Traffic(reads=reads, writes=writes),) * self.channels
+        return tuple(
+            Traffic(reads=reads, writes=writes, blocks=self.geometry.blocks(channel))
+            for channel in range(self.channels)
+        )
 
 
 C2SR_CONVERTER = Unit(

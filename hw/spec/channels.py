@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .config import Config, IntRange, parameter
+from .sidecar.traffic import Blocks
 
 __all__ = ["ChannelGeometry", "LaneMap", "Striping"]
 
@@ -41,6 +42,10 @@ class Striping(Config):
     def block_shift(self) -> int:
         """Bits of an address within a block."""
         return self.interleave.bit_length() - 1
+
+    def blocks(self, channel: int) -> Blocks:
+        """For the sidecar: the blocks that belong to a channel."""
+        return Blocks(bytes=self.interleave, count=self.channels, number=channel)
 
     def flat(self, base: int, channel: int, offset: int) -> int:
         """The flat address of byte ``offset`` of an array in a channel."""

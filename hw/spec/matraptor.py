@@ -176,7 +176,8 @@ class MatRaptorConfig(Config):
             id_parts=tuple(parts),
         )
         return tuple(
-            Traffic(reads=reads, writes=self._writes(channel)) for channel in range(self.channels)
+            Traffic(reads=reads, writes=self._writes(channel), blocks=self.geometry.blocks(channel))
+            for channel in range(self.channels)
         )
 
     def writing_lanes(self, channel: int) -> tuple[int, ...]:

@@ -6,9 +6,17 @@ from dataclasses import dataclass, replace
 
 from .matrix_unit import MatrixUnitConfig, Operation
 from .sidecar.operation import Operand, OperationEntry, Size
-from .sidecar.placement import Bits, Setting, StreamPlacement, Structure, Tile, Transfers
+from .sidecar.placement import (
+    Bits,
+    Placement,
+    Setting,
+    StreamPlacement,
+    Structure,
+    Tile,
+    Transfers,
+)
 
-__all__ = ["Lanes", "matrix_operations", "operand", "product_sizes"]
+__all__ = ["Lanes", "matrix_operand", "matrix_operations", "product_sizes"]
 
 _GROUP, _KEPT = 4, 2
 """Of a sparse a: of every four elements two."""
@@ -101,8 +109,8 @@ def product_sizes(rows: int, cols: int, depth: int) -> tuple[Size, ...]:
     return tuple(Size(name=name, doc=docs[name], value=value) for name, value in values)
 
 
-def operand(name: str, operation: Operation, placement: StreamPlacement) -> Operand:
-    """a, b, c or d of an operation."""
+def matrix_operand(name: str, operation: Operation, placement: Placement) -> Operand:
+    """a, b, c or d of an operation, of sizes M, N and K."""
     factor = name in "ab"
     padding = None
     if factor and operation.padding is not None:
@@ -160,5 +168,5 @@ def _entry(config: MatrixUnitConfig, operation: Operation) -> OperationEntry:
         select=(Setting(stream="i", field="op", value=operation.opcode),),
         compute=operation.compute,
         sizes=product_sizes(config.rows, config.cols, k),
-        operands=tuple(operand(name, operation, place) for name, place in places.items()),
+        operands=tuple(matrix_operand(name, operation, place) for name, place in places.items()),
     )

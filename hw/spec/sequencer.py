@@ -8,7 +8,7 @@ from typing import ClassVar
 from .config import IntRange, parameter
 from .formats import FLOAT_FORMATS
 from .m3xu import MODES, M3xuConfig, Mode
-from .matrix_operations import Lanes, operand, product_sizes
+from .matrix_operations import Lanes, matrix_operand, product_sizes
 from .matrix_unit import RESULT_FLAGS
 from .sidecar.operation import Compute, OperationEntry, ResultFlag
 from .sidecar.placement import Setting, Transfers
@@ -151,7 +151,9 @@ class SequencerConfig(M3xuConfig):
             select=(Setting(stream="i", field="op", value=row.opcode),),
             compute=Compute(kind="product", plus="add", times="mul", doc=_DOC),
             sizes=product_sizes(self.FRAGMENT_ROWS, self.FRAGMENT_COLS, row.depth),
-            operands=tuple(operand(name, operation, place) for name, place in places.items()),
+            operands=tuple(
+                matrix_operand(name, operation, place) for name, place in places.items()
+            ),
         )
 
     @property

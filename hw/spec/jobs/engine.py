@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..engine import OPERANDS, SIZE_BITS, EngineConfig
+from ..matrix_operations import matrix_operand
 from ..matrix_unit import Operation
 from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
 from ..registers.register_map import Field, Register
@@ -127,33 +128,23 @@ _SIZES = tuple(
         ("K", "columns of a, rows of b"),
     )
 )
-_SHAPES = {"a": ("M", "K"), "b": ("K", "N"), "c": ("M", "N"), "d": ("M", "N")}
 
 
 def _operand(config: EngineConfig, operation: Operation, name: str) -> Operand:
-    factor = name in "ab"
-    padding = {"a": operation.padding, "b": operation.padding}.get(name)
-    word = operation.addend if name == "c" else padding and padding["ab".index(name)]
-    bits = operation.operand_bits if factor else operation.result_bits
+    bits = operation.operand_bits if name in "ab" else operation.result_bits
     transposed = Setting(register="FLAGS", field="transposed_b", value=1)
-    return Operand(
-        name=name,
-        direction="out" if name == "d" else "in",
-        rows=_SHAPES[name][0],
-        columns=_SHAPES[name][1],
-        format=operation.operand_format if factor else operation.result_format,
-        padding=word,
-        used_when=Setting(register="FLAGS", field="use_c", value=1) if name == "c" else None,
-        placement=MatrixPlacement(
-            base=f"{name.upper()}_BASE",
-            stride=f"{name.upper()}_STRIDE",
-            align=config.beat_bytes,
-            element_bytes=bits // 8,
-            read_bytes=None if name == "d" else config.beat_bytes,
-            transposed=transposed if name == "b" else None,
-            may_be=("c",) if name == "d" else (),
-        ),
+    used = Setting(register="FLAGS", field="use_c", value=1)
+    placement = MatrixPlacement(
+        base=f"{name.upper()}_BASE",
+        stride=f"{name.upper()}_STRIDE",
+        align=config.beat_bytes,
+        element_bytes=bits // 8,
+        read_bytes=None if name == "d" else config.beat_bytes,
+        transposed=transposed if name == "b" else None,
+        may_be=("c",) if name == "d" else (),
     )
+    found = matrix_operand(name, operation, placement)
+    return replace(found, used_when=used) if name == "c" else found
 
 
 def _operations(config: EngineConfig) -> tuple[OperationEntry, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["BusSide", "IdPart", "Traffic", "one_id_each"]
+__all__ = ["Blocks", "BusSide", "IdPart", "Traffic", "one_id_each"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +31,21 @@ class BusSide:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """Of every ``count`` blocks of ``bytes`` bytes the one with a ``number``, from address 0 on."""
+
+    bytes: int
+    count: int
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """Both directions; None: it is not used."""
+    """Both directions; None: it is not used. ``blocks``: what of memory is reached, if not all."""
 
     reads: BusSide | None = None
     writes: BusSide | None = None
+    blocks: Blocks | None = None
 
 
 def one_id_each(

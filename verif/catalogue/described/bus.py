@@ -57,6 +57,9 @@ class _Side:
         assert at["addr"] % size == 0
         last = at["addr"] + beats * size - 1
         assert at["addr"] // port["boundary_bytes"] == last // port["boundary_bytes"]
+        if blocks := port.get("blocks"):
+            for end in (at["addr"], last):
+                assert end // blocks["bytes"] % blocks["count"] == blocks["number"]
         rest = at["id"]
         for part in said["id_parts"]:
             mask = ((1 << part["bits"]) - 1) << part["low"]
