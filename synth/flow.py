@@ -18,7 +18,7 @@ from typing import Any
 from tilewright.hw.spec.unit import Unit
 
 from .cells import library_text
-from .fpga import FAMILIES, place_and_route
+from .fpga import FAMILIES, place_and_route, require_nextpnr
 from .library.cells import INVERTER, NAND2, Library
 from .library.liberty import load_library, read_library
 from .mapping.abc import map_module
@@ -213,7 +213,8 @@ def synthesize(
     ``synthesize_verilog``."""
     from tilewright.hw.emit.unit import emit
 
-    target_library(target)
+    if target_library(target) is None:
+        require_nextpnr(target)
     emitted = emit(unit, config)
     return synthesize_verilog(
         emitted.verilog,

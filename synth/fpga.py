@@ -24,7 +24,7 @@ from .base.yosys import run_tool, run_yosys, yosys_version
 from .mapping.hierarchy import split_design
 from .report import FpgaReport
 
-__all__ = ["FAMILIES", "Family", "place_and_route"]
+__all__ = ["FAMILIES", "Family", "place_and_route", "require_nextpnr"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +144,13 @@ def _place(netlist: str, family: Family) -> str:
         return (work / "report.json").read_text(encoding="utf-8")
 
 
+def require_nextpnr(target: str) -> None:
+    """Raise MissingExtra unless nextpnr is installed for a family of ``FAMILIES``."""
+    package = FAMILIES[target].package
+    if importlib.util.find_spec(package) is None:
+        raise MissingExtra(f"target {target} needs nextpnr (`{package}`)", "fpga")
+
+
 def place_and_route(
     verilog: str, top: str, target: str, *, config: Mapping[str, Any]
 ) -> FpgaReport:
@@ -152,9 +159,8 @@ def place_and_route(
     Raises MissingExtra without nextpnr, ValueError if the design does not fit the device,
     ToolError if nextpnr cannot place or route it.
     """
+    require_nextpnr(target)
     family = FAMILIES[target]
-    if importlib.util.find_spec(family.package) is None:
-        raise MissingExtra(f"target {target} needs nextpnr (`{family.package}`)", "fpga")
 
     def make() -> str:
         netlist, statistics = _synthesise(verilog, top, family)

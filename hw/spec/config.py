@@ -6,11 +6,18 @@ A parameter is declared once, with its default, its range and one line of text; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Protocol
 
 __all__ = ["Allowed", "Config", "Flag", "IntRange", "OneOf", "SubsetOf", "like", "parameter"]
+
+
+_INTEGER = re.compile(
+    r"[+-]?(0x[0-9a-f]{1,16}|0o[0-7]{1,22}|0b[01]{1,64}|0|[1-9][0-9]{0,19})", re.IGNORECASE
+)
+"""As users may write one."""
 
 
 class Allowed(Protocol):
@@ -52,10 +59,7 @@ class IntRange:
             raise ValueError(f"`{name}` must be {self.describe()}, not {value}")
 
     def parse(self, text: str) -> Any:
-        try:
-            return int(text, 0)
-        except ValueError:
-            return text
+        return int(text, 0) if _INTEGER.fullmatch(text) else text
 
 
 @dataclass(frozen=True)

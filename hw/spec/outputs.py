@@ -62,7 +62,20 @@ def obstacle(path: Path) -> str:
         return f"{parent} is not a directory"
     if not os.access(parent, os.W_OK | os.X_OK):
         return "permission denied"
-    return "permission denied" if real.exists() and not os.access(real, os.W_OK) else ""
+    if real.exists() and not os.access(real, os.W_OK):
+        return "permission denied"
+    return _tried(parent)
+
+
+def _tried(folder: Path) -> str:
+    """Why no file can be made in a folder, whatever its mode says; empty if one can."""
+    new = folder / f".tilewright.{secrets.token_hex(4)}"
+    try:
+        os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        new.unlink()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def write_whole(path: Path, write: Writer) -> None:

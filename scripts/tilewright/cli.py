@@ -16,7 +16,8 @@ from .errors import UserError, say, told, user_errors
 from .hw.spec import outputs
 from .hw.spec.programs import ProgramError
 from .hw.spec.unit import named_object
-from .registry import entries, tables
+from .numbers_given import whole
+from .registry import commands, entries, tables
 from .settings import choose_entry, choose_unit, read_config
 
 __all__ = ["main"]
@@ -53,8 +54,11 @@ def _console() -> Any:
     return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
-def _check_output(path: Path) -> None:
-    """Raise UserError early for a path that could not be written."""
+def _check_output(path: Path, suffix: str = "") -> None:
+    """Raise UserError early for a path that could not be written, or does not end as it must (what
+    is no regular file may have any name)."""
+    if suffix and path.suffix.lower() != suffix and not outputs.is_stream(path):
+        raise UserError(f"{path}: must end in {suffix}, not {path.suffix!r}")
     if why := outputs.obstacle(path):
         raise UserError(f"{path}: cannot be written: {why}")
 
@@ -121,8 +125,13 @@ def simulate(
     config: ConfigOption = None,
     set_: SetOption = None,
     sim: Annotated[str, typer.Option("--sim", help="verilator or icarus.")] = "verilator",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the stimuli.")] = 1,
-    count: Annotated[int, typer.Option(min=1, help="Operations to run.")] = 1000,
+    seed: Annotated[
+        int,
+        typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of the stimuli, from 0."),
+    ] = 1,
+    count: Annotated[
+        int, typer.Option(parser=whole("--count", 1), metavar="N", help="Operations to run.")
+    ] = 1000,
     waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the waves.")] = None,
 ) -> None:
     """Simulate a unit with random stimuli and check it against its model."""
@@ -169,7 +178,7 @@ def synth(
     chosen = choose_unit(unit)
     values = read_config(chosen, config, set_ or ())
     if json_file is not None:
-        _check_output(json_file)
+        _check_output(json_file, ".json")
     from .synth.base.errors import ToolError
     from .synth.flow import synthesize
 
@@ -191,7 +200,7 @@ def table(
     if name not in known:
         raise UserError(f"table must be one of {', '.join(known)}, not {name!r}")
     if json_file is not None:
-        _check_output(json_file)
+        _check_output(json_file, ".json")
     from rich.console import Console
 
     from .synth.base.errors import ToolError
@@ -209,9 +218,26 @@ def table(
         _write_json(json_file, measured.to_json())
 
 
+def _check_command(words: Sequence[str]) -> None:
+    """Raise UserError for a command that there is not."""
+    first, second = [*words, "", ""][:2]
+    known = [command.name or command.callback.__name__ for command in app.registered_commands
+             if command.callback]  # fmt: skip
+    known.append("run")
+    if first and not first.startswith("-") and first not in known:
+        raise UserError(f"the command must be one of {', '.join(known)}, not {first!r}")
+    if first == "run" and second and not second.startswith("-") and second not in commands():
+        raise UserError(f"run must be given one of {', '.join(commands())}, not {second!r}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; returns its exit status and writes at most one line to stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        _check_command(words)
+    except UserError as error:
+        say(error)
+        return 2
     if words[:1] == ["run"]:
         from .apps import register
 

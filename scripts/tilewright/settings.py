@@ -48,11 +48,17 @@ def read_config(unit: Unit, file: Path | None, settings: Sequence[str]) -> Confi
             config = unit.config.from_settings(values)
     else:
         values = {}
+    given: dict[str, str] = {}
     for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals or not name.strip():
+        name, equals, text = (part.strip() for part in setting.partition("="))
+        if not equals or not name:
             raise UserError(f"--set must be NAME=VALUE, not {setting!r}")
-        values[name.strip()] = text.strip()
+        if name in given:
+            raise UserError(
+                f"--set must name a parameter once, not `{name}` as {given[name]!r} and {text!r}"
+            )
+        given[name] = text
+    values |= given
     if settings:
         with user_errors(ValueError, TypeError, about=unit.name):
             config = unit.config.from_settings(values)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tilewright.cli import main
 from tilewright.hw.spec.m3xu import M3XU, M3xuConfig
-from tilewright.registry import entries
+from tilewright.registry import commands, entries
 
 SMALL = ["--set", "rows=2", "--set", "cols=2", "--set", "modes=fp16"]
 
@@ -99,7 +99,29 @@ BAD_WORDS = {
                  "m3xu: `i` of m3xu would be 278531 bits wide; at most 65536 are allowed, choose "
                  "smaller parameters"),
     "no file": (["show", "m3xu", "-c", "missing.toml"], "missing.toml: No such file or directory"),
-    "command": (["make"], "No such command 'make' (see `tilewright --help`)"),
+    "command": (["make"], "the command must be one of list, show, generate, simulate, synth, "
+                "table, run, not 'make'"),
+    "computation": (["run", "make"],
+                    "run must be given one of " + ", ".join(commands()) + ", not 'make'"),
+    "twice": (["show", "m3xu", "--set", "rows=2", "--set", "cols=2", "--set", "rows=4"],
+              "--set must name a parameter once, not `rows` as '2' and '4'"),
+    "underscore": (["show", "m3xu", "--set", "rows=1_0"],
+                   "m3xu: `rows` must be an integer in 1..64, not '1_0'"),
+    "other digits": (["show", "m3xu", "--set", "rows=\u0664"],
+                     "m3xu: `rows` must be an integer in 1..64, not '\u0664'"),
+    "count": (["simulate", "m3xu", "--count", "-3"],
+              "--count must be an integer of at least 1, not '-3'"),
+    "seed": (["simulate", "m3xu", "--seed", "abc"],
+             "--seed must be an integer of at least 0, not 'abc'"),
+    "report": (["synth", "m3xu", "--json", "r.txt"], "r.txt: must end in .json, not '.txt'"),
+    "table's report": (["table", "m3xu-area", "--json", "r"], "r: must end in .json, not ''"),
+    "clock": (["run", "spgemm", "a.mtx", "--gigahertz", "nan"],
+              "--gigahertz must be a number in 0.01..100, not 'nan'"),
+    "inflation": (["run", "mcl", "a.mtx", "--inflation", "1"],
+                  "--inflation must be a number in 1.01..20, not '1'"),
+    "neighbours": (["run", "knn", "-k", "2.5"], "--neighbours must be an integer, not '2.5'"),
+    "samples": (["run", "dft", "--length", "9" * 90],
+                "--length must be in 1..5120, the samples there are, not " + "9" * 90),
     "option": (["show", "m3xu", "--rows", "8"],
                "No such option: --rows (see `tilewright show --help`)"),
     "no unit": (["generate", "-o", "unit.v"],
@@ -134,10 +156,11 @@ def test_bad_words(
 
 
 @pytest.mark.parametrize("option", ["--seed", "--count"])
-@pytest.mark.parametrize("value", ["-1", "many"])
+@pytest.mark.parametrize("value", ["-1", "many", "1_0", "1.0", "", " 1", "\u0661", "9" * 5000])
 def test_bad_numbers(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = complaint(["simulate", "m3xu", option, value], capsys)
-    assert said.startswith(f"Invalid value for '{option}': ")
+    least = {"--seed": 0, "--count": 1}[option]
+    assert said == f"{option} must be an integer of at least {least}, not {value[:60]!r}"
 
 
 BAD_FILES = {

@@ -153,6 +153,19 @@ def test_kinds_of_content_into_a_pipe(tmp_path: Path) -> None:
     assert got[0].startswith(b"\x89PNG")
 
 
+def test_a_folder_that_only_seems_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root has it, and on some network drives: found by trying, which leaves nothing."""
+    path = tmp_path / "new.json"
+    assert obstacle(path) == ""
+    assert list(tmp_path.iterdir()) == []
+
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(os, "open", refuse)
+    assert obstacle(path) == "Read-only file system"
+
+
 def test_obstacles(tmp_path: Path) -> None:
     loop, file, dangling = (tmp_path / name for name in ("loop", "file", "dangling"))
     loop.symlink_to(loop)

@@ -291,6 +291,47 @@ def test_refused_options(run: Run, case: str) -> None:
     assert not output.exists()
 
 
+FIXED = {
+    "mcl": (("mcl",), "mma", "mcl"),
+    "triangles": (("triangles",), "mma", "triangles"),
+    "apsp": (("apsp", "--sparse"), "minplus", "apsp --sparse"),
+}
+
+
+@pytest.mark.parametrize("case", FIXED)
+def test_a_semiring_that_an_application_cannot_take(run: Run, case: str) -> None:
+    """From --set or a file; its own may be named."""
+    words, semiring, name = FIXED[case]
+    file, toml = write_graph(run.directory / "g.mtx", RING, 5), run.directory / "unit.toml"
+    for wrong in ("maxmin", "x"):
+        toml.write_text(f'semiring = "{wrong}"\n')
+        for given in (("--set", f"semiring={wrong}"), ("-c", toml)):
+            line = run.refused(*words, file, *given, *MODEL)
+            if wrong == "x":
+                assert line.endswith("minmax, maxmin, orand, addnorm, not 'x'")
+            else:
+                assert line == f"`semiring` must be {semiring} for {name}, not 'maxmin'"
+    assert run(*words, file, "--set", f"semiring={semiring}", *MODEL) == 0
+
+
+def test_the_accelerator_of_sparse_paths(run: Run) -> None:
+    graph = write_graph(run.directory / "ring.mtx", RING, 5)
+    options = ("--lanes", "2", "--memory", "hbm32", "--gigahertz", "1.5", "--backend", "model")
+    found = _report(run, "apsp", graph, "--sparse", *options)
+    assert (found["config"]["lanes"], found["config"]["channels"]) == (2, 2)
+    assert (found["memory"], found["gigahertz"]) == ("hbm32", 1.5)
+    for option, value in (("lanes", 2), ("memory", "flat"), ("gigahertz", 2.0)):
+        assert run.refused("apsp", graph, f"--{option}", value, *MODEL) == (
+            f"--{option} is for sparse products only: it must come with --sparse, not alone, as "
+            f"{value!r}"
+        )
+    assert run.refused("apsp", graph, "--sparse", "--lanes", 99, *MODEL) == (
+        "matraptor: `lanes` must be an integer in 1..16, not 99"
+    )
+    line = run.refused("apsp", graph, "--sparse", "--algorithm", "floyd", *MODEL)
+    assert line == "--algorithm must be one of leyzorek, bellman-ford, not 'floyd'"
+
+
 def test_refused_operands(run: Run) -> None:
     a = _write(run.directory / "a.mtx", 5, 4, 0.5, 1)
     assert run.refused("spgemm", a) == (f"{a}: must have 4 rows, as many as {a} has columns, not 5")

@@ -74,7 +74,7 @@ def conv2d(
     for name in names:
         if name not in FILTERS:
             raise UserError(f"filter must be one of {', '.join(FILTERS)}, not {name!r}")
-    _check_outputs(output, pictures)
+    _check_outputs(output, pictures, names)
     title, pixels = _picture(image)
     bank = _bank(names)
     check_size(f"the patches of {title}", bank[0].size, *pixels.shape)
@@ -101,14 +101,15 @@ def conv2d(
     finish("conv2d", f"filters over {title}", lines, choice, tally, errors, details)
 
 
-def _check_outputs(output: Path | None, pictures: Path | None) -> None:
+def _check_outputs(output: Path | None, pictures: Path | None, names: list[str]) -> None:
     if output:
         check_output(output, (".npy",))
     if pictures:
         need("PIL.Image", "Pillow")
         if not pictures.is_dir():
             raise UserError(f"{pictures}: must be an existing directory")
-        check_output(pictures / "input.png", (".png",))
+        for name in ("input", *names):
+            check_output(pictures / f"{name}.png", (".png",))
 
 
 def _picture(path: Path | None) -> tuple[str, NDArray[Any]]:

@@ -20,6 +20,7 @@ import typer
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ...numbers_given import whole
 from ..common.extras import need
 from ..common.files import check_output, read_array, write_array
 from ..common.options import RunOptions
@@ -41,7 +42,10 @@ def dft(
         typer.Argument(help="Signal, .npy or .mtx; by default lines of a photograph."),
     ] = None,
     length: Annotated[
-        int | None, typer.Option(help="Take this many samples from the start.")
+        int | None,
+        typer.Option(
+            parser=whole("--length"), metavar="N", help="Take this many samples from the start."
+        ),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Spectrum, .npy.")] = None,
     *,

@@ -117,14 +117,14 @@ def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
 
 def choose_product_unit(options: RunOptions, mode: str | None) -> UnitChoice:
     """As `choose_unit`, for sums of products only."""
-    choice = choose_unit(options, mode)
-    products = choice.config.products
-    if choice.mode not in products:
-        raise UserError(
-            f"mode must be {' or '.join(products)} for products on {choice.unit}, "
-            f"not {choice.mode!r}"
-        )
-    return choice
+    unit = _matrix_units().get(options.unit)
+    if unit is not None and mode is not None:
+        config: Any = read_config(unit, options.config_file, options.settings or ())
+        products = [name for name in config.products if name in config.operations]
+        if products and mode not in products:
+            allowed = ("one of " if len(products) > 1 else "") + ", ".join(products)
+            raise UserError(f"mode must be {allowed} for products on {unit.name}, not {mode!r}")
+    return choose_unit(options, mode)
 
 
 def choose_semiring_unit(options: RunOptions, app: str, operation: str) -> UnitChoice:

@@ -22,6 +22,7 @@ from scipy.sparse import csr_array
 
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
+from ...numbers_given import real
 from ...sim.sparse.c2sr import to_csr
 from ..common.files import check_output, write_array
 from ..common.memory import check_memory
@@ -46,10 +47,20 @@ _SETTLED = 1e-5
 def mcl(
     graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")],
     inflation: Annotated[
-        float, typer.Option(min=1.01, max=20, help="Power of the inflation; more: more clusters.")
+        float,
+        typer.Option(
+            parser=real("--inflation", 1.01, 20),
+            metavar="R",
+            help="Power of the inflation, in 1.01..20; more: more clusters.",
+        ),
     ] = 2.0,
     prune: Annotated[
-        float, typer.Option(min=0, max=0.5, help="Drop steps less likely than this.")
+        float,
+        typer.Option(
+            parser=real("--prune", 0, 0.5),
+            metavar="P",
+            help="Drop steps less likely than this, in 0..0.5.",
+        ),
     ] = 1e-4,
     output: Annotated[
         Path | None,
@@ -63,7 +74,7 @@ def mcl(
     Edges count in both directions; a loop is added to every vertex. The clusters are compared with
     those of the same iteration in float64 by SciPy.
     """
-    choice = choose_sparse_unit(options, "mma")
+    choice = choose_sparse_unit(options, "mma", app="mcl")
     if not isinstance(choice.config.format, FloatFormat):
         raise UserError(f"`value` must be a float format for mcl, not {choice.config.value!r}")
     if output:

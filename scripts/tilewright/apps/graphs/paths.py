@@ -10,12 +10,12 @@ import numpy as np
 import typer
 
 from ...errors import UserError
+from ..common.extras import need
 from ..common.files import check_output, write_array
 from ..common.limits import MOST_OPERATIONS, VERTICES
 from ..common.picture import check_picture, write_picture
 from ..dense.report import finish, measure
 from ..dense.session import UnitChoice, choose_semiring_unit, product_unit
-from ..sparse.options import SparseOptions
 from .accuracy import compare
 from .closure import Notation, close, worst_case
 from .forecast import foresee
@@ -24,6 +24,7 @@ from .options import GraphOptions, SemiringOptions, check_words, prepared
 from .problems import PROBLEMS, Problem
 from .references import has_negative_cycle, hop_diameter
 from .report import add_path, add_tree, closure_report
+from .sparse_options import SparseExtra
 from .sparse_paths import sparse_paths
 
 __all__ = ["aplp", "apsp", "gtc", "maxrp", "mcp", "minrp", "mst"]
@@ -32,11 +33,6 @@ GraphArgument = Annotated[
     Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")
 ]
 TreeOption = Annotated[Path | None, typer.Option(help="The forest's edges, .mtx (mst only).")]
-
-
-SparseFlag = Annotated[
-    bool, typer.Option("--sparse", help="By sparse products, on MatRaptor; --set is about that.")
-]
 
 
 def _command(problem: Problem) -> Callable[..., None]:
@@ -51,15 +47,15 @@ def _command(problem: Problem) -> Callable[..., None]:
         _run(problem, graph, how, options, tree)
 
     def run_sparse(
-        graph: GraphArgument, how: GraphOptions, options: SemiringOptions,
-        sparse: SparseFlag = False,
+        graph: GraphArgument, how: GraphOptions, options: SemiringOptions, sparse: SparseExtra,
     ) -> None:  # fmt: skip
-        if sparse:
-            sparse_paths(problem, graph, how, _sparse_options(options))
+        if sparse.sparse:
+            sparse_paths(problem, graph, how, sparse.options(options))
         else:
+            sparse.check_none()
             _run(problem, graph, how, options)
 
-    command = run_tree if problem.undirected else run
+    command: Callable[..., None] = run_tree if problem.undirected else run
     if problem.name == "apsp":
         command = run_sparse
     command.__doc__ = (
@@ -68,20 +64,6 @@ def _command(problem: Problem) -> Callable[..., None]:
         f"those of a library."
     )
     return command
-
-
-def _sparse_options(options: SemiringOptions) -> SparseOptions:
-    """The same for the accelerator of sparse products."""
-    if options.unit != SemiringOptions.unit:
-        raise UserError(f"unit must not be given with --sparse, not {options.unit!r}")
-    if options.waves:
-        raise UserError(f"{options.waves}: waves are not written with --sparse")
-    return SparseOptions(
-        config_file=options.config_file,
-        settings=options.settings,
-        backend=options.backend,
-        json_file=options.json_file,
-    )
 
 
 def _run(
@@ -96,6 +78,8 @@ def _run(
         check_output(tree, (".mtx",))
     if how.picture:
         check_picture(how.picture)
+    if problem.networkx:
+        need("networkx", "NetworkX")
     notation = Notation(problem, choice.numbers)
     whole = read_graph(file, problem.combine, lambda what, n: _check_vertices(choice, what, n))
     graph = prepared(whole, problem, how)

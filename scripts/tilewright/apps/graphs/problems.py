@@ -32,6 +32,7 @@ class Problem:
     acyclic: whether cycles are refused, along which values would get better for ever
     undirected: whether edges must have no direction
     reference: the values by a library
+    networkx: whether that, or the check of what comes of the values, takes NetworkX
     """
 
     name: str
@@ -44,6 +45,7 @@ class Problem:
     weights: Literal["any", "not negative", "reliability", "ignored"] = "any"
     acyclic: bool = False
     undirected: bool = False
+    networkx: bool = False
 
     @property
     def semiring(self) -> Semiring:
@@ -63,11 +65,11 @@ _ROWS = (
     Problem(
         name="aplp", title="longest (critical) paths of a graph without cycles",
         operation="maxplus", empty=0.0, absent=-_INF, joining="sum", acyclic=True,
-        reference=references.longest,
+        reference=references.longest, networkx=True,
     ),
     Problem(
         name="mcp", title="paths of maximum capacity", operation="maxmin", empty=_INF, absent=0.0,
-        joining="selection", weights="not negative", reference=references.widest,
+        joining="selection", weights="not negative", reference=references.widest, networkx=True,
     ),
     Problem(
         name="maxrp", title="paths of maximum reliability", operation="maxmul", empty=1.0,
@@ -81,7 +83,7 @@ _ROWS = (
     Problem(
         name="mst", title="minimax paths and the minimum spanning forest", operation="minmax",
         empty=-_INF, absent=_INF, joining="selection", undirected=True,
-        reference=references.narrowest,
+        reference=references.narrowest, networkx=True,
     ),
     Problem(
         name="gtc", title="the transitive and reflexive closure", operation="orand", empty=1.0,

@@ -27,7 +27,7 @@ from ..sparse.session import SparseProducts, sparse_unit
 from .accuracy import compare, sums_exact
 from .closure import Closure, Notation, worst_case
 from .graph import Graph, read_graph
-from .options import GraphOptions, prepared
+from .options import GraphOptions, check_words, prepared
 from .problems import Problem
 from .references import has_negative_cycle
 from .report import closure_report
@@ -42,7 +42,8 @@ _MOST_VERTICES = 4096
 
 def sparse_paths(problem: Problem, file: Path, how: GraphOptions, options: SparseOptions) -> None:
     """Compute the closure of a graph by sparse products, and report it."""
-    choice = choose_sparse_unit(options, problem.operation)
+    check_words(how)
+    choice = choose_sparse_unit(options, problem.operation, app=f"{problem.name} --sparse")
     if how.output:
         check_output(how.output)
     if how.picture:

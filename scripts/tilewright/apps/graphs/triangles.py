@@ -39,7 +39,8 @@ def triangles(
 
     Every edge counts in both directions, once; weights and loops do not matter.
     """
-    choice = choose_sparse_unit(options, "mma", value="int32")
+    choice = choose_sparse_unit(options, "mma", app="triangles", value="int32")
+    need("networkx", "NetworkX")
     whole = read_graph(graph, np.maximum, _check_vertices)
     low, high = np.minimum(whole.rows, whole.cols), np.maximum(whole.rows, whole.cols)
     edges = np.unique(high[low < high] * np.int64(whole.vertices) + low[low < high])

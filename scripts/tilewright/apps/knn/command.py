@@ -15,6 +15,7 @@ import typer
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ...numbers_given import whole
 from ..common.extras import need
 from ..common.files import check_output, write_array
 from ..common.limits import MOST_OPERATIONS, check_size
@@ -44,9 +45,24 @@ def knn(
     query_labels: Annotated[
         Path | None, typer.Option(help="True class of each query, to judge the classes found.")
     ] = None,
-    neighbours: Annotated[int, typer.Option("-k", "--neighbours", help="How many to find.")] = 5,
+    neighbours: Annotated[
+        int,
+        typer.Option(
+            "-k",
+            "--neighbours",
+            parser=whole("--neighbours"),
+            metavar="N",
+            help="How many to find.",
+        ),
+    ] = 5,
     count: Annotated[
-        int, typer.Option("--queries", help="Of the digits, take the last N as queries.")
+        int,
+        typer.Option(
+            "--queries",
+            parser=whole("--queries"),
+            metavar="N",
+            help="Of the digits, take the last N as queries.",
+        ),
     ] = 297,
     output: Annotated[
         Path | None,
@@ -67,6 +83,7 @@ def knn(
     for path in (output, distances):
         if path:
             check_output(path)
+    need("sklearn.neighbors", "scikit-learn")
     samples = read_samples(points, queries, labels, query_labels, count)
     if not 1 <= neighbours <= len(samples.points):
         raise UserError(

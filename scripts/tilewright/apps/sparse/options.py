@@ -11,6 +11,7 @@ import typer
 from ...errors import UserError, user_errors
 from ...hw.spec.matraptor import MATRAPTOR, MatRaptorConfig
 from ...hw.spec.semirings import SEMIRINGS
+from ...numbers_given import real, whole
 from ...settings import read_config
 from ...sim.matraptor.driver import MODES
 from ...sim.timing.dram import MEMORIES, MemoryModel
@@ -29,7 +30,8 @@ class SparseOptions:
 
     lanes: Annotated[
         int | None,
-        typer.Option(help="Lanes, and memory channels as well unless those are set.",
+        typer.Option(parser=whole("--lanes"), metavar="N",
+                     help="Lanes, and memory channels as well unless those are set.",
                      rich_help_panel=_PANEL),
     ] = None  # fmt: skip
     config_file: Annotated[
@@ -56,8 +58,10 @@ class SparseOptions:
         ),
     ] = None
     gigahertz: Annotated[
-        float, typer.Option(min=0.01, max=100, help="Clock.", rich_help_panel=_PANEL)
-    ] = 2.0
+        float,
+        typer.Option(parser=real("--gigahertz", 0.01, 100), metavar="F",
+                     help="Clock, in 0.01..100.", rich_help_panel=_PANEL),
+    ] = 2.0  # fmt: skip
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")] = (
         None
     )
@@ -84,13 +88,14 @@ def choose_sparse_unit(
     options: SparseOptions,
     semiring: str | None = None,
     *,
+    app: str = "",
     value: str | None = None,
     mode: str = "rows",
 ) -> SparseChoice:
     """Check what the command line says; UserError if it cannot be run.
 
-    ``semiring``, ``mode``: what the application or the user asks for; ``value``: a format that the
-    application takes unless the user sets one.
+    ``semiring``, ``mode``: what the application or the user asks for; ``app``: the application's
+    name, if it takes no other semiring; ``value``: a format that it takes unless the user sets one.
     """
     if mode not in MODES:
         raise UserError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
@@ -110,7 +115,8 @@ def choose_sparse_unit(
         names |= _named_in(options.config_file)
     chosen = {"lanes": options.lanes, "semiring": semiring}
     for name, wanted in chosen.items():
-        if wanted is None:
+        fixed = name == "semiring" and app != ""
+        if wanted is None or (fixed and name in names):
             continue
         if name in names:
             raise UserError(f"--{name} and a setting of `{name}` exclude each other")
@@ -122,6 +128,8 @@ def choose_sparse_unit(
     if mode == "outer" and "outer_product" not in names:
         given.append("outer_product=true")
     config: Any = read_config(MATRAPTOR, options.config_file, given)
+    if app and config.semiring != semiring:
+        raise UserError(f"`semiring` must be {semiring} for {app}, not {config.semiring!r}")
     if mode == "outer" and not config.outer_product:
         raise UserError("`outer_product` must be true for mode outer, not false")
     if options.json_file:

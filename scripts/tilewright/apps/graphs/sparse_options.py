@@ -1,0 +1,73 @@
+"""What a graph application takes for sparse products in place of dense ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Annotated
+
+import typer
+
+from ...errors import UserError
+from ...numbers_given import real, whole
+from ...sim.timing.dram import MEMORIES
+from ..sparse.options import SparseOptions
+from .options import SemiringOptions
+
+__all__ = ["SparseExtra"]
+
+_PANEL = "Unit, with --sparse"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseExtra:
+    """Whether to, and what the accelerator of sparse products has beside the matrix unit's."""
+
+    sparse: Annotated[
+        bool,
+        typer.Option(
+            "--sparse",
+            help="By sparse products, on MatRaptor: --set and --config are about that, and "
+            "--backend may be cycles.",
+        ),
+    ] = False
+    lanes: Annotated[
+        int | None,
+        typer.Option(parser=whole("--lanes"), metavar="N",
+                     help="Lanes, and memory channels as well unless those are set.",
+                     rich_help_panel=_PANEL),
+    ] = None  # fmt: skip
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Memory channels of the cycle model: " + ", ".join(MEMORIES) + ".",
+                     rich_help_panel=_PANEL),
+    ] = None  # fmt: skip
+    gigahertz: Annotated[
+        float | None,
+        typer.Option(parser=real("--gigahertz", 0.01, 100), metavar="F",
+                     help="Clock, in 0.01..100; default 2.", rich_help_panel=_PANEL),
+    ] = None  # fmt: skip
+
+    def check_none(self) -> None:
+        """Refuse options that only count with --sparse, without it."""
+        for item in fields(self):
+            if item.name != "sparse" and getattr(self, item.name) is not None:
+                raise UserError(
+                    f"--{item.name} is for sparse products only: it must come with --sparse, "
+                    f"not alone, as {getattr(self, item.name)!r}"
+                )
+
+    def options(self, dense: SemiringOptions) -> SparseOptions:
+        """The options of the accelerator, from these and those of the matrix unit."""
+        if dense.unit != SemiringOptions.unit:
+            raise UserError(f"unit must not be given with --sparse, not {dense.unit!r}")
+        if dense.waves:
+            raise UserError(f"{dense.waves}: waves are not written with --sparse")
+        return SparseOptions(
+            lanes=self.lanes,
+            config_file=dense.config_file,
+            settings=dense.settings,
+            backend=dense.backend,
+            memory=self.memory,
+            gigahertz=SparseOptions.gigahertz if self.gigahertz is None else self.gigahertz,
+            json_file=dense.json_file,
+        )
