@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .errors import UserError, say, told, user_errors
+from .errors import CheckFailed, UserError, say, told, user_errors
 from .hw.spec import outputs
 from .hw.spec.programs import ProgramError
 from .hw.spec.unit import named_object
@@ -252,6 +252,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             usage = f" (see `{context.command_path} --help`)" if context else ""
             say(f"{message.rstrip('.')}{usage}")
         return 2
+    except CheckFailed as error:
+        say(error)
+        return 1
     except (UserError, ProgramError) as error:
         say(error)
         return 2

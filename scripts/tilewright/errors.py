@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend."""
+"""Errors that are the user's to mend, and one that is ours."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from tempfile import gettempdir
 
 from .hw.spec.cache import cache_directory, full
 
-__all__ = ["UserError", "say", "told", "user_errors"]
+__all__ = ["CheckFailed", "UserError", "say", "told", "user_errors"]
 
 
 class UserError(Exception):
     """Bad input or a missing tool: one line that names it, its value and what is allowed."""
+
+
+class CheckFailed(Exception):
+    """A check of ours did not hold, so that something is wrong with Tilewright: one line."""
 
 
 def say(error: object) -> None:

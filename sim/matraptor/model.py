@@ -19,6 +19,7 @@ from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_
 from ..sparse.image import from_image, image, write_blocks
 from ..timing.dram import MemoryModel
 from .cycles.outer import simulate_outer
+from .cycles.plan import Places
 from .cycles.rows import Cycles, simulate
 from .cycles.traffic import bytes_read
 from .result.outer import outer_product, overflow_rows
@@ -44,10 +45,10 @@ class MatRaptorModel(ModelDevice):
     Members
     -------
     memory: the memory, uint8
-    cycles: what the cycle model found for the last job, None without one
+    cycles: what the cycle model found for each job that ended well, in order; may be cleared
     """
 
-    cycles: Cycles | None
+    cycles: list[Cycles]
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class MatRaptorModel(ModelDevice):
     ) -> None:
         self._config = config
         self._channel, self._gigahertz = channel, gigahertz
-        self.cycles = None
+        self.cycles = []
         super().__init__(job_spec(config), memory_bytes)
 
     @property
@@ -137,19 +138,26 @@ class MatRaptorModel(ModelDevice):
             return _untimed(found)
         right = to_csr(b)
         right.resize(b.shape[0], int(right.indices.max(initial=0)) + 1)
-        self.cycles = simulate(
-            self._config, to_csr(a), right, memory=self._channel, gigahertz=self._gigahertz
+        timed = simulate(
+            self._config,
+            to_csr(a),
+            right,
+            memory=self._channel,
+            gigahertz=self._gigahertz,
+            places=Places(a.pointers, b.pointers),
         )
-        return _timed(self.cycles)
+        self.cycles.append(timed)
+        return _timed(timed)
 
     def _outer_counts(self, t: C2sr, b: C2sr, rows: int, found: SparseProduct) -> dict[str, int]:
         if self._channel is None:
             bytes_moved = bytes_read(self._config, t, b, rows) | _bytes_written(found)
             return _untimed(found) | bytes_moved
-        self.cycles = simulate_outer(
+        timed = simulate_outer(
             self._config, t, b, rows, memory=self._channel, gigahertz=self._gigahertz
         )
-        return _timed(self.cycles)
+        self.cycles.append(timed)
+        return _timed(timed)
 
 
 def _timed(found: Cycles) -> dict[str, int]:

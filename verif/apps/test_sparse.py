@@ -217,7 +217,17 @@ def test_figures_of_the_cycle_model(run: Run) -> None:
     )
     assert found["ratio_to_bound"] > 1
     assert found["bound_cycles_b_once"] < found["bound_cycles"] < counters["cycles"]
-    assert found["gop_s"] <= found["roofline_gop_s"]
+    # The roofline is the bound in operations, in the memory's accesses.
+    assert found["bound_gop_s"] == pytest.approx(found["gop_s"] * found["ratio_to_bound"])
+    size = found["access_bytes"]
+    assert (size, found["memory_bytes"] % size, found["compulsory_bytes"] % size) == (64, 0, 0)
+    assert found["memory_gb_s"] <= found["peak_gb_s"] == 16 * 8
+    assert found["bandwidth_utilisation"] <= found["memory_gb_s"] / found["peak_gb_s"]
+    assert found["operations_per_compulsory_byte"] == pytest.approx(
+        2 * counters["operations"] / found["compulsory_bytes"]
+    )
+    assert found["bound_by"] == "memory"
+    assert found["bound_cycles_even"] <= found["bound_cycles"] == found["bound_cycles_one_job"]
     assert found["microseconds"] == pytest.approx(counters["cycles"] / 2000)
 
 

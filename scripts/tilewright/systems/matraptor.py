@@ -28,6 +28,7 @@ SYSTEM = System(
         "c2sr-bandwidth": "tilewright.tables.c2sr_bandwidth:c2sr_bandwidth",
         "matraptor-rates": "tilewright.tables.matraptor_rates:matraptor_rates",
         "matraptor-modes": "tilewright.tables.matraptor_modes:matraptor_modes",
+        "matraptor-breakdown": "tilewright.tables.matraptor_breakdown:matraptor_breakdown",
     },
     commands={
         "spgemm": "tilewright.apps.sparse.spgemm:spgemm",

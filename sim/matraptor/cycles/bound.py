@@ -1,7 +1,31 @@
-"""What a product by rows cannot beat: bytes that have to move, products that have to be made."""
+"""What no job can beat: what its memory has to move, and what its lanes have to multiply.
+
+A memory channel moves data in pieces, and so does the port before it; a piece takes its time, moves
+whole, and lies in one channel: where is known, for the operands are in C2SR. Of a job it is certain
+
+1. that row ``i`` of C is of lane ``i % lanes``, which takes at most one product in a cycle;
+2. that every piece with a word of the left operand's that the job uses is read, once at least (a
+   lane holds a piece for the rows that follow in it, so that it may well be once);
+3. that whenever a row of B is used (by rows: for every entry of A; by outer products: for every
+   lane with entries in a column of A) its pair and each piece of its entries are read, for no lane
+   keeps a row of B longer than for that use, nor shares it;
+4. that every piece with a word of C is written, once at least;
+5. that all of 2 and 3 has come, and that memory has answered all of 4, before the job is done.
+
+So each lane needs a cycle for each of its products, each port a cycle for each beat in either
+direction (a port reads and writes at the same time), and each channel of a DRAM, which does one
+thing at a time, the time of all its pieces, except of the last ones that are written: it
+answers a write as soon as that is in its queue. No more can be left than fill the queue, than the
+controller may decide ahead (within the time of a precharge and an activate), and one request. The
+bound is the largest of these times, over all lanes, ports and channels. It leaves out every
+latency, every dependence and every bank; the cycle model and the RTL have them, so that they are
+above it.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,94 +34,281 @@ from scipy.sparse import csr_array
 
 from ....hw.spec.c2sr import PAIR_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
-from ...timing.dram import MemoryModel
-from .plan import pointers
+from ...timing.dram import MemoryModel, timing
+from .plan import Places
 
-__all__ = ["Bound", "bound"]
+__all__ = ["Bound", "BoundBroken", "Demand", "Work", "bound", "by_rows"]
 
 Ints = npt.NDArray[np.int64]
+Counts = tuple[int, ...]
+
+
+class BoundBroken(AssertionError):
+    """A job took fewer cycles than its bound, so that one of the two is wrong."""
+
+    def __init__(self, cycles: int, limit: Bound) -> None:
+        super().__init__(
+            f"a job took {cycles:,} cycles, fewer than its bound of {limit.cycles:,.1f}: one of "
+            "the two is wrong"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What has to pass through each port, or each channel's memory.
+
+    Parameters
+    ----------
+    piece_bytes: what is moved at a time
+    piece_cycles: and how long it takes
+    both_ways: whether reads and writes pass at the same time
+    late: pieces of a channel that may still have to be written when the job is done
+    reads, writes: pieces, by channel
+    reads_once: the same of reads if a piece of B were read once, however often it is used
+    """
+
+    piece_bytes: int
+    piece_cycles: float
+    both_ways: bool
+    late: int
+    reads: Counts
+    writes: Counts
+    reads_once: Counts
+
+    @property
+    def bytes(self) -> int:
+        """What is moved, be it late."""
+        return (sum(self.reads) + sum(self.writes)) * self.piece_bytes
+
+    @property
+    def bytes_due(self) -> int:
+        """What is moved before the job is done."""
+        return (sum(self.reads) + sum(self._due)) * self.piece_bytes
+
+    @property
+    def peak(self) -> float:
+        """Bytes a cycle of all channels, in all directions."""
+        ways = 2 if self.both_ways else 1
+        return len(self.reads) * ways * self.piece_bytes / self.piece_cycles
+
+    @property
+    def cycles(self) -> float:
+        """Of the channel that has the most to move."""
+        return max(self._each(self.reads))
+
+    @property
+    def cycles_once(self) -> float:
+        """The same if a piece of B were read once."""
+        return max(self._each(self.reads_once))
+
+    @property
+    def cycles_even(self) -> float:
+        """If all channels had as much to move."""
+        channels = len(self.reads)
+        if self.both_ways:
+            return max(sum(self.reads), sum(self.writes)) / channels * self.piece_cycles
+        return sum(self._each(self.reads)) / channels
+
+    @property
+    def _due(self) -> list[int]:
+        """Pieces that have been written when the job is done, at least, by channel."""
+        return [max(0, written - self.late) for written in self.writes]
+
+    def _each(self, reads: Iterable[int]) -> list[float]:
+        """Cycles of every channel."""
+        both = zip(reads, self._due, strict=True)
+        pieces = (max(r, w) if self.both_ways else r + w for r, w in both)
+        return [count * self.piece_cycles for count in pieces]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """The larger of compulsory bytes over bandwidth and products over lanes.
-
-    Compulsory are A and C once, and B's rows and pairs: once for each use, at the granularity
-    of the memory's accesses (``bytes_per_use``), or once in all (``bytes_once``).
+    """The largest of what ports, channels and lanes need; the module says why.
 
     Parameters
     ----------
-    bytes_per_use, bytes_once: compulsory bytes
-    operations: products
-    bytes_per_cycle: peak of all channels
-    lanes: products that can be made a cycle
+    port: of the channels' ports, in beats
+    dram: of the channels' memories, in accesses; None if these are flat
+    products: by lane
     """
 
-    bytes_per_use: int
-    bytes_once: int
-    operations: int
-    bytes_per_cycle: float
-    lanes: int
+    port: Demand
+    dram: Demand | None
+    products: Counts
+
+    @property
+    def memory(self) -> Demand:
+        """Of the channels' memories; flat ones are as fast as their ports."""
+        return self.dram or self.port
+
+    @property
+    def operations(self) -> int:
+        return sum(self.products)
 
     @property
     def memory_cycles(self) -> float:
-        return self.bytes_per_use / self.bytes_per_cycle
+        return max(demand.cycles for demand in self._demands)
 
     @property
     def product_cycles(self) -> float:
-        return self.operations / self.lanes
+        return max(self.products)
 
     @property
     def cycles(self) -> float:
         return max(self.memory_cycles, self.product_cycles)
 
     @property
+    def cycles_even(self) -> float:
+        """If all channels had as much to move, and all lanes as much to multiply."""
+        lanes = self.operations / len(self.products)
+        return max(lanes, *(demand.cycles_even for demand in self._demands))
+
+    @property
     def cycles_once(self) -> float:
-        """If every row of B were read once."""
-        return max(self.bytes_once / self.bytes_per_cycle, self.product_cycles)
+        """If every piece of B were read once."""
+        return max(self.product_cycles, *(demand.cycles_once for demand in self._demands))
+
+    @property
+    def _demands(self) -> tuple[Demand, ...]:
+        return (self.port,) if self.dram is None else (self.port, self.dram)
 
 
-def _granules(config: MatRaptorConfig, lengths: Ints, size: int) -> Ints:
-    """Granules of ``size`` bytes that each row's entries touch. A row is cut at the blocks
-    of the interleaving, which are multiples of the granule or parts of it."""
-    entry = config.layout.entry_bytes
-    first = pointers(lengths, config.channels) * entry
-    touched = (first + lengths * entry - 1) // size - first // size + 1
-    return np.where(lengths > 0, touched, 0)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Work:
+    """What a job reads, multiplies and writes.
+
+    Parameters
+    ----------
+    left_rows: numbers of the rows of the left operand, as it is stored, whose pairs are read
+    left_lengths, left_pointers: of all its rows
+    right_lengths, right_pointers: of B's
+    uses: how often each row of B is used
+    products: by lane
+    rows: of C
+    """
+
+    left_rows: Ints
+    left_lengths: Ints
+    left_pointers: Ints
+    right_lengths: Ints
+    right_pointers: Ints
+    uses: Ints
+    products: Counts
+    rows: int
+
+
+def by_rows(config: MatRaptorConfig, a: csr_array, b: csr_array, places: Places) -> Work:
+    """Of a product of canonical CSR arrays by rows; ``places``: where these are."""
+    lengths, row = np.diff(b.indptr).astype(np.int64), np.arange(a.shape[0])
+    lane = np.repeat(row % config.lanes, np.diff(a.indptr))
+    products = np.bincount(lane, lengths[a.indices], config.lanes).astype(np.int64)
+    return Work(
+        left_rows=row,
+        left_lengths=np.diff(a.indptr).astype(np.int64),
+        left_pointers=places.left,
+        right_lengths=lengths,
+        right_pointers=places.right,
+        uses=np.bincount(a.indices, minlength=a.shape[1]),
+        products=tuple(products.tolist()),
+        rows=a.shape[0],
+    )
 
 
 def bound(
-    config: MatRaptorConfig,
-    a: csr_array,
-    b: csr_array,
-    memory: MemoryModel,
-    gigahertz: float,
-    results: int | None = None,
+    config: MatRaptorConfig, work: Work, entries: Ints, memory: MemoryModel, gigahertz: float
 ) -> Bound:
-    """Of a product of canonical CSR arrays; ``results``: entries of C, if they are known."""
-    if results is None:
-        results = _results(a, b)
-    size = config.beat_bytes if memory.flat else memory.access_bytes
-    lengths = np.diff(b.indptr).astype(np.int64)
-    used = np.bincount(a.indices, minlength=a.shape[1])
-    entries = int((used * _granules(config, lengths, size)).sum()) * size
-    pairs = a.nnz * size
-    outer = (a.nnz + results) * config.layout.entry_bytes + 2 * a.shape[0] * PAIR_BYTES
-    needed = used > 0
-    once = int(lengths[needed].sum()) * config.layout.entry_bytes
-    rate = config.beat_bytes if memory.flat else memory.gigabytes / gigahertz
-    return Bound(
-        bytes_per_use=outer + entries + pairs,
-        bytes_once=outer + once + int(needed.sum()) * PAIR_BYTES,
-        operations=int((used * lengths).sum()),
-        bytes_per_cycle=config.channels * rate,
-        lanes=config.lanes,
+    """Of a job.
+
+    Parameters
+    ----------
+    entries: of C, by lane and channel: those of the rows ``i`` with the same ``i % max(lanes,
+        channels)``, which lie one behind the other
+    gigahertz: the clock
+    """
+    beat = config.beat_bytes
+    port = _demand(
+        config, work, entries, beat, bytes_moved=beat, cycles=1.0, both_ways=True, late=0
+    )
+    dram = None
+    if not memory.flat:
+        # A burst is of whole beats, and within a block of the interleaving.
+        piece = max(beat, min(memory.access_bytes, config.interleave))
+        moved = max(beat, memory.access_bytes)
+        cycles = moved / memory.gigabytes * gigahertz
+        times = timing(memory, gigahertz)
+        ahead = math.ceil((times.precharge + times.activate) / cycles)
+        late = (memory.write_queue + 1) * (config.interleave // piece) + ahead
+        dram = _demand(
+            config,
+            work,
+            entries,
+            piece,
+            bytes_moved=moved,
+            cycles=cycles,
+            both_ways=False,
+            late=late,
+        )
+    return Bound(port=port, dram=dram, products=work.products)
+
+
+def _demand(
+    config: MatRaptorConfig,
+    work: Work,
+    entries: Ints,
+    size: int,
+    *,
+    bytes_moved: int,
+    cycles: float,
+    both_ways: bool,
+    late: int,
+) -> Demand:
+    """In pieces of ``size`` bytes of an array, each of which moves ``bytes_moved``."""
+    channels, entry = config.channels, config.layout.entry_bytes
+    left = work.left_rows[work.left_lengths[work.left_rows] > 0]
+    first, last = _pieces(work.left_pointers[left], work.left_lengths[left], entry, size)
+    reads = _pairs(work.left_rows, channels, size) + _distinct(left, first, last, channels)
+    used = np.flatnonzero(work.uses)
+    once = reads + _pairs(used, channels, size)
+    filled = used[work.right_lengths[used] > 0]
+    first, last = _pieces(work.right_pointers[filled], work.right_lengths[filled], entry, size)
+    once += _distinct(filled, first, last, channels)
+    each = work.uses.astype(np.int64)
+    each[filled] *= 1 + last - first + 1
+    reads = reads + _by_channel(np.arange(len(each)), each, channels)
+    writes = _pairs(np.arange(work.rows), channels, size)
+    writes += _by_channel(np.arange(len(entries)), -(-entries * entry // size), channels)
+    return Demand(
+        piece_bytes=bytes_moved,
+        piece_cycles=cycles,
+        both_ways=both_ways,
+        late=late,
+        reads=tuple(reads.tolist()),
+        writes=tuple(writes.tolist()),
+        reads_once=tuple(once.tolist()),
     )
 
 
-def _results(a: csr_array, b: csr_array) -> int:
-    """Entries of C; ones never cancel."""
-    ones = (
-        csr_array((np.ones(m.nnz, np.float32), m.indices, m.indptr), shape=m.shape) for m in (a, b)
-    )
-    return int((next(ones) @ next(ones)).nnz)
+def _by_channel(rows: Ints, counts: Ints, channels: int) -> Ints:
+    """Sums over the rows of each channel."""
+    return np.bincount(rows % channels, counts, channels).astype(np.int64)
+
+
+def _pieces(pointers: Ints, lengths: Ints, entry: int, size: int) -> tuple[Ints, Ints]:
+    """The first and the last piece of rows that are not empty, within their channel."""
+    return pointers * entry // size, ((pointers + lengths) * entry - 1) // size
+
+
+def _pairs(rows: Ints, channels: int, size: int) -> Ints:
+    """Different pieces that the pairs of rows are in, by channel; the rows ascend."""
+    piece = rows // channels * PAIR_BYTES // size
+    return _distinct(rows, piece, piece, channels)
+
+
+def _distinct(rows: Ints, first: Ints, last: Ints, channels: int) -> Ints:
+    """Different pieces that rows are in, by channel. Rows lie one behind the other, in whatever
+    order, so that one shares at most its first piece with what is before it."""
+    order = np.lexsort((last, first, rows % channels))
+    channel, first, last = rows[order] % channels, first[order], last[order]
+    counts = last - first + 1
+    counts[1:] -= (channel[1:] == channel[:-1]) & (first[1:] == last[:-1])
+    return _by_channel(channel, counts, channels)

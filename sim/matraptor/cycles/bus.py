@@ -157,9 +157,11 @@ def _accept(
     """A read reaches a channel's memory."""
     if c.flat:
         _answer(s, channel, ready + c.flat_latency, tag, beats)
+        s.channels[channel].read += beats * c.beat_bytes
     else:
         last = address + beats * c.beat_bytes - 1
         accesses = last // c.access_bytes - address // c.access_bytes + 1
+        s.channels[channel].read += accesses * c.access_bytes
         push(d, channel, 0, address // c.page_bytes, accesses, tag)
 
 
@@ -191,6 +193,8 @@ def _addresses(c: Shape, s: State, d: Any, now: int) -> None:
         if not c.flat and d.count[channel, 0] >= c.read_queue:
             continue
         s.lanes[lane].conflicts += others
+        s.lanes[lane].granted_at = now
+        record.granted_at = now
         port = s.port[lane]
         _accept(c, s, d, channel, port[0, 1], port[0, 2], port[0, 3], now + 1)
         for field in range(5):
@@ -247,11 +251,9 @@ def bus_step(c: Shape, s: State, d: Any, dram: Any, t: Any, now: int) -> None:
             store_step(c, s, d, t, channel, now)
         if not c.flat:
             tag, write, ready = serve(dram, d, channel, float(now))
-            if tag >= 0:
-                s.channels[channel].end = max(s.channels[channel].end, int(ready))
-                if not write:
-                    cycle = int(ready + dram.controller) + 1
-                    _answer(s, channel, cycle, tag, tag % _TAG)
+            if tag >= 0 and not write:
+                cycle = int(ready + dram.controller) + 1
+                _answer(s, channel, cycle, tag, tag % _TAG)
     _beats(c, s, now)
     for lane in range(c.lanes):
         _lane_port(c, s, lane, now)

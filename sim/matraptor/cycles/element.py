@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...timing.compiled import inlined
+from .breakdown import ADDER, MERGE, SETS, WRITES
 from .plan import LAST, Plan
 from .state import RECENT, RING, Latency, Shape, State
 
@@ -131,7 +132,9 @@ def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> bool:
     half = record.merge_set
     if record.mode == _DRAIN:
         queue = record.target
+        record.held_by = ADDER
         if _readable(s, lane, half, queue, now):
+            record.held_by = MERGE
             first = s.queue_first[lane, half, queue]
             column = s.queue_column[lane, half, queue, first]
             if not _write(c, s, lane, half, record.helper, column, now + t.sum):
@@ -142,7 +145,10 @@ def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> bool:
                 _end_partial(c, s, p, t, lane, now)
         return True
     number = record.products_out
-    if number == record.products_made or s.set_full[lane, half]:
+    if number == record.products_made:
+        return True
+    if s.set_full[lane, half]:
+        record.held_by = WRITES if record.stuck else SETS
         return True
     if record.mode == _BETWEEN:
         _next_token(s, p, lane)
@@ -169,6 +175,7 @@ def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> bool:
         left = s.queue_end[lane, half, queue] - first
         if left:
             if not _readable(s, lane, half, queue, now):
+                record.held_by = ADDER
                 return True
             head = s.queue_column[lane, half, queue, first]
             takes = column <= head
@@ -179,6 +186,7 @@ def merge(c: Shape, s: State, p: Plan, t: Latency, lane: int, now: int) -> bool:
             return False
         record.merge_steps += 1
     if not takes:
+        record.held_by = MERGE
         return True
     record.products_out += 1
     record.entry_pe += 1
@@ -211,7 +219,8 @@ def emit(c: Shape, s: State, t: Latency, lane: int, now: int, taken: bool) -> No
     half = record.out_set
     head = s.result_step[lane, record.results_out % RING] >> 2
     some = record.results_in > record.results_out
-    if some and not taken and head + t.result == record.adders:
+    record.stuck = some and not taken and head + t.result == record.adders
+    if record.stuck:
         return
     record.adders += 1
     if not s.set_full[lane, half] or s.set_since[lane, half] > now:

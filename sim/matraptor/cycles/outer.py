@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...sparse.c2sr import C2sr, to_csr
 from ...timing.compiled import compiled
 from ...timing.dram import FLAT, MemoryModel
 from ..result.outer import check_operands, overflow_rows
+from .account import account
+from .bound import bound
+from .breakdown import IDLE, START
 from .bus import bus, bus_step
 from .element import multiply
 from .loaders import NOTHING, asked, load_a, load_b
 from .outer_parts import drain, hold, is_offered, replay, sum_up, take_columns
 from .outer_state import OuterState, outer_plan, outer_state
-from .plan import Plan, canonical
-from .report import Cycles, QueueOverflow, report
-from .state import Latency, Shape, State, latency, state
-from .traffic import outer_bound
+from .plan import Places, Plan, canonical
+from .report import Cycles, QueueOverflow, entries_of_c, report
+from .state import Latency, Shape, State, begin, latency, state
+from .traffic import by_outer_products
 from .writer import write_rows
 
 __all__ = ["simulate_outer"]
@@ -43,6 +44,7 @@ def _run(
             record = s.lanes[lane]
             if record.finished:
                 finished += 1
+                s.spent[lane, IDLE] += 1
                 continue
             # Results wait in a buffer, not in the adders of phase II.
             record.adders = now
@@ -51,7 +53,11 @@ def _run(
             drain(c, s, p, o, lane, now, results)
             waiting = record.products_made - record.products_out
             sum_up(s, o, t, lane, now)
-            products += multiply(s, t, lane, waiting)
+            before = record.multiplied
+            took = multiply(s, t, lane, waiting)
+            products += took
+            fed = o.lanes[lane].stored > o.lanes[lane].sent
+            account(s, lane, waiting, took, record.multiplied > before, fed, now)
             replay(s, p, o, lane, now)
             token = asked(s, t, lane)
             offered = is_offered(c, s, p, o, lane, now)
@@ -100,15 +106,17 @@ def simulate_outer(
     if len(overflow):
         raise QueueOverflow(int(overflow[0]), config.queue_depth)
     left, right = canonical(to_csr(t)), canonical(to_csr(b))
-    work, machine = outer_plan(config, left, right, rows), state(config)
+    places = Places(t.pointers, b.pointers)
+    work, machine = outer_plan(config, left, right, places, rows), state(config)
+    needed = by_outer_products(config, t, b, rows)
+    begin(machine, work, needed.products)
+    machine.lanes["held_by"] = START
     # Behind the lines there is but the buffer.
     times = latency(config, latencies)._replace(result=1)
     sums = outer_state(config, machine, work, times, b.shape[1])
-    products = int(np.diff(left.indptr).reshape(-1, config.lanes).sum(axis=1) @ work.b_length)
     # Far more than any job takes.
-    most = 10_000 + 2_000 * (left.nnz + left.shape[0] + products + sums.begun.size)
+    most = 10_000 + 2_000 * (left.nnz + left.shape[0] + sum(needed.products) + sums.begun.size)
     numbers, dram, timings = bus(config, memory, gigahertz)
     totals = _run(numbers, machine, dram, timings, work, times, sums, most)
-    results = int(machine.lanes["results"].sum())
-    limit = outer_bound(config, t, b, (rows, b.shape[1]), results, memory, gigahertz)
-    return report(config, machine, limit, rows, gigahertz, list(totals))
+    limit = bound(config, needed, entries_of_c(machine), memory, gigahertz)
+    return report(config, machine, limit, rows, gigahertz, times, list(totals))

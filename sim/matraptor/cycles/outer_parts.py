@@ -7,6 +7,7 @@ and ``replay.py``.
 from __future__ import annotations
 
 from ...timing.compiled import inlined
+from .breakdown import ADDER
 from .element import offer
 from .loaders import ENDS, has_left, has_room
 from .outer_state import EMPTY, END, OuterState
@@ -125,6 +126,7 @@ def sum_up(s: State, o: OuterState, t: Latency, lane: int, now: int) -> None:
     if place != EMPTY:
         if _waits(o, t, lane, place, now):
             if record.multiplied != EMPTY:
+                before.held_by = ADDER
                 return
         else:
             if place == END:

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ....hw.spec.matraptor import MatRaptorConfig
-from .plan import LAST, Plan, plan, starts
-from .state import LONG_RING, NEVER, RING, Latency, State, begin
+from .plan import LAST, Places, Plan, packed, plan, starts
+from .state import LONG_RING, NEVER, RING, Latency, State
 
 __all__ = ["EMPTY", "END", "OuterState", "outer_plan", "outer_state"]
 
@@ -58,10 +58,14 @@ class OuterState(NamedTuple):
     banks: int
 
 
-def outer_plan(config: MatRaptorConfig, t: csr_array, b: csr_array, rows: int) -> Plan:
-    """Lay out the work of an outer product; ``t``: A as it is stored, ``rows``: of C."""
-    work = plan(config, t, b, rows)
-    rows_of_c = plan(config, csr_array((rows, 1)), b)
+def outer_plan(
+    config: MatRaptorConfig, t: csr_array, b: csr_array, places: Places, rows: int
+) -> Plan:
+    """Lay out the work of an outer product; ``t``: A as it is stored, ``places``: where the
+    operands are, ``rows``: of C."""
+    work = plan(config, t, b, places, rows)
+    none = csr_array((rows, 1))
+    rows_of_c = plan(config, none, b, packed(none, b, config.channels))
     lengths = np.diff(t.indptr)[work.row_number]
     columns, counts = [], []
     for lane in range(config.lanes):
@@ -85,7 +89,6 @@ def outer_state(
     config: MatRaptorConfig, machine: State, work: Plan, times: Latency, columns: int
 ) -> OuterState:
     """Of a machine at the beginning of a job; ``columns``: of C."""
-    begin(machine, work)
     lanes = config.lanes
     lines = max(1, -(-columns // config.accumulator_banks))
     own = np.diff(work.c_start)

@@ -15,13 +15,20 @@ from scipy.sparse import csr_array
 from ....hw.spec.c2sr import PAIR_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
 
-__all__ = ["DONE", "FIRST", "LAST", "Plan", "canonical", "plan", "starts"]
+__all__ = ["DONE", "FIRST", "LAST", "Places", "Plan", "canonical", "packed", "plan", "starts"]
 
 Ints = npt.NDArray[np.int64]
 FIRST, DONE, LAST = 4, 2, 1
 """Flags: first row of a lane in its block of pairs; last word that is taken of its beat; last token
 of a row."""
 _OPERANDS = ("a_pairs", "a_entries", "b_pairs", "b_entries", "c_pairs", "c_entries")
+
+
+class Places(NamedTuple):
+    """Where each row of the left operand and of B begins in its channel, in entries."""
+
+    left: Ints
+    right: Ints
 
 
 class Plan(NamedTuple):
@@ -81,6 +88,12 @@ def pointers(lengths: Ints, channels: int) -> Ints:
     return result
 
 
+def packed(a: csr_array, b: csr_array, channels: int) -> Places:
+    """Rows of a channel one behind the other."""
+    left, right = (np.diff(m.indptr).astype(np.int64) for m in (a, b))
+    return Places(pointers(left, channels), pointers(right, channels))
+
+
 def starts(counts: Any) -> Ints:
     """Where each part begins in a concatenation, and the total."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
@@ -122,6 +135,7 @@ def _blocks(config: MatRaptorConfig, lengths: Ints, ptr: Ints, lane: Ints, chann
         (lane[before] == lane[here])
         & (channel[before] == channel[here])
         & (last[before] == first[here])
+        & (ptr[before] < ptr[here])
     )
     shared = here[held]
     first[shared] += 1
@@ -129,10 +143,17 @@ def _blocks(config: MatRaptorConfig, lengths: Ints, ptr: Ints, lane: Ints, chann
     return first, count
 
 
-def plan(config: MatRaptorConfig, a: csr_array, b: csr_array, rows: int | None = None) -> Plan:
+def plan(
+    config: MatRaptorConfig,
+    a: csr_array,
+    b: csr_array,
+    places: Places,
+    rows: int | None = None,
+) -> Plan:
     """Lay out the work of a product by rows.
 
-    ``rows``: of C, if they are not those of A; lanes that have none of them read nothing.
+    ``places``: where the operands are; ``rows``: of C, if they are not those of A; lanes that have
+    none of them read nothing.
     """
     layout, channels = config.layout, config.channels
     lengths = np.diff(a.indptr).astype(np.int64)
@@ -150,7 +171,7 @@ def plan(config: MatRaptorConfig, a: csr_array, b: csr_array, rows: int | None =
     row_flags = np.where(first_of_block, FIRST, 0) | np.where(_pair_done(config, row), DONE, 0)
 
     own = lengths[row]
-    ptr = pointers(lengths, channels)[row]
+    ptr = places.left[row]
     first, blocks = _blocks(config, own, ptr, lane, channel)
     tokens = np.maximum(own, 1)
     row_start = starts(np.bincount(lane, minlength=config.lanes))
@@ -160,7 +181,6 @@ def plan(config: MatRaptorConfig, a: csr_array, b: csr_array, rows: int | None =
     flags[token_end - 1] |= LAST
 
     b_length = np.diff(b.indptr).astype(np.int64)
-    b_pointer = pointers(b_length, channels)
     return Plan(
         block_start=block_start,
         block_channel=channel[first_of_block],
@@ -184,10 +204,10 @@ def plan(config: MatRaptorConfig, a: csr_array, b: csr_array, rows: int | None =
         c_number=row,
         c_slot=slot,
         b_length=b_length,
-        b_pointer=b_pointer,
+        b_pointer=places.right,
         b_start=b.indptr.astype(np.int64),
         b_columns=b.indices.astype(np.int32),
-        bases=_bases(config, rows, lengths, b_length),
+        bases=_bases(config, rows, lengths, b_length, places),
     )
 
 
@@ -230,17 +250,20 @@ def _tokens(
     return column, beat, np.where(done & ~empty, DONE, 0)
 
 
-def _bases(config: MatRaptorConfig, rows: int, a_length: Ints, b_length: Ints) -> Ints:
+def _bases(
+    config: MatRaptorConfig, rows: int, a_length: Ints, b_length: Ints, places: Places
+) -> Ints:
     """Operands one after the other, each from a block of the interleaving on."""
     layout, channels = config.layout, config.channels
 
-    def most(lengths: Ints) -> int:
-        totals = [int(lengths[channel::channels].sum()) for channel in range(channels)]
-        return max(totals) * layout.entry_bytes
+    def most(lengths: Ints, pointers: Ints) -> int:
+        ends = np.where(lengths > 0, pointers + lengths, 0)
+        return int(ends.max(initial=0)) * layout.entry_bytes
 
     counts = (len(a_length), len(b_length), rows)
     pairs = [-(-count // channels) * PAIR_BYTES for count in counts]
-    sizes = (pairs[0], most(a_length), pairs[1], most(b_length), pairs[2], 0)
+    entries = most(a_length, places.left), most(b_length, places.right)
+    sizes = (pairs[0], entries[0], pairs[1], entries[1], pairs[2], 0)
     bases = np.zeros(len(_OPERANDS), np.int64)
     for index in range(1, len(_OPERANDS)):
         blocks = -(-sizes[index - 1] // layout.interleave)

@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ....hw.spec.c2sr import PAIR_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
-from .bound import Bound
-from .state import State
+from .bound import Bound, BoundBroken
+from .breakdown import IDLE, REASONS, START
+from .state import Latency, State
 
-__all__ = ["Cycles", "QueueOverflow", "report"]
+__all__ = ["Cycles", "QueueOverflow", "entries_of_c", "report"]
+
+
+Ints = npt.NDArray[np.int64]
 
 
 class QueueOverflow(ValueError):
@@ -39,6 +44,10 @@ class Cycles:
     lane_busy_max, lane_busy_min: products of the busiest and of the least busy lane
     gigahertz: the clock
     bound: what the job cannot beat
+    memory_read, memory_written: bytes that the memory was to move, by channel: whole accesses; of
+        a flat one, whole beats
+    lane_cycles: what the cycles of all lanes went to, by ``REASONS`` of
+        ``sim/matraptor/cycles/breakdown.py``; their sum is ``lanes * cycles``
     """
 
     cycles: int
@@ -61,6 +70,9 @@ class Cycles:
     lanes: int
     gigahertz: float
     bound: Bound
+    memory_read: tuple[int, ...]
+    memory_written: tuple[int, ...]
+    lane_cycles: dict[str, int]
 
     @property
     def microseconds(self) -> float:
@@ -74,7 +86,15 @@ class Cycles:
     @property
     def bandwidth_utilisation(self) -> float:
         """Compulsory bytes over what the memory could move in the time."""
-        return self.bound.memory_cycles / self.cycles
+        memory = self.bound.memory
+        return memory.bytes_due / (memory.peak * self.cycles)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that the memory moved before the job was done, at least."""
+        memory = self.bound.memory
+        late = memory.late * memory.piece_bytes
+        return sum(self.memory_read) + sum(max(0, b - late) for b in self.memory_written)
 
     @property
     def multiplier_utilisation(self) -> float:
@@ -87,22 +107,31 @@ class Cycles:
         return self.lane_busy_max / mean if mean else 1.0
 
 
+def entries_of_c(machine: State) -> Ints:
+    """By lane and channel, as `bound` takes them."""
+    result: Ints = machine.pointer.T.reshape(-1)
+    return result
+
+
 def report(
     config: MatRaptorConfig,
     machine: State,
     limit: Bound,
     rows: int,
     gigahertz: float,
+    times: Latency,
     totals: list[int],
 ) -> Cycles:
     """Of a machine that has come to the end of a job with ``rows`` rows of C.
 
     ``totals``: cycles (negative if there was no end), first and last one with a product, cycles
-    with a product.
+    with a product. Raises :class:`BoundBroken`, which no job of a model that is right does.
     """
     cycles, first, last, busy = (int(total) for total in totals)
     if cycles < 0:
         raise AssertionError("the cycle model has come to a standstill")
+    if cycles < limit.cycles:
+        raise BoundBroken(cycles, limit)
     lanes = machine.lanes
     sums = {name: int(lanes[name].sum()) for name in ("conflicts", "merge_steps", "results")}
     read = [int(total) for total in machine.readers["bytes"].sum(axis=0)]
@@ -126,4 +155,17 @@ def report(
         lanes=config.lanes,
         gigahertz=gigahertz,
         bound=limit,
+        memory_read=tuple(machine.channels["read"].tolist()),
+        memory_written=tuple(machine.channels["written"].tolist()),
+        lane_cycles=_lane_cycles(machine, cycles, times),
     )
+
+
+def _lane_cycles(machine: State, cycles: int, times: Latency) -> dict[str, int]:
+    """Of all lanes; what is before and behind the model's steps is none of theirs."""
+    spent = machine.spent.copy()
+    spent[:, START] += times.start
+    spent[:, IDLE] += times.finish - 1
+    if (spent.sum(axis=1) != cycles).any():
+        raise AssertionError(f"every lane must have {cycles} cycles, not {spent.sum(axis=1)}")
+    return dict(zip(REASONS, spent.sum(axis=0).tolist(), strict=True))

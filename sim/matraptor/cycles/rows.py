@@ -11,12 +11,14 @@ from typing import Any
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.compiled import compiled
 from ...timing.dram import FLAT, MemoryModel
-from .bound import bound
+from .account import account
+from .bound import bound, by_rows
+from .breakdown import IDLE
 from .bus import bus, bus_step
 from .element import emit, merge, multiply, offer
 from .loaders import NOTHING, asked, has_left, load_a, load_b
-from .plan import Plan, canonical, plan
-from .report import Cycles, QueueOverflow, report
+from .plan import Places, Plan, canonical, packed, plan
+from .report import Cycles, QueueOverflow, entries_of_c, report
 from .state import Latency, Shape, State, begin, latency, state
 from .writer import write_rows
 
@@ -34,12 +36,16 @@ def _run(c: Shape, s: State, d: Any, dram: Any, p: Plan, t: Latency, most: int) 
         for lane in range(c.lanes):
             if s.lanes[lane].finished:
                 finished += 1
+                s.spent[lane, IDLE] += 1
                 continue
             taken = write_rows(c, s, p, t, lane, now)
             waiting = s.lanes[lane].products_made - s.lanes[lane].products_out
             if not merge(c, s, p, t, lane, now):
                 return now, first, last, busy, lane
-            products += multiply(s, t, lane, waiting)
+            before = s.lanes[lane].multiplied
+            took = multiply(s, t, lane, waiting)
+            products += took
+            account(s, lane, waiting, took, s.lanes[lane].multiplied > before, 0, now)
             emit(c, s, t, lane, now, taken)
             offered = has_left(s, lane, asked(s, t, lane), now)
             held = s.lanes[lane].products_in > s.lanes[lane].multiplied
@@ -65,6 +71,7 @@ def simulate(
     memory: MemoryModel = FLAT,
     gigahertz: float = 2.0,
     latencies: Latency | None = None,
+    places: Places | None = None,
 ) -> Cycles:
     """Multiply sparse matrices in the cycle model.
 
@@ -76,25 +83,27 @@ def simulate(
     memory: each channel's
     gigahertz: clock of the accelerator
     latencies: of its parts, if not those of the hardware
+    places: where the rows of a and b are, if there is anything between them
 
     Raises
     ------
-    ValueError if the shapes do not fit; :class:`QueueOverflow` if a row does not fit the queues.
+    ValueError if the shapes do not fit; :class:`QueueOverflow` if a row does not fit the queues;
+    :class:`BoundBroken` if the model is wrong.
     """
     a, b = canonical(a), canonical(b)
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"`b` must have {a.shape[1]} rows, not {b.shape[0]}")
-    work, machine = plan(config, a, b), state(config)
-    begin(machine, work)
+    places = places or packed(a, b, config.channels)
+    work, machine = plan(config, a, b, places), state(config)
+    needed = by_rows(config, a, b, places)
+    begin(machine, work, needed.products)
     times = latency(config, latencies)
-    products = int(work.b_length[a.indices].sum())
     # Far more than any job takes.
-    most = 10_000 + 2_000 * (a.nnz + a.shape[0] + products)
+    most = 10_000 + 2_000 * (a.nnz + a.shape[0] + sum(needed.products))
     numbers, dram, timings = bus(config, memory, gigahertz)
     *totals, full = _run(numbers, machine, dram, timings, work, times, most)
     if full >= 0:
         row = machine.lanes[full]["merge_row"]
         raise QueueOverflow(int(work.row_number[row]), config.queue_depth)
-    results = int(machine.lanes["results"].sum())
-    limit = bound(config, a, b, memory, gigahertz, results)
-    return report(config, machine, limit, a.shape[0], gigahertz, totals)
+    limit = bound(config, needed, entries_of_c(machine), memory, gigahertz)
+    return report(config, machine, limit, a.shape[0], gigahertz, times, totals)

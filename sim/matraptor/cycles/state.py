@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.dram import MemoryModel
+from .breakdown import REASONS
 from .plan import Plan
 
 __all__ = ["Latency", "Shape", "State", "begin", "latency", "shape", "state"]
@@ -87,6 +89,9 @@ _LANE = _fields(
     *("asking", "mux", "port_count", "beat_mux", "offer", "offered"),
     # What is counted.
     *("products", "merge_steps", "results", "conflicts"),
+    # What its cycles went to: products it is to take, why phase I took none when it last did not,
+    # whether phase II has a result that is not taken, when a read of it was last taken.
+    *("due", "held_by", "stuck", "granted_at"),
 )
 _READER = _fields(
     # Bursts issued and taken, beats of the first one that are taken, all beats taken, bytes.
@@ -96,7 +101,9 @@ _READER = _fields(
     *("span_in", "span_out", "channel", "beat", "left", "request"),
 )
 _CHANNEL = _fields(
-    *("ar_mux", "offer", "offers", "head", "count", "sent", "end"),
+    *("ar_mux", "offer", "offers", "granted_at", "head", "count", "sent"),
+    # Bytes that the memory has moved, in whole accesses.
+    *("read", "written"),
     # Bursts: asked for, in the order of their data, waiting for the response; beats left.
     *("writing", "aw_mux", "turn_in", "turn_out", "turn_left", "answer_in", "answer_out"),
 )
@@ -126,7 +133,7 @@ class State(NamedTuple):
     ``words`` [lane, kind, place] -> (since, slot, address, what it ends) and ``word_*`` [lane,
     kind]: on their way to the packers. ``runs`` [lane, kind, slot, place] -> (since, address,
     beats); ``turns``, ``write_answers`` [channel, place] -> (since, lane, kind, slot, ...).
-    ``pointer`` [lane, slot].
+    ``pointer`` [lane, slot]. ``spent`` [lane, reason]: cycles.
     """
 
     lanes: Any
@@ -164,6 +171,7 @@ class State(NamedTuple):
     turns: Any
     write_answers: Any
     pointer: Any
+    spent: Any
 
 
 NEVER = 1 << 62
@@ -281,12 +289,14 @@ def state(config: MatRaptorConfig) -> State:
         turns=zeros(channels, waiting, 6),
         write_answers=zeros(channels, waiting, 4),
         pointer=zeros(lanes, config.lane_channels),
+        spent=zeros(lanes, len(REASONS)),
     )
 
 
-def begin(machine: State, work: Plan) -> None:
-    """Put each lane at the beginning of its sequences."""
+def begin(machine: State, work: Plan, products: Sequence[int]) -> None:
+    """Put each lane at the beginning of its sequences; ``products``: that each is to take."""
     lanes = machine.lanes
+    lanes["due"] = products
     for names, first in (
         (("block",), work.block_start),
         (("row", "row_block", "row_paired", "row_unpacked", "merge_row"), work.row_start),
@@ -299,5 +309,7 @@ def begin(machine: State, work: Plan) -> None:
     lanes["helper"] = machine.queue_column.shape[2] - 1
     for name in ("described", "row_left_at", "row_taken_at", "kept_out_at", "ended_at"):
         lanes[name] = -1
+    for takers in (lanes, machine.channels):
+        takers["granted_at"] = -1
     machine.writers["loaded_at"] = -1
     machine.readers["next_at"] = NEVER

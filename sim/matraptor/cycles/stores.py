@@ -37,9 +37,12 @@ def _send(c: Shape, s: State, d: Any, channel: int, now: int) -> None:
     if record.turn_left:
         return
     record.turn_out += 1
-    if not c.flat:
+    if c.flat:
+        record.written += turn[4] * c.beat_bytes
+    else:
         address, last = turn[5], turn[5] + turn[4] * c.beat_bytes - 1
         accesses = last // c.access_bytes - address // c.access_bytes + 1
+        record.written += accesses * c.access_bytes
         push(d, channel, 1, address // c.page_bytes, accesses, 0)
     answer = s.write_answers[channel, record.answer_in % s.write_answers.shape[1]]
     answer[0] = now + 1 + c.flat_latency

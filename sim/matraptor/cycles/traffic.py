@@ -1,18 +1,16 @@
-"""Bytes of an outer product: those that the hardware reads, and what it cannot beat."""
+"""An outer product: the bytes that the hardware reads, and the work of which it has a bound."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from ....hw.spec.c2sr import PAIR_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
 from ...sparse.c2sr import C2sr
-from ...timing.dram import MemoryModel
 from ..result.outer import walk
-from .bound import Bound
+from .bound import Work
 
-__all__ = ["bytes_read", "outer_bound"]
+__all__ = ["by_outer_products", "bytes_read"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -35,34 +33,21 @@ def bytes_read(config: MatRaptorConfig, t: C2sr, b: C2sr, rows: int) -> dict[str
     return found | {"bytes_read": sum(found.values())}
 
 
-def outer_bound(
-    config: MatRaptorConfig,
-    t: C2sr,
-    b: C2sr,
-    shape: tuple[int, int],
-    results: int,
-    memory: MemoryModel,
-    gigahertz: float,
-) -> Bound:
-    """Of a product, as one job, whatever its size; ``shape`` and ``results``: of C.
-
-    Compulsory are T and C once, and of B the rows that a lane needs: once for each such lane, or
-    once in all.
-    """
-    size = config.beat_bytes if memory.flat else memory.access_bytes
-    needed = _own_rows(config, t) // config.lanes
-    whole = (t.nnz + results) * config.layout.entry_bytes + (t.shape[0] + shape[0]) * PAIR_BYTES
-    granules = int(_pieces(config, b, size)[needed].sum()) + len(needed)
-    each = np.unique(needed)
-    once = int(b.lengths[each].sum()) * config.layout.entry_bytes + len(each) * PAIR_BYTES
-    rate = config.beat_bytes if memory.flat else memory.gigabytes / gigahertz
-    in_columns = t.lengths.reshape(-1, config.lanes).sum(axis=1)
-    return Bound(
-        bytes_per_use=whole + granules * size,
-        bytes_once=whole + once,
-        operations=int((in_columns * b.lengths).sum()),
-        bytes_per_cycle=config.channels * rate,
-        lanes=config.lanes,
+def by_outer_products(config: MatRaptorConfig, t: C2sr, b: C2sr, rows: int) -> Work:
+    """Of a job; ``rows``: of C. A lane reads a row of B once for a column of A in which it has
+    entries."""
+    lanes = config.lanes
+    number = np.arange(t.shape[0])
+    in_lanes = t.lengths.reshape(-1, lanes)
+    return Work(
+        left_rows=number[number % lanes < rows],
+        left_lengths=t.lengths,
+        left_pointers=t.pointers,
+        right_lengths=b.lengths,
+        right_pointers=b.pointers,
+        uses=(in_lanes > 0).sum(axis=1),
+        products=tuple((in_lanes * b.lengths[:, None]).sum(axis=0).tolist()),
+        rows=rows,
     )
 
 

@@ -11,7 +11,6 @@ import scipy.io
 import scipy.sparse as sp
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.cycles.bandwidth import bandwidth
-from tilewright.sim.matraptor.cycles.bound import bound
 from tilewright.sim.matraptor.cycles.rows import QueueOverflow, simulate
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
@@ -151,21 +150,6 @@ def test_the_clock_changes_the_memory_only() -> None:
     assert slow.microseconds > fast.microseconds
 
 
-def test_a_bound_by_hand() -> None:
-    """Two entries of A, one in each row; B's rows have three entries and one."""
-    config = MatRaptorConfig(lanes=1, channels=1)
-    a = sp.csr_array(np.array([[1.0, 0], [0, 1]]))
-    b = sp.csr_array(np.array([[1.0, 1, 1], [0, 0, 1]]))
-    found = simulate(config, a, b, memory=HBM).bound
-    assert found == bound(config, a, b, HBM, 2.0)
-    # A: two pairs, two entries; C: two pairs, four entries; B: two pairs, two rows in one block.
-    assert found.bytes_per_use == 16 + 16 + 16 + 32 + 2 * 64 + 2 * 64
-    assert found.bytes_once == 16 + 16 + 16 + 32 + 16 + 32
-    assert found.operations == 4
-    # 8 bytes a cycle at 2 GHz.
-    assert found.cycles == found.bytes_per_use / 8
-
-
 def test_operands_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match=r"^`b` must have 4 rows, not 5$"):
         simulate(MatRaptorConfig(), uniform(3, 4, 0.5), uniform(5, 3, 0.5))
@@ -183,16 +167,6 @@ def test_nothing_to_do(memory: MemoryModel, shape: tuple[int, int]) -> None:
     )
     assert found.operations == found.results == found.busy_cycles == found.stalls == 0
     assert found.bytes_written == 8 * shape[0]
-
-
-@needs_data
-@pytest.mark.slow
-def test_gnutella_is_near_its_bound() -> None:
-    """The paper's set-up: 8 lanes at 2 GHz, 8 channels of 16 GB/s."""
-    g = real("p2p-Gnutella31")
-    found = simulate(MatRaptorConfig(), g, g, memory=HBM)
-    assert found.ratio < 1.25
-    assert found.bound.memory_cycles > found.bound.product_cycles
 
 
 @pytest.mark.parametrize("lanes", [2, 4, 8])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tilewright.hw.spec.c2sr import VALUES
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.sim.matraptor.cycles.traffic import bytes_read, outer_bound
+from tilewright.sim.matraptor.cycles.traffic import bytes_read
 from tilewright.sim.matraptor.result import outer as matraptor_outer
 from tilewright.sim.matraptor.result import rows as matraptor
 from tilewright.sim.matraptor.result.outer import (
@@ -32,7 +32,6 @@ from tilewright.sim.matraptor.result.rows import (
     spgemm,
 )
 from tilewright.sim.sparse.c2sr import C2sr, from_csr, to_csr
-from tilewright.sim.timing.dram import MEMORIES
 from tilewright.verif.channels.lane_rows import walk
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.matraptor.cases import random_matrix
@@ -309,21 +308,6 @@ def test_bytes_that_are_read(parallel: tuple[int, int]) -> None:
     for _ in range(cases(20)):
         case = random_outer(rng, cfg, MEMORY_BYTES, most=40)
         assert bytes_read(cfg, case.a, case.b, case.left.shape[0]) == slow_bytes(case)
-
-
-def test_the_bound() -> None:
-    """By hand: 2 lanes, A of three entries, two of them in rows of the same lane."""
-    cfg = config(data_bits=64)
-    a = from_csr(sp.csr_array(np.array([[1.0, 0], [0, 1.0], [1.0, 0]])), cfg.layout)
-    b = from_csr(sp.csr_array(np.array([[1.0, 1.0, 1.0], [0, 1.0, 0]])), cfg.layout)
-    bound = outer_bound(cfg, by_columns(cfg, a), b, (3, 3), 7, MEMORIES["flat"], 1.0)
-    # T: 3 entries, 4 pairs; C: 7 entries, 3 pairs; B: 2 pairs and 4 entries of 8 bytes.
-    assert bound.bytes_per_use == bound.bytes_once == 8 * (3 + 4 + 7 + 3 + 2 + 4)
-    assert (bound.operations, bound.lanes, bound.bytes_per_cycle) == (7, 2, 16)
-    both = from_csr(sp.csr_array(np.array([[1.0, 0], [1.0, 0]])), cfg.layout)
-    bound = outer_bound(cfg, by_columns(cfg, both), b, (2, 3), 6, MEMORIES["flat"], 1.0)
-    assert bound.bytes_per_use == 8 * (2 + 4 + 6 + 2 + 2 * (1 + 3))
-    assert bound.bytes_once == 8 * (2 + 4 + 6 + 2 + 1 + 3)
 
 
 def test_a_block_is_read_again_for_a_row_that_lies_before() -> None:

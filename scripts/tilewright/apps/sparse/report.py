@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ...sim.matraptor.cycles.breakdown import REASONS
 from ..common.files import write_json
 from .options import SparseChoice
 from .session import SparseTally
@@ -60,31 +61,48 @@ def _figures(choice: SparseChoice, tally: SparseTally) -> dict[str, Any]:
     mean = counts.get("operations", 0) / config.lanes
     known = {
         "load_imbalance": counts["lane_busy_max"] / mean if mean else None,
-        "microseconds": None, "gop_s": None, "roofline_gop_s": None,
-        "operations_per_byte": None, "bandwidth_gb_s": None, "bandwidth_utilisation": None,
-        "multiplier_utilisation": None, "bound_cycles": None, "bound_cycles_b_once": None,
-        "ratio_to_bound": None,
+        "microseconds": None, "gop_s": None, "bound_gop_s": None,
+        "operations_per_compulsory_byte": None, "access_bytes": None, "memory_bytes": None,
+        "compulsory_bytes": None, "memory_gb_s": None, "peak_gb_s": None,
+        "bandwidth_utilisation": None, "multiplier_utilisation": None, "bound_cycles": None,
+        "bound_by": None, "ratio_to_bound": None, "bound_cycles_even": None,
+        "bound_cycles_b_once": None, "bound_cycles_one_job": None, "lane_cycles": None,
     }  # fmt: skip
-    if not cycles or not tally.bounds:
+    bounds = tally.bounds
+    if not cycles or not bounds:
         return known
-    peak = tally.bounds[0].bytes_per_cycle
-    moved = counts["bytes_read"] + counts["bytes_written"]
-    limit = tally.bound_cycles
+    memory = [limit.memory for limit in bounds]
+    limit = sum(each.cycles for each in bounds)
+    in_memory = sum(each.memory_cycles for each in bounds)
+    in_lanes = sum(each.product_cycles for each in bounds)
     # A multiplication and an addition each.
-    intensity = 2 * counts["operations"] / moved if moved else 0.0
-    roof = min(2.0 * config.lanes, intensity * peak) * choice.gigahertz
+    operations = 2 * counts["operations"]
+    peak, compulsory = memory[0].peak, sum(each.bytes for each in memory)
     return known | {
         "microseconds": cycles / choice.gigahertz / 1000,
-        "gop_s": 2 * counts["operations"] / cycles * choice.gigahertz,
-        "roofline_gop_s": roof,
-        "operations_per_byte": intensity,
-        "bandwidth_gb_s": moved / cycles * choice.gigahertz,
-        "bandwidth_utilisation": sum(b.bytes_per_use for b in tally.bounds) / (cycles * peak),
+        "gop_s": operations / cycles * choice.gigahertz,
+        "bound_gop_s": operations / limit * choice.gigahertz,
+        "operations_per_compulsory_byte": operations / compulsory,
+        "access_bytes": memory[0].piece_bytes,
+        "memory_bytes": sum(job.memory_bytes for job in tally.timed),
+        "compulsory_bytes": compulsory,
+        "memory_gb_s": sum(job.memory_bytes for job in tally.timed) / cycles * choice.gigahertz,
+        "peak_gb_s": peak * choice.gigahertz,
+        "bandwidth_utilisation": sum(each.bytes_due for each in memory) / (cycles * peak),
         "multiplier_utilisation": counts["operations"] / (cycles * config.lanes),
         "bound_cycles": limit,
-        "bound_cycles_b_once": sum(b.cycles_once for b in tally.bounds),
-        "ratio_to_bound": cycles / limit if limit else None,
+        "bound_by": "memory" if in_memory >= in_lanes else "products",
+        "ratio_to_bound": cycles / limit,
+        "bound_cycles_even": sum(each.cycles_even for each in bounds),
+        "bound_cycles_b_once": sum(each.cycles_once for each in bounds),
+        "bound_cycles_one_job": sum(each.cycles for each in tally.whole),
+        "lane_cycles": _lane_cycles(tally) if choice.backend == "cycles" else None,
     }
+
+
+def _lane_cycles(tally: SparseTally) -> dict[str, int]:
+    """What the cycles of all lanes went to, in all jobs."""
+    return {name: sum(job.lane_cycles[name] for job in tally.timed) for name in REASONS}
 
 
 def _rows(choice: SparseChoice, tally: SparseTally, figures: dict[str, Any]) -> Rows:
@@ -142,16 +160,41 @@ def _byte_rows(counts: dict[str, int]) -> Rows:
 
 
 def _timed_rows(choice: SparseChoice, counts: dict[str, int], figures: dict[str, Any]) -> Rows:
-    cycles = counts["cycles"]
-    once = figures["bound_cycles_b_once"]
-    return [
-        ("bandwidth", f"{figures['bandwidth_gb_s']:.1f} GB/s; compulsory bytes: "
-                      f"{figures['bandwidth_utilisation']:.1%} of the peak"),
+    size, ratio = figures["access_bytes"], figures["ratio_to_bound"]
+    pieces = "beats" if choice.memory.flat else "accesses"
+    rows = [
+        ("memory moved", f"{figures['memory_bytes']:,} bytes in {pieces} of {size}; compulsory: "
+                         f"{figures['compulsory_bytes']:,}"),
+        ("bandwidth", f"{figures['memory_gb_s']:.1f} of {figures['peak_gb_s']:.1f} GB/s; "
+                      f"compulsory bytes: {figures['bandwidth_utilisation']:.1%} of the peak"),
         ("multipliers", f"{figures['multiplier_utilisation']:.1%} of the cycles"),
-        ("roofline", f"{figures['gop_s']:.2f} of {figures['roofline_gop_s']:.2f} GOP/s at "
-                     f"{figures['operations_per_byte']:.3f} operations a byte"),
         ("conflicts", f"{counts['conflicts']:,} waits for a channel that served another lane"),
-        ("bound", f"{figures['bound_cycles']:,.0f} cycles: the ratio to it is "
-                  f"{figures['ratio_to_bound']:.3f}"),
-        ("bound, B read once", f"{once:,.0f} cycles: {cycles / once:.3f}"),
+        ("bound", f"{figures['bound_cycles']:,.0f} cycles, by {figures['bound_by']}: the ratio to "
+                  f"it is {ratio:.3f}"),
+        ("roofline", f"{figures['gop_s']:.2f} of {figures['bound_gop_s']:.2f} GOP/s, the bound's: "
+                     f"{1 / ratio:.1%}, one over the ratio; "
+                     f"{figures['operations_per_compulsory_byte']:.3f} operations a byte"),
+        *_other_bounds(counts["cycles"], figures),
     ]  # fmt: skip
+    if figures["lane_cycles"]:
+        rows.append(("lanes' cycles", _shares(figures["lane_cycles"])))
+    return rows
+
+
+def _other_bounds(cycles: int, figures: dict[str, Any]) -> Rows:
+    """Lower ones: of what another placement, a cache or deeper queues could do without."""
+    known = {
+        "bound, evenly spread": figures["bound_cycles_even"],
+        "bound, B read once": figures["bound_cycles_b_once"],
+        "bound, were it one job": figures["bound_cycles_one_job"],
+    }
+    if figures["bound_cycles_one_job"] == figures["bound_cycles"]:
+        del known["bound, were it one job"]
+    return [(label, f"{limit:,.0f} cycles: {cycles / limit:.3f}") for label, limit in known.items()]
+
+
+def _shares(lane_cycles: dict[str, int]) -> str:
+    """In percent, the largest first."""
+    total = sum(lane_cycles.values())
+    found = sorted(lane_cycles.items(), key=lambda each: -each[1])
+    return ", ".join(f"{REASONS[name]} {count / total:.1%}" for name, count in found if count)

@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from ...errors import UserError
+from ...errors import CheckFailed, UserError
 from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
-from ...sim.matraptor.cycles.bound import Bound, bound
-from ...sim.matraptor.cycles.traffic import outer_bound
+from ...sim.matraptor.cycles.bound import Bound, BoundBroken, bound, by_rows
+from ...sim.matraptor.cycles.plan import Places
+from ...sim.matraptor.cycles.report import Cycles
+from ...sim.matraptor.cycles.traffic import by_outer_products
 from ...sim.matraptor.driver import SparseDriver, most_entries
+from ...sim.matraptor.model import MatRaptorModel
 from ...sim.matraptor.result.outer import by_columns
 from ...sim.sparse.c2sr import C2sr, from_csr, to_csr
 from .devices import Devices, SparseDevices
@@ -48,7 +51,8 @@ class SparseTally:
     counts: counters of all jobs, added; of ``lane_busy_max`` and ``lane_busy_min`` also the sums
     jobs, overflows: jobs that ran, and those that ended with an overflow and were split
     products: multiplications of whole matrices
-    bounds: that of each multiplication, at its start
+    timed: what the cycle model found for each job that ended well
+    whole: the bound of each multiplication, were it one job
     checked, mismatches: entries compared with the model, and those that differ
     seconds: of simulation
     """
@@ -57,20 +61,27 @@ class SparseTally:
     jobs: int = 0
     overflows: int = 0
     products: int = 0
-    bounds: list[Bound] = field(default_factory=list)
+    timed: list[Cycles] = field(default_factory=list)
+    whole: list[Bound] = field(default_factory=list)
     checked: int = 0
     mismatches: int = 0
     seconds: float = 0.0
 
     @property
-    def bound_cycles(self) -> float:
-        return sum(limit.cycles for limit in self.bounds)
+    def bounds(self) -> list[Bound]:
+        """Those of the jobs that ended well."""
+        return [job.bound for job in self.timed]
 
 
 class SparseProducts:
     """Multiplies SciPy matrices on an accelerator; keeps a tally.
 
     Values are rounded to the accelerator's format when they become operands.
+
+    Parameters
+    ----------
+    choice: what the user asks for
+    devices: the accelerator, and the model if it is RTL
     """
 
     def __init__(self, choice: SparseChoice, devices: SparseDevices) -> None:
@@ -81,6 +92,8 @@ class SparseProducts:
     def _use(self, devices: Devices) -> None:
         self._driver = SparseDriver(devices.device)
         self._model = None if devices.model is None else SparseDriver(devices.model)
+        timed = devices.model or devices.device
+        self._timed = timed if isinstance(timed, MatRaptorModel) else None
 
     def operand(self, matrix: Any) -> C2sr:
         """A matrix in C2SR. Raises UserError if it does not fit."""
@@ -90,7 +103,17 @@ class SparseProducts:
             raise UserError(str(error)) from None
 
     def multiply(self, a: C2sr, b: C2sr) -> C2sr:
-        """The product. Raises UserError if it is too large for the backend or the memory."""
+        """The product.
+
+        Raises UserError if it is too large for the backend or the memory, CheckFailed if a job took
+        fewer cycles than its bound.
+        """
+        try:
+            return self._multiply(a, b)
+        except BoundBroken as error:
+            raise CheckFailed(str(error)) from None
+
+    def _multiply(self, a: C2sr, b: C2sr) -> C2sr:
         tally = self.tally
         products = int(most_entries(a.patterns(), b.patterns(), 1 << 62).sum())
         most = MOST_PRODUCTS[self._choice.backend]
@@ -117,13 +140,15 @@ class SparseProducts:
         tally.seconds += time.perf_counter() - began
         tally.products += 1
         self._count()
-        if self._choice.backend != "model":
-            tally.bounds.append(self._bound(a, b, result))
         if self._model is not None:
             expected = self._model.multiply(a, b, mode=mode)
             tally.checked += max(expected.nnz, 1)
             tally.mismatches += _differences(result, expected)
             tally.mismatches += self._count_differences()
+        if self._timed is not None and self._choice.backend != "model":
+            self._take_times(self._timed.cycles)
+            if self._driver.jobs:
+                tally.whole.append(self._whole(a, b, result))
         return result
 
     def _with_room(self, a: C2sr, b: C2sr) -> C2sr:
@@ -134,12 +159,25 @@ class SparseProducts:
             except NoRoom as lacking:
                 self._use(self._devices.grow(lacking))
 
-    def _bound(self, a: C2sr, b: C2sr, c: C2sr) -> Bound:
+    def _take_times(self, found: list[Cycles]) -> None:
+        """What the cycle model found, to the tally; every job took as long as its bound."""
+        ended = (job for job in self._driver.jobs if job.error == "none")
+        for job, timed in zip(ended, found, strict=False):
+            if job.counts["cycles"] < timed.bound.cycles:
+                raise BoundBroken(job.counts["cycles"], timed.bound)
+        self.tally.timed += found
+        found.clear()
+
+    def _whole(self, a: C2sr, b: C2sr, c: C2sr) -> Bound:
+        """The bound of a product as one job, whatever its size."""
         choice, config = self._choice, self._choice.config
         if choice.mode == "rows":
-            return bound(config, to_csr(a), to_csr(b), choice.memory, choice.gigahertz)
-        stored = by_columns(config, a)
-        return outer_bound(config, stored, b, c.shape, c.nnz, choice.memory, choice.gigahertz)
+            work = by_rows(config, to_csr(a), to_csr(b), Places(a.pointers, b.pointers))
+        else:
+            work = by_outer_products(config, by_columns(config, a), b, c.shape[0])
+        groups = max(config.lanes, config.channels)
+        entries = np.bincount(np.arange(c.shape[0]) % groups, c.lengths, groups).astype(np.int64)
+        return bound(config, work, entries, choice.memory, choice.gigahertz)
 
     def _count(self) -> None:
         counts = self.tally.counts

@@ -1,0 +1,86 @@
+"""The table of what the cycles of MatRaptor's lanes go to, by the cycle model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import UserError
+from ..synth.tables import Row, Table
+from .matraptor_rates import Tables
+
+if TYPE_CHECKING:
+    from ..sim.matraptor.cycles.report import Cycles
+    from ..sim.timing.dram import MemoryModel
+
+__all__ = ["SIZES", "matraptor_breakdown"]
+
+SIZES = (1_000_000, 10_000_000)
+"""Products that are asked for."""
+_SEED = 11
+Progress = Callable[[str], None]
+
+
+def matraptor_breakdown(
+    target: str, progress: Progress = lambda said: None, *, sizes: Sequence[int] = SIZES
+) -> Tables:
+    """Squares of generated matrices on the default configuration, at 2 GHz, with HBM channels.
+
+    A table for each length of an access: products, jobs, cycles and their ratio to the bound, then
+    what each of the cycles of all lanes went to, in percent.
+
+    Raises UserError for a target other than "cmos", the default: nothing is synthesised.
+    """
+    if target != "cmos":
+        raise UserError(f"matraptor-breakdown is computed by a model: no --target, not {target!r}")
+    from ..sim.timing.dram import HBM, HBM_32
+    from .sparse_kinds import KINDS
+
+    parts = []
+    for memory in (HBM, HBM_32):
+        found, columns = [], []
+        for kind in KINDS:
+            for size in sizes:
+                progress(f"{kind}, {size:,} products, {memory.name}")
+                found.append(_measure(kind, size, memory))
+                columns.append(f"{kind}, {sum(job.operations for job in found[-1]) / 1e6:.1f} M")
+        name = f"matraptor-breakdown, {memory.access_bytes}-byte accesses"
+        parts.append(Table(name, "model", columns, _rows(found)))
+    return Tables("matraptor-breakdown", parts)
+
+
+def _measure(kind: str, size: int, memory: MemoryModel) -> list[Cycles]:
+    """The jobs of a matrix's square that ended well."""
+    from ..hw.spec.matraptor import MatRaptorConfig
+    from ..sim.matraptor.driver import SparseDriver
+    from ..sim.matraptor.model import MatRaptorModel
+    from ..sim.sparse.c2sr import from_csr
+    from .sparse_kinds import KINDS
+
+    config = MatRaptorConfig()
+    operand = from_csr(KINDS[kind](size, _SEED), config.layout)
+    model = MatRaptorModel(config, 1 << 32, channel=memory)
+    SparseDriver(model).multiply(operand, operand)
+    return model.cycles
+
+
+def _rows(found: list[list[Cycles]]) -> list[Row]:
+    from ..sim.matraptor.cycles.breakdown import REASONS
+
+    cycles = [sum(job.cycles for job in jobs) for jobs in found]
+    bounds = [sum(job.bound.cycles for job in jobs) for jobs in found]
+    merged = [sum(job.merge_steps for job in jobs) / 1e6 for jobs in found]
+    none = [None] * len(found)
+    rows = [
+        Row("jobs", none, [len(jobs) for jobs in found], 0),
+        Row("cycles", none, cycles, 0),
+        Row("ratio to the bound", none, [x / y for x, y in zip(cycles, bounds, strict=True)], 3),
+        Row("merge steps, million", none, merged, 1),
+    ]
+    for name, words in REASONS.items():
+        shares = []
+        for jobs in found:
+            spent = sum(job.lane_cycles[name] for job in jobs)
+            shares.append(100 * spent / sum(job.lanes * job.cycles for job in jobs))
+        rows.append(Row(f"{words}, %", none, shares, 1))
+    return rows
