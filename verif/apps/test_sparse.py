@@ -222,6 +222,7 @@ def test_figures_of_the_cycle_model(run: Run) -> None:
     size = found["access_bytes"]
     assert (size, found["memory_bytes"] % size, found["compulsory_bytes"] % size) == (64, 0, 0)
     assert found["memory_gb_s"] <= found["peak_gb_s"] == 16 * 8
+    assert found["compulsory_bytes"] <= found["memory_bytes"]
     assert found["bandwidth_utilisation"] <= found["memory_gb_s"] / found["peak_gb_s"]
     assert found["operations_per_compulsory_byte"] == pytest.approx(
         2 * counters["operations"] / found["compulsory_bytes"]

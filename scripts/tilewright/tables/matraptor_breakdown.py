@@ -26,8 +26,8 @@ def matraptor_breakdown(
 ) -> Tables:
     """Squares of generated matrices on the default configuration, at 2 GHz, with HBM channels.
 
-    A table for each length of an access: products, jobs, cycles and their ratio to the bound, then
-    what each of the cycles of all lanes went to, in percent.
+    A table for each length of an access: products, jobs, cycles and their ratio to the bound, to it
+    if channels and lanes had equal shares, then what the cycles of all lanes went to, in percent.
 
     Raises UserError for a target other than "cmos", the default: nothing is synthesised.
     """
@@ -69,12 +69,14 @@ def _rows(found: list[list[Cycles]]) -> list[Row]:
 
     cycles = [sum(job.cycles for job in jobs) for jobs in found]
     bounds = [sum(job.bound.cycles for job in jobs) for jobs in found]
+    even = [sum(job.bound.cycles_even for job in jobs) for jobs in found]
     merged = [sum(job.merge_steps for job in jobs) / 1e6 for jobs in found]
     none = [None] * len(found)
     rows = [
         Row("jobs", none, [len(jobs) for jobs in found], 0),
         Row("cycles", none, cycles, 0),
         Row("ratio to the bound", none, [x / y for x, y in zip(cycles, bounds, strict=True)], 3),
+        Row("the same, evenly spread", none, [x / y for x, y in zip(cycles, even, strict=True)], 3),
         Row("merge steps, million", none, merged, 1),
     ]
     for name, words in REASONS.items():

@@ -77,11 +77,6 @@ class Demand:
 
     @property
     def bytes(self) -> int:
-        """What is moved, be it late."""
-        return (sum(self.reads) + sum(self.writes)) * self.piece_bytes
-
-    @property
-    def bytes_due(self) -> int:
         """What is moved before the job is done."""
         return (sum(self.reads) + sum(self._due)) * self.piece_bytes
 

@@ -87,7 +87,7 @@ class Cycles:
     def bandwidth_utilisation(self) -> float:
         """Compulsory bytes over what the memory could move in the time."""
         memory = self.bound.memory
-        return memory.bytes_due / (memory.peak * self.cycles)
+        return memory.bytes / (memory.peak * self.cycles)
 
     @property
     def memory_bytes(self) -> int:

@@ -56,7 +56,7 @@ def test_a_bound_by_hand() -> None:
     # B's pairs and entries each fill half of a block.
     assert found.memory.reads_once == (1 + 1 + 1 + 1,)
     assert found.memory.writes == (1 + 1,)
-    assert (found.memory.piece_bytes, found.memory.bytes) == (64, 8 * 64)
+    assert (found.memory.piece_bytes, found.memory.bytes) == (64, 6 * 64)
     # 64 bytes at 16 GB/s take 8 cycles at 2 GHz; what is written may wait in the queue.
     assert found.memory_cycles == found.cycles == 6 * 8
     # Beats of 16 bytes: two pairs, two entries, twice a pair; rows of two beats and of one.

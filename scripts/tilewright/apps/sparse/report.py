@@ -88,7 +88,7 @@ def _figures(choice: SparseChoice, tally: SparseTally) -> dict[str, Any]:
         "compulsory_bytes": compulsory,
         "memory_gb_s": sum(job.memory_bytes for job in tally.timed) / cycles * choice.gigahertz,
         "peak_gb_s": peak * choice.gigahertz,
-        "bandwidth_utilisation": sum(each.bytes_due for each in memory) / (cycles * peak),
+        "bandwidth_utilisation": compulsory / (cycles * peak),
         "multiplier_utilisation": counts["operations"] / (cycles * config.lanes),
         "bound_cycles": limit,
         "bound_by": "memory" if in_memory >= in_lanes else "products",
