@@ -66,9 +66,15 @@ def test_generate_ends_at_a_signal(number: int, status: int, tmp_path: Path) -> 
 def test_components_under_way_are_not_complained_about(tmp_path: Path) -> None:
     """Amaranth warns of each that was made and never used."""
     code = (
-        "import os, signal, tilewright.hw.emit.unit as unit\n"
+        "import os, signal\n"
+        "from tilewright.hw.m3xu.grid import Grid\n"
         "from tilewright.__main__ import run\n"
-        "unit.Hierarchy = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "elaborate = Grid.elaborate\n"
+        "def interrupted(*arguments):\n"
+        "    made = elaborate(*arguments)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return made\n"
+        "Grid.elaborate = interrupted\n"
         "run()"
     )
     done = subprocess.run(
