@@ -13,9 +13,9 @@ import pytest
 from tilewright.errors import told
 from tilewright.hw.spec.cache import cache_directory
 from tilewright.verif.kit.caches import with_tools
-from tilewright.verif.kit.commands import SMALL
+from tilewright.verif.kit.commands import SMALLEST
 
-GENERATE = ["generate", "m3xu", "--set", "rows=1", "--set", "cols=1", "--set", "modes=fp16"]
+GENERATE = ["generate", "m3xu", *SMALLEST[:-2]]
 LIMITED = """
 import resource
 import tilewright.sim.rtl.build as build
@@ -133,7 +133,7 @@ def test_a_build_that_finds_no_room(tmp_path: Path, here: Path) -> None:
     """In what we write, and in what the compiler writes: one line, and nothing is left."""
     cache = with_tools(tmp_path / "cache")
     np.save(here / "a.npy", np.eye(2))
-    words = ["run", "gemm", "a.npy", "a.npy", *SMALL]
+    words = ["run", "gemm", "a.npy", "a.npy", *SMALLEST]
     done = command(words, here, {**os.environ, "TILEWRIGHT_CACHE": str(cache)}, LIMITED)
     about = "error: m3xu could not be built for simulation: "
     assert (done.returncode, done.stdout) == (2, "")

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tilewright.verif.kit.caches import with_tools
-from tilewright.verif.kit.commands import SMALL
+from tilewright.verif.kit.commands import SMALLEST
 
 pytestmark = pytest.mark.slow
 
@@ -114,7 +114,7 @@ def test_a_build_ends_at_a_signal(tmp_path: Path) -> None:
     compiler.chmod(0o755)
     np.save(tmp_path / "a.npy", np.eye(2))
     before = {*tmp_path.iterdir()}
-    words = ["run", "gemm", "a.npy", "a.npy", *SMALL]
+    words = ["run", "gemm", "a.npy", "a.npy", *SMALLEST]
     variables = {"TILEWRIGHT_CACHE": str(cache), "CXX": str(compiler), "TMPDIR": str(tmp_path)}
     with running(words, tmp_path, **variables) as process:
         until(started.exists, process)

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from tilewright.apps import register
 from tilewright.errors import UserError
 
-__all__ = ["SMALL", "Run", "draw"]
+__all__ = ["SMALL", "SMALLEST", "Run", "draw"]
 
 SMALL = ("--set", "rows=4", "--set", "cols=2", "--set", "depth=4", "--set", "pipeline=2")
 """A unit that builds in seconds."""
+SMALLEST = ("--set", "rows=1", "--set", "cols=1", "--set", "modes=fp16", "--mode", "fp16")
+"""A unit that is there in a second, where nothing is built of it, and its only mode."""
 
 
 class Run:
