@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -78,8 +79,7 @@ def _tiles(
     new[:1] = True
     for part in parts:
         new[1:] |= part[by_tile[1:]] != part[by_tile[:-1]]
-    firsts = np.flatnonzero(new).tolist()
-    for begin, end in zip(firsts, [*firsts[1:], len(by_tile)], strict=True):
+    for begin, end in pairwise([*np.flatnonzero(new).tolist(), len(by_tile)]):
         mine = by_tile[begin:end]
         numbers = [int(part[mine[0]]) for part in parts]
         origin, shape = [0] * tensor.order, [0] * tensor.order
