@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
@@ -36,6 +37,8 @@ _OPTIONS = {
 }
 _VERSION = {False: 4, True: 5}
 """Of what a build directory holds, by whether it can record waves; part of the cache's key."""
+
+_NO_ROOM = "the simulation {}: {}, among temporary files in {}"
 
 
 class CocotbBuild:
@@ -151,7 +154,7 @@ class CocotbBuild:
         waves: record them; the build must be able to
 
         What the run found is the module's own business: see `said` where it left nothing. Raises
-        BuildError if the simulator ended with an error.
+        BuildError if the simulator ended with an error, or has filled the disk.
         """
         if waves and not self._waves:
             raise ValueError("this build records no waves")
@@ -177,6 +180,8 @@ class CocotbBuild:
                 )
         except RuntimeError:
             raise self.said(work, "ended with an error") from None
+        if not _has_room(work):  # of which Icarus says nothing
+            raise BuildError(_NO_ROOM.format("ended", os.strerror(errno.ENOSPC), work.parent))
 
     def said(self, work: Path, what: str) -> BuildError:
         """The error of a run that went wrong, with the end of its log.
@@ -188,10 +193,13 @@ class CocotbBuild:
         log = work / "run.log"
         text = log.read_text() if log.exists() else ""
         if why := full(text):
-            return BuildError(
-                f"the simulation {what}: {why}, among temporary files in {work.parent}"
-            )
+            return BuildError(_NO_ROOM.format(what, why, work.parent))
         return BuildError(f"the simulation {what}:\n{text[-4000:]}")
+
+
+def _has_room(directory: Path) -> bool:
+    found = os.statvfs(directory)
+    return bool(found.f_bavail if os.geteuid() else found.f_bfree)
 
 
 def keep_waves(work: Path, waves: Path) -> None:

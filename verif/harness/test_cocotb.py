@@ -1,0 +1,78 @@
+"""Simulations for cocotb, and their waves, that find no room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import Emitted, emit
+from tilewright.hw.spec.m3xu import M3xuConfig
+from tilewright.sim.rtl.build import BuildError
+from tilewright.sim.rtl.payload import row_words
+from tilewright.verif.bench.cocotb_build import CocotbBuild
+from tilewright.verif.bench.stream_job import StreamBuild
+
+COUNT = 3000
+
+
+class FullBuild(StreamBuild):
+    """A build whose waves go into a device that takes nothing."""
+
+    def launch(
+        self, module: str, work: Path, *, environment: Mapping[str, str], **more: Any
+    ) -> None:
+        (work / "waves.vcd").symlink_to("/dev/full")
+        super().launch(module, work, environment=environment, **more)
+
+
+class Unbuilt(CocotbBuild):
+    """Of no unit."""
+
+    def _build(self, verilog: str) -> None:
+        pass
+
+
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the simulator says of it, or does not say."""
+
+    class Runner:
+        error = ""
+
+        def test(self, *, log_file: Path, **_: Any) -> None:
+            log_file.write_text(f"start\n{self.error}\nend\n")
+            if self.error:
+                raise RuntimeError("Command failed with return code: 1")
+
+    build = Unbuilt(Emitted("module unit; endmodule", {"module": "unit"}))
+    monkeypatch.setattr("tilewright.verif.bench.cocotb_build.get_runner", lambda _: Runner())
+    build.launch("module", tmp_path, environment={})
+    no_room = f"No space left on device, among temporary files in {tmp_path.parent}"
+    for error, said in [
+        (f"flush: {no_room.split(',')[0]}", f"^the simulation ended with an error: {no_room}$"),
+        ("assertion", r"^the simulation ended with an error:\nstart\nassertion\nend\n$"),
+    ]:
+        monkeypatch.setattr(Runner, "error", error)
+        with pytest.raises(BuildError, match=said):
+            build.launch("module", tmp_path, environment={})
+    monkeypatch.setattr(Runner, "error", "")
+    full = SimpleNamespace(f_bavail=0, f_bfree=0)
+    monkeypatch.setattr("tilewright.verif.bench.cocotb_build.os.statvfs", lambda _: full)
+    with pytest.raises(BuildError, match=f"^the simulation ended: {no_room}$"):
+        build.launch("module", tmp_path, environment={})
+
+
+@pytest.mark.long
+def test_waves_that_find_no_room(tmp_path: Path) -> None:
+    """The simulation ends; Verilator's own way is to wait for ever for a lock that it holds."""
+    made = emit("m3xu", M3xuConfig(rows=1, cols=1, depth=4, modes=("fp16",)))
+    words = {s["name"]: row_words(s["width"]) for s in made.sidecar["streams"]}
+    inputs, expected = (np.zeros((COUNT, words[name]), np.uint32) for name in ("i", "o"))
+    build = FullBuild(made, waves=True)
+    said = "^the simulation ended with an error: No space left on device, among temporary files in "
+    with pytest.raises(BuildError, match=said):
+        build.run({"i": inputs}, {"o": expected}, waves=tmp_path / "waves.vcd")
+    assert list(tmp_path.iterdir()) == []
