@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
+import json
 import logging
 import os
 import shutil
@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from cocotb_tools import config
 from cocotb_tools.runner import get_runner
@@ -37,8 +38,6 @@ _OPTIONS = {
 }
 _VERSION = {False: 4, True: 5}
 """Of what a build directory holds, by whether it can record waves; part of the cache's key."""
-
-_NO_ROOM = "the simulation {}: {}, among temporary files in {}"
 
 
 class CocotbBuild:
@@ -154,7 +153,7 @@ class CocotbBuild:
         waves: record them; the build must be able to
 
         What the run found is the module's own business: see `said` where it left nothing. Raises
-        BuildError if the simulator ended with an error, or has filled the disk.
+        BuildError if the simulator ended with an error.
         """
         if waves and not self._waves:
             raise ValueError("this build records no waves")
@@ -180,8 +179,17 @@ class CocotbBuild:
                 )
         except RuntimeError:
             raise self.said(work, "ended with an error") from None
-        if not _has_room(work):  # of which Icarus says nothing
-            raise BuildError(_NO_ROOM.format("ended", os.strerror(errno.ENOSPC), work.parent))
+
+    def result(self, work: Path) -> Any:
+        """What a run has left in ``result.json``, None if it left none.
+
+        Raises BuildError if that is damaged, as on a full disk, of which Icarus says nothing.
+        """
+        result = work / "result.json"
+        try:
+            return json.loads(result.read_text()) if result.exists() else None
+        except ValueError:
+            raise self.said(work, "left half a result") from None
 
     def said(self, work: Path, what: str) -> BuildError:
         """The error of a run that went wrong, with the end of its log.
@@ -193,13 +201,10 @@ class CocotbBuild:
         log = work / "run.log"
         text = log.read_text() if log.exists() else ""
         if why := full(text):
-            return BuildError(_NO_ROOM.format(what, why, work.parent))
+            return BuildError(
+                f"the simulation {what}: {why}, among temporary files in {work.parent}"
+            )
         return BuildError(f"the simulation {what}:\n{text[-4000:]}")
-
-
-def _has_room(directory: Path) -> bool:
-    found = os.statvfs(directory)
-    return bool(found.f_bavail if os.geteuid() else found.f_bfree)
 
 
 def keep_waves(work: Path, waves: Path) -> None:

@@ -36,7 +36,7 @@ class SettingsBuild(CocotbBuild):
             directory = Path(scratch)
             (directory / "settings.json").write_text(json.dumps({**settings, "seed": seed}))
             self.launch(module, directory, environment={SETTINGS: str(directory)}, seed=seed)
-            result = directory / "result.json"
-            if not result.exists():
+            result = self.result(directory)
+            if result is None:
                 raise self.said(directory, "ended without a result")
-            return json.loads(result.read_text())
+            return result

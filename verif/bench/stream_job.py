@@ -113,12 +113,12 @@ class StreamBuild(CocotbBuild):
                 seed=seed,
                 waves=waves is not None,
             )
+            outcome = self.result(directory)
             if waves is not None:
                 keep_waves(directory, waves)
-            outcome = directory / "result.json"
-            if not outcome.exists():
+            if outcome is None:
                 raise self.said(directory, "ended without a result")
-            return _read(json.loads(outcome.read_text()))
+            return _read(outcome)
 
 
 def _read(result: dict[str, Any]) -> JobResult:

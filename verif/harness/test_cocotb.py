@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -58,11 +57,10 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Runner, "error", error)
         with pytest.raises(BuildError, match=said):
             build.launch("module", tmp_path, environment={})
-    monkeypatch.setattr(Runner, "error", "")
-    full = SimpleNamespace(f_bavail=0, f_bfree=0)
-    monkeypatch.setattr("tilewright.verif.bench.cocotb_build.os.statvfs", lambda _: full)
-    with pytest.raises(BuildError, match=f"^the simulation ended: {no_room}$"):
-        build.launch("module", tmp_path, environment={})
+    assert build.result(tmp_path) is None
+    (tmp_path / "result.json").write_text('{"boards": {')
+    with pytest.raises(BuildError, match=r"^the simulation left half a result:"):
+        build.result(tmp_path)
 
 
 @pytest.mark.long
