@@ -130,7 +130,7 @@ def simulate(
         typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of the stimuli, from 0."),
     ] = 1,
     count: Annotated[
-        int, typer.Option(parser=whole("--count", 1), metavar="N", help="Operations to run.")
+        int, typer.Option(parser=whole("--count", 1, 10**6), metavar="N", help="Operations to run.")
     ] = 1000,
     waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the waves.")] = None,
 ) -> None:
@@ -224,10 +224,11 @@ def _check_command(words: Sequence[str]) -> None:
     known = [command.name or command.callback.__name__ for command in app.registered_commands
              if command.callback]  # fmt: skip
     known.append("run")
-    if first and not first.startswith("-") and first not in known:
+    if words and not first.startswith("-") and first not in known:
         raise UserError(f"the command must be one of {', '.join(known)}, not {first!r}")
-    if first == "run" and second and not second.startswith("-") and second not in commands():
-        raise UserError(f"run must be given one of {', '.join(commands())}, not {second!r}")
+    if first == "run" and not second.startswith("-") and second not in commands():
+        found = repr(second) if len(words) > 1 else "nothing"
+        raise UserError(f"run must be given one of {', '.join(commands())}, not {found}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -31,7 +31,8 @@ def choose_unit(name: str) -> Unit:
 def _from_file(path: Path) -> dict[str, Any]:
     with user_errors(OSError):
         content = path.read_bytes()
-    with user_errors(tomllib.TOMLDecodeError, UnicodeDecodeError, about=f"{path} is not TOML"):
+    wrong = (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError)
+    with user_errors(*wrong, about=f"{path} is not TOML"):
         return tomllib.loads(content.decode("utf-8"))
 
 

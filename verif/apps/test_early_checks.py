@@ -71,6 +71,16 @@ def test_outputs_of_every_command(run: Run) -> None:
                 assert run.refused(command, *files, option, path) == line
 
 
+def test_two_outputs_are_two_files(run: Run) -> None:
+    absent, out = run.directory / "absent.npy", run.directory / "out.mtx"
+    line = f"{out}: must not be the file of two outputs"
+    assert run.refused("knn", absent, absent, "-o", out, "--distances", out) == line
+    other = run.directory / "." / "x" / ".." / "out.mtx"
+    (run.directory / "x").mkdir()
+    line = f"{other}: must not be the file of two outputs"
+    assert run.refused("mst", absent, "-o", out, "--tree", other) == line
+
+
 def test_place_and_route_is_looked_for_first(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

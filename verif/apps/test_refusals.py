@@ -86,6 +86,18 @@ BANNER = "%%MatrixMarket matrix "
             for word in ("1_0", "+1", "0b1", "1e3", "inf")
         ),
         (
+            BANNER + "coordinate real general\n1 1 1\n%\n1 1 1\n",
+            "line 3: an entry of a coordinate real file must be 3 numbers, not '%'",
+        ),
+        (
+            BANNER + "coordinate real general\n1 1 1\n1\f1 2\n",
+            "line 3: Invalid integer value: '1\\x0c1 2'",
+        ),
+        (
+            BANNER + "coordinate real skew-symmetric\n2 2 1\n2 2 1\n",
+            "line 3: a skew-symmetric matrix has no entries on its diagonal, not '2 2 1'",
+        ),
+        (
             BANNER + "array real general\n1 1\n-1e400\n",
             "line 3: value '-1e400' must be one that float64 reaches",
         ),
@@ -112,9 +124,11 @@ def test_comments_in_any_encoding(run: Run) -> None:
     path, out = run.directory / "x.mtx", run.directory / "d.npy"
     for comment in ("caf\xe9 \x85 \x0c".encode("latin-1"), "Å \u2028 \x1c".encode(), b"\xff\0"):
         header, rest = (BANNER + "array real general\n").encode(), b"1 1\n3e0\n"
-        path.write_bytes(header + b"%" + comment + b"\n" + rest)
-        assert run("gemm", path, path, "--backend", "model", "-o", out) == 0
-        assert np.load(out).tolist() == [[9.0]]
+        content = header + b"%" + comment + b"\n" + rest
+        for end in (b"\n", b"\r\n", b"\r"):
+            path.write_bytes(content.replace(b"\n", end))
+            assert run("gemm", path, path, "--backend", "model", "-o", out) == 0
+            assert np.load(out).tolist() == [[9.0]]
 
 
 @pytest.mark.usefixtures("no_build")

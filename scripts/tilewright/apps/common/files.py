@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from ...hw.spec import outputs
 from .limits import check_size
-from .matrix_market import check_matrix_market
+from .matrix_market import check_matrix_market, refused_line
 
 __all__ = [
     "check_output",
@@ -90,13 +90,16 @@ def _read_mtx(path: Path, content: bytes, check_shape: Callable[..., None]) -> A
     from scipy.io import mmread
     from scipy.sparse import coo_matrix
 
+    if b"\n" not in content:  # the ends of lines of an old Mac
+        content = content.replace(b"\r", b"\n")
     header = check_matrix_market(path, content, check_shape)
     if not header.entries and header.layout == "coordinate":
         return coo_matrix((header.rows, header.cols))
     try:
         return mmread(io.BytesIO(content))
     except (ValueError, OverflowError) as error:
-        raise UserError(f"{path}: {str(error).splitlines()[0]}") from None
+        message = refused_line(content, str(error).splitlines()[0])
+        raise UserError(f"{path}: {message}") from None
 
 
 def numeric(array: NDArray[Any], what: object, *, empty: bool = False) -> NDArray[Any]:
@@ -118,13 +121,17 @@ def numeric(array: NDArray[Any], what: object, *, empty: bool = False) -> NDArra
     return array.astype(np.complex128 if kind == "c" else np.float64)
 
 
-def check_output(path: Path, suffixes: tuple[str, ...] = _ARRAYS) -> None:
+def check_output(
+    path: Path, suffixes: tuple[str, ...] = _ARRAYS, *, beside: Path | None = None
+) -> None:
     """Raise UserError unless ``path`` can be written and ends as its content demands (what is no
-    regular file may have any name)."""
+    regular file may have any name), and is not where another output goes, ``beside`` it."""
     if path.suffix.lower() not in suffixes and not outputs.is_stream(path):
         raise UserError(f"{path}: must end in {' or '.join(suffixes)}, not {path.suffix!r}")
     if why := outputs.obstacle(path):
         raise UserError(f"{path}: cannot be written: {why}")
+    if beside is not None and path.resolve() == beside.resolve() and not outputs.is_stream(path):
+        raise UserError(f"{path}: must not be the file of two outputs")
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:

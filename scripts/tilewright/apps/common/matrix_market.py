@@ -19,7 +19,7 @@ from pathlib import Path
 from ...errors import UserError
 from .limits import check_size
 
-__all__ = ["Header", "check_matrix_market"]
+__all__ = ["Header", "check_matrix_market", "refused_line"]
 
 _LAYOUTS = ("coordinate", "array")
 _VALUES = {"real": 1, "complex": 2, "integer": 1, "pattern": 0}
@@ -163,7 +163,7 @@ def _check_entries(source: _Lines, header: Header) -> None:
     found = 0
     while (line := source.next()) is not None:
         words = line.split()
-        if not words or line.startswith("%"):
+        if not words:
             continue
         found += 1
         if found > header.entries:
@@ -174,6 +174,10 @@ def _check_entries(source: _Lines, header: Header) -> None:
             raise source.refuse(f"an entry of a {kind} file must be {numbers}, not {_quoted(line)}")
         if indices:
             _check_index(source, words, header)
+            if header.symmetry == "skew-symmetric" and int(words[0]) == int(words[1]):
+                raise source.refuse(
+                    f"a skew-symmetric matrix has no entries on its diagonal, not {_quoted(line)}"
+                )
         for word in words[indices:]:
             _check_value(source, word, header, bounds)
     if found != header.entries:
@@ -205,6 +209,16 @@ def _check_value(source: _Lines, word: str, header: Header, bounds: tuple[int, i
         )
     if whole and abs(value) > 1 << 53:
         raise source.refuse(f"value {_quoted(word)} must lie within -2^53..2^53")
+
+
+def refused_line(content: bytes, message: str) -> str:
+    """What SciPy says of a line that it does not read, with the line."""
+    found = re.match(r"Line (\d+): (.*?)\.?$", message)
+    lines = content.splitlines()
+    if not found or not 1 <= int(found[1]) <= len(lines):
+        return message
+    text = lines[int(found[1]) - 1].decode("latin-1")
+    return f"line {found[1]}: {found[2]}: {_quoted(text)}"
 
 
 def _quoted(text: str) -> str:

@@ -75,7 +75,7 @@ def _run(
     if how.output:
         check_output(how.output)
     if tree:
-        check_output(tree, (".mtx",))
+        check_output(tree, (".mtx",), beside=how.output)
     if how.picture:
         check_picture(how.picture)
     if problem.networkx:

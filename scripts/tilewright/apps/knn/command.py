@@ -80,9 +80,10 @@ def knn(
     neighbours and classes with scikit-learn's.
     """
     choice = choose_semiring_unit(options, "knn", "addnorm")
-    for path in (output, distances):
-        if path:
-            check_output(path)
+    if output:
+        check_output(output)
+    if distances:
+        check_output(distances, beside=output)
     need("sklearn.neighbors", "scikit-learn")
     samples = read_samples(points, queries, labels, query_labels, count)
     if not 1 <= neighbours <= len(samples.points):

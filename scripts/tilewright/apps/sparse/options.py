@@ -152,5 +152,5 @@ def _named_in(file: Path) -> set[str]:
         content = file.read_bytes()
     try:
         return set(tomllib.loads(content.decode("utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         return set()

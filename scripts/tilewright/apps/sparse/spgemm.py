@@ -23,8 +23,10 @@ __all__ = ["spgemm"]
 
 
 def spgemm(
-    a: Annotated[Path, typer.Argument(help="Left operand, .mtx or .npy.")],
-    b: Annotated[Path | None, typer.Argument(help="Right operand; default: the left one.")] = None,
+    a: Annotated[Path, typer.Argument(metavar="A", help="Left operand, .mtx or .npy.")],
+    b: Annotated[
+        Path | None, typer.Argument(metavar="B", help="Right operand; default: the left one.")
+    ] = None,
     semiring: Annotated[
         str | None, typer.Option(help="mma (plus-times) or another of the nine.")
     ] = None,
