@@ -21,7 +21,7 @@ from typing import IO, Any
 from amaranth.lib import wiring
 
 from ..catalogue import find_unit
-from ..spec.outputs import is_stream, write_files
+from ..spec.host.outputs import is_stream, write_files
 from ..spec.unit import Unit
 from .hierarchy import Hierarchy
 from .sidecar import (

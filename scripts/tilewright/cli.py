@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from .errors import CheckFailed, UserError, say, told, user_errors
-from .hw.spec import outputs
-from .hw.spec.programs import ProgramError
+from .hw.spec.host import outputs
+from .hw.spec.host.programs import ProgramError
 from .hw.spec.unit import named_object
 from .numbers_given import whole
 from .registry import commands, entries, tables

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import gettempdir
 
-from .hw.spec.cache import cache_directory, full
+from .hw.spec.host.cache import cache_directory, full
 
 __all__ = ["CheckFailed", "UserError", "say", "told", "user_errors"]
 

@@ -15,7 +15,7 @@ import time
 import warnings
 from types import FrameType
 
-from .hw.spec.programs import end_programs
+from .hw.spec.host.programs import end_programs
 
 __all__ = ["exit_status", "leave_to_the_system", "listen"]
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from .errors import UserError
-from .hw.spec.wasm_tools import run_wasm_tool
+from .hw.spec.host.wasm_tools import run_wasm_tool
 
 __all__ = ["install_verilator", "main", "warm_yosys"]
 
@@ -67,6 +67,8 @@ def main() -> int:
     except (UserError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

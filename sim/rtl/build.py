@@ -23,8 +23,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ...hw.spec.cache import ANOTHER, cache_directory, full
-from ...hw.spec.programs import ProgramError, run_program, run_programs
+from ...hw.spec.host.cache import ANOTHER, cache_directory, full
+from ...hw.spec.host.programs import ProgramError, run_program, run_programs
 from .glue import STREAMS, Harness
 
 __all__ = ["BuildError", "ToolMissing", "build_library", "build_program", "cache_errors"]

@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from ...hw.spec.programs import ProgramError
+from ...hw.spec.host.programs import ProgramError
 
 __all__ = ["WaveError", "check_waves"]
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numba
 from numba.core import config
 
-from ...hw.spec.cache import cache_directory
+from ...hw.spec.host.cache import cache_directory
 
 __all__ = ["allocating", "code_directory", "compiled", "inlined", "sources"]
 

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 
-from tilewright.hw.spec.cache import cache_directory
-from tilewright.hw.spec.outputs import write_whole
+from tilewright.hw.spec.host.cache import cache_directory
+from tilewright.hw.spec.host.outputs import write_whole
 
 __all__ = ["cached"]
 

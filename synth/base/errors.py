@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.hw.spec.programs import ProgramError
+from tilewright.hw.spec.host.programs import ProgramError
 
 __all__ = ["MissingExtra", "ToolError"]
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-from tilewright.hw.spec.wasm_tools import run_wasm_tool
+from tilewright.hw.spec.host.wasm_tools import run_wasm_tool
 
 from .errors import ToolError
 

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from tilewright.hw.spec.programs import run_program
+from tilewright.hw.spec.host.programs import run_program
 
 from ..base.errors import ToolError
 from ..library.cells import INVERTER, Library

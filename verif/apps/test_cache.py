@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tilewright.errors import told
-from tilewright.hw.spec.cache import cache_directory
+from tilewright.hw.spec.host.cache import cache_directory
 from tilewright.verif.kit.caches import with_tools
 from tilewright.verif.kit.commands import SMALLEST
 

@@ -227,7 +227,7 @@ def test_interrupted_output_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tilewright.hw.spec.outputs.os.replace", full)
+    monkeypatch.setattr("tilewright.hw.spec.host.outputs.os.replace", full)
     path = tmp_path / "unit.v"
     said = complaint(["generate", "m3xu", *SMALL, "-o", str(path)], capsys)
     assert said == f"{path}: cannot be written: No space left on device"

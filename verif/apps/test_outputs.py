@@ -18,7 +18,7 @@ from tilewright.apps.common.files import check_output, write_array, write_json
 from tilewright.apps.common.picture import write_picture
 from tilewright.cli import main
 from tilewright.errors import UserError
-from tilewright.hw.spec.outputs import obstacle, write_files, write_whole
+from tilewright.hw.spec.host.outputs import obstacle, write_files, write_whole
 from tilewright.synth.base.cache import cached
 
 SMALL = ["--set", "rows=1", "--set", "cols=1", "--set", "modes=fp16"]
@@ -187,6 +187,6 @@ def test_a_full_cache_of_synthesis(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
-    monkeypatch.setattr("tilewright.hw.spec.outputs.os.replace", full)
+    monkeypatch.setattr("tilewright.hw.spec.host.outputs.os.replace", full)
     assert cached(("a", "b"), lambda: "made") == "made"
     assert [path.name for path in tmp_path.rglob("*")] == ["synth"]

@@ -17,9 +17,9 @@ from typing import Any
 from cocotb_tools import config
 from cocotb_tools.runner import get_runner
 from tilewright.hw.emit.unit import Emitted
-from tilewright.hw.spec.cache import cache_directory, full
-from tilewright.hw.spec.outputs import write_whole
-from tilewright.hw.spec.programs import run_program
+from tilewright.hw.spec.host.cache import cache_directory, full
+from tilewright.hw.spec.host.outputs import write_whole
+from tilewright.hw.spec.host.programs import run_program
 from tilewright.sim.rtl.build import BuildError, build_program, cache_errors
 from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_compiler
 

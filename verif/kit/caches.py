@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tilewright.hw.spec.wasm_tools import tool_cache
+from tilewright.hw.spec.host.wasm_tools import tool_cache
 
 __all__ = ["empty_cache", "with_tools"]
 

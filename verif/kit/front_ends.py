@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tilewright.hw.spec.wasm_tools import run_wasm_tool
+from tilewright.hw.spec.host.wasm_tools import run_wasm_tool
 from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus, find_verilator
 
 __all__ = ["FRONT_ENDS", "SLANG_WAIVERS", "complaints", "run_yosys"]

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...spec.programs import ProgramError
-from ...spec.wasm_tools import run_wasm_tool
+from ...spec.host.programs import ProgramError
+from ...spec.host.wasm_tools import run_wasm_tool
 from ..blocks import Block
 from ..layouts import Struct, ranges_of
 from .branches import with_few_branches

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from ...hw.spec import outputs
+from ...hw.spec.host import outputs
 from .limits import check_size
 from .matrix_market import check_matrix_market, refused_line
 

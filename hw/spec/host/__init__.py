@@ -1,0 +1,1 @@
+"""The machine that everything runs on: its cache, files that are written, programs that are run."""
