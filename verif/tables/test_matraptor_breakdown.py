@@ -11,6 +11,7 @@ from tilewright.cli import main
 from tilewright.sim.matraptor.cycles.breakdown import REASONS
 from tilewright.tables import matraptor_breakdown as breakdown
 from tilewright.tables.sparse_kinds import KINDS, products
+from tilewright.verif.kit.pages import page
 
 WHOLE = 5
 """Rows before the shares."""
@@ -56,6 +57,15 @@ def test_matrices_are_what_they_say(kind: str) -> None:
     else:
         blocks = np.unique(row // 8 * matrix.shape[0] + column // 8)
         assert matrix.nnz == 64 * len(blocks)
+
+
+@pytest.mark.long
+def test_the_page_has_these_figures() -> None:
+    text = page("matraptor.md").read_text()
+    for part in breakdown.matraptor_breakdown("cmos").parts:
+        assert f"| {' | '.join(part.columns)} |" in text
+        for row in part.rows:
+            assert f"| {' | '.join([row.label, *row.cells(row.ours)])} |" in text
 
 
 def test_the_command(
