@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from .config import Config, IntRange, OneOf, parameter
 from .formats import FORMATS, Format
 
-__all__ = ["MARKERS", "VALUES", "CissLayout"]
+__all__ = ["MARKERS", "ORDERS", "VALUES", "CissLayout"]
 
 VALUES = ("fp16", "bf16", "fp32", "fp64", "int8", "int32")
 """Formats that values may have."""
+
+ORDERS = IntRange(2, 6)
+"""Modes that a tensor may have."""
 
 MARKERS = ("zero", "bit")
 """How a header is told from a value."""
@@ -37,7 +40,7 @@ class CissLayout(Config):
     """
 
     rows: int = parameter(8, allowed=IntRange(1, 16), doc="rows of processing elements")
-    order: int = parameter(3, allowed=IntRange(2, 6), doc="modes of the tensor")
+    order: int = parameter(3, allowed=ORDERS, doc="modes of the tensor")
     value: str = parameter("fp32", allowed=OneOf(VALUES), doc="format of the values")
     index_bits: int = parameter(
         32, allowed=IntRange(16, 32, multiple_of=16), doc="width of an index, in bits"

@@ -22,6 +22,7 @@ __all__ = [
     "check_output",
     "numeric",
     "read_array",
+    "read_content",
     "read_matrix",
     "read_matrix_file",
     "write_array",
@@ -59,13 +60,14 @@ def read_matrix_file(path: Path, check_shape: Callable[..., None] = check_size) 
     suffix = path.suffix.lower()
     if suffix not in _ARRAYS:
         raise UserError(f"{path}: must be a .npy or a Matrix Market .mtx file, not {suffix!r}")
-    content = _content(path)
+    content = read_content(path)
     if suffix == ".npy":
         return _read_npy(path, content)
     return _read_mtx(path, content, check_shape)
 
 
-def _content(path: Path) -> bytes:
+def read_content(path: Path) -> bytes:
+    """The bytes of a file; UserError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
