@@ -105,6 +105,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         "line 1: index '\\x00\\x01' of mode 0 must be an integer in 1..4294967295"),
     "value": ("1 1 1 1\n1 1 1 0x10\n", {}, "line 2: value '0x10' must be a number"),
     "value underscore": ("1 1 1 1_0\n", {}, "line 1: value '1_0' must be a number"),
+    "overflow": ("1 1 -inf\n1 2 1e308\n1 3 -1e309\n", {},
+        "line 3: value '-1e309' must be one that float64 reaches"),
     "complex": ("1 1 1+2j\n", {}, "line 1: value '1+2j' must be a number"),
     "negative": ("1 1 1 1\n1 -2 1 1\n", {},
         "line 2: index '-2' of mode 1 must be an integer in 1..4294967295"),
@@ -146,6 +148,8 @@ def plainly(text: str) -> list[tuple[list[int], float]] | int:
         try:
             indices, value = [int(word) for word in words[:-1]], float(words[-1])
         except ValueError:
+            return number
+        if abs(value) == float("inf") and "inf" not in words[-1]:
             return number
         if not 2 <= len(indices) <= 6 or min(indices) < 1 or max(indices) >= 1 << 32:
             return number

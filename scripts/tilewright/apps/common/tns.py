@@ -9,6 +9,7 @@ Source: FROSTT, the formidable repository of open sparse tensors and tools, its 
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -67,14 +68,16 @@ def parse_tns(
     file.check_order(order, first)
     table = _table(file.text(), order)
     if table is None:
-        raise file.first_wrong(order, first)
+        file.check(order, first)
+        raise UserError(f"{path}: not a .tns file: an index for each mode and a value a line")
     indices = np.subtract(table["indices"], file.base)
     sizes = tuple(int(size) for size in indices.max(axis=0) + 1)
     lows = indices.min(axis=0)
     limits = file.limits(order)
-    if (lows < 0).any() or any(size > most for size, most in zip(sizes, limits, strict=True)):
-        raise file.first_wrong(order, first, from_zero=bool((lows == -1).all()))
     values = np.ascontiguousarray(table["value"])
+    outside = any(size > most for size, most in zip(sizes, limits, strict=True))
+    if (lows < 0).any() or outside or np.isinf(values).any():
+        file.check(order, first, from_zero=bool((lows == -1).all()))
     return Tensor(shape=shape or sizes, indices=indices, values=values)
 
 
@@ -122,8 +125,8 @@ class _Tns:
                 first, f"indices of {order} modes, but the shape has {len(self.shape)}"
             )
 
-    def first_wrong(self, order: int, first: _Line, *, from_zero: bool = False) -> UserError:
-        """What is wrong with the first line that is.
+    def check(self, order: int, first: _Line, *, from_zero: bool = False) -> None:
+        """Refuse the file for the first line that is wrong, if there is one.
 
         ``from_zero``: every mode's smallest index is 0 and should not be.
         """
@@ -132,9 +135,8 @@ class _Tns:
             if not self.is_right(piece, order):
                 for line in _with_words(piece, number):
                     if what := self.wrong(line, order, first, from_zero):
-                        return self.refuse(line, what)
+                        raise self.refuse(line, what)
             number += len(piece)
-        return UserError(f"{self.path}: not a .tns file: an index for each mode and a value a line")
 
     def is_right(self, piece: list[str], order: int) -> bool:
         """Whether nothing is wrong with some lines, as far as NumPy knows."""
@@ -142,7 +144,8 @@ class _Tns:
         if table is None:
             return False
         indices = table["indices"] - self.base
-        return not (indices < 0).any() and bool((indices < self.limits(order)).all())
+        inside = not (indices < 0).any() and (indices < self.limits(order)).all()
+        return bool(inside and not np.isinf(table["value"]).any())
 
     def wrong(self, line: _Line, order: int, first: _Line, from_zero: bool) -> str:
         """What is wrong with a line; nothing if it is right."""
@@ -169,6 +172,8 @@ class _Tns:
             )
         if not _VALUE.fullmatch(line.words[-1]):
             return f"value {_short(line.words[-1])} must be a number"
+        if math.isinf(float(line.words[-1])) and "inf" not in line.words[-1].lower():
+            return f"value {_short(line.words[-1])} must be one that float64 reaches"
         return ""
 
 
