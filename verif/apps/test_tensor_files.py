@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.apps.common import tns
+from tilewright.apps.common import matrix_market, tns
 from tilewright.apps.common.tensor_files import read_tensor, write_tensor
 from tilewright.errors import UserError
 from tilewright.sim.sparse.tensor import Tensor
@@ -269,3 +269,53 @@ def test_other_refusals(tmp_path: Path) -> None:
         write_tensor(tmp_path / "x.mtx", three)
     with pytest.raises(UserError, match="cannot be written: "):
         write_tensor(tmp_path / "none" / "x.tns", three)
+
+
+@pytest.mark.parametrize("seed", range(7500, 7500 + by_size(20, 150, 3000)))
+def test_matrix_market_with_a_slip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Files with at most one character changed: by pieces, by lines and by lines alone they are
+    read, or refused, alike."""
+    rng = random.Random(seed)
+    field, symmetry = rng.choice(["real", "integer", "pattern"]), "general"
+    if field != "pattern":
+        symmetry = rng.choice(["general", "symmetric", "skew-symmetric"])
+    values = {
+        "real": ["1", "-2.5", "1e-3", "1e+05", "inf", "7e300"],
+        "integer": ["1", "-20", "9007199254740992"],
+        "pattern": [""],
+    }[field]
+    lines = [
+        f"{2 + rng.randrange(28)} {1 + rng.randrange(2) * rng.randrange(30)} {rng.choice(values)}"
+        for _ in range(rng.randint(1, 12))
+    ]
+    text = "\n".join(lines) + "\n"
+    at = rng.randrange(len(text))
+    text = text[:at] + rng.choice("0123456789 .-+ex%#\n\t") + text[at + rng.choice([0, 1, 1]) :]
+    path = tmp_path / "x.mtx"
+    path.write_text(
+        f"%%MatrixMarket matrix coordinate {field} {symmetry}\n30 30 {len(lines)}\n{text}"
+    )
+
+    def outcome() -> str:
+        try:
+            found = read_tensor(path)
+        except UserError as error:
+            return str(error)
+        return repr((found.shape, found.indices.tolist(), found.values.tolist()))
+
+    whole = outcome()
+    monkeypatch.setattr(matrix_market, "_PIECE", 2)
+    pieces = outcome()
+    monkeypatch.setattr(matrix_market, "_right_entries", lambda lines, header: None)
+    assert whole == pieces == outcome()
+
+
+@pytest.mark.parametrize("end", ["", " ", "\t", "\n \n\t"])
+def test_blanks_at_the_end(tmp_path: Path, end: str) -> None:
+    """SciPy's reader crashes at a blank that no line end follows."""
+    path = tmp_path / "x.mtx"
+    path.write_text(f"%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 5{end}")
+    for _ in range(20):
+        assert read_tensor(path).values.tolist() == [5.0]

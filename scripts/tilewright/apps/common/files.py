@@ -98,7 +98,8 @@ def _read_mtx(path: Path, content: bytes, check_shape: Callable[..., None]) -> A
     if not header.entries and header.layout == "coordinate":
         return coo_matrix((header.rows, header.cols))
     try:
-        return mmread(io.BytesIO(content))
+        # SciPy's reader crashes behind a blank at the end of a file.
+        return mmread(io.BytesIO(content.rstrip() + b"\n"))
     except (ValueError, OverflowError) as error:
         message = refused_line(content, str(error).splitlines()[0])
         raise UserError(f"{path}: {message}") from None
