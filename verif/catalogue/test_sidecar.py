@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from tilewright.verif.catalogue.described.operations import (
     numbers_of,
     operands,
     operands_of,
+    padded,
 )
 from tilewright.verif.catalogue.described.streams import StreamDriver, illegal_opcodes, sizes_of
 from tilewright.verif.kit.options import OPTIONS, small
@@ -216,21 +217,19 @@ Golden = Callable[[str, Mapping[str, int], Matrices], Matrices]
 def check(
     sidecar: Mapping[str, Any],
     operation: Mapping[str, Any],
-    given: Matrices,
+    meant: Matrices | None,
     got: Matrices,
     wanted: Matrices,
-    *,
-    exact: bool,
 ) -> None:
-    """Results are the model's, word for word; ``exact``: and the definition's."""
+    """Results are the model's, word for word; and the definition's of what is ``meant``."""
     assert set(got) == set(wanted)
     for name, matrix in wanted.items():
         np.testing.assert_equal(got[name], matrix, f"{operation['name']}: {name}")
-    if exact and operation["compute"]["kind"] == "product":
+    if meant is not None and operation["compute"]["kind"] == "product":
         numbers = {
-            x["name"]: numbers_of(sidecar, x, given[x["name"]])
+            x["name"]: numbers_of(sidecar, x, meant[x["name"]])
             for x in operands_of(operation, "in")
-            if x["name"] in given
+            if x["name"] in meant
         }
         (result,) = operands_of(operation, "out")
         found = numbers_of(sidecar, result, got[result["name"]])
@@ -241,20 +240,22 @@ def drive_streams(made: Emitted, golden: Golden, seed: int) -> None:
     """Operations of all kinds, mixed with opcodes that there are not, through gaps and stalls."""
     sidecar, rng = as_read(made.sidecar), np.random.default_rng(seed)
     driver = StreamDriver(sidecar, NativeSimulation(made), rng)
-    sent = []
+    sent: list[tuple[dict[str, Any], Matrices, Matrices | None]] = []
     for number in range(by_size(4, 8, 40)):
         exact = number % 2 == 0
         for operation in sidecar["operations"]:
-            given = operands(rng, sidecar, operation, sizes_of(operation), small=exact)
+            given = meant = operands(rng, sidecar, operation, sizes_of(operation), small=exact)
+            if number % 4 == 2:
+                given, meant = padded(operation, given)
             driver.submit(operation, given)
-            sent.append((operation, given, exact))
+            sent.append((operation, given, meant if exact else None))
         for opcode in illegal_opcodes(sidecar):
             driver.submit_illegal(opcode)
     results = driver.run(Pauses(seed=seed, gap=0.2, stall=0.2))
     assert len(results) == len(sent)
-    for (operation, given, exact), got in zip(sent, results, strict=True):
+    for (operation, given, left), got in zip(sent, results, strict=True):
         wanted = golden(operation["name"], sizes_of(operation), given)
-        check(sidecar, operation, given, got, wanted, exact=exact)
+        check(sidecar, operation, left, got, wanted)
 
 
 def drive_jobs(made: Emitted, golden: Golden, seed: int) -> None:
@@ -272,7 +273,7 @@ def drive_jobs(made: Emitted, golden: Golden, seed: int) -> None:
                 assert driver.start(job) == {"error": None, "detail": 0}
                 got = driver.results(job)
                 wanted = golden(operation["name"], job.sizes, job.operands)
-                check(sidecar, operation, job.operands, got, wanted, exact=exact)
+                check(sidecar, operation, job.operands if exact else None, got, wanted)
             driver.check_rules(job)
             driver.check_failures(job)
             # Nothing of it is left.
@@ -319,17 +320,42 @@ def test_the_bus_carries_what_is_said(name: str, tmp_path: Path) -> None:
         check_bus(sidecar, waves)
 
 
+def golden_of(label: str) -> Golden:
+    """The model that is registered, of the configuration."""
+    entry, config = config_of(label)
+    golden: Golden = partial(named_object(entry.golden), config)
+    return golden
+
+
 @pytest.mark.parametrize("label", DRIVEN)
 def test_a_driver_needs_nothing_else(label: str) -> None:
-    entry, config = config_of(label)
-    computed = named_object(entry.golden)
-
-    def golden(operation: str, sizes: Mapping[str, int], given: Matrices) -> Matrices:
-        found: Matrices = computed(config, operation, sizes, given)
-        return found
-
-    made = emitted(label)
+    made, golden = emitted(label), golden_of(label)
     (drive_jobs if "jobs" in made.sidecar else drive_streams)(made, golden, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("place", "change"),
+    [
+        # The halves of an fp32 of b beside each other; a real part that is an imaginary one; c in
+        # the upper half of its lane; a padding that adds something; another exponent.
+        (("operations", 3, "operands", 1, "placement", "bits"), {"row": 32, "word": 16}),
+        (("formats", "fp32c"), {"real": 32, "imaginary": 0}),
+        (("operations", 0, "operands", 2, "placement", "bits"), {"row": 64, "column": 32}),
+        (("operations", 0, "operands", 2), {"padding": "0x3f800000"}),
+        (("formats", "bf16"), {"bias": 126}),
+        (("result_flags", 0), {"illegal": 0}),
+    ],
+)
+def test_a_wrong_sidecar_is_found(place: tuple[str | int, ...], change: dict[str, Any]) -> None:
+    made = emitted("m3xu")
+    sidecar = as_read(made.sidecar)
+    entry: Any = sidecar
+    for name in place:
+        entry = entry[name]
+    entry.update(change)
+    assert faults(sidecar) == []
+    with pytest.raises(AssertionError):
+        drive_streams(Emitted(made.verilog, sidecar), golden_of("m3xu"), seed=1)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from tilewright.verif.catalogue.described.formats import decode, random_words, small_words
 
-__all__ = ["Matrices", "by_definition", "numbers_of", "operands", "operands_of"]
+__all__ = ["Matrices", "by_definition", "numbers_of", "operands", "operands_of", "padded"]
 
 Matrices = dict[str, Any]
 """By operand: container words (rows, columns), or ``{(row, column): word}`` of a sparse one."""
@@ -61,6 +61,26 @@ def operands(
         else:
             found[operand["name"]] = drawn.reshape(shape)
     return found
+
+
+def padded(operation: Mapping[str, Any], given: Matrices) -> tuple[Matrices, Matrices]:
+    """Operands a, b and c with padding for c, and for the last k if there are several: as they go
+    in, and, by place, what is left of them without it."""
+    words = {x["name"]: int(x["padding"], 16) for x in operation["operands"] if "padding" in x}
+    filled, left = dict(given), {}
+    dense = not any(isinstance(given[name], Mapping) for name in "ab")
+    several = dense and {"a", "b"} <= set(words) and given["b"].shape[0] > 1
+    for name, matrix in given.items():
+        left[name] = matrix if isinstance(matrix, Mapping) else dict(np.ndenumerate(matrix))
+        if name == "c" and name in words:
+            filled[name], left[name] = np.full_like(matrix, words[name]), {}
+        elif several and name in ("a", "b"):
+            last = (slice(None), -1) if name == "a" else -1
+            filled[name] = matrix.copy()
+            filled[name][last] = words[name]
+            axis, end = int(name == "a"), given["b"].shape[0] - 1
+            left[name] = {at: word for at, word in left[name].items() if at[axis] < end}
+    return filled, left
 
 
 def numbers_of(
