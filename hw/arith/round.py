@@ -259,10 +259,12 @@ class RoundPack(wiring.Component):
         fmt = self._format
         # A carry out of the fraction steps the exponent, and from the largest one to infinity.
         rounded = Signal(fmt.bits)
+        finite = Signal(fmt.bits - 1)
         infinite = Signal()
         magnitude = Signal(fmt.bits - 1)
         m.d.comb += [
             rounded.eq(Cat(self.i.fraction, self.i.exponent) + self.i.increment),
+            finite.eq(rounded[:-1]),
             infinite.eq(self.special.infinite | self.i.overflow | rounded[-1]),
         ]
         with m.If(self.special.nan):
@@ -270,7 +272,7 @@ class RoundPack(wiring.Component):
         with m.Elif(infinite):
             m.d.comb += magnitude.eq(fmt.infinity)
         with m.Else():
-            m.d.comb += magnitude.eq(rounded)
+            m.d.comb += magnitude.eq(finite)
         sign = Mux(self.special.infinite, self.special.negative, self.i.sign)
         m.d.comb += self.o.eq(Cat(magnitude, sign & ~self.special.nan))
         if not fmt.has_infinity:

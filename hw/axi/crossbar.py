@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Module
+from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -78,7 +78,8 @@ class ReadCrossbar(wiring.Component):
         m.d.sync += self.conflicts.eq(sum(waits))
         beats = [self._beats(m, lane) for lane in range(self._lanes)]
         for channel, source in enumerate(self.r):
-            lane = source.payload.id[self._lane_id_bits :]
+            lane = Signal(self._lane_bits, name=f"lane_of_r_{channel}")
+            m.d.comb += lane.eq(source.payload.id[self._lane_id_bits :])
             ready = Array(a.i[channel].ready for a in beats)
             m.d.comb += source.ready.eq(ready[lane] if self._lane_bits else ready[0])
         return m

@@ -23,6 +23,7 @@ class Block:
     comment: what it is, a line each
     codes: signals whose values have names: signal -> value -> name
     part_codes: parts of signals whose values have names: (signal, highest bit, lowest bit) -> ...
+    part_names: what such parts of signals are called that have a name of their own
     structs: signals that consist of fields
     layouts: Amaranth's descriptions of the signals that consist of fields or elements
     """
@@ -33,5 +34,6 @@ class Block:
     comment: tuple[str, ...] = ()
     codes: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     part_codes: Mapping[tuple[str, int, int], Mapping[int, str]] = field(default_factory=dict)
+    part_names: Mapping[tuple[str, int, int], str] = field(default_factory=dict)
     structs: Mapping[str, Struct] = field(default_factory=dict)
     layouts: Mapping[str, Any] = field(default_factory=dict)

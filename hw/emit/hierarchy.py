@@ -136,6 +136,17 @@ def _part_codes(
     return found
 
 
+def _part_names(text: str) -> dict[tuple[str, int, int], str]:
+    """The parts of signals that have names of their own, which are not those of pins."""
+    found: dict[tuple[str, int, int], str] = {}
+    for name, whole, high, low in re.findall(
+        r"^connect \\(\w+) \\(\S+) \[(\d+)(?::(\d+))?\]$", text, re.M
+    ):
+        if "__" not in name:
+            found.setdefault((whole, int(high), int(low or high)), name)
+    return found
+
+
 def _layouts(design: Design) -> dict[str, Any]:
     """Amaranth's descriptions of the signals of a module that consist of fields or elements."""
     return {
@@ -214,7 +225,7 @@ class Hierarchy:
         self, text: str, component: wiring.Component, name: str | None, design: Design
     ) -> Block:
         codes, layouts = _codes(design), _layouts(design)
-        part_codes = _part_codes(codes, layouts, text)
+        part_codes, part_names = _part_codes(codes, layouts, text), _part_names(text)
         text = tidy(text, keep_clock=name is not None)
         module = name or self._free_name(_snake_case(type(component).__name__))
         clocks = re.findall(r"^  wire width 1 input \d+\s+\\(clk|rst)$", text, re.M)
@@ -232,6 +243,7 @@ class Hierarchy:
             comment=comment,
             codes=codes,
             part_codes=part_codes,
+            part_names=part_names,
             structs=_structs(layouts, set(ports) if name is not None else set()),
             layouts=layouts,
         )

@@ -10,7 +10,7 @@ from amaranth.hdl import Format
 
 from .keywords import KEYWORDS
 
-__all__ = ["Struct", "coded_parts", "ranges_of", "struct_of"]
+__all__ = ["Struct", "bits_of", "coded_parts", "ranges_of", "struct_of"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Struct:
         return sum(bits for _, bits in self.fields)
 
 
-def _bits(description: Any) -> int:
+def bits_of(description: Any) -> int:
     """The width of what a description of Amaranth's is of."""
     if isinstance(description, Format):
         values = [chunk[0] for chunk in description._chunks if not isinstance(chunk, str)]
@@ -36,7 +36,7 @@ def _fields(name: str, description: Any) -> Iterator[tuple[str, int]]:
     """A field, or those of what is a structure itself, under the names of both."""
     inner = struct_of(description)
     if inner is None:
-        yield f"{name}_" if name in KEYWORDS else name, _bits(description)
+        yield f"{name}_" if name in KEYWORDS else name, bits_of(description)
         return
     for below, bits in inner.fields:
         yield f"{name}_{below.removesuffix('_')}", bits
@@ -54,7 +54,7 @@ def struct_of(description: Any) -> Struct | None:
     struct = Struct(tuple((name, bits) for name, bits in found if bits > 0))
     names = [name for name, _ in struct.fields]
     plain = all(map(str.isidentifier, names)) and len(set(names)) == len(names) > 0
-    return struct if plain and struct.width == _bits(description) else None
+    return struct if plain and struct.width == bits_of(description) else None
 
 
 def _range(bits: int, low: int = 0) -> str:
@@ -73,7 +73,7 @@ def ranges_of(description: Any, room: int) -> str:
     if isinstance(description, Format.Array) and description._fields:
         element = description._fields[0]
         count = f"{len(description._fields)} x "
-        text = count + (ranges_of(element, room - len(count)) or _range(_bits(element)))
+        text = count + (ranges_of(element, room - len(count)) or _range(bits_of(element)))
         return text if len(text) <= room else ""
     struct = struct_of(description)
     if struct is None or len(struct.fields) == 1:
@@ -94,7 +94,7 @@ def ranges_of(description: Any, room: int) -> str:
 def coded_parts(description: Any, low: int = 0) -> Iterator[tuple[int, int, Mapping[int, str]]]:
     """The fields and elements whose values have names: highest bit, lowest bit, value -> name."""
     if isinstance(description, Format.Enum):
-        yield low + _bits(description) - 1, low, dict(description._variants)
+        yield low + bits_of(description) - 1, low, dict(description._variants)
         return
     inner: list[Any] = []
     if isinstance(description, Format.Array):
@@ -103,4 +103,4 @@ def coded_parts(description: Any, low: int = 0) -> Iterator[tuple[int, int, Mapp
         inner = list(description._fields.values())
     for part in inner:
         yield from coded_parts(part, low)
-        low += _bits(part)
+        low += bits_of(part)

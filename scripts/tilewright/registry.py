@@ -34,6 +34,9 @@ class Entry:
         configuration, the name of an operation there, its sizes by name and its ``in`` operands by
         name to its ``out`` operands by name. A matrix is a uint64 array of container words, a
         sparse one ``{(row, column): word}``
+    exercise: of an accelerator, the function that has a few small jobs of every kind run on any
+        device, through the unit's driver, and checks what they leave: from the device and a NumPy
+        generator to the number of jobs
     small: parameters of a configuration that takes seconds to build and to prove equal
     variants: changes of the small one that make another structure of it, or that a choice of a
         parameter needs; the tests over all units build each, and each choice of each option
@@ -44,6 +47,7 @@ class Entry:
     unit: Unit
     simulate: Mapping[str, str]
     golden: str
+    exercise: str = ""
     small: Mapping[str, Any] = field(default_factory=dict)
     variants: tuple[Mapping[str, Any], ...] = ()
     matrix_unit: bool = False

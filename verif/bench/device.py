@@ -43,7 +43,6 @@ class AxiDevice(Generic[Config]):
     lite_stall: likewise on the register bus
     time_out: cycles that ``wait`` waits
     waves: file to keep the waves in (VCD), complete when the device is closed
-    simulator: "verilator", or "icarus", which records no waves here
     """
 
     def __init__(
@@ -60,10 +59,9 @@ class AxiDevice(Generic[Config]):
         lite_stall: float = 0.0,
         time_out: int = 200_000,
         waves: Path | None = None,
-        simulator: str = "verilator",
     ) -> None:
         self._module = emitted.sidecar["module"]
-        self._build = CocotbBuild(emitted, simulator=simulator, waves=waves is not None)
+        self._build = CocotbBuild(emitted, waves=waves is not None)
         self._waves = waves
         self._config, self._memory_bytes, self._time_out = config, memory_bytes, time_out
         managers = [port for port in emitted.sidecar["axi"] if port["role"] == "manager"]

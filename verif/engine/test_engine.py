@@ -5,7 +5,6 @@ simulation, on which test_native.py does the same with every engine."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -18,7 +17,7 @@ from tilewright.verif.engine.jobs import (
     random_job,
     rows_of,
 )
-from tilewright.verif.kit.sampling import by_size, cases, slow_but
+from tilewright.verif.kit.sampling import cases, slow_but
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +38,6 @@ one_engine = pytest.mark.parametrize("device", ["small"], indirect=True, scope="
 def test_random_jobs(device: EngineAxiDevice) -> None:
     device.behave()
     assert Bench(device, 1).jobs(cases(40)) > 0
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed")
-def test_jobs_with_four_states() -> None:
-    """In Icarus a register has no value before it is written."""
-    settings = {"memory_bytes": MEMORY_BYTES, "simulator": "icarus"}
-    with EngineAxiDevice(CONFIGS["small"], **settings) as device:
-        assert Bench(device, 6).jobs(by_size(2, 4, 10)) > 0
-        assert device.faults == []
 
 
 @every_engine

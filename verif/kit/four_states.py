@@ -8,14 +8,14 @@ handshake signal may ever be unknown, and no payload while its ``valid`` is high
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-__all__ = ["bench_of"]
+__all__ = ["RESET_CYCLES", "bench_of", "checks_of", "ports_of"]
 
-RESET_CYCLES = 3
+RESET_CYCLES = 1
 IDLE_CYCLES = 20
 
 _BENCH = """
@@ -66,7 +66,7 @@ class _Channel:
         return f"{self.prefix}ready"
 
 
-def _ports(verilog: str, module: str) -> dict[str, tuple[str, int]]:
+def ports_of(verilog: str, module: str) -> dict[str, tuple[str, int]]:
     """Direction and width of each port."""
     head = re.search(rf"^module {module} \(\n(.*?)\n\);", verilog, re.M | re.S)
     assert head
@@ -74,7 +74,7 @@ def _ports(verilog: str, module: str) -> dict[str, tuple[str, int]]:
     return {name: (kind, int(high or 0) + 1) for kind, high, name in found}
 
 
-def _channels(ports: dict[str, tuple[str, int]]) -> list[_Channel]:
+def _channels(ports: Mapping[str, tuple[str, int]]) -> list[_Channel]:
     """Of all ports; the unit sends where it drives ``valid``."""
     prefixes = [name.removesuffix("valid") for name in ports if name.endswith("valid")]
     channels = [_Channel(prefix, ports[f"{prefix}valid"][0] == "output") for prefix in prefixes]
@@ -108,9 +108,30 @@ def _check(port: str, valid: str = "1'b1") -> str:
     return f'if ({valid} === 1 && (^{port}) === 1\'bx) found("{port}");'
 
 
-def _checks(channel: _Channel) -> Iterator[str]:
-    yield _check(channel.valid if channel.sent else channel.ready)
-    yield from (_check(name, channel.valid) for name in channel.payload if channel.sent)
+def _payload_check(channel: _Channel, name: str) -> str:
+    """Of write data the bytes that a strobe names; of all else every bit."""
+    if not name.endswith("_wdata"):
+        return _check(name, channel.valid)
+    count = channel.payload[name] // 8
+    strobe = f"{channel.prefix}strb"
+    masks = ", ".join(f"{{8{{{strobe}[{n}]}}}}" for n in reversed(range(count)))
+    return f'if ({channel.valid} === 1 && (^({name} & {{{masks}}})) === 1\'bx) found("{name}");'
+
+
+def checks_of(ports: Mapping[str, tuple[str, int]], sidecar: Mapping[str, Any]) -> Iterator[str]:
+    """Statements that print what is unknown, for a clocked process behind the reset.
+
+    Parameters
+    ----------
+    ports: the unit's, as ``ports_of`` gives them
+    sidecar: the unit's
+    """
+    for channel in _channels(ports):
+        yield _check(channel.valid if channel.sent else channel.ready)
+        if channel.sent:
+            yield from (_payload_check(channel, name) for name in channel.payload)
+    outputs = (port["name"] for port in sidecar.get("ports", ()) if port["direction"] == "out")
+    yield from map(_check, outputs)
 
 
 def bench_of(verilog: str, sidecar: dict[str, Any], cycles: int) -> str:
@@ -118,16 +139,14 @@ def bench_of(verilog: str, sidecar: dict[str, Any], cycles: int) -> str:
 
     Nothing comes over the managers of AXI, on which the bench has no memory.
     """
-    ports = _ports(verilog, sidecar["module"])
+    ports = ports_of(verilog, sidecar["module"])
     clock, reset = sidecar["clock"], sidecar["reset"]["name"]
     channels = _channels(ports)
     managers = tuple(p["prefix"] for p in sidecar.get("axi", ()) if p["role"] == "manager")
     start = {clock: " = 0", reset: " = 1"}
-    outputs = [p["name"] for p in sidecar.get("ports", ()) if p["direction"] == "out"]
     moves = [f"{c.prefix}moved = {c.valid} & {c.ready};" for c in channels]
     moves += [f"if (!{reset} && {c.prefix}moved) transfers = transfers + 1;" for c in channels]
     drives = (_drive(c, managed=c.prefix.startswith(managers or "?")) for c in channels)
-    checks = chain(*map(_checks, channels), (_check(name) for name in outputs))
     return _BENCH.format(
         signals="\n  ".join(
             f"{'reg' if kind == 'input' else 'wire'} [{width - 1}:0] {name}{start.get(name, '')};"
@@ -138,7 +157,7 @@ def bench_of(verilog: str, sidecar: dict[str, Any], cycles: int) -> str:
         clock=clock,
         reset=reset,
         moves="\n    ".join(moves),
-        checks="\n      ".join(checks),
+        checks="\n      ".join(checks_of(ports, sidecar)),
         drives="\n    ".join(chain(*drives)),
         reset_cycles=RESET_CYCLES,
         idle_cycles=RESET_CYCLES + IDLE_CYCLES,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -19,7 +18,7 @@ from tilewright.verif.bench.axi_memory import DECERR, SLVERR
 from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import check_interrupt, register_answers, started_twice
-from tilewright.verif.kit.sampling import by_size, draw_until, slow_but
+from tilewright.verif.kit.sampling import draw_until, slow_but
 from tilewright.verif.matraptor.cases import (
     SparseCase,
     first_rows,
@@ -108,22 +107,6 @@ def test_random_jobs(device: Device) -> None:
         products += check_case(rng, device, case).counts["operations"]
     assert products > 0
     assert device.faults == []
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed")
-@pytest.mark.parametrize("outer", [False, True])
-def test_jobs_with_four_states(outer: bool) -> None:
-    """In Icarus a register has no value before it is written."""
-    rng = rng_of(12)
-    config = MatRaptorConfig(**CONFIGS["small"], outer_product=outer)
-    with device_of(config, simulator="icarus") as device:
-        products = 0
-        for _ in range(by_size(2, 4, 10)):
-            case = random_case(rng, config, MEMORY_BYTES, most=12, density=0.3)
-            products += check_case(rng, device, case).counts["operations"]
-        assert products > 0
-        assert device.faults == []
 
 
 def test_any_memory(device: Device) -> None:

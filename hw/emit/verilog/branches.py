@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .expressions import Node
-from .statements import Assign, Branch, Item, Process, Statement, Switch
+from .statements import Assign, Branch, Item, Process, Statement, Switch, is_complete
 
 __all__ = ["with_few_branches"]
 
@@ -79,8 +79,24 @@ def _joined(branches: list[Branch]) -> list[Branch]:
     return [*branches[:-1], Branch((both,), inner.branches[0].body)]
 
 
+def _shared(branches: Sequence[Branch]) -> list[Branch]:
+    """The branches of a case; those that do the same as one of all their labels."""
+    shared: list[Branch] = []
+    for branch in branches:
+        same = next(
+            (b for b in shared if b.body == branch.body and b.labels and branch.labels), None
+        )
+        if same is None:
+            shared.append(branch)
+        else:
+            shared[shared.index(same)] = Branch((*same.labels, *branch.labels), same.body)
+    return shared
+
+
 def _switch(switch: Switch) -> Switch | None:
     branches = [Branch(b.labels, _body(b.body)) for b in switch.branches]
+    if switch.subject is not None and _is_distinct(branches):
+        branches = _shared(branches)
     if switch.subject is None or (branches and not branches[-1].labels):
         while branches and not branches[-1].body:
             branches.pop()
@@ -102,7 +118,10 @@ def _body(body: Sequence[Statement]) -> list[Statement]:
     result: list[Statement] = []
     for statement in body:
         left = statement if isinstance(statement, Assign) else _switch(statement)
-        if left is not None:
+        if isinstance(left, Switch) and left.subject and len(left.branches) == 1:
+            always = is_complete(left)
+            result += left.branches[0].body if always else [left]
+        elif left is not None:
             result.append(left)
     return result
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from .expressions import Node, Tokens, Unreadable, width
 
-__all__ = ["Assign", "Branch", "Instance", "Item", "Process", "Raw", "Statement", "Switch", "items",
-           "wrapped", "written"]  # fmt: skip
+__all__ = ["Assign", "Branch", "Instance", "Item", "Process", "Raw", "Statement", "Switch",
+           "is_complete", "items", "wrapped", "written"]  # fmt: skip
 
 COLUMNS = 100
 
@@ -295,13 +295,20 @@ def _only_if(body: list[Statement], indent: str) -> list[str]:
     return lines if lines[0].endswith("begin") or len(lines) == 1 else []
 
 
-def _is_complete(switch: Switch) -> bool:
+def is_complete(switch: Switch) -> bool:
     """Whether a case statement has a branch for every value."""
     every = [label for branch in switch.branches for label in branch.labels]
     labels = [str(label.parts[0] if label.kind == "code" else label) for label in every]
     if not all(branch.labels for branch in switch.branches):
         return True
     return sum(1 << label.count("?") for label in labels) >= 1 << int(labels[0].split("'")[0])
+
+
+def _many_labels(branch: Branch, indent: str) -> Iterator[str]:
+    """A branch of a case with more labels than a line holds, and its only assignment."""
+    lines = wrapped([*map(str, branch.labels)], indent, indent + "    ").split("\n")
+    yield from lines[:-1]
+    yield from _body_lines(branch.body, f"{lines[-1]}: ")
 
 
 def _case_lines(switch: Switch, indent: str) -> Iterator[str]:
@@ -313,6 +320,8 @@ def _case_lines(switch: Switch, indent: str) -> Iterator[str]:
             yield f"{indent}  {head} ;"
         elif line := _short(head, branch.body, indent + "  "):
             yield line
+        elif len(head) > COLUMNS and _is_plain(branch.body):
+            yield from _many_labels(branch, indent + "  ")
         elif lines := _only_if(branch.body, indent + "  "):
             yield f"{indent}  {head} {lines[0].lstrip()}"
             yield from lines[1:]
@@ -320,7 +329,7 @@ def _case_lines(switch: Switch, indent: str) -> Iterator[str]:
             yield f"{indent}  {head} begin"
             yield from _body_lines(branch.body, indent + "    ")
             yield f"{indent}  end"
-    if not _is_complete(switch):
+    if not is_complete(switch):
         yield f"{indent}  default: ;"
     yield f"{indent}endcase"
 

@@ -20,12 +20,15 @@ from ...spec.host.wasm_tools import run_wasm_tool
 from ..blocks import Block
 from ..layouts import Struct, ranges_of
 from .branches import with_few_branches
+from .choices import with_choices
 from .codes import with_codes
 from .constant_bits import with_constant_bits
+from .defaults import with_last_branches
 from .fields import StructUse, structures, type_names, with_fields
 from .inline import with_expressions
 from .loops import with_loops
 from .registers import assigned, check_processes, with_registers
+from .selects import Names, with_selects
 from .statements import COLUMNS, Instance, Item, Process, Raw, items, wrapped, written
 
 __all__ = ["LINT_WAIVERS", "to_verilog"]
@@ -248,6 +251,13 @@ def _draft(text: str, block: Block) -> _Draft:
     layouts = {now.get(s, renamed.get(s, s)): v for s, v in block.layouts.items()}
     layouts = {s: v for s, v in layouts.items() if s in scope and s not in private}
     contents = with_constant_bits(with_few_branches(contents))
+    contents = with_last_branches(with_choices(contents, scope, set(structs)))
+    part_names = {
+        (now.get(s, renamed.get(s, s)), high, low): own
+        for (s, high, low), own in block.part_names.items()
+    }
+    contents, parts = with_selects(contents, scope, Names(part_names, layouts))
+    declared.update({p: f"logic{f' [{n - 1}:0]' if n > 1 else ''} {p}" for p, n in parts.items()})
     _share_memories(contents)
     contents, structs = with_fields(contents, structs)
     mentioned = set(re.findall(r"[A-Za-z_]\w*", "\n".join(map(written, contents))))

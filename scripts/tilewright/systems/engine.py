@@ -14,6 +14,7 @@ SYSTEM = System(
             unit=ENGINE_SIMD2,
             simulate=_JOBS,
             golden="tilewright.sim.engine.job:golden",
+            exercise="tilewright.verif.engine.exercise:exercise",
             small={"tile": 2, "ops": ("mma", "minplus"), **_BLOCK},
             variants=(
                 {"outstanding": 1},
@@ -27,6 +28,7 @@ SYSTEM = System(
             unit=ENGINE_M3XU,
             simulate=_JOBS,
             golden="tilewright.sim.engine.job:golden",
+            exercise="tilewright.verif.engine.exercise:exercise",
             small={"rows": 2, "cols": 2, "depth": 2, "modes": ("fp16", "fp32"), **_BLOCK},
             variants=({"outstanding": 1}, {"addr_bits": 64}, {"depth": 4}, _AUTOMATIC),
         ),

@@ -10,6 +10,7 @@ SYSTEM = System(
             unit=MATRAPTOR,
             simulate={"verilator": "tilewright.verif.matraptor.simulate:run"},
             golden="tilewright.sim.matraptor.golden:golden",
+            exercise="tilewright.verif.matraptor.exercise:exercise",
             small={"lanes": 2, "channels": 2, "queues": 3, "queue_depth": 8, "outstanding": 4},
             variants=(
                 {"lanes": 1, "channels": 1},

@@ -62,7 +62,8 @@ class ToyAdderDriver(JobDriver[ToyAdderConfig]):
         beats = -(-values.nbytes // self.config.beat_bytes)
         size = beats * self.config.beat_bytes
         places = self._memory.fit({"SOURCE": size, "TARGET": size}, "both arrays")
-        self._device.write_memory(places["SOURCE"], values.tobytes())
+        # Whole beats are read and added to: none of their bytes may be unknown.
+        self._device.write_memory(places["SOURCE"], values.tobytes().ljust(size, b"\0"))
         status = self._registers.submit({**places, "BEATS": beats, "CONSTANT": constant})
         status.check()
         self.counts = status.counts

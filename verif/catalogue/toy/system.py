@@ -10,6 +10,7 @@ SYSTEM = System(
             unit=TOY_ADDER,
             simulate={"verilator": "tilewright.verif.catalogue.toy.simulate:run"},
             golden="tilewright.verif.catalogue.toy.driver:golden",
+            exercise="tilewright.verif.catalogue.toy.exercise:exercise",
             small={"outstanding": 2},
         ),
     ),
