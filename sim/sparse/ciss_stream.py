@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -48,98 +48,119 @@ def read_slices(slots: Slots, layout: CissLayout, shape: tuple[int, ...]) -> Sli
 
     Raises ValueError that names the first entry and slot of the stream that is wrong.
     """
-    entries = len(slots)
-    if not entries:
+    if not len(slots):
         raise ValueError("a stream must have an entry that ends it")
-    heads = headers(slots, layout).T.reshape(-1)
-    at = np.flatnonzero(heads)
-    numbers = slots["index"][..., 0].T.reshape(-1)[at].astype(np.int64) & layout.largest_index
-    lengths = np.diff(at, append=heads.size) - 1
-    named = numbers != layout.largest_index
-    _check(slots, layout, shape, heads, at, numbers, named, lengths)
-    chosen = np.flatnonzero(named)
-    chosen = chosen[np.argsort(numbers[chosen], kind="stable")]
-    return Slices(numbers[chosen], at[chosen] + 1, lengths[chosen])
+    found = _Stream(slots, layout)
+    found.check(shape)
+    chosen = np.flatnonzero(found.named)
+    chosen = chosen[np.argsort(found.numbers[chosen], kind="stable")]
+    return Slices(found.numbers[chosen], found.at[chosen] + 1, found.lengths[chosen])
 
 
-def _check(
-    slots: Slots,
-    layout: CissLayout,
-    shape: tuple[int, ...],
-    heads: Bools,
-    at: Ints,
-    numbers: Ints,
-    named: Bools,
-    lengths: Ints,
-) -> None:
-    """Refuse a stream for the first thing that is wrong with it.
+_Fault = tuple[Ints, Callable[[int], str]]
+"""Places that are wrong in one way, and what is wrong with one of them."""
 
-    Of several at one slot it is the one that is looked for first. Behind the first wrong slot of a
-    row, what is found in the row means nothing.
+
+class _Stream:
+    """The slots of a stream, row by row.
+
+    heads: which slots are headers; at, numbers, named, lengths: of each header its place, its
+    slice, whether it is no no-op, and how many slots are between it and the next.
     """
-    entries, rows = slots.shape
-    faults: list[tuple[int, Callable[[int], str]]] = []
 
-    def look(places: Ints, say: Callable[[int], str]) -> None:
-        if len(places):
-            stream = places % entries * rows + places // entries
-            faults.append((int(stream.min()), say))
+    def __init__(self, slots: Slots, layout: CissLayout) -> None:
+        self.slots, self.layout = slots, layout
+        self.heads = headers(slots, layout).T.reshape(-1)
+        self.at = np.flatnonzero(self.heads)
+        self.numbers = self.field("index", 0)[self.at].astype(np.int64) & layout.largest_index
+        self.named = self.numbers != layout.largest_index
+        self.lengths = np.diff(self.at, append=self.heads.size) - 1
 
-    def field(name: str, number: int | None = None) -> npt.NDArray[Any]:
+    def field(self, name: str, number: int | None = None) -> npt.NDArray[Any]:
         """A field of all slots, row by row."""
-        found = slots[name] if number is None else slots[name][..., number]
+        found = self.slots[name] if number is None else self.slots[name][..., number]
         return np.ascontiguousarray(found.T).reshape(-1)
 
-    dirty = field("value")[at] != 0
-    for number in range(1, layout.order - 1):
-        dirty |= field("index", number)[at] != 0
-    look(at[dirty], lambda _: "a header's other fields must be zero")
-    firsts = np.arange(rows) * entries
-    look(firsts[~heads[firsts]], lambda _: "a value before the first slice of its row")
+    def in_stream(self, places: Ints) -> Ints:
+        """Where slots are in the stream."""
+        entries, rows = self.slots.shape
+        return places % entries * rows + places // entries
 
-    over = np.zeros(heads.size, np.bool_)
-    over[at[0] if len(at) else heads.size :] = np.repeat(~named, lengths + 1)
-    behind = np.flatnonzero(over[:-1]) + 1
-    late = ~heads[behind]
-    late[heads[behind]] = named[np.searchsorted(at, behind[heads[behind]])]
-    look(behind[late & (behind % entries != 0)], lambda _: "behind the no-op that ends its row")
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Refuse a stream for the first slot that is wrong; of what is wrong with it, for the first
+        that is looked for. What is found behind a row's first wrong slot means nothing."""
+        first: tuple[int, Callable[[int], str]] | None = None
+        for places, say in self.faults(shape):
+            if len(places):
+                where = int(self.in_stream(places).min())
+                if first is None or where < first[0]:
+                    first = where, say
+        if first is not None:
+            entries, rows = self.slots.shape
+            entry, slot = divmod(first[0], rows)
+            raise ValueError(f"entry {entry}, slot {slot}: {first[1](slot * entries + entry)}")
 
-    look(
-        at[named & (numbers >= shape[0])],
-        lambda place: f"slice {number_at(place)} must be in 0..{shape[0] - 1}",
-    )
+    def faults(self, shape: tuple[int, ...]) -> Iterator[_Fault]:
+        yield from self.faults_of_rows()
+        yield from self.faults_of_slices(shape[0])
+        yield from self.faults_of_values(shape[1:])
+        entries, rows = self.slots.shape
+        lasts = np.arange(1, rows + 1) * entries - 1
+        ended = self.heads[lasts]
+        ended[ended] = ~self.named[np.searchsorted(self.at, lasts[ended])]
+        yield lasts[~ended], lambda _: "the last entry must be of no-ops"
 
-    def number_at(place: int) -> int:
-        return int(numbers[np.searchsorted(at, place)])
+    def faults_of_rows(self) -> Iterator[_Fault]:
+        """What a row begins with, what is behind its end, and what headers have besides a slice."""
+        entries, rows = self.slots.shape
+        dirty = self.field("value")[self.at] != 0
+        for number in range(1, self.layout.order - 1):
+            dirty |= self.field("index", number)[self.at] != 0
+        yield self.at[dirty], lambda _: "a header's other fields must be zero"
+        firsts = np.arange(rows) * entries
+        yield (
+            firsts[~self.heads[firsts]],
+            lambda _: "a value before the first slice of its row",
+        )
+        over = np.zeros(self.heads.size, np.bool_)
+        if len(self.at):
+            over[self.at[0] :] = np.repeat(~self.named, self.lengths + 1)
+        behind = np.flatnonzero(over[:-1]) + 1
+        late = ~self.heads[behind]
+        late[~late] = self.named[np.searchsorted(self.at, behind[~late])]
+        yield behind[late & (behind % entries != 0)], lambda _: "behind the no-op that ends its row"
 
-    stream = at % entries * rows + at // entries
-    order = np.lexsort((stream, numbers))
-    order = order[named[order]]
-    again = order[1:][numbers[order[1:]] == numbers[order[:-1]]]
-    look(at[again], lambda place: f"slice {number_at(place)} is named a second time")
+    def faults_of_slices(self, size: int) -> Iterator[_Fault]:
+        """Which slices are announced."""
 
-    if layout.marker == "zero":
-        minus = field("value") == layout.format.constant("-0")
-        look(np.flatnonzero(minus & ~heads), lambda _: "-0 is no value with marker zero")
-    rises, same = np.zeros(heads.size - 1, np.bool_), np.ones(heads.size - 1, np.bool_)
-    for number, size in enumerate(shape[1:]):
-        index = field("index", number)
-        outside = np.flatnonzero((index >= size) & ~heads)
-        look(outside, partial(_outside, index, number, size))
-        rises |= same & (index[1:] > index[:-1])
-        same &= index[1:] == index[:-1]
-    level = np.flatnonzero(~rises & ~heads[1:] & ~heads[:-1]) + 1
-    look(level[level % entries != 0], lambda _: "indices must ascend within a slice")
+        def slice_at(place: int) -> int:
+            return int(self.numbers[np.searchsorted(self.at, place)])
 
-    lasts = firsts + entries - 1
-    ended = heads[lasts]
-    ended[ended] = ~named[np.searchsorted(at, lasts[ended])]
-    look(lasts[~ended], lambda _: "the last entry must be of no-ops")
-    if faults:
-        # The first of equals: what was looked for first.
-        where, say = min(faults, key=lambda fault: fault[0])
-        entry, slot = divmod(where, rows)
-        raise ValueError(f"entry {entry}, slot {slot}: {say(slot * entries + entry)}")
+        yield (
+            self.at[self.named & (self.numbers >= size)],
+            lambda place: f"slice {slice_at(place)} must be in 0..{size - 1}",
+        )
+        order = np.lexsort((self.in_stream(self.at), self.numbers))
+        order = order[self.named[order]]
+        again = order[1:][self.numbers[order[1:]] == self.numbers[order[:-1]]]
+        yield self.at[again], lambda place: f"slice {slice_at(place)} is named a second time"
+
+    def faults_of_values(self, sizes: tuple[int, ...]) -> Iterator[_Fault]:
+        """What values are, and where."""
+        values = ~self.heads
+        if self.layout.marker == "zero":
+            minus = self.field("value") == self.layout.format.constant("-0")
+            yield np.flatnonzero(minus & values), lambda _: "-0 is no value with marker zero"
+        rises = np.zeros(len(values) - 1, np.bool_)
+        same = ~rises
+        for number, size in enumerate(sizes):
+            index = self.field("index", number)
+            yield np.flatnonzero((index >= size) & values), partial(_outside, index, number, size)
+            rises |= same & (index[1:] > index[:-1])
+            same &= index[1:] == index[:-1]
+        level = np.flatnonzero(~rises & values[1:] & values[:-1]) + 1
+        level = level[level % len(self.slots) != 0]
+        yield level, lambda _: "indices must ascend within a slice"
 
 
 def _outside(index: npt.NDArray[Any], number: int, size: int, place: int) -> str:
