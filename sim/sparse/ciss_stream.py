@@ -159,7 +159,6 @@ class _Stream:
             rises |= same & (index[1:] > index[:-1])
             same &= index[1:] == index[:-1]
         level = np.flatnonzero(~rises & values[1:] & values[:-1]) + 1
-        level = level[level % len(self.slots) != 0]
         yield level, lambda _: "indices must ascend within a slice"
 
 

@@ -169,6 +169,13 @@ def test_sums_are_in_order_and_whole() -> None:
     assert canonical(tensor((1, 1), here)).values.tolist() == [1.0]
     assert canonical(tensor((1, 1), here[::-1])).values.tolist() == [2.0]
     assert add_up(here, "fp64") == {(0, 0): 1.0}
+    rng = random.Random(5650)
+    many = [
+        ((rng.randrange(3), rng.randrange(4)), rng.uniform(-1, 1) * 10 ** rng.randrange(17))
+        for _ in range(2000)
+    ]
+    found = canonical(tensor((3, 4), many))
+    assert seen(found) == {place: repr(value) for place, value in add_up(many, "fp64").items()}
     whole = tensor((1, 2), [((0, 0), 2**53), ((0, 0), 1), ((0, 1), 2**32)])
     assert from_tensor(whole, layout(1, 2, "int32")).slots["value"].tolist() == [[0], [1], [0]]
     assert from_tensor(whole, layout(1, 2, "int32")).dropped == 1
