@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,18 @@ pytestmark = pytest.mark.slow
 COMMAND = [sys.executable, "-m", "tilewright"]
 PATIENCE = 120
 """Seconds, on a machine that has much else to do."""
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """What the tests start would ignore the signals that the tests are told to, as in the
+    background of a shell or under nohup."""
+    ignored = [n for n in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.default_int_handler)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def until(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:
