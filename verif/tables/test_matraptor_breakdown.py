@@ -20,11 +20,17 @@ WHOLE = 5
 def test_every_cycle_is_in_the_table() -> None:
     said: list[str] = []
     found = breakdown.matraptor_breakdown("cmos", said.append, sizes=(30_000, 60_000))
-    assert len(said) == 2 * 2 * len(KINDS)
+    assert len(said) == (2 * 2 + len(breakdown.HARDWARE)) * len(KINDS)
     assert [part.table.split(", ")[1] for part in found.parts] == [
-        "64-byte accesses", "32-byte accesses"
+        "64-byte accesses", "32-byte accesses", "more hardware"
     ]  # fmt: skip
-    for part in found.parts:
+    more = found.parts[-1]
+    assert more.columns == [f"{kind}, {what}" for kind in KINDS for what in breakdown.HARDWARE]
+    cycles = next(row.ours for row in more.rows if row.label == "cycles")
+    assert len(set(cycles)) == len(cycles)
+    shares = np.array([row.ours for row in more.rows[WHOLE:]], float)
+    np.testing.assert_allclose(shares.sum(axis=0), 100)
+    for part in found.parts[:-1]:
         assert len(part.columns) == 2 * len(KINDS)
         assert [row.label for row in part.rows[WHOLE:]] == [f"{w}, %" for w in REASONS.values()]
         figures = np.array([row.ours for row in part.rows], float)
@@ -80,4 +86,4 @@ def test_the_command(
     monkeypatch.setattr(breakdown.matraptor_breakdown, "__kwdefaults__", {"sizes": (20_000,)})
     assert main(["table", "matraptor-breakdown", "--json", str(target)]) == 0
     assert "merging, %" in capsys.readouterr().out
-    assert len(json.loads(target.read_text())["parts"]) == 2
+    assert len(json.loads(target.read_text())["parts"]) == 3

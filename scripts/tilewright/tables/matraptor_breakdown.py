@@ -17,6 +17,8 @@ __all__ = ["SIZES", "matraptor_breakdown"]
 
 SIZES = (1_000_000, 10_000_000)
 """Products that are asked for."""
+HARDWARE = {"16 queues": {"queues": 16}, "and 256 bursts": {"queues": 16, "outstanding": 256}}
+"""Configurations with more of something than the default one."""
 _SEED = 11
 Progress = Callable[[str], None]
 
@@ -28,6 +30,7 @@ def matraptor_breakdown(
 
     A table for each length of an access: products, jobs, cycles and their ratio to the bound, to it
     if channels and lanes had equal shares, then what the cycles of all lanes went to, in percent.
+    One more, of the smallest matrices on ``HARDWARE``, with 64-byte accesses.
 
     Raises UserError for a target other than "cmos", the default: nothing is synthesised.
     """
@@ -46,18 +49,25 @@ def matraptor_breakdown(
                 columns.append(f"{kind}, {sum(job.operations for job in found[-1]) / 1e6:.1f} M")
         name = f"matraptor-breakdown, {memory.access_bytes}-byte accesses"
         parts.append(Table(name, "model", columns, _rows(found)))
+    found, columns = [], []
+    for kind in KINDS:
+        for what, changes in HARDWARE.items():
+            progress(f"{kind}, {sizes[0]:,} products, {what}")
+            found.append(_measure(kind, sizes[0], HBM, **changes))
+            columns.append(f"{kind}, {what}")
+    parts.append(Table("matraptor-breakdown, more hardware", "model", columns, _rows(found)))
     return Tables("matraptor-breakdown", parts)
 
 
-def _measure(kind: str, size: int, memory: MemoryModel) -> list[Cycles]:
-    """The jobs of a matrix's square that ended well."""
+def _measure(kind: str, size: int, memory: MemoryModel, **changes: int) -> list[Cycles]:
+    """The jobs of a matrix's square that ended well; ``changes``: of the default configuration."""
     from ..hw.spec.matraptor import MatRaptorConfig
     from ..sim.matraptor.driver import SparseDriver
     from ..sim.matraptor.model import MatRaptorModel
     from ..sim.sparse.c2sr import from_csr
     from .sparse_kinds import KINDS
 
-    config = MatRaptorConfig()
+    config = MatRaptorConfig(**changes)
     operand = from_csr(KINDS[kind](size, _SEED), config.layout)
     model = MatRaptorModel(config, 1 << 32, channel=memory)
     SparseDriver(model).multiply(operand, operand)
