@@ -113,7 +113,7 @@ def test_is_the_same_in_every_process(tmp_path: Path) -> None:
     assert written[0] == written[1] == written[2]
 
 
-@pytest.mark.parametrize("unit", slow_but([], GRIDS, ["m3xu"]))
+@pytest.mark.parametrize("unit", slow_but([], GRIDS, []))
 def test_text_grows_with_different_modules_only(unit: str) -> None:
     small, large = unit_text(unit, rows=4, cols=4), unit_text(unit, rows=16, cols=16)
     assert modules(small) == modules(large)

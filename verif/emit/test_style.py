@@ -122,7 +122,7 @@ def test_registers_under_one_condition_share_a_process() -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_array_of_any_size_is_a_loop() -> None:
     small, large = _text("m3xu", rows=4, cols=4), _text("m3xu", rows=16, cols=16)
     assert "for (genvar row = 0; row < 16; row++) begin : dot_product" in large

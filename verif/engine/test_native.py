@@ -47,7 +47,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 every_engine = pytest.mark.parametrize(
     "device",
-    slow_but(["small"], CONFIGS, ["three_managers", "fp8", "two_steps"]),
+    slow_but(["small"], CONFIGS, ["three_managers", "fp8"]),
     indirect=True,
     scope="module",
 )

@@ -120,7 +120,7 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch, target: str) 
         assert list(paper) == [0.080, 5242880, 1.901, 1.981, None, None, 88.44]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_small_table() -> None:
     table = matraptor_area("cmos", **TINY)
     _check_shape(table, "cmos")

@@ -14,7 +14,7 @@ from tilewright.tables.mode_rates import Case, compare_modes, modes_device
 SMALL = {"dense": (24, 40, 32, 0.5, 0.6), "sparse": (40, 40, 40, 0.03, 0.03)}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_small_products_in_both_modes() -> None:
     said: list[str] = []
     table = matraptor_modes("cmos", said.append, cases=SMALL)

@@ -113,7 +113,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == "error: no Verilator\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_bars() -> None:
     found = matraptor_rates("cmos", configs=["2x2"])
     parts = check_shape(found, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
 from ..synth.tables import Row, Table
@@ -59,7 +59,7 @@ def matraptor_breakdown(
     return Tables("matraptor-breakdown", parts)
 
 
-def _measure(kind: str, size: int, memory: MemoryModel, **changes: int) -> list[Cycles]:
+def _measure(kind: str, size: int, memory: MemoryModel, **changes: Any) -> list[Cycles]:
     """The jobs of a matrix's square that ended well; ``changes``: of the default configuration."""
     from ..hw.spec.matraptor import MatRaptorConfig
     from ..sim.matraptor.driver import SparseDriver
