@@ -60,6 +60,7 @@ def test_a_header_that_asks_for_too_much(
     assert said == f"{file}: {line}; 24.0 GiB are available"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", FIGURES)
 def test_the_estimate_is_not_far_off(run: Run, command: str) -> None:
     taken = []

@@ -205,6 +205,7 @@ def test_picture_shows_where_entries_are(run: Run) -> None:
     assert pixels[0, 0].sum() < pixels[511, 511].sum()
 
 
+@pytest.mark.slow
 def test_figures_of_the_cycle_model(run: Run) -> None:
     a = _write(run.directory / "a.mtx", 300, 300, 0.02, 5)
     found = _report(run, "spgemm", a, *CYCLES)
@@ -240,6 +241,7 @@ def test_overflows_are_split(run: Run) -> None:
     assert found["reference"]["wrong"] == 0
 
 
+@pytest.mark.slow
 def test_a_matrix_without_entries(run: Run) -> None:
     empty = run.directory / "empty.mtx"
     mmwrite(empty, coo_array((5, 5)))

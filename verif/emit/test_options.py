@@ -14,8 +14,8 @@ from tilewright.verif.kit.sampling import slow_but
 INSTALLED = [tool for tool in FRONT_ENDS if tool != "icarus" or shutil.which("iverilog")]
 """``test_emit`` is skipped, and says so, where Icarus is missing."""
 
-QUICK = ["simd2-format:int8", "matraptor-outer_product:True"]
-SAMPLE = [*OPTIONS][::7]
+QUICK = ["simd2-format:int8"]
+SAMPLE = [*dict.fromkeys(["matraptor-outer_product:True", *[*OPTIONS][::7]])]
 """Those of the default test, with the quick test's."""
 
 

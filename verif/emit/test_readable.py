@@ -178,6 +178,7 @@ def test_states_have_names() -> None:
     assert re.search(r"if \(rst\) control_state <= IDLE;|control_state <= IDLE;", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["engine_simd2"])
 def test_states_of_a_job_have_names(unit: str) -> None:
     text = emitted_unit(unit).verilog
@@ -198,6 +199,7 @@ def test_registers_and_texts_have_names() -> None:
     assert re.findall(r"^ +7'h\w+: .*| [!=]= 7'h.*", registers, re.M) == []
 
 
+@pytest.mark.slow
 def test_errors_have_names() -> None:
     text = emitted_unit("matraptor").verilog
     control = text.partition("module matraptor_control (")[2].partition("endmodule")[0]

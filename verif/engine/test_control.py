@@ -34,6 +34,8 @@ from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import check_interrupt, register_answers
 from tilewright.verif.kit.sampling import slow_but
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "engine.md"
 SMALL = CONFIGS["small"]
 SPEC = job_spec(SMALL)

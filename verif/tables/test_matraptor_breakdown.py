@@ -17,6 +17,7 @@ WHOLE = 5
 """Rows before the shares."""
 
 
+@pytest.mark.slow
 def test_every_cycle_is_in_the_table() -> None:
     said: list[str] = []
     found = breakdown.matraptor_breakdown("cmos", said.append, sizes=(30_000, 60_000))
@@ -74,6 +75,7 @@ def test_the_page_has_these_figures() -> None:
             assert f"| {' | '.join([row.label, *row.cells(row.ours)])} |" in text
 
 
+@pytest.mark.slow
 def test_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,6 +33,8 @@ from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import by_size, cases, draw_until, slow_but
 
+pytestmark = pytest.mark.slow
+
 MEMORIES: tuple[MemoryModel, ...] = (FLAT, HBM, HBM_32)
 LANES = (1, 2, 4, 8)
 SHIPPED = ("A", "LFAT5", "cover", "cryg2500", "karate", "ldbc-directed-example",

@@ -28,6 +28,8 @@ from tilewright.tables.cycle_deviation import (
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.sampling import slow_but
 
+pytestmark = pytest.mark.slow
+
 MEMORIES: tuple[MemoryModel, ...] = (FLAT, HBM, HBM_32)
 OUTSIDE = ("start", "drain", "idle")
 """What is not between a lane's first product and its last."""

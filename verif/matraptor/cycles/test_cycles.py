@@ -28,6 +28,8 @@ from tilewright.tables.cycle_deviation import (
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import cases, slow_but
 
+pytestmark = pytest.mark.slow
+
 
 def real(name: str) -> sp.csr_array:
     return sp.csr_array(scipy.io.mmread(data_file(f"matrices/{name}.mtx")))
