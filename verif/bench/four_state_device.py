@@ -258,9 +258,14 @@ class FourStateDevice(Generic[Config]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._process.communicate()
+        rest = self._process.communicate()[0]
         self._watchdog.cancel()
         self._scratch.cleanup()
+        if error is None:
+            unknown = re.findall(r"^unknown: (.*)$", rest, re.M)
+            if unknown:
+                raise UnknownBits("; ".join(unknown[:5]))
+            assert self._process.returncode == 0, f"status {self._process.returncode}"
 
     def _tell(self, name: str, address: int = 0, number: int = 0, value: int = 0) -> None:
         assert self._process.stdin is not None

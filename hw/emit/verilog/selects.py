@@ -97,13 +97,15 @@ class _Selects:
         for item in items:
             if isinstance(item, Assign) and item.target.kind == "name" and item.value in wanted:
                 self.chosen.setdefault(item.value, item.target.word)
-        for node in wanted.keys() - self.chosen.keys():
+        for node in wanted:
             match = _RANGE.fullmatch(node.word)
+            if node in self.chosen:
+                continue
             assert match
             high, low = int(match[2]), int(match[3] or match[2])
             self._parts[node] = _part(match[1], high, low, scope[match[1]][0], names)
         self._groups: dict[tuple[str, str], list[_Part]] = {}
-        for part in sorted(self._parts.values(), key=lambda part: -part.low):
+        for part in sorted(self._parts.values(), key=lambda part: (-part.low, -part.high)):
             self._groups.setdefault((part.signal, part.around), []).append(part)
 
     def needed(self, item: Item) -> Iterator[Assign]:
