@@ -116,11 +116,12 @@ def test_an_interrupt_where_exceptions_are_dropped(tmp_path: Path) -> None:
 
 def test_a_build_ends_at_a_signal(tmp_path: Path) -> None:
     """The compiler ends, and what it has started; what they have written goes."""
-    cache, started = with_tools(tmp_path / "cache"), tmp_path / "started"
+    cache, marks = with_tools(tmp_path / "cache"), tmp_path / "marks"
+    marks.mkdir()
     compiler = tmp_path / "compiler"
     compiler.write_text(
         "#!/bin/sh\n[ $1 = --version ] && exec echo compiler 1.0\n"
-        f"mktemp >/dev/null\nsleep 600 & echo $! > {started}.new && mv {started}.new {started}\n"
+        f"mktemp >/dev/null\nsleep 600 & echo $! > {marks}/$$.new && mv {marks}/$$.new {marks}/$$\n"
         "wait\n"
     )
     compiler.chmod(0o755)
@@ -129,13 +130,14 @@ def test_a_build_ends_at_a_signal(tmp_path: Path) -> None:
     words = ["run", "gemm", "a.npy", "a.npy", *SMALLEST]
     variables = {"TILEWRIGHT_CACHE": str(cache), "CXX": str(compiler), "TMPDIR": str(tmp_path)}
     with running(words, tmp_path, **variables) as process:
-        until(started.exists, process)
+        until(lambda: any(path.suffix == "" for path in marks.iterdir()), process)
         assert list(cache.glob("build-*"))
         process.terminate()
         assert process.communicate(timeout=PATIENCE) == ("", "")
     assert process.returncode == 143
-    assert not is_running(int(started.read_text()))
-    assert {*tmp_path.iterdir()} == before | {started}
+    started = [int(path.read_text()) for path in marks.iterdir() if path.suffix == ""]
+    assert [number for number in started if is_running(number)] == []
+    assert {*tmp_path.iterdir()} == before
     assert [path.name for path in cache.glob("[!.]*")] == ["tools"]
 
 
