@@ -1,0 +1,210 @@
+"""Configuration of the Tensaurus accelerator for sparse and dense tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from .channels import ChannelGeometry
+from .ciss import MARKERS, VALUES, CissLayout
+from .config import Config, IntRange, OneOf, like, parameter
+from .formats import FORMATS, Format
+from .semirings import SEMIRINGS, Semiring
+
+__all__ = ["KERNELS", "OUTPUT_SIDES", "TEMPORARY_SIDES", "TensaurusConfig"]
+
+KERNELS = ("mttkrp", "ttmc", "mm", "mv")
+"""What a job computes, by the value of its register; of a sparse or of a dense tensor."""
+
+TEMPORARY_SIDES = 4
+"""How often the vectors of a fiber fit a temporary register: while one fiber is summed, others are
+reduced or wait for their product."""
+
+OUTPUT_SIDES = 2
+"""The same of slices in the output register: one is summed, the other leaves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensaurusConfig(Config):
+    """Scalar-fiber products followed by fiber-fiber products on ``rows`` x ``cols`` elements."""
+
+    rows: int = like(CissLayout, "rows")
+    cols: int = parameter(8, allowed=IntRange(1, 16), doc="columns of processing elements")
+    vlen: int = parameter(4, allowed=IntRange(1, 16), doc="values of a vector")
+    value: str = parameter("fp32", allowed=OneOf(VALUES), doc="format of all operands")
+    order: int = parameter(3, allowed=IntRange(2, 4), doc="modes of the largest tensor")
+    semiring: str = parameter(
+        "mma",
+        allowed=OneOf(tuple(SEMIRINGS)),
+        doc="what is added and multiplied; mma: + and *; else the kernels are mm and mv",
+    )
+    marker: str = parameter(
+        "zero", allowed=OneOf(MARKERS), doc="what a header of the stream is known by"
+    )
+    index_bits: int = like(CissLayout, "index_bits")
+    spm_bytes: int = parameter(
+        16384,
+        allowed=IntRange(64, 1 << 20, power_of_two=True),
+        doc="bytes of one side of a column's scratchpad, and of that of scalars",
+    )
+    banks: int = parameter(
+        8, allowed=IntRange(1, 32, power_of_two=True), doc="banks of one side of a scratchpad"
+    )
+    out_bytes: int = parameter(
+        131072,
+        allowed=IntRange(64, 1 << 22, power_of_two=True),
+        doc="bytes of one side of the output buffer, of all columns together",
+    )
+    tlen: int = parameter(
+        4, allowed=IntRange(1, 16), doc="vectors of a fiber in a temporary register"
+    )
+    olen: int = parameter(
+        4, allowed=IntRange(1, 16), doc="vectors of a slice in the output register"
+    )
+    row_queue: int = parameter(16, allowed=IntRange(2, 256), doc="slots that wait for a row")
+    window: int = parameter(
+        16,
+        allowed=IntRange(4, 64, power_of_two=True),
+        doc="operands of a row that are fetched, or wait for their product",
+    )
+    channels: int = like(ChannelGeometry, "channels")
+    data_bits: int = like(ChannelGeometry, "data_bits")
+    interleave: int = like(ChannelGeometry, "interleave")
+    addr_bits: int = like(ChannelGeometry, "addr_bits")
+    outstanding: int = parameter(
+        64,
+        allowed=IntRange(2, 256, power_of_two=True),
+        doc="blocks that a reader may have under way in a channel",
+    )
+    adder_stages: int = parameter(3, allowed=IntRange(1, 3), doc="latency of an adder, in cycles")
+    multiplier_stages: int = parameter(
+        3, allowed=IntRange(1, 3), doc="latency of a multiplier, in cycles"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.semiring != "mma" and self.marker == "zero":
+            raise ValueError(
+                f"`marker` must be bit with semiring {self.semiring}, of which 0 is a value, not "
+                "'zero'"
+            )
+        if self.semiring != "mma" and self.value == "int8":
+            raise ValueError(f"`value` must not be int8 with semiring {self.semiring}")
+        for name, units in (("spm_bytes", self.spm_units), ("out_bytes", self.out_units)):
+            if units < 2:
+                raise ValueError(
+                    f"`{name}` must hold at least 2 vectors, not {getattr(self, name)} bytes"
+                )
+        if self.banks > self.spm_units:
+            raise ValueError(
+                f"`banks` must be at most {self.spm_units}, the vectors of `spm_bytes`, "
+                f"not {self.banks}"
+            )
+
+    @property
+    def format(self) -> Format:
+        """Of the operands."""
+        return FORMATS[self.value]
+
+    @property
+    def sum_format(self) -> Format:
+        """Of sums, of fibers that are multiplied again, and of the result."""
+        return FORMATS["int32"] if self.value == "int8" else self.format
+
+    @property
+    def operators(self) -> Semiring:
+        """The semiring itself."""
+        return SEMIRINGS[self.semiring]
+
+    @cached_property
+    def geometry(self) -> ChannelGeometry:
+        """The memory's channels."""
+        return ChannelGeometry(
+            channels=self.channels,
+            interleave=self.interleave,
+            data_bits=self.data_bits,
+            addr_bits=self.addr_bits,
+        )
+
+    def layout(self, order: int) -> CissLayout:
+        """How a stream of so many modes lies in memory."""
+        return CissLayout(
+            rows=self.rows,
+            order=order,
+            value=self.value,
+            index_bits=self.index_bits,
+            marker=self.marker,
+        )
+
+    # Memory
+
+    @property
+    def line_blocks(self) -> int:
+        """Blocks of the interleaving that the channels carry in the cycles of one, at least 1."""
+        return max(1, self.channels * self.geometry.beat_bytes // self.interleave)
+
+    @property
+    def line_bytes(self) -> int:
+        """What is read or written at once: the blocks of a line. Streams, matrices and rows of
+        the result begin at multiples of it."""
+        return self.line_blocks * self.interleave
+
+    # Vectors
+
+    @property
+    def unit_values(self) -> int:
+        """Values of a unit: a vector in each column."""
+        return self.cols * self.vlen
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes of a unit of operands."""
+        return self.unit_values * self.format.bits // 8
+
+    @property
+    def vector_bytes(self) -> int:
+        """Bytes of a vector of operands."""
+        return self.vlen * self.format.bits // 8
+
+    @property
+    def result_unit_bytes(self) -> int:
+        """Bytes of a unit of results."""
+        return self.unit_values * self.sum_format.bits // 8
+
+    @property
+    def spm_units(self) -> int:
+        """Units that one side of the scratchpads holds."""
+        return self.spm_bytes // self.vector_bytes
+
+    @property
+    def spm_scalars(self) -> int:
+        """Values that one side of the scratchpad of scalars holds."""
+        return self.spm_units * self.vlen
+
+    @property
+    def out_units(self) -> int:
+        """Units that one side of the output buffer holds."""
+        return self.out_bytes // self.result_unit_bytes
+
+    # Sums
+
+    @property
+    def sum_latency(self) -> int:
+        """Cycles from the entry of a summand to that of the next into the same sum: those of the
+        adder and of the register behind it."""
+        return self.adder_stages + 1
+
+    def partial_sums(self, vectors: int) -> int:
+        """Into how many sums the summands of each of so many vectors are dealt out, so that the
+        adder never waits for itself."""
+        return -(-self.sum_latency // vectors)
+
+    @property
+    def temporary_slots(self) -> int:
+        """Vectors of a temporary register."""
+        return TEMPORARY_SIDES * max(self.tlen, self.sum_latency)
+
+    @property
+    def output_slots(self) -> int:
+        """Vectors of the output register."""
+        return OUTPUT_SIDES * max(self.olen, self.sum_latency)
