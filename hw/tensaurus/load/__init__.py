@@ -1,0 +1,1 @@
+"""From memory to the array: the list of tiles, the tensor's slots, the matrices' vectors."""
