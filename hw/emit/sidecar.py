@@ -212,6 +212,8 @@ def _rule(check: Check) -> dict[str, Any]:
         rule["number"] = check.number
     if check.rule is Rule.ONE_OF:
         rule["choices"] = list(check.choices)
+    if check.factors:
+        rule["factors"] = list(check.factors)
     return rule if check.when is None else {**rule, "when": _entry(check.when)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from itertools import groupby
-from operator import or_
+from operator import mul, or_
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
@@ -55,7 +55,8 @@ def breaks(spec: JobSpec, check: Check, job: Any) -> Value:
     ----------
     job: an object with ``spec.members``
     """
-    broken = _BREAKS[check.rule](_field(spec, job, check.register, "value"), check)
+    numbers = [_field(spec, job, name, "value") for name in (check.register, *check.factors)]
+    broken = _BREAKS[check.rule](reduce(mul, numbers), check)
     return broken if check.when is None else broken & _holds(spec, job, check.when)
 
 

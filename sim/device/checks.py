@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 
 from ...hw.spec.registers.job_spec import Check, Condition, JobSpec, Rule
 
@@ -26,7 +27,8 @@ def counts(spec: JobSpec, when: Condition | None, values: Mapping[str, int]) -> 
 
 def breaks(spec: JobSpec, check: Check, values: Mapping[str, int]) -> bool:
     """Whether a job breaks a rule, and the rule counts in it; see :func:`first_broken`."""
-    return counts(spec, check.when, values) and _BREAKS[check.rule](values[check.register], check)
+    number = prod(values[name] for name in (check.register, *check.factors))
+    return counts(spec, check.when, values) and _BREAKS[check.rule](number, check)
 
 
 def first_broken(spec: JobSpec, values: Mapping[str, int]) -> Check | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import count
+from math import prod
 
 from tilewright.hw.spec.registers.job_spec import Check, JobSpec, Rule
 
@@ -14,6 +16,12 @@ def _above(check: Check, step: int) -> int:
     """The least multiple of ``step`` that is too large."""
     least = check.number + (check.rule is Rule.AT_MOST)
     return -(-least // step) * step
+
+
+def _of_register(check: Check, job: Mapping[str, int]) -> Check:
+    """The same rule for its register's number alone, the factors being those of a job."""
+    times = prod(job.get(name, 0) for name in check.factors)
+    return replace(check, number=check.number // times, factors=()) if check.factors else check
 
 
 _WRONG: dict[Rule, Callable[[Check, int, int], int]] = {
@@ -43,7 +51,7 @@ def wrong_values(spec: JobSpec, job: Mapping[str, int]) -> dict[Check, int]:
     found = {}
     for check in valid:
         value = job.get(check.register, 0)
-        wrong = _WRONG[check.rule](check, value, steps.get(check.register, 1))
+        wrong = _WRONG[check.rule](_of_register(check, job), value, steps.get(check.register, 1))
         fits = not wrong >> spec.registers[check.register].field("value").width
         if fits and (wrong != value or check.rule is Rule.NON_ZERO):
             found[check] = wrong

@@ -33,6 +33,8 @@ DETAILS: dict[str, str] = {
     "register": "the offset of the job register that was wrong",
     "address": "the address at which the bus failed",
     "row": "the number of a row",
+    "tile": "the number of a tile",
+    "entry": "the number of an entry of a stream, and 2^32 times that of its tile",
 }
 """What ERROR_DETAIL may hold."""
 
@@ -76,6 +78,7 @@ class Check:
     number, choices: see :class:`Rule`
     error: the name of the error if it is not
     when: the rule counts only then; None: always
+    factors: other job registers that are one number, by which the number is multiplied first
     """
 
     register: str
@@ -84,6 +87,7 @@ class Check:
     choices: tuple[int, ...] = ()
     error: str
     when: Condition | None = None
+    factors: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.rule in _POWERS and (self.number < 1 or self.number & (self.number - 1)):
@@ -183,9 +187,9 @@ class JobSpec:
         _check_unique("errors", [error.name for error in self.errors])
         _check_unique("codes", [error.code for error in self.errors])
         for check in self.checks:
-            register = self._job_register(check.register)
-            if [item.name for item in register.fields] != ["value"]:
-                raise ValueError(f"{check.register} must be one number to be checked")
+            for name in (check.register, *check.factors):
+                if [item.name for item in self._job_register(name).fields] != ["value"]:
+                    raise ValueError(f"{name} must be one number to be checked")
             if self.error(check.error).detail != "register":
                 raise ValueError(f"`detail` of {check.error} must be register: {check.register}")
             if check.when is not None:

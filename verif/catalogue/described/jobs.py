@@ -61,8 +61,9 @@ def _within_limits(operation: Mapping[str, Any], sizes: Mapping[str, int]) -> bo
     )
 
 
-def _breaks(rule: Mapping[str, Any], value: int) -> bool:
+def _breaks(rule: Mapping[str, Any], value: int, registers: Mapping[str, int]) -> bool:
     number = rule.get("number", 1)
+    value *= prod(registers[name] for name in rule.get("factors", ()))
     broken: dict[str, bool] = {
         "one_of": value not in rule.get("choices", ()),
         "non_zero": value == 0,
@@ -151,7 +152,8 @@ class JobDriver:
         job = Job(operation, sizes, found, registers, memory, rooms, placed)
         for operand in operands_of(operation, "in"):
             self._write(job, operand, operand["name"] in transposed)
-        broken = [x for x in self._rules(registers) if _breaks(x, registers[x["register"]])]
+        rules = self._rules(registers)
+        broken = [x for x in rules if _breaks(x, registers[x["register"]], registers)]
         assert not broken
         return job
 
@@ -178,7 +180,7 @@ class JobDriver:
                     registers[size["register"]] = drawn
             said = {size.get("register") for size in operation["sizes"]}
             rules = [rule for rule in self._rules(registers) if rule["register"] in said]
-            broken = any(_breaks(rule, registers[rule["register"]]) for rule in rules)
+            broken = any(_breaks(x, registers[x["register"]], registers) for x in rules)
             if not broken and _within_limits(operation, sizes):
                 return sizes, registers
         raise AssertionError(f"no sizes of {operation['name']} obey its rules and limits")
@@ -324,7 +326,8 @@ class JobDriver:
             same = [x for x in rules if x["register"] == name]
             steps = [x["number"] for x in same if x["must"] == "multiple_of"]
             width = self._field(name, "value")["width"]
-            number, step = rule.get("number", 0), max([1, *steps])
+            times = prod(job.registers[other] for other in rule.get("factors", ()))
+            number, step = rule.get("number", 0) // times, max([1, *steps])
             value = {
                 "one_of": max([0, *rule.get("choices", ())]) + 1,
                 "non_zero": 0,
@@ -332,5 +335,5 @@ class JobDriver:
                 "below": -(-number // step) * step,
                 "multiple_of": job.registers[name] + number // 2,
             }[rule["must"]]
-            if not value >> width and _breaks(rule, value):
+            if not value >> width and _breaks(rule, value, job.registers):
                 yield rule, value

@@ -1,0 +1,245 @@
+"""The jobs of a Tensaurus: registers, counters, errors, and what a job must obey."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ciss import MARKERS, VALUES
+from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
+from ..registers.register_map import Register
+from ..registers.register_rows import constants, number
+from ..tensaurus import KERNELS, TensaurusConfig
+from ..tensaurus_tiles import OPERANDS
+
+__all__ = ["COUNTERS", "ERRORS", "job_spec", "kernels"]
+
+COUNTERS: dict[str, str] = {
+    "cycles": "clock cycles of the job",
+    "busy_cycles": "cycles in which at least one row began a product",
+    "stalls": "cycles in which none did, between the first product and the last",
+    "operations": "multiplications, and as many additions, of lanes that count",
+    "bytes_read": "bytes of the beats that were read",
+    "bytes_written": "bytes of the result that were written",
+    "bytes_tensor": "bytes of the beats that were read of tensors",
+    "bytes_matrices": "bytes of the beats that were read of operands",
+    "bytes_list": "bytes of the beats that were read of the list of tiles",
+    "products": "products of a scalar and a vector, each in all columns",
+    "conflicts": "rows that wanted a bank of a scratchpad and got none, turn by turn",
+    "wait_slots": "row-cycles without a product, for want of the tensor's values",
+    "wait_operands": "the same, for want of operands",
+    "wait_sums": "the same, for want of a fiber's sum",
+    "wait_output": "the same, for want of room in a register for sums",
+    "drains": "vectors that left the rows for the output buffer",
+}
+"""What is counted from the start of a job to its end."""
+
+ERRORS = (
+    Error("zero_size", 1, "register", "VECTORS, SCALARS_1, SCALARS_2 or TILES is 0"),
+    Error(
+        "size_limit",
+        2,
+        "register",
+        "vectors of a row are more than a register of sums holds, or a region begins behind the "
+        "scratchpad",
+    ),
+    Error(
+        "misaligned_base", 3, "register", "LIST is not a multiple of what is read at once, a line"
+    ),
+    Error("kernel", 4, "register", "KERNEL is none of this unit, or ORDER or SCALARS do not fit"),
+    Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
+    Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
+    Error("bus_write", 7, "address", "the same of a write"),
+    Error("index", 8, "entry", "an index of the stream is not below its mode's size"),
+    Error("tile", 9, "tile", "a tile has a misaligned address, or does not fit the buffers"),
+    Error("slice", 10, "entry", "a slice of the stream is not below SLICES, or does not ascend"),
+    Error("stream", 11, "entry", "a value stands before a header, or a row's end is missing"),
+)
+"""Codes that other accelerators have mean the same there."""
+
+
+def kernels(config: TensaurusConfig) -> tuple[str, ...]:
+    """Those that a unit has: a fiber's sum is multiplied again by + and * only."""
+    chained = config.semiring == "mma" and config.order > 2
+    return KERNELS if chained else tuple(name for name in KERNELS if name in ("mm", "mv"))
+
+
+def _is(kernel: str) -> Condition:
+    return Condition(register="KERNEL", value=KERNELS.index(kernel))
+
+
+def _kernel_checks(config: TensaurusConfig) -> Iterator[Check]:
+    """Which kernels there are, how many modes each has, and which have operands of scalars."""
+    found = kernels(config)
+    numbers = tuple(KERNELS.index(name) for name in found)
+    yield Check(register="KERNEL", rule=Rule.ONE_OF, choices=numbers, error="kernel")
+    for name in found:
+        orders = (2,) if name in ("mm", "mv") else tuple(range(3, config.order + 1))
+        yield Check(
+            register="ORDER", rule=Rule.ONE_OF, choices=orders, error="kernel", when=_is(name)
+        )
+    yield from checks_of("zero_size", ("VECTORS", "SCALARS_1", "SCALARS_2", "TILES"), Rule.NON_ZERO)
+    without = {
+        "SCALARS_1": [_is(name) for name in found if name != "ttmc"],
+        "SCALARS_2": [
+            *(_is(name) for name in found if name != "ttmc"),
+            *([Condition(register="ORDER", value=3)] if "ttmc" in found else []),
+        ],
+    }
+    for register, conditions in without.items():
+        for when in conditions:
+            yield from checks_of("kernel", (register,), Rule.AT_MOST, 1, when={register: when})
+
+
+def _size_checks(config: TensaurusConfig) -> Iterator[Check]:
+    """Vectors of a row of the operands fit the registers for sums."""
+    most = {
+        "mttkrp": min(config.tlen, config.olen),
+        "mm": config.olen,
+        "mv": 1,
+    }
+    for name in kernels(config):
+        if name in most:
+            yield Check(
+                register="VECTORS",
+                rule=Rule.AT_MOST,
+                number=most[name],
+                error="size_limit",
+                when=_is(name),
+            )
+    if "ttmc" in kernels(config):
+        yield Check(
+            register="VECTORS",
+            factors=("SCALARS_2",),
+            rule=Rule.AT_MOST,
+            number=min(config.tlen, config.olen),
+            error="size_limit",
+            when=_is("ttmc"),
+        )
+        yield Check(
+            register="SCALARS_1",
+            factors=("SCALARS_2", "VECTORS"),
+            rule=Rule.AT_MOST,
+            number=config.olen,
+            error="size_limit",
+            when=_is("ttmc"),
+        )
+    regions = [f"REGION_{mode}" for mode in range(1, OPERANDS + 1)]
+    yield from checks_of("size_limit", regions, Rule.AT_MOST, config.spm_scalars - 1)
+
+
+def _checks(config: TensaurusConfig) -> tuple[Check, ...]:
+    # What a line is a multiple of, if it is no power of two itself.
+    line = config.line_bytes & -config.line_bytes
+    return (
+        *_kernel_checks(config),
+        *_size_checks(config),
+        *checks_of("misaligned_base", ("LIST",), Rule.MULTIPLE_OF, line),
+        *checks_of("address_range", ("LIST",), Rule.BELOW, 1 << config.addr_bits),
+    )
+
+
+def _constants(config: TensaurusConfig) -> tuple[Register, ...]:
+    geometry = config.geometry
+    return (
+        constants(
+            "CONFIG0",
+            0x08,
+            "the array",
+            ("rows", 8, config.rows, "rows of elements"),
+            ("cols", 8, config.cols, "columns of elements"),
+            ("vlen", 8, config.vlen, "values of a vector"),
+            ("order", 8, config.order, "modes of the largest tensor"),
+        ),
+        constants(
+            "CONFIG1",
+            0x0C,
+            "the values",
+            ("format", 8, VALUES.index(config.value), f"of the values: {', '.join(VALUES)}"),
+            ("semiring", 8, config.operators.opcode, "opcode of the semiring in the SIMD2 unit"),
+            ("marker", 8, MARKERS.index(config.marker), f"of headers: {', '.join(MARKERS)}"),
+            ("index_bits", 8, config.index_bits, "width of an index"),
+        ),
+        constants(
+            "CONFIG2",
+            0x10,
+            "registers for sums",
+            ("tlen", 8, config.tlen, "vectors of a fiber"),
+            ("olen", 8, config.olen, "vectors of a slice"),
+            ("sum_latency", 8, config.sum_latency, "cycles from a summand to the next of a sum"),
+            ("channels", 8, config.channels, "memory channels"),
+        ),
+        constants(
+            "CONFIG3",
+            0x14,
+            "memory",
+            ("interleave", 16, config.interleave, "bytes of a block of the interleaving"),
+            ("addr_bits", 8, config.addr_bits, "width of an address"),
+            (
+                "line_blocks",
+                8,
+                config.line_blocks,
+                "blocks of a line, which bases are multiples of",
+            ),
+        ),
+        constants(
+            "CONFIG4",
+            0x18,
+            "the scratchpads",
+            ("spm_units", 32, config.spm_units, "units of a side, a unit a vector in each column"),
+        ),
+        constants(
+            "CONFIG5",
+            0x1C,
+            "the output buffer",
+            ("out_units", 24, config.out_units, "units of a side"),
+            ("beat_bytes", 8, geometry.beat_bytes, "bytes of a beat"),
+        ),
+    )
+
+
+def _job(config: TensaurusConfig) -> list[Register]:
+    names = ", ".join(f"{index}: {name}" for index, name in enumerate(KERNELS))
+    region = "where the operand of mode {} begins in its scratchpad: a unit, or a scalar"
+    return [
+        number("KERNEL", 0x100, "rw", 32, names),
+        number("ORDER", 0x104, "rw", 32, "modes of the tensor; 2 of a matrix"),
+        number("DENSE", 0x108, "rw", 1, "0: tensors are streams; 1: tensors are dense"),
+        number("VECTORS", 0x10C, "rw", 8, "units of a row of the operands"),
+        *(
+            number(
+                f"SCALARS_{mode}",
+                0x10C + 4 * mode,
+                "rw",
+                8,
+                f"values of a row of mode {mode}'s operand of scalars; 1 without one",
+            )
+            for mode in (1, 2)
+        ),
+        *(
+            number(f"REGION_{mode}", 0x114 + 4 * mode, "rw", 32, region.format(mode))
+            for mode in range(1, OPERANDS + 1)
+        ),
+        number("TILES", 0x124, "rw", 32, "tiles of the job"),
+        number(
+            "LIST",
+            0x128,
+            "rw",
+            64,
+            f"byte address of the tiles' descriptions, a multiple of {config.line_bytes}",
+        ),
+    ]
+
+
+def job_spec(config: TensaurusConfig) -> JobSpec:
+    """The jobs of a Tensaurus."""
+    return JobSpec(
+        accelerator="accelerator",
+        letters=b"TWTS",
+        version=0x0001_0000,
+        constants=_constants(config),
+        detail="wrong register, bus address, tile, or entry of a tile's stream",
+        counters=COUNTERS,
+        errors=ERRORS,
+        job=tuple(_job(config)),
+        checks=_checks(config),
+    )
