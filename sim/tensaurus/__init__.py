@@ -1,0 +1,1 @@
+"""Tensaurus: results, tiles, driver, model device."""

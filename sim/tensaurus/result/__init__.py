@@ -1,0 +1,1 @@
+"""What a Tensaurus computes, bit for bit, from patterns."""

@@ -1,0 +1,154 @@
+"""What a tile adds to the output: the golden model, bit for bit in the hardware's order.
+
+Source: Tensaurus, section on the compute pattern, SF3. The order of additions is ours: it follows
+from the stream and the configuration alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from ....hw.spec.tensaurus import TensaurusConfig
+from ...numbers.scalars import Patterns
+from ...numbers.semirings import combine
+from .arithmetic import Arithmetic, Numbers, arithmetic_of
+from .entries import Entries, pieces
+from .groups import group_sums
+from .kernel import Kernel
+
+__all__ = ["add_tile", "empty_output", "slice_sums"]
+
+Ints = npt.NDArray[np.int64]
+
+_PIECE = 1 << 14
+"""Entries of slices that are worked on at once, but for a longer slice."""
+
+_NUMBERS = 1 << 19
+"""Numbers of a level that are worked on at once."""
+
+
+def empty_output(config: TensaurusConfig, kernel: Kernel, slices: int) -> Patterns:
+    """The output before its first tile: the identity of (+)."""
+    identity = config.operators.identity_in(config.sum_format)
+    assert identity is not None
+    return np.full((slices, kernel.slice_values(config)), identity, np.uint64)
+
+
+def add_tile(
+    config: TensaurusConfig,
+    kernel: Kernel,
+    output: Patterns,
+    entries: Entries,
+    operands: Mapping[int, Patterns],
+) -> None:
+    """Add a tile's slices to the output, in place; see :func:`slice_sums`."""
+    slices, sums = slice_sums(config, kernel, entries, operands)
+    output[slices] = combine(config.operators, output[slices], sums, config.sum_format)
+
+
+def slice_sums(
+    config: TensaurusConfig, kernel: Kernel, entries: Entries, operands: Mapping[int, Patterns]
+) -> tuple[Ints, Patterns]:
+    """The sum of each slice that has entries.
+
+    Parameters
+    ----------
+    entries: of the tile's tensor
+    operands: by mode, (rows, ``kernel.row_values``), patterns of the device's format
+
+    Returns
+    -------
+    The slices' numbers, and (slices, ``kernel.slice_values``) of the format of sums: vector
+    ``(f1 * nf2 + f2) * nv + v``, a unit a vector.
+
+    Raises
+    ------
+    ValueError if the kernel does not fit the device, or an operand the kernel.
+    IndexError if an operand has too few rows.
+    """
+    kernel.check(config)
+    _check_operands(config, kernel, operands)
+    first = np.flatnonzero(np.diff(entries.slices, prepend=-1))
+    found = np.empty((len(first), kernel.slice_values(config)), np.uint64)
+    if not len(first):
+        return entries.slices[first], found
+    arithmetic = arithmetic_of(config)
+    loaded = {mode: arithmetic.load(operand) for mode, operand in operands.items()}
+    last = kernel.order - 1
+    values = loaded[last].shape[1]
+    shaped = found.reshape(len(first), -1, values)
+    done = 0
+    for piece in pieces(entries, _PIECE):
+        some = Entries(entries.slices[piece], entries.indices[:, piece], entries.values[piece])
+        width = max(1, _NUMBERS // len(some.slices))
+        count = 0
+        for low in range(0, values, width):
+            part = {**loaded, last: loaded[last][:, low : low + width]}
+            if kernel.name == "mttkrp":
+                part = {mode: operand[:, low : low + width] for mode, operand in loaded.items()}
+            sums = _sums(arithmetic, config, kernel, some, part)
+            count = len(sums)
+            shaped[done : done + count, :, low : low + width] = arithmetic.store(sums)
+        done += count
+    return entries.slices[first], found
+
+
+def _check_operands(
+    config: TensaurusConfig, kernel: Kernel, operands: Mapping[int, Patterns]
+) -> None:
+    modes = tuple(range(1, kernel.order))
+    if tuple(sorted(operands)) != modes:
+        raise ValueError(f"`operands` must be of modes {modes}, not {tuple(sorted(operands))}")
+    for mode in modes:
+        wanted, shape = kernel.row_values(config, mode), operands[mode].shape
+        if len(shape) != 2 or shape[1] != wanted:
+            raise ValueError(f"operand {mode} must have rows of {wanted} values, not {shape}")
+
+
+def _sums(
+    arithmetic: Arithmetic,
+    config: TensaurusConfig,
+    kernel: Kernel,
+    entries: Entries,
+    operands: Mapping[int, Numbers],
+) -> Numbers:
+    """The slices' sums, (slices, scalars used together, columns of the array operands)."""
+    terms = arithmetic.load(entries.values)[:, None, None]
+    slices, indices = entries.slices, entries.indices
+    for mode in range(kernel.order - 1, 0, -1):
+        # A group is a run of equal outer indices in a slice.
+        new = np.diff(slices, prepend=-1) != 0
+        for outer in indices[: mode - 1]:
+            new |= np.diff(outer, prepend=-1) != 0
+        starts = np.flatnonzero(new)
+        factors = _Summands(arithmetic, terms, operands[mode], indices[mode - 1], kernel, mode)
+        partial = config.partial_sums(kernel.group_vectors(mode))
+        terms = group_sums(arithmetic, factors, starts, len(slices), partial)
+        slices, indices = slices[starts], indices[:, starts]
+    return terms
+
+
+class _Summands:
+    """Products of terms (terms, scalars, columns) with the rows of an operand."""
+
+    def __init__(
+        self,
+        arithmetic: Arithmetic,
+        terms: Numbers,
+        operand: Numbers,
+        rows: Ints,
+        kernel: Kernel,
+        mode: int,
+    ) -> None:
+        self._arithmetic, self._terms, self._operand, self._rows = arithmetic, terms, operand, rows
+        self._kronecker = kernel.name == "ttmc" and mode in kernel.scalar_modes
+
+    def __call__(self, numbers: Ints) -> Numbers:
+        terms, factors = self._terms[numbers], self._operand[self._rows[numbers]]
+        if not self._kronecker:
+            return self._arithmetic.times(terms, factors[:, None, :])
+        found = self._arithmetic.times(terms[:, None], factors[:, :, None, None])
+        return found.reshape(len(numbers), -1, terms.shape[2])

@@ -1,0 +1,1 @@
+"""Tensaurus: models and hardware."""
