@@ -1,0 +1,202 @@
+"""Consecutive bytes to memory, several channels at once."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..axi.burst_writer import BurstWriter
+from ..axi.layouts import address_layout, response_layout, write_layout
+from ..axi.supervision import Supervision, supervise
+from ..spec.channels import ChannelGeometry
+from ..stream.output_register import OutputRegister
+from .beat_packer import count_bits
+from .block_beats import BlockBeats, block_layout
+from .channel_of_row import ChannelOfRow
+
+__all__ = ["StripedWriter", "extent_layout"]
+
+_BUFFER_BLOCKS = 4
+
+
+def extent_layout(geometry: ChannelGeometry, bytes_bits: int) -> data.StructLayout:
+    """Consecutive bytes: ``address`` of the first, a multiple of a line; ``bytes``, at least 1."""
+    return data.StructLayout({"address": geometry.addr_bits, "bytes": bytes_bits})
+
+
+class StripedWriter(wiring.Component):
+    """Writes what is requested, a line a cycle when the channels take it.
+
+    A line is so many blocks of consecutive channels. It is taken when all channels that it is for
+    have room; a few lines fit between them and the bus. Blocks are written as one burst each, the
+    last one as far as there are bytes, by strobes. Requests follow each other without a pause
+    where the number of channels is a power of two, else after four cycles.
+
+    After a response other than OKAY and EXOKAY ``error`` stays until ``stop``.
+
+    Parameters
+    ----------
+    geometry: of the memory's channels
+    line_blocks: blocks of a line, at most as many as channels
+    bytes_bits: width of a request's number of bytes
+    outstanding: bursts of a channel under way at a time
+
+    Members
+    -------
+    request: see :func:`extent_layout`
+    i: lines of all requests, one after the other; of a request's last line the first bytes count
+    aw, w, b: of each channel (arrays)
+    stop, idle, error, error_address: see :class:`Supervision`; ``stop`` drops what has not begun
+    """
+
+    def __init__(
+        self, geometry: ChannelGeometry, *, line_blocks: int, bytes_bits: int, outstanding: int
+    ) -> None:
+        if not 1 <= line_blocks <= geometry.channels:
+            allowed = f"1..{geometry.channels}"
+            raise ValueError(f"`line_blocks` must be in {allowed}, not {line_blocks}")
+        self._geometry, self._line_blocks = geometry, line_blocks
+        self._outstanding = outstanding
+        self._extent = extent_layout(geometry, bytes_bits)
+        addr_bits, data_bits = geometry.addr_bits, geometry.data_bits
+        channels = geometry.channels
+        super().__init__(
+            {
+                "request": In(stream.Signature(self._extent)),
+                "i": In(stream.Signature(8 * geometry.interleave * line_blocks)),
+                "aw": Out(stream.Signature(address_layout(addr_bits))).array(channels),
+                "w": Out(stream.Signature(write_layout(data_bits))).array(channels),
+                "b": In(stream.Signature(response_layout())).array(channels),
+                **Supervision(addr_bits).members,
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        geometry = self._geometry
+        place_bits = geometry.addr_bits - geometry.block_shift
+        active = Signal()
+        # Where the next line goes, and how many bytes are left, less one.
+        channel = Signal(geometry.channel_bits, reset_less=True)
+        block = Signal(place_bits, reset_less=True)
+        left = Signal(len(self.request.payload.bytes), reset_less=True)
+        step = Signal()
+        ends = Signal()
+        located, busy = self._locate(m, take=~active | (step & ends))
+        line_bytes = self._line_blocks * geometry.interleave
+        free = Signal()
+        m.d.comb += [
+            ends.eq(left < line_bytes),
+            step.eq(active & self.i.valid & free),
+            self.i.ready.eq(active & free),
+        ]
+        with m.If(step):
+            following = channel + self._line_blocks
+            wraps = following >= geometry.channels
+            m.d.sync += [
+                channel.eq(Mux(wraps, following - geometry.channels, following)),
+                block.eq(block + self._line_blocks),
+                left.eq(left - line_bytes),
+            ]
+        with m.If(located.ready):
+            m.d.sync += [
+                active.eq(located.valid),
+                channel.eq(located.payload.channel),
+                block.eq(located.payload.carried.block),
+                left.eq(located.payload.carried.bytes),
+            ]
+        with m.If(self.stop):
+            m.d.sync += active.eq(0)
+        blocks = self._blocks(m, channel, block, left, step, free)
+        writers = [self._write(m, number, source) for number, source in enumerate(blocks)]
+        waiting = Cat(source.o.valid for source in blocks).any()
+        supervise(m, self, writers, busy=active | busy | waiting)
+        return m
+
+    def _locate(self, m: Module, take: Value) -> tuple[stream.Interface, Value]:
+        """Requests with the channel of their first block; and whether one is inside."""
+        geometry, request = self._geometry, self.request.payload
+        place_bits = geometry.addr_bits - geometry.block_shift
+        carried = data.StructLayout({"block": place_bits, "bytes": len(request.bytes)})
+        m.submodules.locate = locate = ChannelOfRow(place_bits, geometry.channels, carried)
+        inside = Signal()
+        place = request.address[geometry.block_shift :]
+        m.d.comb += [
+            locate.clear.eq(self.stop),
+            locate.i.valid.eq(self.request.valid & ~inside & ~self.stop),
+            self.request.ready.eq(locate.i.ready & ~inside & ~self.stop),
+            locate.i.payload.row.eq(place),
+            locate.i.payload.carried.block.eq(place),
+            locate.i.payload.carried.bytes.eq(request.bytes - 1),
+            locate.o.ready.eq(take),
+        ]
+        comes = self.request.valid & self.request.ready
+        goes = locate.o.valid & locate.o.ready
+        with m.If(self.stop):
+            m.d.sync += inside.eq(0)
+        with m.Elif(comes != goes):
+            m.d.sync += inside.eq(comes)
+        return locate.o, inside
+
+    def _blocks(
+        self, m: Module, channel: Value, block: Value, left: Value, step: Value, free: Value
+    ) -> list[OutputRegister]:
+        """A line's blocks, each in a register of its channel; ``free``: all these have room."""
+        geometry, count = self._geometry, self._line_blocks
+        layout = block_layout(geometry)
+        registers = []
+        for number in range(geometry.channels):
+            register = OutputRegister(layout, clearable=True)
+            m.submodules[f"block_{number}"] = register
+            m.d.comb += register.clear.eq(self.stop)
+            registers.append(register)
+        wanted = Signal(geometry.channels)
+        parts = Signal(data.ArrayLayout(layout, count))
+        here = Signal(count, name="blocks_here")
+        for index, part in enumerate(parts):
+            behind = left - index * geometry.interleave
+            m.d.comb += [
+                here[index].eq(left >= index * geometry.interleave),
+                part.block.eq(block + index),
+                part.data.eq(self.i.payload.word_select(index, 8 * geometry.interleave)),
+                part.bytes.eq(Mux(behind < geometry.interleave, behind, geometry.interleave - 1)),
+            ]
+        # Lines begin in channels a line apart.
+        with m.Switch(channel):
+            for first in range(0, geometry.channels, gcd(count, geometry.channels)):
+                with m.Case(first):
+                    for index in range(count):
+                        number = (first + index) % geometry.channels
+                        m.d.comb += [
+                            wanted[number].eq(here[index]),
+                            registers[number].i.payload.eq(parts[index]),
+                        ]
+        m.d.comb += free.eq((Cat(register.i.ready for register in registers) | ~wanted).all())
+        for number, register in enumerate(registers):
+            m.d.comb += register.i.valid.eq(step & wanted[number])
+        return registers
+
+    def _write(self, m: Module, number: int, source: OutputRegister) -> BurstWriter:
+        """The writer of a channel."""
+        geometry = self._geometry
+        writer = BurstWriter(
+            addr_bits=geometry.addr_bits,
+            data_bits=geometry.data_bits,
+            outstanding=self._outstanding,
+            count_bits=count_bits(geometry),
+            burst_beats=geometry.block_beats,
+            buffer_beats=_BUFFER_BLOCKS * geometry.block_beats,
+        )
+        beats = BlockBeats(geometry)
+        m.submodules[f"beats_{number}"] = beats
+        m.submodules[f"writer_{number}"] = writer
+        wiring.connect(m, source.o, beats.i)
+        wiring.connect(m, beats.request, writer.request)
+        wiring.connect(m, beats.o, writer.i)
+        m.d.comb += beats.clear.eq(self.stop)
+        for name in ("aw", "w", "b"):
+            wiring.connect(m, getattr(writer, name), wiring.flipped(getattr(self, name)[number]))
+        return writer
