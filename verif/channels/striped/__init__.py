@@ -1,0 +1,1 @@
+"""Benches of what reads lines of striped memory."""

@@ -1,0 +1,140 @@
+"""The memory behind the channels of a simulated part: latency, order, stalls, bad responses."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from amaranth.hdl import Value
+from tilewright.hw.spec.channels import ChannelGeometry
+
+__all__ = ["ChannelMemory", "Manner"]
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a memory behaves: ``latency`` in cycles, at random between the two; ``stall``: share of
+    the cycles without a beat, and of those without an address; ``mixed``: beats of different IDs
+    come in any order."""
+
+    latency: tuple[int, int] = (1, 1)
+    stall: float = 0.0
+    mixed: bool = False
+
+
+@dataclass
+class _Burst:
+    id: int
+    address: int
+    beats: int
+    due: int
+    sent: int = 0
+
+
+@dataclass
+class ChannelMemory:
+    """The blocks of one channel, which are read whole.
+
+    Parameters
+    ----------
+    ar, r: the reader's streams
+    channel: which one
+    content: of flat memory; what is behind its end may not be read
+    bad: addresses of beats whose responses are bad
+
+    Members
+    -------
+    beats: how many came, first: in which cycle the first, last: the last
+    """
+
+    ar: Any
+    r: Any
+    geometry: ChannelGeometry
+    channel: int
+    content: bytes
+    manner: Manner
+    seed: Any = 0
+    bad: frozenset[int] = frozenset()
+    beats: int = 0
+    first: int = -1
+    last: int = -1
+    overtakes: int = 0
+    bursts: list[_Burst] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(f"{self.seed} {self.channel}")
+        self._takes: bool | None = None
+        self._chosen: _Burst | None = None
+        self._shown: tuple[int, int] | None = None
+        self._payload = Value.cast(self.r.payload)
+        self._fields = self.r.payload.shape()
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing is owed."""
+        return not self.bursts
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        takes = self._random.random() >= self.manner.stall
+        if takes != self._takes:
+            sim.set(self.ar.ready, int(takes))
+            self._takes = takes
+        if self._chosen is None:
+            self._chosen = self._choose(cycle)
+        burst = self._chosen
+        shown = (id(burst), burst.sent) if burst else None
+        if shown != self._shown:
+            sim.set(self.r.valid, int(burst is not None))
+            if burst is not None:
+                sim.set(self._payload, self._beat(burst))
+            self._shown = shown
+
+    def _choose(self, cycle: int) -> _Burst | None:
+        if self._random.random() < self.manner.stall:
+            return None
+        due = [burst for burst in self.bursts if burst.due <= cycle]
+        if not due or (not self.manner.mixed and due[0] is not self.bursts[0]):
+            return None
+        return self._random.choice(due) if self.manner.mixed else due[0]
+
+    def _beat(self, burst: _Burst) -> int:
+        width = self.geometry.beat_bytes
+        address = burst.address + width * burst.sent
+        assert address + width <= len(self.content), f"{address:#x} is no memory"
+        number = int.from_bytes(self.content[address : address + width], "little")
+        found = self._fields.const(
+            {
+                "data": number,
+                "response": 2 if address in self.bad else 0,
+                "last": burst.sent == burst.beats - 1,
+                "id": burst.id,
+            }
+        )
+        return int(found.as_bits())
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        burst = self._chosen
+        if burst is not None:
+            assert sim.get(self.r.ready), "a reader always takes beats"
+            self._chosen = None
+            self.overtakes += burst is not self.bursts[0]
+            burst.sent += 1
+            self.beats += 1
+            self.first = cycle if self.first < 0 else self.first
+            self.last = cycle
+            if burst.sent == burst.beats:
+                self.bursts.remove(burst)
+        if self._takes and sim.get(self.ar.valid):
+            self._accept(sim, cycle)
+
+    def _accept(self, sim: Any, cycle: int) -> None:
+        asked = sim.get(self.ar.payload)
+        geometry = self.geometry
+        block, within = divmod(asked.address, geometry.interleave)
+        assert within == 0, f"{asked.address:#x} is no block"
+        assert block % geometry.channels == self.channel, f"{asked.address:#x} at {self.channel}"
+        assert asked.length == geometry.block_beats - 1
+        assert asked.id not in [burst.id for burst in self.bursts], f"ID {asked.id} twice"
+        latency = self._random.randint(*self.manner.latency)
+        self.bursts.append(_Burst(asked.id, asked.address, geometry.block_beats, cycle + latency))

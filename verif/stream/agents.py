@@ -1,0 +1,178 @@
+"""What a part of several streams is simulated with, in Amaranth's simulator.
+
+An agent has two methods, both called in every cycle: ``drive`` sets inputs; then, when all agents
+have, ``observe`` looks at what moves at the cycle's end.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+
+__all__ = ["Agent", "Sink", "Source", "Wire", "run_agents"]
+
+
+class Agent(Protocol):
+    """One end of a simulated part."""
+
+    def drive(self, sim: Any, cycle: int) -> None: ...
+
+    def observe(self, sim: Any, cycle: int) -> None: ...
+
+
+class Source:
+    """Offers words to a stream, in order.
+
+    Parameters
+    ----------
+    port: the stream
+    words: payloads, as bits; further ones may be appended to the list
+    gap: share of the cycles in which nothing new is offered
+
+    Members
+    -------
+    cycles: in which words were taken
+    """
+
+    def __init__(self, port: Any, words: Iterable[int], *, gap: float = 0.0, seed: Any = 0):
+        self._port, self._gap = port, gap
+        self._payload = Value.cast(port.payload)
+        self._random = random.Random(f"{seed}")
+        self.words = list(words)
+        self.cycles: list[int] = []
+        self._offers = False
+        self._shown: tuple[bool, int] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether all words were taken."""
+        return len(self.cycles) == len(self.words)
+
+    def forget(self) -> None:
+        """Offer nothing more."""
+        del self.words[len(self.cycles) :]
+        self._offers, self._shown = False, None
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        if not self._offers and not self.done:
+            self._offers = self._random.random() >= self._gap
+        shown = (self._offers, len(self.cycles))
+        if shown != self._shown:
+            sim.set(self._port.valid, int(self._offers))
+            if self._offers:
+                sim.set(self._payload, self.words[len(self.cycles)])
+            self._shown = shown
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        if self._offers and sim.get(self._port.ready):
+            self.cycles.append(cycle)
+            self._offers = False
+
+
+class Sink:
+    """Takes what a stream offers, and holds it to the rules of streams.
+
+    Parameters
+    ----------
+    port: the stream
+    stall: share of the cycles in which nothing is taken
+    accept: called with each word, as bits
+
+    Members
+    -------
+    words: what was taken
+    cycles: when
+    """
+
+    def __init__(
+        self,
+        port: Any,
+        *,
+        stall: float = 0.0,
+        seed: Any = 0,
+        accept: Callable[[int], None] | None = None,
+    ) -> None:
+        self._port, self.stall, self._accept = port, stall, accept
+        self._payload = Value.cast(port.payload)
+        self._random = random.Random(f"{seed}")
+        self._ready: bool | None = None
+        self._held: int | None = None
+        self.words: list[int] = []
+        self.cycles: list[int] = []
+
+    def forget(self) -> None:
+        """What is offered may go without being taken."""
+        self._held = None
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        ready = self._random.random() >= self.stall
+        if ready != self._ready:
+            sim.set(self._port.ready, int(ready))
+            self._ready = ready
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        if not sim.get(self._port.valid):
+            assert self._held is None, f"what was offered has gone, in cycle {cycle}"
+            return
+        word = sim.get(self._payload)
+        assert self._held in (None, word), f"what was offered has changed, in cycle {cycle}"
+        self._held = None if self._ready else word
+        if self._ready:
+            self.words.append(word)
+            self.cycles.append(cycle)
+            if self._accept is not None:
+                self._accept(word)
+
+
+class Wire:
+    """An input that is 1 in given cycles; ``value`` tells, by the cycle."""
+
+    def __init__(self, port: Any, value: Callable[[int], int]) -> None:
+        self._port, self._value = port, value
+        self._shown: int | None = None
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        value = self._value(cycle)
+        if value != self._shown:
+            sim.set(self._port, value)
+            self._shown = value
+
+    def observe(self, sim: Any, cycle: int) -> None: ...
+
+
+def run_agents(
+    part: Any,
+    agents: Sequence[Agent],
+    *,
+    until: Callable[[Any, int], bool],
+    most: int = 100_000,
+    wires: Iterable[tuple[Any, int]] = (),
+) -> int:
+    """Simulate until ``until``, which is asked behind every cycle with the simulator and the number
+    of the cycle, says so. Returns the cycles. Raises AssertionError after ``most`` of them."""
+    ran = 0
+
+    async def bench(sim: Any) -> None:
+        nonlocal ran
+        for port, value in wires:
+            sim.set(Value.cast(port), value)
+        for cycle in range(most):
+            for agent in agents:
+                agent.drive(sim, cycle)
+            for agent in agents:
+                agent.observe(sim, cycle)
+            await sim.tick()
+            ran = cycle + 1
+            if until(sim, cycle):
+                return
+        raise AssertionError(f"not done after {most} cycles")
+
+    simulator = Simulator(part)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return ran
