@@ -10,9 +10,11 @@ is never written.)
 
 from __future__ import annotations
 
+import gc
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -116,6 +118,19 @@ def _sidecar(
     return sidecar
 
 
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """While a netlist grows nearly all of it is in use: looking for what is not took a fifth of
+    the time, and gave nothing back."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def emit_component(
     component: wiring.Component,
     *,
@@ -141,8 +156,9 @@ def emit_component(
     except ValueError:
         component._MustUse__silence = True  # its error is the one that counts
         raise
-    blocks = Hierarchy(name, component, source).blocks
-    body = to_verilog(list(reversed(blocks.values())))
+    with _nothing_collected():
+        blocks = Hierarchy(name, component, source).blocks
+        body = to_verilog(list(reversed(blocks.values())))
     verilog = _header(sidecar) + body + "\n`default_nettype wire\n"
     return Emitted(verilog, sidecar)
 

@@ -75,16 +75,18 @@ class ResultScratchpad(wiring.Component):
         with m.If(self.store):
             m.d.sync += [store_buffer.eq(self.store_place.buffer), place.eq(self.store_place)]
         load_lanes, load_enables = self._load(m)
-        stored = []
+        # A signal each: Amaranth would repeat the expression wherever a part of it is used.
+        stored = Signal(data.ArrayLayout(len(load_lanes), sizes.rows))
+        stored_word = Signal(len(load_lanes))
         for bank in range(sizes.rows):
             words = []
             for buffer in range(2):
                 words.append(self._bank(m, bank, buffer, load_lanes, load_enables))
             word = Mux(read_buffer, words[1], words[0])
             m.d.comb += self.tile[bank].eq(part_of(word, wide, part))
-            stored.append(Mux(store_buffer, words[1], words[0]))
-        picked = part_of(Cat(stored), sizes.rows, place.row)
-        m.d.comb += self.beat.eq(self._beat(picked, place.beat))
+            m.d.comb += stored[bank].eq(Mux(store_buffer, words[1], words[0]))
+        m.d.comb += stored_word.eq(part_of(stored.as_value(), sizes.rows, place.row))
+        m.d.comb += self.beat.eq(self._beat(stored_word, place.beat))
         return m
 
     def _place_address(self, place: data.View[data.StructLayout]) -> Value:

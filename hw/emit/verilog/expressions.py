@@ -106,10 +106,9 @@ def _binary(node: Node) -> str:
 
 
 def _choice(node: Node) -> str:
-    condition, first, second = (_operand(part, "?") for part in node.parts)
-    if node.parts[2].kind == "?":
-        second = str(node.parts[2])
-    return f"{condition} ? {first} : {second}"
+    condition, first = (_operand(part, "?") for part in node.parts[:2])
+    last = node.parts[2]
+    return f"{condition} ? {first} : {last if last.kind == '?' else _operand(last, '?')}"
 
 
 def _collected(parts: Sequence[Node]) -> list[Node]:
