@@ -1,0 +1,227 @@
+"""The store side: sums of slices added up tile by tile, and written to memory."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.layouts import address_layout, response_layout, write_layout
+from ...axi.supervision import Supervision
+from ...channels.striped_writer import StripedWriter
+from ...spec.tensaurus import KERNELS, TensaurusConfig
+from ..layouts import job_layout, tile_layout
+from .layouts import addend_layout, drain_layout, walk_layout
+from .output_walk import OutputWalk, output_extent
+from .places import Places
+from .store_column import StoreColumn, settling_cycles
+
+__all__ = ["MatrixStore"]
+
+
+class MatrixStore(wiring.Component):
+    """Adds what rows give to the output buffer, and writes complete outputs from it.
+
+    ``output[s] = output[s] (+) sum of slice s``, one vector a cycle, never waiting; column c works
+    c cycles behind column 0. In kernel mv the slices are values, one in each lane. Tiles are taken
+    one at a time: a further one is opened when all rows have given all that they have of the one
+    before, so that additions are in the order of tiles. Behind a tile with ``last`` the sides of
+    the buffer change places: its slices are written, and all that was added to is set to the
+    identity, while the next tiles are added up in the other side.
+
+    After reset, and after ``stop``, both sides are set to the identity first; ``ready`` says that
+    they are.
+
+    Source: Tensaurus, the matrix store unit.
+
+    Parameters
+    ----------
+    config: see :class:`TensaurusConfig`
+
+    Members
+    -------
+    job: see ``job_layout``; constant from two cycles before ``start`` on
+    start: pulse: a job begins
+    tiles: see ``tile_layout``
+    open: pulse: rows may give vectors of one further tile
+    drain, drain_data: see ``drain_layout``; of each column its vector, that of column c c cycles
+        later
+    drained: of each row, a pulse: it has given all of the oldest tile that is open
+    ready: the buffer is empty, and a job may begin
+    finished: the job's last output is in memory
+    sent: bytes of the result that are sent in this cycle
+    aw, w, b: of each channel (arrays)
+    stop, idle, error, error_address: see :class:`Supervision`
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        geometry, channels = config.geometry, config.channels
+        vector_bits = config.vlen * config.sum_format.bits
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "start": In(1),
+                "tiles": In(stream.Signature(tile_layout(config))),
+                "open": Out(1),
+                "drain": In(drain_layout(config)),
+                "drain_data": In(data.ArrayLayout(vector_bits, config.cols)),
+                "drained": In(config.rows),
+                "ready": Out(1),
+                "finished": Out(1),
+                "sent": Out(range(config.line_bytes + 1)),
+                "aw": Out(stream.Signature(address_layout(geometry.addr_bits))).array(channels),
+                "w": Out(stream.Signature(write_layout(geometry.data_bits))).array(channels),
+                "b": In(stream.Signature(response_layout())).array(channels),
+                **Supervision(geometry.addr_bits).members,
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.places = places = Places(config)
+        m.submodules.output_walk = walk = OutputWalk(config)
+        m.submodules.writer = writer = StripedWriter(
+            config.geometry,
+            line_blocks=config.line_blocks,
+            bytes_bits=config.out_bytes.bit_length(),
+            outstanding=config.outstanding,
+        )
+        wiring.connect(m, walk.request, writer.request)
+        wiring.connect(m, walk.lines, writer.i)
+        for name in ("aw", "w", "b"):
+            for number in range(config.channels):
+                port = getattr(self, name)[number]
+                wiring.connect(m, getattr(writer, name)[number], wiring.flipped(port))
+        units = self._units(m)
+        m.d.comb += [
+            places.job.eq(self.job),
+            places.units.eq(units),
+            places.drain.eq(self.drain),
+            places.value.eq(self.drain_data[0][: config.sum_format.bits]),
+            writer.stop.eq(self.stop),
+            walk.clear.eq(self.stop),
+            self.error.eq(writer.error),
+            self.error_address.eq(writer.error_address),
+            self.sent.eq(walk.sent),
+        ]
+        side = Signal()
+        fill = Signal(walk_layout(config))
+        control = Signal(walk_layout(config), name="walk")
+        m.d.comb += control.eq(Mux(fill.both, fill, walk.walk))
+        m.d.comb += walk.unit.eq(self._columns(m, side, places.o, control))
+        free = self._tiles(m, side, walk, places.o, units, fill)
+        m.d.comb += self.idle.eq(free & ~walk.busy & writer.idle)
+        return m
+
+    def _units(self, m: Module) -> Value:
+        """Units of a slice: the scalars and the vectors of a row, multiplied."""
+        config, job = self._config, self.job
+        scalars = Signal(range(config.olen + 1))
+        units = Signal(range(config.olen + 1))
+        m.d.sync += [
+            scalars.eq(job.scalars_1 * job.scalars_2),
+            units.eq(scalars * job.vectors),
+        ]
+        return units
+
+    def _columns(self, m: Module, side: Value, first: Value, walk: Value) -> Value:
+        """The columns, which hand on what is added; returns the unit that was read."""
+        config, given = self._config, first
+        columns = []
+        for number in range(config.cols):
+            column = StoreColumn(config)
+            m.submodules[f"column_{number}"] = column
+            m.d.comb += [
+                column.side.eq(side),
+                column.i.eq(given),
+                column.vector.eq(self.drain_data[number]),
+                column.walk.eq(walk),
+            ]
+            given = column.next
+            columns.append(column.o)
+        return Cat(columns)
+
+    def _tiles(
+        self, m: Module, side: Signal, walk: OutputWalk, added: Value, units: Value, fill: Value
+    ) -> Value:
+        """The tiles one after the other; returns whether none is under way."""
+        config = self._config
+        last = Signal()
+        final = Signal()
+        seen = Signal(config.rows)
+        wait = Signal(range(settling_cycles(config) + 1))
+        touched = Signal(range(config.out_units + 1))
+        at = Signal(range(config.out_units))
+        ended = Signal()
+        free = Signal()
+        tile = self.tiles.payload
+        m.d.comb += [
+            walk.units.eq(touched),
+            self.finished.eq(ended & self.idle),
+        ]
+        self._extent(m, walk, units)
+        with m.If(added.valid & (added.address >= touched)):
+            m.d.sync += touched.eq(added.address + 1)
+        with m.If(self.start):
+            m.d.sync += ended.eq(0)
+        with m.FSM(name="tile") as states:
+            with m.State("fill"):
+                m.d.comb += [
+                    free.eq(1),
+                    fill.both.eq(1),
+                    fill.clear.eq(1),
+                    fill.clear_address.eq(at),
+                ]
+                m.d.sync += at.eq(at + 1)
+                with m.If(at == config.out_units - 1):
+                    m.next = "take"
+            with m.State("take"):
+                m.d.comb += [free.eq(1), self.ready.eq(1), self.tiles.ready.eq(1)]
+                with m.If(self.tiles.valid):
+                    m.d.comb += self.open.eq(1)
+                    m.d.sync += [last.eq(tile.last), final.eq(tile.final), seen.eq(0)]
+                    m.next = "drain"
+            with m.State("drain"):
+                m.d.sync += [seen.eq(seen | self.drained), wait.eq(settling_cycles(config))]
+                with m.If(seen.all()):
+                    m.next = "settle"
+            with m.State("settle"):
+                m.d.sync += wait.eq(wait - 1)
+                with m.If(wait == 0):
+                    m.next = "take"
+                    with m.If(last):
+                        m.next = "turn"
+            with m.State("turn"):
+                with m.If(~walk.busy):
+                    m.d.comb += walk.start.eq(1)
+                    m.d.sync += [side.eq(~side), touched.eq(0), ended.eq(final)]
+                    m.next = "take"
+            with m.State("stopped"):
+                # What is under way in the columns comes to its end.
+                m.d.comb += free.eq(1)
+                m.d.sync += [wait.eq(wait - 1), at.eq(0), touched.eq(0), ended.eq(0)]
+                with m.If(wait == 0):
+                    m.next = "fill"
+            with m.If(self.stop):
+                m.d.sync += wait.eq(settling_cycles(config))
+                m.d.comb += [walk.start.eq(0), self.open.eq(0), self.tiles.ready.eq(0)]
+                m.next = "stopped"
+        return free
+
+    def _extent(self, m: Module, walk: OutputWalk, units: Value) -> None:
+        """What of the side is written behind the tile at hand: there long before it is wanted."""
+        config, tile = self._config, self.tiles.payload
+        slices = Signal(range(config.out_units * config.unit_values + 1))
+        parts = Signal.like(slices)
+        extent = Signal(output_extent(config))
+        single = self.job.kernel == KERNELS.index("mv")
+        with m.If(self.tiles.valid & self.tiles.ready):
+            m.d.sync += [slices.eq(tile.slices), extent.address.eq(tile.output)]
+        value_bytes = config.sum_format.bits // 8
+        m.d.sync += [
+            parts.eq(Mux(single, slices, slices * units)),
+            extent.bytes.eq(parts * Mux(single, value_bytes, config.result_unit_bytes)),
+        ]
+        m.d.comb += walk.extent.eq(extent)
