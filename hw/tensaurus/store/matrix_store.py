@@ -11,7 +11,7 @@ from ...axi.supervision import Supervision
 from ...channels.striped_writer import StripedWriter
 from ...spec.tensaurus import KERNELS, TensaurusConfig
 from ..layouts import job_layout, tile_layout
-from .layouts import addend_layout, drain_layout, walk_layout
+from .layouts import drain_layout, walk_layout
 from .output_walk import OutputWalk, output_extent
 from .places import Places
 from .store_column import StoreColumn, settling_cycles
@@ -166,7 +166,7 @@ class MatrixStore(wiring.Component):
             m.d.sync += touched.eq(added.address + 1)
         with m.If(self.start):
             m.d.sync += ended.eq(0)
-        with m.FSM(name="tile") as states:
+        with m.FSM(name="tile"):
             with m.State("fill"):
                 m.d.comb += [
                     free.eq(1),
@@ -177,38 +177,50 @@ class MatrixStore(wiring.Component):
                 m.d.sync += at.eq(at + 1)
                 with m.If(at == config.out_units - 1):
                     m.next = "take"
+                self._stop(m, wait)
             with m.State("take"):
-                m.d.comb += [free.eq(1), self.ready.eq(1), self.tiles.ready.eq(1)]
-                with m.If(self.tiles.valid):
-                    m.d.comb += self.open.eq(1)
+                m.d.comb += [
+                    free.eq(1),
+                    self.ready.eq(1),
+                    self.tiles.ready.eq(~self.stop),
+                    self.open.eq(self.tiles.valid & ~self.stop),
+                ]
+                with m.If(self.open):
                     m.d.sync += [last.eq(tile.last), final.eq(tile.final), seen.eq(0)]
                     m.next = "drain"
+                self._stop(m, wait)
             with m.State("drain"):
                 m.d.sync += [seen.eq(seen | self.drained), wait.eq(settling_cycles(config))]
                 with m.If(seen.all()):
                     m.next = "settle"
+                self._stop(m, wait)
             with m.State("settle"):
                 m.d.sync += wait.eq(wait - 1)
                 with m.If(wait == 0):
                     m.next = "take"
                     with m.If(last):
                         m.next = "turn"
+                self._stop(m, wait)
             with m.State("turn"):
-                with m.If(~walk.busy):
+                with m.If(~walk.busy & ~self.stop):
                     m.d.comb += walk.start.eq(1)
                     m.d.sync += [side.eq(~side), touched.eq(0), ended.eq(final)]
                     m.next = "take"
+                self._stop(m, wait)
             with m.State("stopped"):
                 # What is under way in the columns comes to its end.
                 m.d.comb += free.eq(1)
                 m.d.sync += [wait.eq(wait - 1), at.eq(0), touched.eq(0), ended.eq(0)]
                 with m.If(wait == 0):
                     m.next = "fill"
-            with m.If(self.stop):
-                m.d.sync += wait.eq(settling_cycles(config))
-                m.d.comb += [walk.start.eq(0), self.open.eq(0), self.tiles.ready.eq(0)]
-                m.next = "stopped"
+                self._stop(m, wait)
         return free
+
+    def _stop(self, m: Module, wait: Signal) -> None:
+        """In any state."""
+        with m.If(self.stop):
+            m.d.sync += wait.eq(settling_cycles(self._config))
+            m.next = "stopped"
 
     def _extent(self, m: Module, walk: OutputWalk, units: Value) -> None:
         """What of the side is written behind the tile at hand: there long before it is wanted."""

@@ -1,0 +1,109 @@
+"""AXI subordinates, one a channel, that keep what is written to them; agents of a simulation."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+from tilewright.hw.spec.channels import ChannelGeometry
+
+__all__ = ["WrittenChannel", "written", "written_channels"]
+
+
+class WrittenChannel:
+    """A channel's memory. Raises AssertionError if a burst leaves its block or the channel, if data
+    lead their address, or if a byte is written twice.
+
+    Parameters
+    ----------
+    geometry: of the memory's channels
+    number: of this one
+    ports: with arrays ``aw``, ``w``, ``b``
+    stall: share of the cycles in which an address, or a beat, is not taken
+    latency: cycles from a burst's last beat to its answer
+    bad: address of the burst that is answered with an error
+
+    Members
+    -------
+    bytes: what was written, by address
+    beats: how many were taken
+    owed: whether the channel still has to answer
+    """
+
+    def __init__(
+        self,
+        geometry: ChannelGeometry,
+        number: int,
+        ports: Any,
+        *,
+        seed: int = 0,
+        stall: float = 0.0,
+        latency: int = 3,
+        bad: int | None = None,
+    ) -> None:
+        self._geometry, self._number = geometry, number
+        self._aw, self._w, self._b = (getattr(ports, name)[number] for name in ("aw", "w", "b"))
+        self._random, self._stall = Random(f"{seed} {number}"), stall
+        self._latency, self._bad = latency, bad
+        # Of each burst: where it goes on, beats left, where it began.
+        self._bursts: deque[list[int]] = deque()
+        self._answers: deque[tuple[int, int]] = deque()
+        self.bytes: dict[int, int] = {}
+        self.beats = 0
+
+    @property
+    def owed(self) -> bool:
+        return bool(self._bursts or self._answers)
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        for port in (self._aw, self._w):
+            sim.set(port.ready, int(self._random.random() >= self._stall))
+        due = bool(self._answers) and self._answers[0][0] + self._latency <= cycle
+        sim.set(self._b.valid, int(due))
+        bad = due and self._answers[0][1] == self._bad
+        sim.set(self._b.payload.response, 2 if bad else 0)
+        if due:
+            self._answers.popleft()
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        if sim.get(self._aw.valid) and sim.get(self._aw.ready):
+            burst = self._aw.payload
+            self._address(sim.get(burst.address), sim.get(burst.length))
+        if sim.get(self._w.valid) and sim.get(self._w.ready):
+            beat = self._w.payload
+            self._beat(sim.get(beat.data), sim.get(beat.strobe), sim.get(beat.last), cycle)
+
+    def _address(self, address: int, length: int) -> None:
+        geometry = self._geometry
+        block = address // geometry.interleave
+        assert block % geometry.channels == self._number
+        assert address % geometry.beat_bytes == 0
+        assert (address + length * geometry.beat_bytes) // geometry.interleave == block
+        self._bursts.append([address, length + 1, address])
+
+    def _beat(self, word: int, strobe: int, last: int, cycle: int) -> None:
+        assert self._bursts, "data lead their address"
+        burst, size = self._bursts[0], self._geometry.beat_bytes
+        for lane in range(size):
+            if strobe >> lane & 1:
+                assert burst[0] + lane not in self.bytes
+                self.bytes[burst[0] + lane] = word >> 8 * lane & 0xFF
+        burst[0] += size
+        burst[1] -= 1
+        self.beats += 1
+        assert last == (burst[1] == 0)
+        if last:
+            self._answers.append((cycle, burst[2]))
+            self._bursts.popleft()
+
+
+def written_channels(geometry: ChannelGeometry, ports: Any, **how: Any) -> list[WrittenChannel]:
+    """All channels of a memory."""
+    return [WrittenChannel(geometry, n, ports, **how) for n in range(geometry.channels)]
+
+
+def written(channels: Iterable[WrittenChannel]) -> dict[int, int]:
+    """What was written to a memory, by address."""
+    return {at: byte for channel in channels for at, byte in channel.bytes.items()}
