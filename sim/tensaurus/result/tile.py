@@ -7,6 +7,7 @@ from the stream and the configuration alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from .entries import Entries, pieces
 from .groups import group_sums
 from .kernel import Kernel
 
-__all__ = ["add_tile", "empty_output", "slice_sums"]
+__all__ = ["Multiplications", "add_tile", "empty_output", "slice_sums", "work_of"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -96,6 +97,37 @@ def slice_sums(
     return entries.slices[first], found
 
 
+class Multiplications(NamedTuple):
+    """What the elements do for a tile, whenever they do it.
+
+    products: of a scalar or a vector and a vector, each in all columns
+    operations: multiplications, and as many additions, of lanes that count
+    drains: units of sums that leave the rows
+    """
+
+    products: int
+    operations: int
+    drains: int
+
+
+def work_of(config: TensaurusConfig, kernel: Kernel, entries: Entries) -> Multiplications:
+    """What a tile takes."""
+    products, starts = 0, np.arange(len(entries.slices))
+    for mode in range(kernel.order - 1, 0, -1):
+        products += len(starts) * kernel.group_vectors(mode)
+        starts = starts[_groups(entries.slices[starts], entries.indices[: mode - 1, starts])]
+    lanes = 1 if kernel.name == "mv" else config.unit_values
+    return Multiplications(products, 2 * products * lanes, len(starts) * kernel.units)
+
+
+def _groups(slices: Ints, outer: Ints) -> Ints:
+    """Where groups begin: a group is a run of equal outer indices in a slice."""
+    new = np.diff(slices, prepend=-1) != 0
+    for indices in outer:
+        new |= np.diff(indices, prepend=-1) != 0
+    return np.flatnonzero(new)
+
+
 def _check_operands(
     config: TensaurusConfig, kernel: Kernel, operands: Mapping[int, Patterns]
 ) -> None:
@@ -119,11 +151,7 @@ def _sums(
     terms = arithmetic.load(entries.values)[:, None, None]
     slices, indices = entries.slices, entries.indices
     for mode in range(kernel.order - 1, 0, -1):
-        # A group is a run of equal outer indices in a slice.
-        new = np.diff(slices, prepend=-1) != 0
-        for outer in indices[: mode - 1]:
-            new |= np.diff(outer, prepend=-1) != 0
-        starts = np.flatnonzero(new)
+        starts = _groups(slices, indices[: mode - 1])
         factors = _Summands(arithmetic, terms, operands[mode], indices[mode - 1], kernel, mode)
         partial = config.partial_sums(kernel.group_vectors(mode))
         terms = group_sums(arithmetic, factors, starts, len(slices), partial)

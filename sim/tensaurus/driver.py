@@ -1,0 +1,157 @@
+"""Products of tensors on a Tensaurus: operands and a list of tiles into its memory, one job, the
+result back.
+
+The same program runs on the model, on the RTL in a simulator, and on anything else that is a
+``TensorDevice``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...hw.spec.jobs.tensaurus import job_spec
+from ...hw.spec.tensaurus import TensaurusConfig
+from ..device.driver import JobDriver
+from ..device.protocol import AcceleratorDevice
+from ..numbers.scalars import Patterns
+from ..sparse.tensor import Tensor, arrangement, modes_from
+from .job_list import JobList, TilePlace, dense_tiles, sparse_tiles
+from .tiles import Plan, plan
+from .work import Cut, Work
+
+__all__ = ["TensorDevice", "TensorDriver", "plan_of"]
+
+TensorDevice = AcceleratorDevice[TensaurusConfig]
+"""A Tensaurus with its memory."""
+
+
+def plan_of(
+    config: TensaurusConfig,
+    work: Work,
+    tensor: Tensor | Patterns,
+    mode: int = 0,
+    fixed: Mapping[str, int | tuple[int, ...]] | None = None,
+) -> Plan:
+    """The best cut of a product; ``fixed``: what is not to be chosen, see ``tiles.plan``."""
+    if not isinstance(tensor, Tensor):
+        return plan(config, work, None, fixed)
+    order, first = arrangement(tensor, mode)
+    lengths = np.bincount(tensor.indices[order[first], mode], minlength=1)
+    return plan(config, work, lengths[lengths > 0], fixed)
+
+
+class TensorDriver(JobDriver[TensaurusConfig]):
+    """Multiplies tensors with matrices on a device.
+
+    Parameters
+    ----------
+    device: the accelerator and its memory
+    first_address: where the memory that the driver may use begins
+
+    Members
+    -------
+    counts: the counters of the last product; none if it had no values
+    tiles: of it
+
+    Raises
+    ------
+    ValueError if the device's ID is not a Tensaurus'.
+    """
+
+    counts: dict[str, int]
+    tiles: int
+
+    def __init__(self, device: TensorDevice, first_address: int = 0) -> None:
+        config = device.config
+        super().__init__(
+            device,
+            job_spec(config),
+            first_address,
+            alignment=config.line_bytes,
+            addr_bits=config.addr_bits,
+        )
+        self.counts, self.tiles = {}, 0
+
+    def sparse(
+        self, work: Work, cut: Cut, tensor: Tensor, operands: Mapping[int, Patterns], mode: int = 0
+    ) -> Patterns:
+        """The product of a sparse tensor, whose slices are those of ``mode``.
+
+        Parameters
+        ----------
+        operands: of each other mode, as the slices' mode is the first: (indices, rank) patterns
+
+        Returns
+        -------
+        Patterns of the format of sums, in ``work.result_shape``; where no value adds to an element
+        it is the identity of (+).
+
+        Raises
+        ------
+        ValueError if the parts do not fit each other or the device, NoRoom if the memory is too
+        small, JobError if the device reports an error.
+        """
+        shape = tuple(tensor.shape[one] for one in modes_from(tensor.order, mode))
+        self._check(work, cut, shape, operands, dense=False)
+        tiles = sparse_tiles(self.config, work, cut, tensor, mode)
+        return self._run(work, cut, tiles, operands)
+
+    def dense(
+        self, work: Work, cut: Cut, tensor: Patterns, operands: Mapping[int, Patterns]
+    ) -> Patterns:
+        """The product of a dense tensor, slices first; see :meth:`sparse`."""
+        self._check(work, cut, tensor.shape, operands, dense=True)
+        tiles = dense_tiles(self.config, work, cut, tensor) if tensor.size else []
+        return self._run(work, cut, tiles, operands)
+
+    def _check(
+        self,
+        work: Work,
+        cut: Cut,
+        shape: tuple[int, ...],
+        operands: Mapping[int, Patterns],
+        *,
+        dense: bool,
+    ) -> None:
+        cut.check(self.config)
+        kernel = cut.kernel
+        if (kernel.name, kernel.order) != (work.kernel, work.order):
+            raise ValueError(f"`cut` must be of {work.kernel}, not of {kernel.name}")
+        if work.dense != dense or work.shape != shape:
+            raise ValueError(f"`tensor` must be of shape {work.shape}, not {shape}")
+        for mode, rank in enumerate(work.ranks, 1):
+            wanted = (shape[mode], rank)
+            found = operands[mode].shape if mode in operands else None
+            if found != wanted:
+                raise ValueError(f"the operand of mode {mode} must be {wanted}, not {found}")
+
+    def _run(
+        self, work: Work, cut: Cut, tiles: list[TilePlace], operands: Mapping[int, Patterns]
+    ) -> Patterns:
+        config = self.config
+        identity = config.operators.identity_in(config.sum_format)
+        assert identity is not None
+        job = JobList(config, work, cut, tiles, operands)
+        self.tiles, self.counts = len(job.tiles), {}
+        base = self._memory.fit(job.sizes, "the operands and the result")
+        if not job.tiles:
+            return job.result(self._device.read_memory, base, identity)
+        for address, content in job.blocks(base):
+            self._device.write_memory(address, content)
+        kernel, regions = cut.kernel, cut.regions(config).begins
+        status = self._registers.submit({
+            "KERNEL": kernel.number,
+            "ORDER": kernel.order,
+            "DENSE": int(work.dense),
+            "VECTORS": kernel.vectors,
+            "SCALARS_1": kernel.scalars[0],
+            "SCALARS_2": kernel.scalars[1],
+            **{f"REGION_{mode}": regions.get(mode, 0) for mode in (1, 2, 3)},
+            "TILES": len(job.tiles),
+            "LIST": base["list"],
+        })  # fmt: skip
+        status.check()
+        self.counts = status.counts
+        return job.result(self._device.read_memory, base, identity)

@@ -1,0 +1,167 @@
+"""A Tensaurus as software sees it: registers and a memory, jobs done in no time by the model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...hw.spec.jobs.tensaurus import job_spec
+from ...hw.spec.tensaurus import KERNELS, TensaurusConfig
+from ...hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
+from ..device.model import ModelDevice
+from ..numbers.scalars import Patterns
+from ..sparse.ciss_stream import slot_type
+from .images import dense_from_bytes, from_bytes, output_bytes, to_bytes
+from .result.entries import Entries, of_dense
+from .result.kernel import Kernel
+from .result.tile import add_tile, empty_output, work_of
+from .stream import Fault, read_stream
+from .work import most_slices
+
+__all__ = ["TensaurusModel"]
+
+
+class _Stopped(Exception):
+    """A job that ends with an error: its name, and ERROR_DETAIL."""
+
+    def __init__(self, error: str, detail: int) -> None:
+        super().__init__(error)
+        self.error, self.detail = error, detail
+
+
+class TensaurusModel(ModelDevice):
+    """Works off the list of tiles in memory. What a job leaves there is the hardware's, bit for
+    bit; of what it counts only that which does not depend on time, the rest being zero. An operand
+    that a job has not loaded before it is used is a ValueError.
+
+    Tiles are taken one after the other: the first one that is wrong ends the job. Outputs that were
+    complete before are written.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    memory_bytes: size of the memory, which begins at address 0
+    """
+
+    def __init__(self, config: TensaurusConfig, memory_bytes: int = 1 << 20) -> None:
+        self._config = config
+        super().__init__(job_spec(config), memory_bytes)
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    def _job(self) -> tuple[str, int, dict[str, int]]:
+        try:
+            return "none", 0, _Job(self, self._values).run()
+        except _Stopped as stop:
+            return stop.error, stop.detail, {}
+        except IndexError:
+            return "bus_read", self.memory_bytes, {}
+
+
+class _Job:
+    """A job that obeys the rules of its registers."""
+
+    def __init__(self, device: TensaurusModel, values: dict[str, int]) -> None:
+        self._device, self._config = device, device.config
+        self._tiles, self._list = values["TILES"], values["LIST"]
+        self._dense = bool(values["DENSE"])
+        self._regions = [values[f"REGION_{mode}"] for mode in (1, 2, 3)]
+        self.kernel = Kernel(
+            name=KERNELS[values["KERNEL"]],
+            order=values["ORDER"],
+            vectors=values["VECTORS"],
+            scalars=(values["SCALARS_1"], values["SCALARS_2"]),
+        )
+        self._loaded: dict[int, Patterns] = {}
+        self._output: Patterns | None = None
+        self._counts = dict.fromkeys(("products", "operations", "drains", "bytes_written"), 0)
+
+    def run(self) -> dict[str, int]:
+        """Work off the tiles; returns what is counted."""
+        for number in range(self._tiles):
+            self._tile(number, self._described(number))
+        return self._counts
+
+    def _described(self, number: int) -> dict[str, int]:
+        """What the list says of a tile."""
+        content = self._device.read_memory(self._list + number * TILE_BYTES, TILE_BYTES)
+        whole = int.from_bytes(content, "little")
+        found = {name: whole >> low & ((1 << bits) - 1) for name, (low, bits) in TILE_WORDS.items()}
+        if not self._fits(found) or (number == self._tiles - 1 and not found["last"] & 1):
+            raise _Stopped("tile", number)
+        return found
+
+    def _modes(self) -> range:
+        return range(1, self.kernel.order)
+
+    def _fits(self, tile: dict[str, int]) -> bool:
+        config, kernel = self._config, self.kernel
+        aligned = ["tensor", "output", *(["pitch"] if self._dense else [])]
+        aligned += [f"operand_{mode}" for mode in self._modes() if tile["load"] >> mode - 1 & 1]
+        if any(tile[name] % config.line_bytes for name in aligned):
+            return False
+        if not 0 < tile["slices"] <= most_slices(config, kernel):
+            return False
+        if not self._dense and not tile["entries"]:
+            return False
+        for mode in self._modes():
+            region, size = self._regions[mode - 1], tile[f"size_{mode}"]
+            if mode in kernel.array_modes:
+                end, most = region + size * kernel.vectors, config.spm_units
+            else:
+                end, most = region + size * kernel.row_values(config, mode), config.spm_scalars
+                if region % config.vlen:
+                    return False
+            if not size or end > most:
+                return False
+        return True
+
+    def _tile(self, number: int, tile: dict[str, int]) -> None:
+        config, kernel = self._config, self.kernel
+        for mode in self._modes():
+            if tile["load"] >> mode - 1 & 1:
+                row = kernel.row_values(config, mode)
+                count = tile[f"size_{mode}"] * row
+                content = self._read(tile[f"operand_{mode}"], count * config.format.bits // 8)
+                self._loaded[mode] = from_bytes(content, config.format).reshape(-1, row)
+            if len(self._loaded.get(mode, ())) < tile[f"size_{mode}"]:
+                raise ValueError(f"tile {number} uses an operand {mode} that no tile has loaded")
+        entries = self._entries(number, tile)
+        if self._output is None:
+            self._output = empty_output(config, kernel, most_slices(config, kernel))
+        add_tile(config, kernel, self._output, entries, self._loaded)
+        found = work_of(config, kernel, entries)
+        for name, count in (
+            ("products", found.products), ("operations", found.operations),
+            ("drains", found.drains),
+        ):  # fmt: skip
+            self._counts[name] += count
+        if tile["last"] & 1:
+            content = to_bytes(self._output[: tile["slices"]], config.sum_format)
+            try:
+                self._device.write_memory(tile["output"], content)
+            except IndexError:
+                raise _Stopped("bus_write", self._device.memory_bytes) from None
+            self._counts["bytes_written"] += output_bytes(config, kernel, tile["slices"])
+            self._output = None
+
+    def _read(self, address: int, count: int) -> bytes:
+        return self._device.read_memory(address, count)
+
+    def _entries(self, number: int, tile: dict[str, int]) -> Entries:
+        config, order = self._config, self.kernel.order
+        sizes = tuple(tile[f"size_{mode}"] for mode in self._modes())
+        if self._dense:
+            size = int(np.prod(sizes)) * config.format.bits // 8
+            count = (tile["slices"] - 1) * tile["pitch"] + size
+            content = self._read(tile["tensor"], count)
+            shape = (tile["slices"], *sizes)
+            return of_dense(dense_from_bytes(config, content, shape, tile["pitch"]))
+        layout = config.layout(order)
+        content = self._read(tile["tensor"], tile["entries"] * layout.entry_bytes)
+        slots = np.frombuffer(content, slot_type(layout)).reshape(-1, layout.rows)
+        found = read_stream(slots, layout, tile["slices"], sizes)
+        if isinstance(found, Fault):
+            raise _Stopped(found.error, found.entry | number << 32)
+        return found

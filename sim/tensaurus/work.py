@@ -1,0 +1,159 @@
+"""What is to be computed, whatever the sizes, and how it is cut into tiles that fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...hw.spec.tensaurus import KERNELS, TensaurusConfig
+from .result.kernel import Kernel
+
+__all__ = ["Cut", "Regions", "Work", "balanced", "count_of", "most_slices"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """A product of a tensor and matrices.
+
+    Parameters
+    ----------
+    kernel: one of ``KERNELS``
+    shape: of the tensor, slices first, which are the rows of the result
+    ranks: of each other mode the values of a row of its operand: of mttkrp all alike, of mv 1
+    dense: whether all elements of the tensor are streamed
+
+    Raises
+    ------
+    ValueError if the parts do not fit each other.
+    """
+
+    kernel: str
+    shape: tuple[int, ...]
+    ranks: tuple[int, ...]
+    dense: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kernel not in KERNELS:
+            raise ValueError(f"`kernel` must be one of {', '.join(KERNELS)}, not {self.kernel!r}")
+        modes = (2,) if self.kernel in ("mm", "mv") else (3, 4)
+        if len(self.shape) not in modes or len(self.ranks) != len(self.shape) - 1:
+            wanted = " or ".join(map(str, modes))
+            raise ValueError(
+                f"`shape` must have {wanted} modes with kernel {self.kernel} and `ranks` one "
+                f"fewer, not {len(self.shape)} and {len(self.ranks)}"
+            )
+        if min(self.shape) < 0 or min(self.ranks) < 1:
+            raise ValueError(f"`ranks` must be at least 1, not {self.ranks}")
+        if self.kernel == "mv" and self.ranks != (1,):
+            raise ValueError(f"`ranks` must be 1 with kernel mv, not {self.ranks[0]}")
+        if self.kernel == "mttkrp" and len(set(self.ranks)) != 1:
+            raise ValueError(f"`ranks` must be alike with kernel mttkrp, not {self.ranks}")
+
+    @property
+    def order(self) -> int:
+        """Modes of the tensor."""
+        return len(self.shape)
+
+    @property
+    def result_shape(self) -> tuple[int, ...]:
+        """Of the result."""
+        ranks = {"ttmc": self.ranks, "mv": ()}.get(self.kernel, self.ranks[-1:])
+        return (self.shape[0], *ranks)
+
+
+class Regions(NamedTuple):
+    """Where each mode's operand begins in its scratchpad: a unit, or a scalar; and where the last
+    one of units and of scalars ends."""
+
+    begins: dict[int, int]
+    units: int
+    scalars: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """The tiles of a work, and the order in which they come.
+
+    Groups of columns of the operands are the outermost loops, then ranges of slices, then those of
+    the other modes. Every loop turns back where it ends, so that a tile differs from the one before
+    it in one range only.
+
+    Parameters
+    ----------
+    kernel: what all tiles have in common
+    steps: slices of an output, then indices of each other mode that a tile has
+    loops: the other modes, the outermost first
+    """
+
+    kernel: Kernel
+    steps: tuple[int, ...]
+    loops: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        order = self.kernel.order
+        if len(self.steps) != order or min(self.steps) < 1:
+            raise ValueError(f"`steps` must be {order} of at least 1, not {self.steps}")
+        if sorted(self.loops) != list(range(1, order)):
+            raise ValueError(f"`loops` must have modes 1 to {order - 1}, not {self.loops}")
+
+    def group_columns(self, config: TensaurusConfig) -> tuple[int, ...]:
+        """Columns of the operands that are used together: of ttmc mode by mode, else one number."""
+        kernel = self.kernel
+        columns = [kernel.row_values(config, mode) for mode in range(1, kernel.order)]
+        return tuple(columns if kernel.name == "ttmc" else columns[-1:])
+
+    def group_counts(self, config: TensaurusConfig, work: Work) -> tuple[int, ...]:
+        """Into how many groups the columns are cut: of ttmc mode by mode, else one number."""
+        columns = self.group_columns(config)
+        ranks = work.ranks[-len(columns) :]
+        return tuple(count_of(rank, most) for rank, most in zip(ranks, columns, strict=True))
+
+    def range_counts(self, work: Work) -> tuple[int, ...]:
+        """Into how many ranges each mode of the tensor is cut, slices first."""
+        return tuple(
+            count_of(size, step) for size, step in zip(work.shape, self.steps, strict=True)
+        )
+
+    def regions(self, config: TensaurusConfig) -> Regions:
+        """Where the operands are in the scratchpads."""
+        units = scalars = 0
+        found = {}
+        for mode in range(1, self.kernel.order):
+            step = self.steps[mode]
+            if mode in self.kernel.array_modes:
+                found[mode], units = units, units + step * self.kernel.vectors
+            else:
+                values = step * self.kernel.row_values(config, mode)
+                found[mode] = scalars
+                scalars += -(-values // config.vlen) * config.vlen
+        return Regions(found, units, scalars)
+
+    def check(self, config: TensaurusConfig) -> None:
+        """Raise ValueError unless the tiles fit a device."""
+        self.kernel.check(config)
+        _, units, scalars = self.regions(config)
+        for what, found, most in (
+            ("units", units, config.spm_units), ("scalars", scalars, config.spm_scalars),
+        ):  # fmt: skip
+            if found > most:
+                raise ValueError(f"a tile's operands must have at most {most} {what}, not {found}")
+        slices = most_slices(config, self.kernel)
+        if self.steps[0] > slices:
+            raise ValueError(f"an output must have at most {slices} slices, not {self.steps[0]}")
+
+
+def most_slices(config: TensaurusConfig, kernel: Kernel) -> int:
+    """Slices that one side of the output buffer holds."""
+    if kernel.name == "mv":
+        return config.out_units * config.unit_values
+    return config.out_units // kernel.units
+
+
+def count_of(size: int, step: int) -> int:
+    """Ranges of so many indices that a size needs."""
+    return -(-size // step)
+
+
+def balanced(size: int, most: int) -> int:
+    """The least step of as few ranges as steps of ``most`` make."""
+    return max(1, count_of(size, count_of(size, most))) if size else 1

@@ -1,0 +1,172 @@
+"""The tile planner: what it expects to be moved is moved, and nothing cheaper was left out."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.sim.tensaurus.driver import TensorDriver, plan_of
+from tilewright.sim.tensaurus.job_list import JobList, dense_tiles, sparse_tiles
+from tilewright.sim.tensaurus.model import TensaurusModel
+from tilewright.sim.tensaurus.tiles import cost_of, plan
+from tilewright.sim.tensaurus.work import Cut, Work
+from tilewright.verif.tensaurus.model.cases import device
+from tilewright.verif.tensaurus.model.works import encoded, random_product, to_dense
+
+SMALL = {"spm_bytes": 256, "out_bytes": 512, "banks": 2}
+
+WORKS = [
+    ("mv", (70, 300), (1,)),
+    ("mm", (45, 33), (40,)),
+    ("mttkrp", (40, 30, 20), (13, 13)),
+    ("ttmc", (25, 30, 20), (5, 9)),
+    ("mttkrp", (9, 8, 7, 12), (7, 7, 7)),
+    ("ttmc", (9, 8, 7, 12), (3, 2, 7)),
+]
+
+
+def moved(job: JobList, base: dict[str, int]) -> dict[str, int]:
+    """Bytes by operand that a list of tiles says."""
+    found = {"tensor": 0, "output": 0, "tiles": 0, "operand_1": 0, "operand_2": 0, "operand_3": 0}
+    size_of = {address: job.sizes[name] for name, address in base.items()}
+    for fields in job.descriptions(base):
+        found["tiles"] += 1
+        found["tensor"] += size_of[fields["tensor"]]
+        found["output"] += size_of[fields["output"]] * fields["last"]
+        for mode in (1, 2, 3):
+            if fields["load"] >> mode - 1 & 1:
+                found[f"operand_{mode}"] += size_of[fields[f"operand_{mode}"]]
+    return found
+
+
+def addresses(job: JobList) -> dict[str, int]:
+    """A place for everything, however large."""
+    return {name: number << 24 for number, name in enumerate(job.sizes)}
+
+
+@pytest.mark.parametrize(("kernel", "shape", "ranks"), WORKS)
+def test_costs_of_dense_tensors_are_what_is_moved(
+    kernel: str, shape: tuple[int, ...], ranks: tuple[int, ...]
+) -> None:
+    """Tiles and outputs to the byte; operands but for the last range, which may be shorter."""
+    config = device(**SMALL)
+    product = random_product(np.random.default_rng(1), kernel, shape, ranks, count=9, dense=True)
+    tensor = encoded(to_dense(product.tensor), config)
+    found = plan_of(config, product.work, tensor)
+    parts = dense_tiles(config, product.work, found.cut, tensor)
+    job = JobList(config, product.work, found.cut, parts, product.operands(config))
+    real = moved(job, addresses(job))
+    assert real["tiles"] == found.cost.tiles
+    assert real["output"] == found.cost.output
+    assert real["tensor"] <= found.cost.tensor
+    for mode, expected in enumerate(found.cost.operands, 1):
+        step = 1 / max(1, product.work.shape[mode] // found.cut.steps[mode])
+        assert abs(real[f"operand_{mode}"] - expected) <= step * expected
+    # The same from the formula of any other cut: none is cheaper.
+    assert found.cost == cost_of(config, product.work, found.cut, None)
+
+
+@pytest.mark.parametrize(("kernel", "shape", "ranks"), WORKS)
+def test_costs_of_sparse_tensors_are_about_what_is_moved(
+    kernel: str, shape: tuple[int, ...], ranks: tuple[int, ...]
+) -> None:
+    """Of values that are spread evenly: within a fifth."""
+    config = device(**SMALL)
+    product = random_product(np.random.default_rng(1), kernel, shape, ranks, count=1500)
+    found = plan_of(config, product.work, product.tensor)
+    parts = sparse_tiles(config, product.work, found.cut, product.tensor, 0)
+    job = JobList(config, product.work, found.cut, parts, product.operands(config))
+    real = moved(job, addresses(job))
+    assert abs(real["tiles"] - found.cost.tiles) <= 0.2 * found.cost.tiles
+    assert abs(real["tensor"] - found.cost.tensor) <= 0.25 * found.cost.tensor
+    assert real["output"] == found.cost.output
+    total = sum(real[f"operand_{mode}"] for mode in (1, 2, 3))
+    assert abs(total - sum(found.cost.operands)) <= 0.25 * sum(found.cost.operands)
+
+
+def test_a_plan_has_the_fewest_bytes_of_all_loops() -> None:
+    """Any loop order that is asked for moves as much or more."""
+    config = device(**SMALL)
+    work = Work(kernel="mttkrp", shape=(40, 50, 20), ranks=(6, 6))
+    lengths = np.full(40, 30)
+    best = plan(config, work, lengths)
+    forced = [plan(config, work, lengths, {"loops": loops}) for loops in ((1, 2), (2, 1))]
+    assert best.cost.total == min(each.cost.total for each in forced)
+    assert best.compared == sum(each.compared for each in forced)
+    other = plan(config, work, lengths, {"step_0": 3, "step_1": 4, "vectors": 1})
+    assert other.cut.steps[:2] == (3, 4)
+    assert other.cost.total >= best.cost.total
+
+
+def test_everything_that_fits_is_read_once() -> None:
+    config = device()
+    work = Work(kernel="mttkrp", shape=(20, 10, 12), ranks=(6, 6))
+    found = plan(config, work, np.full(20, 5))
+    assert list(found.cut.steps) == [20, 10, 12]
+    assert list(found.loads) == [1, 1, 1]
+    assert found.cost.operands == (10 * 24, 12 * 24)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "message"),
+    [
+        ({"step_0": 1000}, "no tiles fit the device: an output must have at most 21 slices, "
+         "not 1000"),
+        ({"step_1": 30, "step_2": 20}, "no tiles fit the device: a tile's operands must have at "
+         "most 32 units, not 50"),
+        ({"step_3": 1}, "`fixed` must be of loops, scalars_1, scalars_2, step_0, step_1, step_2, "
+         "vectors, not step_3"),
+        ({"loops": (1, 1)}, "`loops` must have modes 1 to 2, not (1, 1)"),
+        ({"step_1": 0}, "`steps` must be 3 of at least 1, not (20, 0, 20)"),
+    ],
+)  # fmt: skip
+def test_tiles_that_do_not_fit_are_refused(fixed: dict[str, Any], message: str) -> None:
+    config = device(**SMALL)
+    work = Work(kernel="mttkrp", shape=(40, 30, 20), ranks=(6, 6))
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        plan(config, work, np.full(40, 5), fixed)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kernel": "gemm"}, "`kernel` must be one of mttkrp, ttmc, mm, mv, not 'gemm'"),
+        ({"shape": (1, 2)}, "`shape` must have 3 or 4 modes with kernel mttkrp and `ranks` one "
+         "fewer, not 2 and 2"),
+        ({"ranks": (0, 0)}, "`ranks` must be at least 1, not (0, 0)"),
+        ({"ranks": (1, 2)}, "`ranks` must be alike with kernel mttkrp, not (1, 2)"),
+        ({"kernel": "mv", "shape": (2, 2), "ranks": (2,)}, "`ranks` must be 1 with kernel mv, "
+         "not 2"),
+    ],
+)  # fmt: skip
+def test_works_that_are_none(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Work(**{"kernel": "mttkrp", "shape": (3, 4, 5), "ranks": (2, 2), **changes})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("cut", "`cut` must be of mttkrp, not of mm"),
+        ("shape", "`tensor` must be of shape (4, 5, 6), not (4, 5, 7)"),
+        ("operand", "the operand of mode 2 must be (6, 3), not (6, 4)"),
+    ],
+)
+def test_parts_that_do_not_fit_each_other(change: str, message: str) -> None:
+    config, rng = device(), np.random.default_rng(0)
+    driver = TensorDriver(TensaurusModel(config))
+    product = random_product(rng, "mttkrp", (4, 5, 6), (3, 3), count=20)
+    operands = product.operands(config)
+    cut: Cut = plan_of(config, product.work, product.tensor).cut
+    tensor = product.tensor
+    if change == "cut":
+        matrix = Work(kernel="mm", shape=(4, 5), ranks=(3,))
+        cut = plan(config, matrix, np.full(4, 2)).cut
+    if change == "shape":
+        tensor = random_product(rng, "mttkrp", (4, 5, 7), (3, 3), count=20).tensor
+    if change == "operand":
+        operands[2] = np.zeros((6, 4), np.uint64)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        driver.sparse(product.work, cut, tensor, operands)
