@@ -50,7 +50,8 @@ class StripedReader(wiring.Component):
 
     Members
     -------
-    request: see :func:`bytes_layout`; the address is a multiple of a line
+    request: see :func:`bytes_layout`; the address is a multiple of the largest power of two that
+        divides a line
     o: ``data``, ``last`` of its request
     ar, r: the bus, arrays by channel
     stop, idle, error, error_address: see ``Supervision``; with an error no line leaves that has
@@ -191,8 +192,8 @@ class StripedReader(wiring.Component):
         ]
         size = 8 * geometry.interleave
         with m.Switch(channel):
-            # A run begins with a line, so the first channels of lines have this in common.
-            for start in range(0, count, gcd(count, blocks)):
+            # What the first channels of lines have in common, by where a run may begin.
+            for start in range(0, count, gcd(count, blocks & -blocks)):
                 with m.Case(start):
                     for number in range(blocks):
                         reader = readers[(start + number) % count]

@@ -1,0 +1,53 @@
+"""What all readers of a Tensaurus have: the bus of every channel, and lines of one size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.layouts import address_layout, beat_layout
+from ...axi.supervision import Supervision
+from ...channels.striped_reader import StripedReader
+from ...spec.tensaurus import TensaurusConfig
+
+__all__ = ["connect_bus", "line_reader", "reader_id_bits", "reader_members"]
+
+
+def reader_id_bits(config: TensaurusConfig) -> int:
+    """Width of a reader's IDs, the same of all."""
+    return (config.outstanding - 1).bit_length()
+
+
+def line_reader(
+    config: TensaurusConfig, outstanding: int | None = None, *, requests: int = 64
+) -> StripedReader:
+    """A reader of lines; ``outstanding``: slots of a channel, if not the configuration's."""
+    return StripedReader(
+        config.geometry,
+        line_blocks=config.line_blocks,
+        outstanding=outstanding or config.outstanding,
+        requests=requests,
+        id_bits=reader_id_bits(config),
+    )
+
+
+def reader_members(config: TensaurusConfig) -> dict[str, wiring.Member]:
+    """The members that a reader brings along to what has it: ``ar`` and ``r``, arrays by channel,
+    and :class:`Supervision`."""
+    request = address_layout(config.addr_bits, reader_id_bits(config))
+    beat = beat_layout(config.data_bits, reader_id_bits(config))
+    return {
+        "ar": Out(stream.Signature(request)).array(config.channels),
+        "r": In(stream.Signature(beat)).array(config.channels),
+        **Supervision(config.addr_bits).members,
+    }
+
+
+def connect_bus(m: Module, loader: Any, reader: StripedReader) -> None:
+    """Connect the members ``ar`` and ``r``."""
+    for ar, r, its_ar, its_r in zip(loader.ar, loader.r, reader.ar, reader.r, strict=True):
+        wiring.connect(m, its_ar, wiring.flipped(ar))
+        wiring.connect(m, wiring.flipped(r), its_r)

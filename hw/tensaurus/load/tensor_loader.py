@@ -1,0 +1,201 @@
+"""From a tensor in memory to the slots of each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.supervision import supervise
+from ...channels.striped_reader import StripedReader
+from ...spec.tensaurus import TensaurusConfig
+from ...stream.deep_queue import DeepQueue
+from ...stream.fork import Fork
+from ...stream.gearbox import Gearbox
+from ...stream.skid_buffer import SkidBuffer
+from ..layouts import SlotKind, job_layout, slot_layout, tile_layout
+from .dense_row import DenseRow
+from .dense_walk import DenseWalk
+from .entry_slots import EntrySlots, entry_sizes
+from .lines import connect_bus, line_reader, reader_members
+
+__all__ = ["TensorLoader"]
+
+_TILES = 63
+"""Tiles that may be under way."""
+
+
+class TensorLoader(wiring.Component):
+    """Reads each tile's tensor, a stream of entries or a dense one, into a queue for each row.
+
+    A stream gives an entry a cycle, if the channels deliver it; a row that takes nothing stops the
+    others when its queue is full. Entries are checked (:class:`EntrySlots`). A dense tensor gives
+    each row a value a cycle (:class:`DenseRow`), if the channels deliver them. The next tile is
+    read while one is worked on.
+
+    Source: Tensaurus, section on its architecture (TLU).
+
+    Members
+    -------
+    job: in; constant while tiles come
+    tiles: see ``tile_layout``
+    slots: array of streams, by row, see ``slot_layout``
+    stream_error, slice_error, index_error, error_entry, error_tile: see ``EntrySlots``; until
+        ``stop``
+    ar, r: the bus, arrays by channel
+    stop, idle, error, error_address: see ``Supervision``; ``idle``: every row has its end of every
+        tile
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "tiles": In(stream.Signature(tile_layout(config))),
+                "slots": Out(stream.Signature(slot_layout(config))).array(config.rows),
+                "stream_error": Out(1),
+                "slice_error": Out(1),
+                "index_error": Out(1),
+                "error_entry": Out(32),
+                "error_tile": Out(32),
+                **reader_members(config),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.reader = reader = line_reader(config)
+        m.submodules.ahead = ahead = Fork(tile_layout(config), 3, eager=True)
+        m.submodules.tile = tile = SkidBuffer(tile_layout(config), clearable=True)
+        m.submodules.users = users = Fork(tile_layout(config), 3 + config.rows, eager=True)
+        m.submodules.entries = entries = Gearbox(config.line_bytes, entry_sizes(config), 32)
+        m.submodules.context = context = SkidBuffer(tile_layout(config), clearable=True)
+        m.submodules.entry_slots = entry_slots = EntrySlots(config)
+        m.submodules.requests = requests = DenseWalk(config)
+        m.submodules.places = places = DenseWalk(config)
+        rows = [DenseRow(config, row) for row in range(config.rows)]
+        for row in rows:
+            m.submodules[f"dense_row_{row.row}"] = row
+        wiring.connect(m, ahead.o[1], requests.i)
+        wiring.connect(m, ahead.o[2], tile.i)
+        wiring.connect(m, tile.o, users.i)
+        wiring.connect(m, users.o[1], context.i)
+        wiring.connect(m, context.o, entry_slots.tiles)
+        wiring.connect(m, users.o[2], places.i)
+        for row in rows:
+            wiring.connect(m, users.o[3 + row.row], row.tiles)
+        wiring.connect(m, entries.o, entry_slots.entries)
+        dense = self.job.dense
+        cut = users.o[0]
+        m.d.comb += [
+            ahead.to.eq(Mux(dense, 0b110, 0b101)),
+            users.to.eq(Mux(dense, (1 << 3 + config.rows) - 4, 0b011)),
+            entry_slots.job.eq(self.job),
+            entries.request.valid.eq(cut.valid),
+            cut.ready.eq(entries.request.ready),
+            entries.request.payload.count.eq(cut.payload.entries),
+        ]
+        if config.order > 2:
+            m.d.comb += entries.request.payload.size.eq(self.job.order - 2)
+        parts: list[Any] = [ahead, tile, users, entries, context, entry_slots, requests, places]
+        for part in (*parts, *rows):
+            m.d.comb += part.clear.eq(self.stop)
+        self._request(m, reader, ahead.o[0], requests)
+        self._deal(m, reader, entries, places, rows)
+        self._queue(m, entry_slots, rows)
+        supervise(m, self, [reader], busy=self._admit(m, ahead.i))
+        connect_bus(m, self, reader)
+        for name in ("stream_error", "slice_error", "index_error", "error_entry", "error_tile"):
+            m.d.comb += getattr(self, name).eq(getattr(entry_slots, name))
+        return m
+
+    def _admit(self, m: Module, tiles: Any) -> Value:
+        """Let tiles in, and count them until each row's end of them has left. Returns whether
+        there are any."""
+        full = Signal(self._config.rows)
+        some = Signal(self._config.rows)
+        came = Signal()
+        m.d.comb += [
+            tiles.valid.eq(self.tiles.valid & ~full.any()),
+            self.tiles.ready.eq(tiles.ready & ~full.any()),
+            tiles.payload.eq(self.tiles.payload),
+            came.eq(self.tiles.valid & self.tiles.ready),
+        ]
+        for row, slots in enumerate(self.slots):
+            inside = Signal(range(_TILES + 1), name=f"tiles_{row}")
+            went = slots.valid & slots.ready & (slots.payload.kind == SlotKind.END)
+            m.d.comb += [full[row].eq(inside == _TILES), some[row].eq(inside != 0)]
+            with m.If(self.stop):
+                m.d.sync += inside.eq(0)
+            with m.Else():
+                m.d.sync += inside.eq(inside + came - went)
+        return some.any()
+
+    def _request(self, m: Module, reader: StripedReader, sparse: Any, dense: DenseWalk) -> None:
+        """A stream at once, a dense tensor line by line."""
+        config = self._config
+        asked, tile, line = reader.request.payload, sparse.payload, dense.o.payload
+        sizes = entry_sizes(config)
+        size = Array(sizes)[self.job.order - 2] if len(sizes) > 1 else sizes[0]
+        m.d.comb += [
+            reader.request.valid.eq(Mux(self.job.dense, dense.o.valid, sparse.valid)),
+            dense.o.ready.eq(reader.request.ready & self.job.dense),
+            sparse.ready.eq(reader.request.ready & ~self.job.dense),
+            asked.address.eq(Mux(self.job.dense, line.address, tile.tensor)),
+            asked.bytes.eq(Mux(self.job.dense, line.bytes, tile.entries * size)),
+        ]
+
+    def _deal(
+        self,
+        m: Module,
+        reader: StripedReader,
+        entries: Gearbox,
+        places: DenseWalk,
+        rows: list[DenseRow],
+    ) -> None:
+        """Lines to the gearbox, or each to its row."""
+        dense, line, place = self.job.dense, reader.o, places.o
+        chosen = Signal(len(rows))
+        ready = Signal()
+        m.d.comb += [
+            entries.lines.valid.eq(line.valid & ~dense),
+            entries.lines.payload.eq(line.payload.data),
+            chosen.eq(Mux(place.valid & dense, 1 << place.payload.row, 0)),
+            ready.eq((chosen & Cat(row.lines.ready for row in rows)).any()),
+            place.ready.eq(line.valid & ready),
+            line.ready.eq(Mux(dense, ready, entries.lines.ready)),
+        ]
+        for row in rows:
+            m.d.comb += [
+                row.job.eq(self.job),
+                row.lines.valid.eq(line.valid & chosen[row.row]),
+                row.lines.payload.eq(line.payload.data),
+            ]
+
+    def _queue(self, m: Module, entry_slots: EntrySlots, rows: list[DenseRow]) -> None:
+        """Slots to the rows' queues; those of an entry all at once."""
+        config, dense = self._config, self.job.dense
+        source = entry_slots.o
+        present = source.payload.present
+        free = Signal(config.rows)
+        goes = Signal()
+        m.d.comb += [
+            source.ready.eq((free | ~present).all()),
+            goes.eq(source.valid & source.ready),
+        ]
+        for row in rows:
+            queue = DeepQueue(slot_layout(config), config.row_queue)
+            m.submodules[f"queue_{row.row}"] = queue
+            wiring.connect(m, queue.o, wiring.flipped(self.slots[row.row]))
+            slot: Any = source.payload.slots[row.row]
+            m.d.comb += [
+                queue.clear.eq(self.stop),
+                free[row.row].eq(queue.i.ready),
+                queue.i.valid.eq(Mux(dense, row.o.valid, goes & present[row.row])),
+                queue.i.payload.eq(Mux(dense, row.o.payload.as_value(), slot.as_value())),
+                row.o.ready.eq(queue.i.ready & dense),
+            ]
