@@ -1,0 +1,1 @@
+"""Benches of the load side: the list of tiles, the tensor, the operands."""

@@ -1,0 +1,110 @@
+"""Lists of tiles that hold, some of them barely."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from math import prod
+
+from tilewright.hw.spec.tensaurus import KERNELS
+from tilewright.verif.tensaurus.load.memory_bench import CONFIGS, job_bits
+
+__all__ = ["List"]
+
+
+@dataclass
+class List:
+    """A job and its tiles, drawn so that they hold, some of them barely."""
+
+    name: str
+    seed: int
+    tiles: int = 12
+    kernel: str = ""
+    dense: int | None = None
+    fields: list[dict[str, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.config = config = CONFIGS[self.name]
+        self.random = rng = random.Random(f"{self.name} {self.seed} {self.kernel}")
+        kinds = KERNELS if config.order > 2 else ("mm", "mv")
+        self.kernel = self.kernel or rng.choice(kinds)
+        self.order = 2 if self.kernel in ("mm", "mv") else rng.randint(3, config.order)
+        self.dense = rng.randrange(2) if self.dense is None else self.dense
+        most = min(config.tlen, config.olen)
+        self.vectors = 1 if self.kernel == "mv" else rng.randint(1, most)
+        self.scalars = {1: 1, 2: 1, 3: 1}
+        if self.kernel == "ttmc":
+            for mode in range(1, self.order - 1):
+                used = self.vectors * prod(self.scalars.values())
+                self.scalars[mode] = rng.randint(1, most // used)
+        self.regions = {mode: self._region(mode) for mode in (1, 2, 3)}
+        for number in range(self.tiles):
+            self.fields.append(self._tile(final=number == self.tiles - 1))
+
+    def is_scalar(self, mode: int) -> bool:
+        return self.kernel == "mv" or (self.kernel == "ttmc" and mode < self.order - 1)
+
+    def _region(self, mode: int) -> int:
+        config = self.config
+        if self.is_scalar(mode):
+            return self.random.randrange(config.spm_units - 4) * config.vlen
+        return self.random.randrange(config.spm_units - config.tlen - 4)
+
+    def room(self, mode: int) -> int:
+        """Rows that the operand may have."""
+        config, region = self.config, self.regions[mode]
+        if self.is_scalar(mode):
+            return (config.spm_scalars - region) // self.scalars[mode]
+        return (config.spm_units - region) // self.vectors
+
+    @property
+    def slices(self) -> int:
+        """That the output may have."""
+        config = self.config
+        if self.kernel == "mv":
+            return config.out_units * config.unit_values
+        return config.out_units // (self.vectors * prod(self.scalars.values()))
+
+    def _tile(self, *, final: bool) -> dict[str, int]:
+        rng, config = self.random, self.config
+        line = config.line_bytes & -config.line_bytes
+
+        def address() -> int:
+            return rng.randrange(1 << config.addr_bits) // line * line
+
+        found = {
+            "load": rng.getrandbits(32),
+            "last": int(final) | rng.getrandbits(31) << 1 | rng.randrange(2),
+            "slices": rng.choice([1, self.slices, rng.randint(1, self.slices)]),
+            "entries": rng.choice([1, rng.getrandbits(32) | 1]),
+            "tensor": address(),
+            "output": address(),
+            "pitch": rng.getrandbits(32) // line * line,
+        }
+        if self.dense:
+            found["entries"] *= rng.randrange(2)
+        else:
+            found["pitch"] += rng.randrange(2)
+        for mode in (1, 2, 3):
+            if mode < self.order:
+                room = self.room(mode)
+                found[f"size_{mode}"] = rng.choice([1, room, rng.randint(1, room)])
+            else:
+                found[f"size_{mode}"] = rng.getrandbits(32)
+            used = mode < self.order and found["load"] >> mode - 1 & 1
+            found[f"operand_{mode}"] = address() if used else rng.getrandbits(64)
+        return found
+
+    def job(self, base: int) -> int:
+        return job_bits(
+            self.config,
+            kernel=KERNELS.index(self.kernel),
+            order=self.order,
+            dense=int(bool(self.dense)),
+            vectors=self.vectors,
+            scalars_1=self.scalars[1],
+            scalars_2=self.scalars[2],
+            **{f"region_{mode}": region for mode, region in self.regions.items()},
+            tiles=self.tiles,
+            list=base,
+        )

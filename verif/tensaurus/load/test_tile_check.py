@@ -1,0 +1,164 @@
+"""Whether descriptions of tiles hold: of everything that may be wrong with one, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+from tilewright.hw.spec.tensaurus import KERNELS, TensaurusConfig
+from tilewright.hw.spec.tensaurus_tiles import tile_words
+from tilewright.hw.tensaurus.load.tile_check import TileCheck
+from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.tensaurus.load.lists import List
+from tilewright.verif.tensaurus.load.memory_bench import CONFIGS
+
+SETTLING = 10
+"""Cycles from a job to its first description."""
+
+
+def checked(config: TensaurusConfig, lists: Sequence[List]) -> list[tuple[int, int | None]]:
+    """Of each list how many tiles passed, and the number of the wrong one."""
+    part = TileCheck(config)
+    found: list[tuple[int, int | None]] = []
+
+    async def bench(sim: Any) -> None:
+        sim.set(part.o.ready, 1)
+        for tiles in lists:
+            sim.set(Value.cast(part.job), tiles.job(0))
+            sim.set(part.clear, 1)
+            sim.set(part.start, 1)
+            await sim.tick()
+            sim.set(part.clear, 0)
+            sim.set(part.start, 0)
+            await sim.tick().repeat(SETTLING)
+            found.append(await one(sim, tiles))
+
+    async def one(sim: Any, tiles: List) -> tuple[int, int | None]:
+        for number, fields in enumerate(tiles.fields):
+            sim.set(part.words.valid, 1)
+            sim.set(part.words.payload, int.from_bytes(tile_words(fields), "little"))
+            for _ in range(1000):
+                taken, wrong = sim.get(part.words.ready), sim.get(part.wrong)
+                assert taken == sim.get(part.o.valid)
+                at = sim.get(part.number)
+                await sim.tick()
+                sim.set(part.words.valid, int(not taken))
+                if taken:
+                    break
+                if wrong:
+                    sim.set(part.words.valid, 0)
+                    return number, at
+            else:
+                raise AssertionError(f"nothing said of tile {number}")
+        return tiles.tiles, None
+
+    simulator = Simulator(part)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found
+
+
+def _kernels(name: str) -> list[str]:
+    found = KERNELS if CONFIGS[name].order > 2 else ("mm", "mv")
+    return [f"{name} {kernel}" for kernel in found]
+
+
+Change = Callable[[List, dict[str, int]], None]
+
+
+def _set(name: str, value: Callable[[List], int]) -> Change:
+    def change(tiles: List, fields: dict[str, int]) -> None:
+        fields[name] = value(tiles)
+
+    return change
+
+
+def _line(config: TensaurusConfig) -> int:
+    return config.line_bytes & -config.line_bytes
+
+
+def _last_mode(tiles: List, fields: dict[str, int]) -> None:
+    fields[f"size_{tiles.order - 1}"] = 0
+
+
+def _too_large(mode: int) -> Change:
+    return _set(f"size_{mode}", lambda tiles: tiles.room(mode) + 1)
+
+
+def _operand(tiles: List, fields: dict[str, int]) -> None:
+    fields["load"] |= 1
+    fields["operand_1"] = _line(tiles.config) // 2
+
+
+def _wide_operand(tiles: List, fields: dict[str, int]) -> None:
+    fields["load"] |= 1
+    fields["operand_1"] = 1 << tiles.config.addr_bits
+
+
+FAULTS: dict[str, Change] = {
+    "tensor": _set("tensor", lambda tiles: _line(tiles.config) // 2),
+    "wide tensor": _set("tensor", lambda tiles: 1 << tiles.config.addr_bits),
+    "output": _set("output", lambda tiles: 8),
+    "wide output": _set("output", lambda tiles: 1 << 63),
+    "operand": _operand,
+    "wide operand": _wide_operand,
+    "no size": _set("size_1", lambda tiles: 0),
+    "no last size": _last_mode,
+    "size": _too_large(1),
+    "wide size": _set("size_1", lambda tiles: 1 << 31 | 1),
+    "no slices": _set("slices", lambda tiles: 0),
+    "slices": _set("slices", lambda tiles: tiles.slices + 1),
+    "wide slices": _set("slices", lambda tiles: 1 << 31 | 1),
+}
+"""What is wrong in jobs of any kind."""
+
+DENSE_FAULTS: dict[str, Change] = {"pitch": _set("pitch", lambda tiles: _line(tiles.config) // 2)}
+SPARSE_FAULTS: dict[str, Change] = {"entries": _set("entries", lambda tiles: 0)}
+
+
+@pytest.mark.parametrize(
+    "job",
+    slow_but(
+        ["small mttkrp"],
+        [job for name in CONFIGS for job in _kernels(name)],
+        ["small mv", "four ttmc", "odd ttmc", "one mv"],
+    ),
+)
+def test_what_is_wrong_is_found(job: str) -> None:
+    """And nothing else is: all tiles before it pass, as do those of lists that hold."""
+    name, kernel = job.split()
+    faults = [
+        *((fault, dense) for fault in FAULTS.values() for dense in (0, 1)),
+        *((fault, 1) for fault in DENSE_FAULTS.values()),
+        *((fault, 0) for fault in SPARSE_FAULTS.values()),
+    ]
+    lists: list[List] = []
+    expected: list[tuple[int, int | None]] = []
+    for seed, (fault, dense) in enumerate(faults):
+        lists.append(List(name, seed, tiles=3, kernel=kernel, dense=dense))
+        expected.append((3, None))
+        tiles = List(name, seed, tiles=3, kernel=kernel, dense=dense)
+        at = tiles.random.randrange(3)
+        fault(tiles, tiles.fields[at])
+        lists.append(tiles)
+        expected.append((at, at))
+    assert checked(CONFIGS[name], lists) == expected
+
+
+def test_the_last_tile_ends_an_output() -> None:
+    tiles = List("small", 5, tiles=3)
+    tiles.fields[2]["last"] = 2
+    assert checked(tiles.config, [tiles]) == [(2, 2)]
+
+
+@pytest.mark.parametrize("name", ["small", "odd"])
+def test_scalars_begin_with_a_vector(name: str) -> None:
+    tiles = List(name, 6, tiles=2, kernel="mv")
+    tiles.regions[1] = 1
+    for fields in tiles.fields:
+        fields["size_1"] = 1
+    assert checked(tiles.config, [tiles]) == [(0, 0)]
