@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from . import __version__
 from .errors import CheckFailed, UserError, say, told, user_errors
 from .hw.spec.host import outputs
 from .hw.spec.host.programs import ProgramError
@@ -24,7 +25,6 @@ __all__ = ["main"]
 
 app = typer.Typer(
     name="tilewright",
-    help="Generate tensor accelerators, simulate them, measure them.",
     add_completion=False,
     no_args_is_help=True,
 )
@@ -34,6 +34,24 @@ app.add_typer(run_app, name="run")
 _ClickError: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"tilewright {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_print_version,
+                     is_eager=True),
+    ] = False,
+) -> None:  # fmt: skip
+    """Generate tensor accelerators, simulate them, measure them."""
+
 
 UnitArgument = Annotated[str, typer.Argument(metavar="UNIT", help="A unit of `tilewright list`.")]
 ConfigOption = Annotated[

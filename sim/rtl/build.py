@@ -15,7 +15,6 @@ import platform
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
@@ -23,11 +22,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ...hw.spec.host.cache import ANOTHER, cache_directory, full
+from ...hw.spec.host.cache import ANOTHER, cache_directory, full, scratch_directory
 from ...hw.spec.host.programs import ProgramError, run_program, run_programs
 from .glue import STREAMS, Harness
 
-__all__ = ["BuildError", "ToolMissing", "build_library", "build_program", "cache_errors"]
+__all__ = ["BuildError", "ToolMissing", "build_library", "build_program", "cache_errors",
+           "require_tools"]  # fmt: skip
 
 _VERILATOR_FLAGS = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--no-assert"),
@@ -90,6 +90,13 @@ def _compiler() -> tuple[tuple[str, ...], str]:
     if not shutil.which(command[0]):
         raise ToolMissing(f"no C++ compiler `{command[0]}` (Debian package `g++`)")
     return command, _output([*command, "--version"]).splitlines()[0]
+
+
+def require_tools() -> None:
+    """Raise `ToolMissing` unless Verilator and a compiler are there, before anything else is done
+    for a simulation."""
+    _verilator()
+    _compiler()
 
 
 def _output(command: list[str], scratch: Path | None = None, **environment: str) -> str:
@@ -184,8 +191,8 @@ def _scratch(target: Path) -> Iterator[Path | None]:
         if target.exists():
             yield None
             return
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as directory:
-            yield Path(directory)
+        with scratch_directory() as directory:
+            yield directory
 
 
 @contextmanager

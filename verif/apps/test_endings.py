@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tilewright.verif.kit.caches import with_tools
+from tilewright.hw.spec.host.cache import scratch_directory
+from tilewright.verif.kit.caches import empty_cache, with_tools
 from tilewright.verif.kit.commands import SMALLEST
 
 pytestmark = pytest.mark.slow
@@ -139,6 +140,32 @@ def test_a_build_ends_at_a_signal(tmp_path: Path) -> None:
     assert [number for number in started if is_running(number)] == []
     assert {*tmp_path.iterdir()} == before
     assert [path.name for path in cache.glob("[!.]*")] == ["tools"]
+
+
+def test_what_a_killed_build_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGKILL: nothing is removed then, but by a later build, once nobody holds it for sure."""
+    cache = empty_cache(tmp_path / "cache", monkeypatch)
+    code = "import time; from tilewright.hw.spec.host.cache import scratch_directory as make\n"
+    code += "with make() as path: (path / 'x').touch(); print(path, flush=True); time.sleep(600)"
+    holders = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=-1, text=True) for _ in range(2)
+    ]
+    try:
+        held, left = (Path(str(holder.stdout and holder.stdout.readline()).strip())
+                      for holder in holders)  # fmt: skip
+        holders[1].kill()
+        holders[1].wait()
+        with scratch_directory() as own:
+            assert {*cache.glob("build-*")} == {own, held, left}
+        for path in (held, left):
+            os.utime(path, (0, 0))
+        with scratch_directory() as own:
+            assert {*cache.glob("build-*")} == {own, held}
+    finally:
+        for holder in holders:
+            holder.kill()
+            holder.communicate()
+    assert (held / "x").exists()
 
 
 @pytest.mark.parametrize("words", [["list"], ["--help"]])

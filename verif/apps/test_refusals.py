@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.commands import SMALLEST, Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.malformed import MALFORMED
 
@@ -117,6 +117,14 @@ def test_more_malformed_matrix_market(run: Run, text: str, expected: str) -> Non
     line = run.refused("gemm", path, path)
     assert line.startswith(f"{path}: ")
     assert expected in line
+
+
+def test_more_operations_than_anybody_waits_for(run: Run) -> None:
+    file = run.save("a.npy", np.ones((1200, 1200), np.float16))
+    assert run.refused("gemm", file, file, *SMALLEST) == (
+        f"the product of {file} and {file}: 216,000,000 operations are too many; at most "
+        f"200,000,000 are allowed: choose a larger tile"
+    )
 
 
 def test_comments_in_any_encoding(run: Run) -> None:

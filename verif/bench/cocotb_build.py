@@ -8,7 +8,6 @@ import logging
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 from cocotb_tools import config
 from cocotb_tools.runner import get_runner
 from tilewright.hw.emit.unit import Emitted
-from tilewright.hw.spec.host.cache import cache_directory, full
+from tilewright.hw.spec.host.cache import cache_directory, full, scratch_directory
 from tilewright.hw.spec.host.outputs import write_whole
 from tilewright.hw.spec.host.programs import run_program
 from tilewright.sim.rtl.build import BuildError, build_program, cache_errors
@@ -82,9 +81,8 @@ class CocotbBuild:
 
     def _build(self, verilog: str) -> None:
         """Build under a temporary name; the final one appears in one step."""
-        parent = self._directory.parent
-        with cache_errors(), tempfile.TemporaryDirectory(dir=parent, prefix="build-") as scratch:
-            work = Path(scratch) / "build"
+        with cache_errors(), scratch_directory() as scratch:
+            work = scratch / "build"
             work.mkdir()
             (work / "unit.v").write_text(verilog)
             if self._simulator == "verilator":

@@ -5,19 +5,27 @@ from __future__ import annotations
 
 import atexit
 import errno
+import fcntl
 import os
 import re
 import shutil
 import stat
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-__all__ = ["ANOTHER", "cache_directory", "full"]
+__all__ = ["ANOTHER", "cache_directory", "full", "scratch_directory"]
 
 ANOTHER = "TILEWRIGHT_CACHE names another directory"
 """What to do about a cache that cannot be written."""
+
+_SCRATCH = "build-"
+_LEFT_SECONDS = 600
+"""Age at which a directory that nobody holds is one that a killed process has left."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -37,6 +45,46 @@ def cache_directory() -> Path:
         return _usable(Path.home() / ".cache" / "tilewright")
     except RuntimeError:
         return _instead("there is no home directory that could hold a cache")
+
+
+@contextmanager
+def scratch_directory() -> Iterator[Path]:
+    """A directory in the cache for what is being made, which is removed at the end.
+
+    It is held by a lock that ends with this process, however that ends; directories of processes
+    that were killed are removed here, too.
+    """
+    parent = cache_directory()
+    for left in parent.glob(f"{_SCRATCH}*"):
+        _remove_left(left)
+    with tempfile.TemporaryDirectory(dir=parent, prefix=_SCRATCH) as name:
+        held = _held(Path(name))
+        try:
+            yield Path(name)
+        finally:
+            os.close(held)
+
+
+def _held(directory: Path) -> int:
+    """A descriptor of a directory, with its lock, where the file system has such; raises
+    BlockingIOError if another process has it."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise
+    except OSError:
+        pass
+    return descriptor
+
+
+def _remove_left(directory: Path) -> None:
+    """Remove a directory that no process holds. A young one may just not be held yet."""
+    with suppress(OSError):
+        if time.time() - directory.stat().st_mtime > _LEFT_SECONDS:
+            os.close(_held(directory))
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 def full(said: str) -> str:

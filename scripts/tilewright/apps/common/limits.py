@@ -6,7 +6,7 @@ from math import prod
 
 from ...errors import UserError
 
-__all__ = ["LARGEST", "MOST_OPERATIONS", "VERTICES", "check_size"]
+__all__ = ["LARGEST", "MOST_OPERATIONS", "VERTICES", "check_operations", "check_size"]
 
 LARGEST = 1 << 26
 """Elements of the largest matrix: 512 MiB as float64."""
@@ -16,7 +16,7 @@ VERTICES = {"rtl": 1024, "model": 2048}
 many products as there are triples of vertices."""
 
 MOST_OPERATIONS = 200_000_000
-"""Operations of the longest iterated run: some hours of simulation."""
+"""Operations of the longest run: some hours of simulation."""
 
 
 def check_size(what: object, *shape: int) -> None:
@@ -26,3 +26,15 @@ def check_size(what: object, *shape: int) -> None:
         raise UserError(f"{what}: must have at least one element, not {text or 'no dimension'}")
     if prod(int(n) for n in shape) > LARGEST:
         raise UserError(f"{what}: {text} elements are too many; at most {LARGEST} are allowed")
+
+
+def check_operations(what: object, operations: int, instead: str) -> None:
+    """Refuse a run of more operations of a matrix unit than anybody waits for.
+
+    ``instead``: what would make them fewer.
+    """
+    if operations > MOST_OPERATIONS:
+        raise UserError(
+            f"{what}: {operations:,} operations are too many; at most {MOST_OPERATIONS:,} are "
+            f"allowed: {instead}"
+        )

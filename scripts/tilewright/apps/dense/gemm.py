@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ..common.files import check_output, read_matrix, write_array
-from ..common.limits import check_size
+from ..common.limits import check_operations, check_size
 from ..common.options import RunOptions
 from ..common.rounding import Rounded, warn_rounding
 from .report import Errors, finish, measure
@@ -48,7 +48,9 @@ def gemm(
     left, right = _matrix(a, choice), _matrix(b, choice)
     addend = _matrix(c, choice, addend=True) if c else None
     rows, depth, cols = _shape(a, b, c, left, right, addend)
-    with product_unit(choice, choice.operations(1, (rows, depth, cols))) as (multiply, tally):
+    operations = choice.operations(1, (rows, depth, cols))
+    check_operations(f"the product of {a} and {b}", operations, "choose a larger tile")
+    with product_unit(choice, operations) as (multiply, tally):
         start = addend.words[np.newaxis] if addend else None
         words = multiply(left.words[np.newaxis], right.words[np.newaxis], start)[0]
     d = choice.numbers.results(words)

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ...errors import UserError
+from ...errors import UserError, user_errors
 from ...hw.spec.matrix_unit import MatrixUnitConfig
 from ...hw.spec.unit import Unit
 from ...registry import entries
 from ...settings import read_config
+from ...sim.rtl.build import require_tools
 from ...sim.rtl.streams import BuildError, ToolMissing
 from ..common.files import check_output
 from ..common.options import RunOptions
@@ -105,6 +106,9 @@ def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
             )
     if options.json_file:
         check_output(options.json_file, (".json",))
+    if backend == "rtl":
+        with user_errors(ToolMissing):
+            require_tools()
     return UnitChoice(
         chosen=known[unit],
         config=config,

@@ -18,7 +18,7 @@ from ...errors import UserError
 from ...numbers_given import whole
 from ..common.extras import need
 from ..common.files import check_output, write_array
-from ..common.limits import MOST_OPERATIONS, check_size
+from ..common.limits import check_operations, check_size
 from ..dense.report import finish, measure
 from ..dense.session import choose_semiring_unit, product_unit
 from ..graphs.options import SemiringOptions
@@ -115,11 +115,7 @@ def _operations(choice: Any, samples: Samples) -> int:
     shape = len(samples.queries), samples.points.shape[1], len(samples.points)
     check_size(f"the distances in {samples.name}", shape[0], shape[2])
     operations: int = choice.operations(1, shape)
-    if operations > MOST_OPERATIONS:
-        raise UserError(
-            f"{samples.name}: {operations:,} operations are too many; at most "
-            f"{MOST_OPERATIONS:,} are allowed: choose a larger tile or fewer queries"
-        )
+    check_operations(samples.name, operations, "choose a larger tile or fewer queries")
     return operations
 
 

@@ -14,6 +14,7 @@ from ...hw.spec.semirings import SEMIRINGS
 from ...numbers_given import real, whole
 from ...settings import read_config
 from ...sim.matraptor.driver import MODES
+from ...sim.rtl.build import ToolMissing, require_tools
 from ...sim.timing.dram import MEMORIES, MemoryModel
 from ..common.files import check_output
 
@@ -134,6 +135,9 @@ def choose_sparse_unit(
         raise UserError("`outer_product` must be true for mode outer, not false")
     if options.json_file:
         check_output(options.json_file, (".json",))
+    if options.backend == "rtl":
+        with user_errors(ToolMissing):
+            require_tools()
     return SparseChoice(
         config=config,
         backend=options.backend,
