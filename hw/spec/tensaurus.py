@@ -10,8 +10,9 @@ from .ciss import MARKERS, VALUES, CissLayout
 from .config import Config, IntRange, OneOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
+from .unit import Unit
 
-__all__ = ["KERNELS", "OUTPUT_SIDES", "TEMPORARY_SIDES", "TensaurusConfig"]
+__all__ = ["KERNELS", "OUTPUT_SIDES", "TEMPORARY_SIDES", "TENSAURUS", "TensaurusConfig"]
 
 KERNELS = ("mttkrp", "ttmc", "mm", "mv")
 """What a job computes, by the value of its register; of a sparse or of a dense tensor."""
@@ -208,3 +209,13 @@ class TensaurusConfig(Config):
     def output_slots(self) -> int:
         """Vectors of the output register."""
         return OUTPUT_SIDES * max(self.olen, self.sum_latency)
+
+
+TENSAURUS = Unit(
+    name="tensaurus",
+    summary="MTTKRP, TTMc and products of matrices, sparse from CISS or dense, over AXI4",
+    source="Tensaurus: SF3, CISS, architecture",
+    config=TensaurusConfig,
+    component="tilewright.hw.tensaurus.tensaurus:Tensaurus",
+    jobs="tilewright.hw.spec.jobs.tensaurus:job_spec",
+)

@@ -97,25 +97,28 @@ class _Job:
 
     def _fits(self, tile: dict[str, int]) -> bool:
         config, kernel = self._config, self.kernel
-        aligned = ["tensor", "output", *(["pitch"] if self._dense else [])]
-        aligned += [f"operand_{mode}" for mode in self._modes() if tile["load"] >> mode - 1 & 1]
-        if any(tile[name] % config.line_bytes for name in aligned):
+        # What a line is a multiple of, if it is no power of two itself.
+        line = config.line_bytes & -config.line_bytes
+        bases = ["tensor", "output"]
+        bases += [f"operand_{mode}" for mode in self._modes() if tile["load"] >> mode - 1 & 1]
+        if any(tile[name] % line or tile[name] >> config.addr_bits for name in bases):
             return False
-        if not 0 < tile["slices"] <= most_slices(config, kernel):
+        if (self._dense and tile["pitch"] % line) or not (self._dense or tile["entries"]):
             return False
-        if not self._dense and not tile["entries"]:
+        indices = 1 << config.index_bits
+        if not 0 < tile["slices"] <= min(most_slices(config, kernel), indices):
             return False
-        for mode in self._modes():
-            region, size = self._regions[mode - 1], tile[f"size_{mode}"]
-            if mode in kernel.array_modes:
-                end, most = region + size * kernel.vectors, config.spm_units
-            else:
-                end, most = region + size * kernel.row_values(config, mode), config.spm_scalars
-                if region % config.vlen:
-                    return False
-            if not size or end > most:
-                return False
-        return True
+        return all(self._holds(mode, tile[f"size_{mode}"], indices) for mode in self._modes())
+
+    def _holds(self, mode: int, size: int, indices: int) -> bool:
+        """Whether an operand's rows are in its scratchpad."""
+        config, kernel, region = self._config, self.kernel, self._regions[mode - 1]
+        if mode in kernel.array_modes:
+            fits = region + size * kernel.vectors <= config.spm_units
+        else:
+            end = region + size * kernel.row_values(config, mode)
+            fits = end <= config.spm_scalars and not region % config.vlen
+        return fits and 0 < size <= indices
 
     def _tile(self, number: int, tile: dict[str, int]) -> None:
         config, kernel = self._config, self.kernel

@@ -87,7 +87,7 @@ def plan(
     best: tuple[Cut, Cost] | None = None
     compared = 0
     spread = _Spread(work, lengths)
-    reason = "none"
+    reason = f"a fiber must have at most {config.tlen} vectors, a slice {config.olen}"
     for cut in _cuts(config, work, given):
         try:
             cut.check(config)
@@ -194,7 +194,8 @@ def _cuts(
     if "loops" in fixed:
         orders = [fixed["loops"]]  # type: ignore[list-item]
     for kernel in _kernels(config, work, fixed):
-        most = max(1, min(most_slices(config, kernel), max(1, work.shape[0])))
+        most = min(most_slices(config, kernel), config.layout(work.order).largest_slice + 1)
+        most = max(1, min(most, work.shape[0]))
         slices = fixed.get("step_0", balanced(work.shape[0], most))
         for steps in _steps(config, work, kernel, fixed):
             for loops in orders:
@@ -235,6 +236,8 @@ def _steps(
 ) -> Iterator[tuple[int, ...]]:
     """Indices of each other mode that a tile may have: as many as fit, shared out by halves."""
 
+    indices = config.layout(work.order).largest_index + 1
+
     def choose(mode: int, units: int, scalars: int) -> Iterator[tuple[int, ...]]:
         if mode == work.order:
             yield ()
@@ -243,7 +246,7 @@ def _steps(
         row = kernel.vectors if array else kernel.row_values(config, mode)
         # The modes behind must have a row each.
         later = sum(1 for other in kernel.array_modes if other > mode) * kernel.vectors
-        room = (units - later) // row if array else scalars // row
+        room = min((units - later) // row if array else scalars // row, indices)
         alone = not later if array else mode == kernel.scalar_modes[-1]
         size = max(1, work.shape[mode])
         for step in _halves(size, room, alone, fixed.get(f"step_{mode}")):
@@ -262,9 +265,8 @@ def _halves(
     """Steps to try: all that fits if nobody else is to, else also a half, a quarter, ..."""
     if fixed is not None:
         return (fixed,)  # type: ignore[return-value]
-    if room < 1:
-        return ()
-    most = min(size, room)
+    # What does not fit is refused later, with a reason.
+    most = max(1, min(size, room))
     if alone:
         return (balanced(size, most),)
     found = []

@@ -140,6 +140,7 @@ class Cut:
         slices = most_slices(config, self.kernel)
         if self.steps[0] > slices:
             raise ValueError(f"an output must have at most {slices} slices, not {self.steps[0]}")
+        config.layout(self.kernel.order).check_shape(self.steps)
 
 
 def most_slices(config: TensaurusConfig, kernel: Kernel) -> int:

@@ -1,0 +1,177 @@
+"""What users may say about the accelerator of tensors, and the checks on it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ...errors import UserError, user_errors
+from ...hw.spec.semirings import SEMIRINGS
+from ...hw.spec.tensaurus import TENSAURUS, TensaurusConfig
+from ...settings import read_config
+from ..common.files import check_output
+
+__all__ = ["BACKENDS", "TensorChoice", "TensorOptions", "choose_tensor_unit", "given_shape"]
+
+BACKENDS = ("model",)
+_PANEL = "Unit"
+_ALIASES = {"plustimes": "mma", "plus-times": "mma"}
+_MODES = "ijkl"
+_NAMES = {"f": "vectors", "f1": "scalars_1", "f2": "scalars_2"} | {
+    letter: f"step_{mode}" for mode, letter in enumerate(_MODES)
+}
+"""What --tile may name, and what the planner calls it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorOptions:
+    """The accelerator a computation with tensors runs on, how, and where the report goes."""
+
+    zero_based: Annotated[
+        bool, typer.Option("--zero-based", help="Indices of .tns files count from 0.")
+    ] = False
+    shape: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,...", help="Of a .tns file's tensor; default: as its indices say."
+        ),
+    ] = None
+    tile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=N,...",
+            help="Sizes not to be chosen: i slices of an output (rows of the result); j, k, l "
+            "indices of the other modes of a tile, in their order; f vectors of a row; f1, f2 "
+            "scalars of a row; loops=kj, outermost first.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Say what the tiles cost.", rich_help_panel=_PANEL),
+    ] = False
+    config_file: Annotated[
+        Path | None,
+        typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=_PANEL),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter.", rich_help_panel=_PANEL),
+    ] = None
+    backend: Annotated[
+        str,
+        typer.Option(help="model: the model of results.", rich_help_panel=_PANEL),
+    ] = "model"
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorChoice:
+    """The accelerator, checked. ``fixed``: of the tiles what the user chose; ``explain``: whether
+    their cost is printed."""
+
+    config: TensaurusConfig
+    backend: str
+    json_file: Path | None
+    fixed: Mapping[str, int | tuple[int, ...]]
+    explain: bool
+
+    @property
+    def unit(self) -> str:
+        return TENSAURUS.name
+
+
+def given_shape(options: TensorOptions) -> tuple[int, ...] | None:
+    """What --shape says; UserError if it is no shape."""
+    if options.shape is None:
+        return None
+    words = [word.strip() for word in options.shape.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,10}", word) and 0 < int(word) < 1 << 32 for word in words):
+        raise UserError(f"--shape must be sizes in 1..{(1 << 32) - 1}, not {options.shape!r}")
+    return tuple(map(int, words))
+
+
+def choose_tensor_unit(
+    options: TensorOptions, *, order: int = 2, semiring: str | None = None, value: str | None = None
+) -> TensorChoice:
+    """Check what the command line says; UserError if it cannot be run.
+
+    Parameters
+    ----------
+    order: modes of the tensor: the unit has as many unless the user sets the parameter
+    semiring: that the user asks for; headers of streams are marked by a bit then, unless set
+    value: a format that the application takes unless the user sets one
+    """
+    if options.backend not in BACKENDS:
+        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    semiring = _ALIASES.get(semiring or "", semiring)
+    if semiring is not None and semiring not in SEMIRINGS:
+        raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
+    fixed = _fixed(options.tile, order)
+    given = list(options.settings or ())
+    texts = dict(setting.partition("=")[::2] for setting in given)
+    named = {name.strip(): text.strip() for name, text in texts.items()}
+    if options.config_file is not None:
+        named = _named_in(options.config_file) | named
+    if semiring is not None:
+        if "semiring" in named:
+            raise UserError("--semiring and a setting of `semiring` exclude each other")
+        given.append(f"semiring={semiring}")
+    operators = semiring or named.get("semiring", "mma")
+    if operators != "mma" and "marker" not in named:
+        given.append("marker=bit")
+    if order > 3 and "order" not in named:
+        given.append(f"order={order}")
+    if value is not None and "value" not in named:
+        given.append(f"value={value}")
+    config: Any = read_config(TENSAURUS, options.config_file, given)
+    if options.json_file:
+        check_output(options.json_file, (".json",))
+    return TensorChoice(
+        config=config,
+        backend=options.backend,
+        json_file=options.json_file,
+        fixed=fixed,
+        explain=options.explain,
+    )
+
+
+def _fixed(text: str | None, order: int) -> dict[str, int | tuple[int, ...]]:
+    """What --tile says, as the planner takes it."""
+    found: dict[str, int | tuple[int, ...]] = {}
+    letters = _MODES[:order]
+    names = [name for name in _NAMES if name not in _MODES or name in letters] + ["loops"]
+    for part in text.split(",") if text is not None else ():
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or name not in names:
+            raise UserError(f"--tile must be of NAME=N, names {', '.join(names)}, not {part!r}")
+        if name == "loops":
+            if sorted(value) != list(letters[1:]):
+                raise UserError(
+                    f"loops of --tile must be {letters[1:]} in any order, not {value!r}"
+                )
+            found[name] = tuple(letters.index(letter) for letter in value)
+            continue
+        if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) < 1:
+            raise UserError(f"{name} of --tile must be an integer of at least 1, not {value!r}")
+        found[_NAMES[name]] = int(value)
+    return found
+
+
+def _named_in(file: Path) -> dict[str, str]:
+    """Parameters that a TOML file sets; whether it is sound is looked at later."""
+    with user_errors(OSError):
+        content = file.read_bytes()
+    try:
+        found = tomllib.loads(content.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return {name: str(value) for name, value in found.items()}

@@ -1,0 +1,123 @@
+"""What the applications of tensors print and write about their run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ...sim.tensaurus.tiles import Plan
+from ..common.files import write_json
+from .options import TensorChoice
+from .session import TensorTally
+
+__all__ = ["finish_tensors"]
+
+Rows = list[tuple[str, str]]
+
+_LETTERS = "ijkl"
+
+
+def finish_tensors(
+    app: str, title: str, rows: Rows, choice: TensorChoice, tally: TensorTally,
+    details: dict[str, Any], *, wrong: bool,
+) -> None:  # fmt: skip
+    """Print the report, write it as JSON if asked, and exit with 1 if anything was wrong.
+
+    Parameters
+    ----------
+    app, title: what ran, and on what
+    rows: labels and texts, above those that every application has
+    details: what the application adds to the JSON
+    wrong: whether the application found its result wrong
+    """
+    plans = [plan_json(plan) for plan in tally.plans]
+    if choice.json_file:
+        write_json(choice.json_file, {
+            "app": app, **details, "unit": choice.unit, "config": choice.config.resolved(),
+            "backend": choice.backend, "products": len(tally.plans), "tiles": tally.tiles,
+            "plans": plans[:100], "counters": tally.counts, "seconds": tally.seconds,
+        })  # fmt: skip
+    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column()
+    for label, text in [*rows, *_rows(choice, tally)]:
+        table.add_row(label, text)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=120)
+    console.print(table)
+    if choice.explain:
+        for plan in tally.plans[:1]:
+            console.print(_explained(plan))
+    if wrong:
+        raise typer.Exit(1)
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """A plan's figures."""
+    cut, cost = plan.cut, plan.cost
+    return {
+        "kernel": cut.kernel.name, "order": cut.kernel.order, "vectors": cut.kernel.vectors,
+        "scalars": list(cut.kernel.scalars), "steps": list(cut.steps),
+        "loops": "".join(_LETTERS[mode] for mode in cut.loops), "compared": plan.compared,
+        "bytes": {
+            "tensor": cost.tensor, "headers": cost.headers, "operands": list(cost.operands),
+            "output": cost.output, "list": cost.list, "total": cost.total,
+        },
+        "times": list(plan.loads),
+    }  # fmt: skip
+
+
+def _rows(choice: TensorChoice, tally: TensorTally) -> Rows:
+    counts, config = tally.counts, choice.config
+    rows = [
+        ("unit", f"{choice.unit}, {config.rows} x {config.cols} elements, vectors of "
+                 f"{config.vlen}; {config.channels} channels of {config.data_bits} bits"),
+        ("operation", f"{config.semiring} in {config.value}, {choice.backend}"),
+    ]  # fmt: skip
+    if tally.plans:
+        cut = tally.plans[0].cut
+        sizes = " x ".join(f"{step:,}" for step in cut.steps)
+        rows.append(("tiles", f"{tally.tiles:,}, of {sizes} at most"))
+        total = sum(plan.cost.total for plan in tally.plans)
+        rows.append(("bytes", f"{total:,} expected; --explain says which"))
+    if counts:
+        rows.append(("products", f"{counts['products']:,} of vectors, "
+                                 f"{counts['operations']:,} operations"))  # fmt: skip
+    rows.append(("simulation", f"{tally.seconds:.2f} s"))
+    return rows
+
+
+def _explained(plan: Plan) -> Table:
+    """What a plan's tiles cost."""
+    cut, cost = plan.cut, plan.cost
+    letters = _LETTERS[: cut.kernel.order]
+    loops = ", ".join(_LETTERS[mode] for mode in cut.loops)
+    table = Table(
+        title=f"tiles: the cheapest of {plan.compared:,}; loops over columns, i, {loops}, each "
+        "turning back at its end",
+        title_justify="left",
+    )
+    for name in ("of", "in a tile", "read or written", "bytes expected"):
+        table.add_column(name, justify="right")
+    table.add_row("tensor", f"{cut.steps[0]:,} slices", _times(plan.loads[0]),
+                  f"{cost.tensor:,} ({cost.headers:,} of headers)")  # fmt: skip
+    for mode in range(1, cut.kernel.order):
+        row = cut.kernel.vectors
+        what = f"{row} unit{'s' if row > 1 else ''}"
+        if mode in cut.kernel.scalar_modes:
+            count = 1 if cut.kernel.name == "mv" else cut.kernel.scalars[mode - 1]
+            what = f"{count} scalar{'s' if count > 1 else ''}"
+        table.add_row(f"operand of {letters[mode]}", f"{cut.steps[mode]:,} rows of {what}",
+                      _times(plan.loads[mode]), f"{cost.operands[mode - 1]:,}")  # fmt: skip
+    table.add_row("result", f"{cut.steps[0]:,} slices", "1 x", f"{cost.output:,}")
+    table.add_row("list", "", "1 x", f"{cost.list:,} ({cost.tiles:,} tiles)")
+    table.add_row("all", "", "", f"{cost.total:,}")
+    return table
+
+
+def _times(count: float) -> str:
+    return f"{count:,.4g} x"
