@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -63,13 +63,12 @@ class TileFetcher(wiring.Component):
         m.submodules.check = check = TileCheck(config)
         m.submodules.fork = fork = Fork(tile_layout(config), len(USERS), eager=True)
         wiring.connect(m, check.o, fork.i)
-        waiting = Signal(len(USERS))
         for index, (user, tiles) in enumerate(zip(USERS, self.tiles, strict=True)):
             queue = SkidBuffer(tile_layout(config), clearable=True)
             m.submodules[f"{user}_queue"] = queue
             wiring.connect(m, fork.o[index], queue.i)
             wiring.connect(m, queue.o, wiring.flipped(tiles))
-            m.d.comb += [waiting[index].eq(tiles.valid), queue.clear.eq(self.stop)]
+            m.d.comb += queue.clear.eq(self.stop)
         busy = Signal()
         m.d.comb += [
             words.clear.eq(self.stop),
@@ -93,7 +92,7 @@ class TileFetcher(wiring.Component):
             m.d.sync += busy.eq(0)
         with m.If(self.stop):
             m.d.sync += busy.eq(0)
-        supervise(m, self, [reader], busy=busy | waiting.any())
+        supervise(m, self, [reader], busy=busy | Cat(tiles.valid for tiles in self.tiles).any())
         connect_bus(m, self, reader)
         return m
 
