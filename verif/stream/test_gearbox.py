@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from tilewright.hw.stream.gearbox import Gearbox, entries_layout, entry_layout
 from tilewright.verif.kit.refusal import refusal
-from tilewright.verif.kit.sampling import cases, slow_but
+from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Sink, Source, Wire, run_agents
 
 SIZES: dict[str, tuple[int, tuple[int, ...]]] = {
@@ -87,7 +87,7 @@ PAUSES = [(0.4, 0.4), (0.0, 0.7), (0.7, 0.0)]
 @pytest.mark.parametrize("pauses", slow_but(PAUSES[:1], PAUSES))
 @pytest.mark.parametrize("name", slow_but(["slots", "long"], SIZES))
 def test_entries_follow_each_other_within_a_request(name: str, pauses: tuple[float, float]) -> None:
-    for seed in range(cases(8)):
+    for seed in range(by_size(1, 2, 8)):
         run = Run(name, draw(name, seed), *pauses, seed=seed)
         assert run.found == run.expected, seed
         assert run.source.done

@@ -12,7 +12,7 @@ from tilewright.hw.channels.striped_reader import StripedReader, bytes_layout
 from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.channels.striped.memories import ChannelMemory, Manner
 from tilewright.verif.kit.refusal import refusal
-from tilewright.verif.kit.sampling import cases, slow_but
+from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 
 
@@ -159,7 +159,7 @@ every_reader = pytest.mark.parametrize("name", slow_but(["four"], READERS, ["thr
 @every_manner
 @every_reader
 def test_lines_leave_in_order_whatever_the_memory_does(name: str, manner: str) -> None:
-    for seed in range(cases(4)):
+    for seed in range(by_size(1, 1, 4)):
         run = Run(name, draw(name, seed), MANNERS[manner], gap=0.3, stall=0.3, seed=seed)
         overtakes = sum(memory.overtakes for memory in run.memories)
         assert overtakes or not MANNERS[manner].mixed
@@ -190,7 +190,7 @@ def test_a_line_a_cycle_from_runs_of_a_line() -> None:
 @every_reader
 def test_stop_in_the_middle_of_anything(name: str) -> None:
     rng = random.Random(name)
-    for seed in range(cases(12)):
+    for seed in range(by_size(1, 3, 12)):
         wanted = draw(name, seed, 5)
         Run(name, wanted, MANNERS["rough"], gap=0.2, stall=0.2, seed=seed,
             stop_at=rng.randint(2, 120))  # fmt: skip
@@ -201,7 +201,7 @@ def test_an_error_is_reported_and_its_line_never_leaves(name: str) -> None:
     geometry, blocks, _ = READERS[name]
     size = blocks * geometry.interleave
     rng = random.Random(name)
-    for seed in range(cases(8)):
+    for seed in range(by_size(1, 2, 8)):
         lines = rng.randint(1, 20)
         beats = lines * size // geometry.beat_bytes
         bad = rng.randrange(beats)

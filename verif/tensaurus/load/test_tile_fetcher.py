@@ -9,10 +9,12 @@ import pytest
 from tilewright.hw.spec.tensaurus_tiles import TILE_BYTES, tile_words
 from tilewright.hw.tensaurus.layouts import tile_layout
 from tilewright.hw.tensaurus.load.tile_fetcher import USERS, TileFetcher
-from tilewright.verif.kit.sampling import cases, slow_but
+from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Agent, Sink, Wire
 from tilewright.verif.tensaurus.load.lists import List
 from tilewright.verif.tensaurus.load.memory_bench import CONFIGS, MANNERS, Image, MemoryBench
+
+SEEDS = by_size(1, 2, 12)
 
 
 class Run:
@@ -92,7 +94,7 @@ every_config = pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["od
 
 @every_config
 def test_every_tile_reaches_everyone(name: str) -> None:
-    for seed in range(cases(12)):
+    for seed in range(SEEDS):
         tiles = List(name, seed)
         Run(tiles, "rough" if seed % 2 else "even").check(tiles.tiles)
 
@@ -107,7 +109,7 @@ def test_nothing_goes_on_behind_a_wrong_tile() -> None:
 
 @every_config
 def test_stop_in_the_middle_of_anything(name: str) -> None:
-    for seed in range(cases(12)):
+    for seed in range(SEEDS):
         tiles = List(name, seed, tiles=6)
         stop_at = tiles.random.randint(2, 150)
         Run(tiles, "rough", stop_at=stop_at).check(tiles.tiles)
