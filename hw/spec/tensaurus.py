@@ -21,8 +21,8 @@ TEMPORARY_SIDES = 4
 """How often the vectors of a fiber fit a temporary register: while one fiber is summed, others are
 reduced or wait for their product."""
 
-OUTPUT_SIDES = 2
-"""The same of slices in the output register: one is summed, the other leaves."""
+OUTPUT_SIDES = 4
+"""The same of slices in the output register: one is summed, others are reduced, or leave."""
 
 
 @dataclass(frozen=True, kw_only=True)

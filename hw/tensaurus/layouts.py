@@ -12,6 +12,7 @@ from ..spec.tensaurus_tiles import OPERANDS
 
 __all__ = [
     "SlotKind",
+    "drain_layout",
     "job_layout",
     "scalar_write_layout",
     "slot_layout",
@@ -106,5 +107,17 @@ def scalar_write_layout(config: TensaurusConfig) -> data.StructLayout:
             "side": 1,
             "address": range(config.spm_units),
             "data": config.vlen * config.format.bits,
+        }
+    )
+
+
+def drain_layout(config: TensaurusConfig) -> data.StructLayout:
+    """That a vector of a slice leaves the array, where it is ``valid``; column c's data come c
+    cycles later. Of SpMV lane 0 of column 0 counts."""
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "slice": range(config.out_units * config.unit_values),
+            "vector": range(max(config.tlen, config.olen) + 1),
         }
     )

@@ -1,0 +1,1 @@
+"""The rows and columns of processing elements, and what feeds them."""

@@ -1,0 +1,116 @@
+"""Multiplies the sums of fibers that are complete: the operations of their groups."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.tensaurus import TensaurusConfig
+from .layouts import (
+    group_layout,
+    info_layout,
+    level_offset,
+    level_slots,
+    log_layout,
+    operand_layout,
+    plan_layout,
+    slot_range,
+)
+from .ring_step import ring_step
+
+__all__ = ["FiberProducts"]
+
+
+class FiberProducts(wiring.Component):
+    """Operations of the oldest group of a temporary level: each vector times the same vector of a
+    row of an operand (MTTKRP), or all of them times one scalar after the other (TTMc).
+
+    An operation is offered when the sum that it multiplies is complete by the time the operation
+    is carried out.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    level: a temporary one
+
+    Members
+    -------
+    by_scalars: in; the operand's row is one of scalars
+    vectors, repeats: in; of a group; how often it is multiplied
+    complete, group, about: in; the level's oldest group, if it is complete
+    sums: in; slots that the sums of the latest operations go to
+    starts: in; slots that their products go to
+    offer: out; an operation
+    waits: out; there will be one, after further operations
+    ends: out; there is the end of a tile in place of a group
+    operand: out; of the operation
+    slot: out; what it multiplies
+    last: out; it is the last one of its group
+    taken: in; it is carried out
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: TensaurusConfig, level: int) -> None:
+        self._config, self._level = config, level
+        count = plan_layout(config)["count"].shape.elem_shape
+        log, multiplier = log_layout(config), config.multiplier_stages
+        super().__init__(
+            {
+                "by_scalars": In(1),
+                "vectors": In(count),
+                "repeats": In(count),
+                "complete": In(1),
+                "group": In(group_layout(config, level)),
+                "about": In(info_layout(config, level)),
+                "sums": In(data.ArrayLayout(log, config.sum_latency + multiplier - 1)),
+                "starts": In(data.ArrayLayout(log, multiplier)),
+                "offer": Out(1),
+                "waits": Out(1),
+                "ends": Out(1),
+                "operand": Out(operand_layout(config)),
+                "slot": Out(slot_range(config)),
+                "last": Out(1),
+                "taken": In(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    @property
+    def level(self) -> int:
+        return self._level
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, level = self._config, self._level
+        vector = Signal.like(self.vectors)
+        scalar = Signal.like(self.repeats)
+        last_vector = Signal()
+        there = Signal()
+        busy = Signal()
+        fiber = self.about.fibers[0]
+        place = ring_step(m, "place", self.group.result, vector, level_slots(config, level))
+        logs = [*self.sums, *self.starts]
+        m.d.comb += [
+            there.eq(self.complete & ~self.about.end),
+            self.ends.eq(self.complete & self.about.end),
+            self.slot.eq(place + level_offset(config, level)),
+            self.operand.address.eq(fiber.address + Mux(self.by_scalars, scalar, vector)),
+            self.operand.side.eq(fiber.side),
+            busy.eq(Cat(log.valid & (log.slot == self.slot) for log in logs).any()),
+            self.offer.eq(there & ~busy),
+            self.waits.eq(there & busy),
+            last_vector.eq(vector + 1 == self.vectors),
+            self.last.eq(last_vector & (scalar + 1 == self.repeats)),
+        ]
+        with m.If(self.taken):
+            m.d.sync += vector.eq(vector + 1)
+            with m.If(last_vector):
+                m.d.sync += [vector.eq(0), scalar.eq(scalar + 1)]
+        with m.If((self.taken & self.last) | self.clear):
+            m.d.sync += [vector.eq(0), scalar.eq(0)]
+        return m

@@ -1,0 +1,120 @@
+"""The operations of a row whose operands are on their way."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...spec.tensaurus import TensaurusConfig
+from ...stream.ring import ring_address
+from .layouts import Source, answer_layout, operation_layout, requests_layout
+from .scratchpad_place import scratchpad_place
+
+__all__ = ["OperandWindow"]
+
+
+class OperandWindow(wiring.Component):
+    """Asks for the operands of up to ``window`` operations at once, and lets the operations go in
+    order, each when its operand is there.
+
+    An operation a cycle. ``next`` is valid in the cycle in which the operation leaves.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    i: stream of operations, see :func:`operation_layout`
+    units, scalars: out; requests, see :func:`requests_layout`
+    unit_granted, scalar_granted: in; the request that is served
+    unit_arrives, scalar_arrives: in; the operand that will be there when its operation leaves
+    next, operation, index: out; the operation that leaves, and its number in the window
+    lane_index, lane: in, out; of an operation, by its number: the lane of its scalar
+    waits: out; the oldest operation waits for its operand
+    idle: out; there is no operation
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        answer = answer_layout(config)
+        index = range(config.window)
+        super().__init__(
+            {
+                "i": In(stream.Signature(operation_layout(config))),
+                "units": Out(requests_layout(config)),
+                "scalars": Out(requests_layout(config)),
+                **{f"{kind}_granted": In(answer) for kind in ("unit", "scalar")},
+                **{f"{kind}_arrives": In(answer) for kind in ("unit", "scalar")},
+                "next": Out(1),
+                "operation": Out(operation_layout(config)),
+                "index": Out(index),
+                "lane_index": In(index),
+                "lane": Out(range(max(2, config.vlen))),
+                "waits": Out(1),
+                "idle": Out(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, new = self._config, self.i.payload
+        window = config.window
+        m.submodules.operations = operations = Memory(
+            shape=operation_layout(config), depth=window, init=[]
+        )
+        m.submodules.lanes = lanes = Memory(shape=self.lane.shape(), depth=window, init=[])
+        put = Signal()
+        level = Signal(range(window + 1))
+        there = Signal(window)
+        newest = ring_address(m, "newest", window, advance=put, clear=self.clear)
+        oldest = ring_address(m, "oldest", window, advance=self.next, clear=self.clear)
+        place, lane = scratchpad_place(m, config, new.operand, new.source == Source.SCALAR)
+        for memory, value in ((operations, new), (lanes, lane)):
+            write = memory.write_port()
+            m.d.comb += [write.en.eq(put), write.addr.eq(newest), write.data.eq(value)]
+        operation, found = operations.read_port(domain="comb"), lanes.read_port(domain="comb")
+        m.d.comb += [
+            self.i.ready.eq(level != window),
+            put.eq(self.i.valid & self.i.ready),
+            operation.addr.eq(oldest),
+            self.operation.eq(operation.data),
+            self.index.eq(oldest),
+            found.addr.eq(self.lane_index),
+            self.lane.eq(found.data),
+            self.next.eq((level != 0) & there.bit_select(oldest, 1)),
+            self.waits.eq((level != 0) & ~there.bit_select(oldest, 1)),
+            self.idle.eq(level == 0),
+        ]
+        m.d.sync += level.eq(level + put - self.next)
+        for n in range(window):
+            with m.If(put & (newest == n)):
+                m.d.sync += self.units.places[n].eq(place)
+        m.d.comb += self.scalars.places.eq(self.units.places)
+        for requests, source in ((self.units, Source.UNIT), (self.scalars, Source.SCALAR)):
+            kind = source.name.lower()
+            granted, arrives = getattr(self, f"{kind}_granted"), getattr(self, f"{kind}_arrives")
+            m.d.comb += requests.oldest.eq(oldest)
+            for n in range(window):
+                with m.If(put & (newest == n)):
+                    m.d.sync += requests.pending[n].eq(new.source == source)
+                with m.If(granted.valid & (granted.index == n)):
+                    m.d.sync += requests.pending[n].eq(0)
+                with m.If(arrives.valid & (arrives.index == n)):
+                    m.d.sync += there[n].eq(1)
+            with m.If(self.clear):
+                m.d.sync += requests.pending.eq(0)
+        for n in range(window):
+            with m.If(put & (newest == n)):
+                m.d.sync += there[n].eq(new.source == Source.NONE)
+        with m.If(self.clear):
+            m.d.sync += level.eq(0)
+        return m

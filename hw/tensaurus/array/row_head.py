@@ -1,0 +1,403 @@
+"""The head of a row: from slots to the operations of its elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.tensaurus import TensaurusConfig
+from ..layouts import SlotKind
+from .fiber_products import FiberProducts
+from .layouts import (
+    Source,
+    decoded_layout,
+    info_layout,
+    levels,
+    operand_layout,
+    operation_layout,
+    plan_layout,
+    released_layout,
+    slice_range,
+)
+from .operation_log import OperationLog
+from .sum_level import SumLevel
+
+__all__ = ["OVERDUE", "RowHead"]
+
+OVERDUE = 128
+"""Operations after which one is left out for the sake of a sum that found no free adder."""
+
+
+@dataclass
+class _Choice:
+    """The sources of operations: which are offered, find room, and go; and what is issued."""
+
+    fibers: list[FiberProducts]
+    fiber_room: list[Signal]
+    fiber_goes: list[Signal]
+    product: Signal
+    product_room: Signal
+    product_goes: Signal
+    pause_goes: Signal
+    ready: Signal
+    issued: Signal
+    closing: list[Signal]
+
+
+class RowHead(wiring.Component):
+    """Decides what the elements of a row do, operation by operation.
+
+    An operation is a product of a value, a product of a fiber's sum, or none; it leaves the adder
+    free if there is none or if it begins a sum, and then partial sums of a group that is closed may
+    be added. A fiber's product comes before a value's. All distances that the pipelines of the
+    elements ask for are kept in operations, so that nothing ever waits for a sum once it is
+    issued, and the order of additions follows from the slots alone.
+
+    An operation a cycle, if slots and room for sums are there; latency one cycle.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    plan: in; see :func:`plan_layout`
+    i: stream of slots, see :func:`decoded_layout`
+    o: stream of operations, see :func:`operation_layout`
+    released: stream of slices that are complete as soon as their operation is carried out
+    freed: in; slots of the output register that are free again
+    idle: out; nothing is under way here
+    wait_slots, wait_sums, wait_output: out; there is no operation but a pause: for want of slots,
+      of sums or of room for them, of room in the output register
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "plan": In(plan_layout(config)),
+                "i": In(stream.Signature(decoded_layout(config))),
+                "o": Out(stream.Signature(operation_layout(config))),
+                "released": Out(stream.Signature(released_layout(config))),
+                "freed": In(range(config.output_slots + 1)),
+                "idle": Out(1),
+                "wait_slots": Out(1),
+                "wait_sums": Out(1),
+                "wait_output": Out(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, plan = self._config, self.plan
+        m.submodules.log = log = OperationLog(config)
+        m.d.comb += log.clear.eq(self.clear)
+        sums = [SumLevel(config, level) for level in range(levels(config))]
+        for level, part in enumerate(sums):
+            m.submodules[f"level_{level}"] = part
+            m.d.comb += [
+                part.vectors.eq(plan.vectors[level]),
+                part.span.eq(plan.span[level]),
+                part.clear.eq(self.clear),
+            ]
+            m.d.comb += [part.recent[n].eq(log.sums[n]) for n in range(config.sum_latency - 1)]
+        output = sums[-1]
+        temporary = sums[:-1]
+        fibers = [FiberProducts(config, level) for level in range(len(temporary))]
+        for level, (part, products) in enumerate(zip(temporary, fibers, strict=True)):
+            m.submodules[f"fibers_{level}"] = products
+            m.d.comb += [
+                products.by_scalars.eq(plan.scalar_fibers),
+                products.vectors.eq(plan.vectors[level]),
+                products.repeats.eq(plan.repeats[level]),
+                products.complete.eq(part.complete),
+                products.group.eq(part.group),
+                products.about.eq(part.about),
+                products.sums.eq(log.sums),
+                products.starts.eq(log.starts),
+                products.clear.eq(self.clear),
+            ]
+        choice = _Choice(
+            fibers,
+            [Signal(name=f"fiber_{level}_room") for level in range(len(fibers))],
+            [Signal(name=f"fiber_{level}_goes") for level in range(len(fibers))],
+            Signal(name="product"),
+            Signal(name="product_room"),
+            Signal(name="product_goes"),
+            Signal(name="pause_goes"),
+            Signal(name="ready"),
+            Signal(name="issued"),
+            [],
+        )
+        operation = self._register(m, output, choice)
+        overdue = self._reductions(m, sums, choice, operation, log)
+        self._products(m, sums, choice, operation)
+        self._fiber_products(m, sums, choice, operation)
+        self._priorities(m, choice, overdue, Cat(part.pending for part in sums).any(), output)
+        self._waits(m, sums, choice)
+        return m
+
+    def _register(
+        self, m: Module, output: SumLevel, choice: _Choice
+    ) -> data.View[data.StructLayout]:
+        """The operation that is issued in this cycle, and its register."""
+        layout = operation_layout(self._config)
+        operation = Signal(layout, name="operation")
+        valid = Signal()
+        issued = choice.issued
+        m.d.comb += [choice.ready.eq(self.o.ready | ~valid), self.o.valid.eq(valid)]
+        with m.If(issued):
+            m.d.sync += self.o.payload.eq(operation)
+        m.d.sync += valid.eq(~self.clear & (issued | (valid & ~self.o.ready)))
+        slice_, released = output.about, self.released.payload
+        m.d.comb += [
+            operation.release.eq(output.complete & self.released.ready),
+            operation.end.eq(slice_.end),
+            self.released.valid.eq(issued & output.complete),
+            output.finish.eq(issued & operation.release),
+            released.result.eq(output.group.result),
+            released.size.eq(output.group.size),
+            released.slice.eq(slice_.slice),
+            released.end.eq(slice_.end),
+            output.freed.eq(self.freed),
+        ]
+        return operation
+
+    def _reductions(
+        self,
+        m: Module,
+        sums: list[SumLevel],
+        choice: _Choice,
+        operation: data.View[data.StructLayout],
+        log: OperationLog,
+    ) -> Value:
+        """Sums of partial sums where the adder is free; whether one has waited for too long."""
+        free = Signal(name="adder_free")
+        age = Signal(range(OVERDUE))
+        offered = Cat(part.offer for part in sums).any()
+        m.d.comb += [
+            free.eq(choice.pause_goes | operation.start),
+            operation.reduce.eq(free & offered),
+        ]
+        above: Value = Const(0, 1)
+        for part in reversed(sums):
+            m.d.comb += part.taken.eq(choice.issued & free & part.offer & ~above)
+            above = above | part.offer
+        for part in sums:
+            with m.If(part.offer):
+                m.d.comb += [operation.left.eq(part.left), operation.right.eq(part.right)]
+        with m.If(self.clear | (choice.issued & operation.reduce) | ~offered):
+            m.d.sync += age.eq(0)
+        with m.Elif(choice.issued & (age != OVERDUE - 1)):
+            m.d.sync += age.eq(age + 1)
+        m.d.comb += [
+            log.advance.eq(choice.issued),
+            log.sum.valid.eq((operation.active & ~operation.start) | operation.reduce),
+            log.sum.slot.eq(Mux(operation.reduce, operation.right, operation.slot)),
+            log.start.valid.eq(operation.start),
+            log.start.slot.eq(operation.slot),
+        ]
+        return offered & (age == OVERDUE - 1)
+
+    def _products(
+        self,
+        m: Module,
+        sums: list[SumLevel],
+        choice: _Choice,
+        operation: data.View[data.StructLayout],
+    ) -> None:
+        """Products of values, and where fibers and slices end."""
+        config, plan, slot = self._config, self.plan, self.i.payload
+        first, output = sums[0], sums[-1]
+        temporary = len(sums) - 1
+
+        def of_first(name: str) -> Value:
+            """A member of the level that products go to."""
+            if not temporary:
+                return Value.cast(getattr(output, name))
+            return Mux(plan.last, getattr(output, name), getattr(first, name))
+
+        held = Signal(data.ArrayLayout(operand_layout(config), temporary), name="fibers")
+        slice_ = Signal(slice_range(config))
+        vector = Signal.like(plan.vectors[0])
+        vectors = Signal.like(plan.vectors[0])
+        differs = Signal(temporary)
+        leaves = Signal()
+        closing = Signal()
+        ending = Signal()
+        valued = Signal()
+        last = Signal()
+        is_open = of_first("open")
+        m.d.comb += [
+            vectors.eq(Mux(plan.last, plan.vectors[-1], plan.vectors[0])),
+            valued.eq(slot.kind == SlotKind.VALUE),
+            leaves.eq(is_open & (~valued | differs.any())),
+            closing.eq(self.i.valid & leaves & of_first("can_close")),
+            ending.eq(
+                self.i.valid & (slot.kind == SlotKind.END) & ~is_open & of_first("can_close")
+            ),
+            last.eq(vector + 1 == vectors),
+            choice.product.eq(self.i.valid & valued & (~leaves | closing)),
+            choice.product_room.eq(of_first("room")),
+        ]
+        for level in range(temporary):
+            m.d.comb += differs[level].eq(slot.fibers[level] != held[level])
+        with m.If(choice.product_goes):
+            m.d.sync += vector.eq(Mux(last, 0, vector + 1))
+            m.d.sync += [held[level].eq(slot.fibers[level]) for level in range(temporary)]
+        with m.If(self.clear):
+            m.d.sync += vector.eq(0)
+        with m.Switch(slot.kind):
+            with m.Case(SlotKind.VALUE):
+                m.d.comb += self.i.ready.eq(choice.product_goes & last)
+            with m.Case(SlotKind.HEADER):
+                m.d.comb += self.i.ready.eq(~is_open | closing)
+                with m.If(self.i.valid & self.i.ready):
+                    m.d.sync += slice_.eq(slot.slice)
+            with m.Default():
+                m.d.comb += self.i.ready.eq(ending)
+        closed = closing | ending
+        if temporary:
+            info = Signal(info_layout(config, 0), name="fiber_info")
+            m.d.comb += [
+                info.fibers.eq(held),
+                info.slice.eq(slice_),
+                info.end.eq(ending),
+                info.closes[0].eq(~valued),
+                first.info.eq(info),
+                first.close.eq(closed & ~plan.last),
+                first.push.eq(choice.product_goes & ~plan.last),
+            ]
+            if temporary == 2:
+                m.d.comb += [
+                    info.closes[0].eq(~valued | (plan.second & differs[1])),
+                    info.closes[1].eq(~valued),
+                ]
+        with m.If(plan.last):
+            m.d.comb += [
+                output.close.eq(closed),
+                output.info.slice.eq(slice_),
+                output.info.end.eq(ending),
+                output.push.eq(choice.product_goes),
+            ]
+        with m.If(choice.product_goes):
+            m.d.comb += [
+                operation.active.eq(1),
+                operation.source.eq(Mux(plan.scalar_products, Source.SCALAR, Source.UNIT)),
+                operation.operand.address.eq(slot.product.address + vector),
+                operation.operand.side.eq(slot.product.side),
+                operation.scalar.eq(slot.value),
+                operation.start.eq(of_first("starts")),
+                operation.slot.eq(of_first("slot")),
+            ]
+
+    def _fiber_products(
+        self,
+        m: Module,
+        sums: list[SumLevel],
+        choice: _Choice,
+        operation: data.View[data.StructLayout],
+    ) -> None:
+        """Products of the fibers' sums, and the groups above that end with them."""
+        plan, output = self.plan, sums[-1]
+        for level, products in enumerate(choice.fibers):
+            lower, goes = sums[level], choice.fiber_goes[level]
+            ends = Signal(name=f"group_{level}_ends")
+            targets: list[tuple[SumLevel, Value]] = [(output, Const(1, 1))]
+            if level + 2 < len(sums):
+                targets = [(sums[level + 1], plan.second), (output, ~plan.second)]
+            can_close = Cat(t.can_close & here for t, here in targets).any()
+            room = Cat(t.room & here for t, here in targets).any()
+            m.d.comb += [
+                choice.fiber_room[level].eq(room & (can_close | ~products.last)),
+                products.taken.eq(goes),
+                ends.eq(products.ends & can_close),
+                lower.finish.eq((goes & products.last) | ends),
+            ]
+            with m.If(goes & products.last):
+                m.d.comb += lower.freed.eq(lower.group.size)
+            about = products.about
+            for target, here in targets:
+                closes = Signal(name=f"group_{level}_closes_{target.level}")
+                choice.closing.append(closes)
+                info = Signal.like(target.info, name=f"info_{level}_{target.level}")
+                with m.If(here):
+                    # A group ends behind its last product.
+                    m.d.sync += closes.eq(
+                        ~self.clear & (ends | (goes & products.last & about.closes[0]))
+                    )
+                m.d.sync += [info.slice.eq(about.slice), info.end.eq(about.end)]
+                if target is not output:
+                    m.d.sync += [
+                        info.fibers[0].eq(about.fibers[1]),
+                        info.closes[0].eq(about.closes[1]),
+                    ]
+                with m.If(closes):
+                    m.d.comb += [target.close.eq(1), target.info.eq(info)]
+                with m.If(goes & here):
+                    m.d.comb += [
+                        target.push.eq(1),
+                        operation.start.eq(target.starts),
+                        operation.slot.eq(target.slot),
+                    ]
+            with m.If(goes):
+                m.d.comb += [
+                    operation.active.eq(1),
+                    operation.source.eq(Mux(plan.scalar_fibers, Source.SCALAR, Source.UNIT)),
+                    operation.operand.eq(products.operand),
+                    operation.fiber.eq(1),
+                    operation.fiber_slot.eq(products.slot),
+                ]
+
+    def _priorities(
+        self, m: Module, choice: _Choice, overdue: Value, pending: Value, output: SumLevel
+    ) -> None:
+        """Which operation it is."""
+        may = Signal()
+        needed = Signal(name="pause_needed")
+        m.d.comb += may.eq(choice.ready & ~overdue)
+        taken: Value = Const(0, 1)
+        for level in reversed(range(len(choice.fibers))):
+            offered = choice.fibers[level].offer & choice.fiber_room[level]
+            m.d.comb += choice.fiber_goes[level].eq(may & offered & ~taken)
+            taken = taken | offered
+        product = choice.product & choice.product_room
+        waits = Cat(products.waits for products in choice.fibers).any()
+        m.d.comb += [
+            choice.product_goes.eq(may & product & ~taken),
+            needed.eq(pending | waits | (output.complete & self.released.ready)),
+            choice.pause_goes.eq(choice.ready & Mux(overdue, 1, ~(taken | product) & needed)),
+            choice.issued.eq(Cat(*choice.fiber_goes, choice.product_goes, choice.pause_goes).any()),
+        ]
+
+    def _waits(self, m: Module, sums: list[SumLevel], choice: _Choice) -> None:
+        """Why there is none."""
+        idles = Signal()
+        full = Signal(name="output_full")
+        product_waits = choice.product & ~choice.product_room
+        blocked = [
+            products.offer & ~room
+            for products, room in zip(choice.fibers, choice.fiber_room, strict=True)
+        ]
+        m.d.comb += [
+            idles.eq(choice.ready & ~Cat(*choice.fiber_goes, choice.product_goes).any()),
+            full.eq(Mux(self.plan.last, product_waits, Cat(*blocked).any())),
+            self.wait_output.eq(idles & full),
+            self.wait_sums.eq(idles & ~full & self.i.valid & choice.product),
+            self.wait_slots.eq(idles & ~full & ~self.i.valid),
+            self.idle.eq(
+                ~self.i.valid
+                & ~self.o.valid
+                & ~Cat(part.open | part.pending | part.complete for part in sums).any()
+                & ~Cat(*choice.closing).any()
+            ),
+        ]

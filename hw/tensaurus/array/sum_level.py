@@ -1,0 +1,221 @@
+"""The groups of sums of one level: slots, partial sums, and what is complete."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...spec.tensaurus import TensaurusConfig
+from ...stream.ring import ring_address
+from .layouts import (
+    group_layout,
+    info_layout,
+    level_offset,
+    level_slots,
+    log_layout,
+    plan_layout,
+    slot_range,
+)
+from .pair_sums import Pair, PairSums
+from .ring_step import ring_step
+
+__all__ = ["SumLevel"]
+
+
+class SumLevel(wiring.Component):
+    """Says where the operations of a row put their products, and which partial sums are added.
+
+    A group's summands, of ``vectors`` vectors each, are dealt out to as many partial sums as the
+    adder's latency asks for; each begins in a slot of its own, in the order of the operations, on
+    a ring. When a group is closed its partial sums are added, pair by pair, in operations that
+    leave the adder free; then it is complete. Groups are complete, finished and freed in order.
+
+    Time is counted in operations: what is said here holds if they are carried out in order, at most
+    one a cycle.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    level: which one
+
+    Members
+    -------
+    vectors, span: in; vectors of a group, and of its partial sums together
+    close: in; the open group ends before this cycle's operation, or (``info.end``, with no open
+      group) the tile does
+    info: in; what the group is for, see :func:`info_layout`
+    can_close: out; there is room for two such
+    open: out; there is an open group
+    push: in; an operation adds a product
+    room: out; there is a slot for it
+    starts, slot: out; the slot, and whether its sum begins with it
+    recent: in; slots that the sums of the latest operations go to, latest first
+    offer, left, right: out; a sum of two partial sums that may be added in this cycle
+    taken: in; it is
+    pending: out; closed groups have partial sums that are not added, or may have
+    complete: out; the oldest group is; with ``group`` and its ``about`` (as it was in ``info``)
+    finish: in; it is done with
+    freed: in; slots that are free from the next cycle on, oldest first
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: TensaurusConfig, level: int) -> None:
+        self._config, self._level = config, level
+        plan = plan_layout(config)
+        slot = slot_range(config)
+        slots = level_slots(config, level)
+        super().__init__(
+            {
+                "vectors": In(plan["vectors"].shape.elem_shape),
+                "span": In(plan["span"].shape.elem_shape),
+                "close": In(1),
+                "info": In(info_layout(config, level)),
+                "can_close": Out(1),
+                "open": Out(1),
+                "push": In(1),
+                "room": Out(1),
+                "starts": Out(1),
+                "slot": Out(slot),
+                "recent": In(data.ArrayLayout(log_layout(config), config.sum_latency - 1)),
+                "offer": Out(1),
+                "left": Out(slot),
+                "right": Out(slot),
+                "taken": In(1),
+                "pending": Out(1),
+                "complete": Out(1),
+                "group": Out(group_layout(config, level)),
+                "about": Out(info_layout(config, level)),
+                "finish": In(1),
+                "freed": In(range(slots + 1)),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    @property
+    def level(self) -> int:
+        return self._level
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        closed = self._slots(m)
+        self._groups(m, closed)
+        return m
+
+    def _slots(self, m: Module) -> Signal:
+        """Deals out slots; the open group, as it would be closed now."""
+        slots = level_slots(self._config, self._level)
+        group = Signal(group_layout(self._config, self._level), name="open_group")
+        used = Signal(range(slots + 1))
+        goes_on = Signal()
+        wrapped = Signal()
+        position = Signal.like(self.span)
+        following = Signal.like(self.span)
+        vector = Signal.like(self.vectors)
+        begins = Signal()
+        takes = Signal()
+        tail = ring_address(m, "tail", slots, advance=takes, clear=self.clear)
+        local = Mux(self.starts, tail, ring_step(m, "place_again", group.base, position, slots))
+        m.d.comb += [
+            goes_on.eq(self.open & ~self.close),
+            self.starts.eq(~(goes_on & wrapped)),
+            self.room.eq(~self.starts | (used != slots)),
+            self.slot.eq(local + level_offset(self._config, self._level)),
+            takes.eq(self.push & self.starts),
+            begins.eq(~goes_on | (vector == 0)),
+            following.eq(Mux(goes_on, position, 0) + 1),
+        ]
+        with m.If(self.push):
+            full = following == self.span
+            m.d.sync += [
+                position.eq(Mux(full, 0, following)),
+                wrapped.eq((goes_on & wrapped) | full),
+                vector.eq(Mux(goes_on, vector, 0) + 1),
+            ]
+            with m.If(Mux(goes_on, vector, 0) + 1 == self.vectors):
+                m.d.sync += vector.eq(0)
+        with m.If(takes):
+            m.d.sync += group.size.eq(Mux(goes_on, group.size, 0) + 1)
+            with m.If(begins):
+                m.d.sync += [
+                    group.result.eq(tail),
+                    group.partials.eq(Mux(goes_on, group.partials, 0) + 1),
+                ]
+            with m.If(~goes_on):
+                m.d.sync += group.base.eq(tail)
+        m.d.sync += [
+            self.open.eq(goes_on | self.push),
+            used.eq(used + takes - self.freed),
+        ]
+        with m.If(self.clear):
+            m.d.sync += [self.open.eq(0), used.eq(0)]
+        return group
+
+    def _groups(self, m: Module, closed: Signal) -> None:
+        """The ring of groups that are closed, and what goes over it."""
+        config, level = self._config, self._level
+        slots = level_slots(config, level)
+        layout = group_layout(config, level)
+        m.submodules.groups = groups = Memory(shape=layout, depth=slots, init=[])
+        m.submodules.infos = infos = Memory(shape=info_layout(config, level), depth=slots, init=[])
+        queued = Signal(range(slots + 1))
+        written = ring_address(m, "written", slots, advance=self.close, clear=self.clear)
+        oldest = ring_address(m, "oldest", slots, advance=self.finish, clear=self.clear)
+        entry = Signal(layout, name="entry")
+        m.d.comb += entry.eq(closed)
+        with m.If(~self.open):
+            m.d.comb += [entry.partials.eq(0), entry.size.eq(0)]
+        for memory, value in ((groups, entry), (infos, self.info)):
+            write = memory.write_port()
+            m.d.comb += [write.en.eq(self.close), write.addr.eq(written), write.data.eq(value)]
+        m.d.comb += self.can_close.eq(queued < slots - 1)
+        m.d.sync += queued.eq(queued + self.close - self.finish)
+        with m.If(self.clear):
+            m.d.sync += queued.eq(0)
+        walks: list[PairSums] = []
+        for pair in Pair:
+            if pair.value > config.sum_latency:
+                continue
+            m.submodules[f"pair_{pair.name.lower()}"] = walk = PairSums(config, level, pair)
+            read = groups.read_port(domain="comb")
+            m.d.comb += [
+                read.addr.eq(walk.pointer),
+                walk.group.eq(read.data),
+                walk.vectors.eq(self.vectors),
+                walk.close.eq(self.close),
+                walk.recent.eq(self.recent),
+                walk.clear.eq(self.clear),
+            ]
+            walks.append(walk)
+        self._choose(m, walks)
+        done = [walk.behind < queued for walk in walks]
+        found, about = groups.read_port(domain="comb"), infos.read_port(domain="comb")
+        m.d.comb += [
+            found.addr.eq(oldest),
+            about.addr.eq(oldest),
+            self.group.eq(found.data),
+            self.about.eq(about.data),
+            self.complete.eq(Cat(done).all()),
+            self.pending.eq(Cat(walk.behind != 0 for walk in walks).any()),
+        ]
+
+    def _choose(self, m: Module, walks: list[PairSums]) -> None:
+        """One of the sums that may be added: the last of a group first."""
+        by_pair = {walk.pair: walk for walk in walks}
+        order = [by_pair[p] for p in (Pair.LAST, Pair.FIRST, Pair.SECOND) if p in by_pair]
+        before: Value = Cat()
+        for walk in order:
+            others = [w for w in walks if w.pair is not Pair.LAST]
+            ahead = [w.behind < walk.behind for w in others]
+            m.d.comb += walk.allowed.eq(Cat(ahead).all() if walk.pair is Pair.LAST else 1)
+            m.d.comb += walk.taken.eq(self.taken & walk.offer & ~before.any())
+            before = Cat(before, walk.offer)
+        for walk in reversed(order):
+            with m.If(walk.offer):
+                m.d.comb += [self.left.eq(walk.left), self.right.eq(walk.right)]
+        m.d.comb += self.offer.eq(before.any())

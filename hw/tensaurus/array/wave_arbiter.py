@@ -1,0 +1,79 @@
+"""Which rows read which banks: waves that pass the rows."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.tensaurus import TensaurusConfig
+from ...stream.ring import ring_address
+from .layouts import access_layout, answer_layout, requests_layout
+from .wave_node import WaveNode
+
+__all__ = ["WaveArbiter"]
+
+
+class WaveArbiter(wiring.Component):
+    """In every cycle a wave begins, empty, and passes all rows, a row a cycle; each adds a request
+    of its own if it finds a bank. In every cycle a wave is full, and is what the scratchpads read.
+
+    Wave n begins at row ``2 * n % rows``, so that in each cycle each row has a wave of its own, and
+    none is always the first or the last. A granted request is at the output after 2 to
+    ``rows + 1`` cycles. ``rows`` requests are served a cycle, but for conflicts.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    requests: in; by row, see :func:`requests_layout`
+    granted: out; by row, the request that is served, and is to be taken back
+    conflict: out; by row: there are requests, and none is served
+    access: out; what the scratchpads read, see :func:`access_layout`
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
+        rows = config.rows
+        super().__init__(
+            {
+                "requests": In(data.ArrayLayout(requests_layout(config), rows)),
+                "granted": Out(data.ArrayLayout(answer_layout(config), rows)),
+                "conflict": Out(rows),
+                "access": Out(access_layout(config)),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> TensaurusConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        rows, layout = self._config.rows, access_layout(self._config)
+        waves = [Signal(layout, name=f"wave_{row}") for row in range(rows)]
+        nodes = [WaveNode(self._config, row) for row in range(rows)]
+        # Twice the number of the wave that begins.
+        half = ring_address(m, "cycle", rows, advance=Const(1))
+        start = Signal(range(rows))
+        m.d.comb += start.eq(Mux(2 * half >= rows, 2 * half - rows, 2 * half))
+        for row, node in enumerate(nodes):
+            m.submodules[f"node_{row}"] = node
+            m.d.comb += [
+                node.requests.eq(self.requests[row]),
+                self.granted[row].eq(node.granted),
+                self.conflict[row].eq(node.conflict),
+            ]
+            with m.If(start != row):
+                m.d.comb += node.i.eq(waves[row - 1])
+            m.d.sync += waves[row].eq(node.o)
+        complete = Array([waves[row - 1].as_value() for row in range(rows)])[start]
+        m.d.sync += self.access.eq(complete)
+        with m.If(self.clear):
+            m.d.sync += [wave.eq(0) for wave in waves]
+            m.d.sync += self.access.eq(0)
+        return m
