@@ -10,12 +10,25 @@ from .ciss import MARKERS, VALUES, CissLayout
 from .config import Config, IntRange, OneOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
+from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
 from .unit import Unit
 
-__all__ = ["KERNELS", "OUTPUT_SIDES", "TEMPORARY_SIDES", "TENSAURUS", "TensaurusConfig"]
+__all__ = [
+    "KERNELS",
+    "OUTPUT_SIDES",
+    "READS",
+    "TEMPORARY_SIDES",
+    "TENSAURUS",
+    "TensaurusConfig",
+]
 
 KERNELS = ("mttkrp", "ttmc", "mm", "mv")
 """What a job computes, by the value of its register; of a sparse or of a dense tensor."""
+
+READS = ("list", "matrices", "tensor")
+"""What is read, each under IDs of its own."""
+
+_READER_BITS = 2
 
 TEMPORARY_SIDES = 4
 """How often the vectors of a fiber fit a temporary register: while one fiber is summed, others are
@@ -149,6 +162,41 @@ class TensaurusConfig(Config):
         """What is read or written at once: the blocks of a line. Streams, matrices and rows of
         the result begin at multiples of it."""
         return self.line_blocks * self.interleave
+
+    @property
+    def slot_bits(self) -> int:
+        """Width of a block's number within a reader of a channel."""
+        return (self.outstanding - 1).bit_length()
+
+    @property
+    def id_bits(self) -> int:
+        """Width of an AXI ID."""
+        return self.slot_bits + _READER_BITS
+
+    @property
+    def traffic(self) -> tuple[Traffic, ...]:
+        """Of each manager, what it may do on the bus."""
+        slots = IdPart(name="block", low=0, bits=self.slot_bits, count=self.outstanding)
+        readers = IdPart(
+            name="array", low=self.slot_bits, bits=_READER_BITS, count=len(READS), names=READS
+        )
+        reads = BusSide(
+            longest_beats=self.geometry.block_beats,
+            outstanding=len(READS) * self.outstanding,
+            outstanding_per_id=1,
+            id_parts=(slots, readers),
+        )
+        writes = one_id_each(
+            "array",
+            ("result",),
+            longest_beats=self.geometry.block_beats,
+            outstanding=self.outstanding,
+            id_bits=self.id_bits,
+        )
+        return tuple(
+            Traffic(reads=reads, writes=writes, blocks=self.geometry.blocks(channel))
+            for channel in range(self.channels)
+        )
 
     # Vectors
 

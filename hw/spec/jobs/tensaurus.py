@@ -242,4 +242,5 @@ def job_spec(config: TensaurusConfig) -> JobSpec:
         errors=ERRORS,
         job=tuple(_job(config)),
         checks=_checks(config),
+        traffic=config.traffic,
     )

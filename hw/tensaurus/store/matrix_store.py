@@ -40,7 +40,7 @@ class MatrixStore(wiring.Component):
 
     Members
     -------
-    job: see ``job_layout``; constant from two cycles before ``start`` on
+    job: see ``job_layout``; constant while it runs
     start: pulse: a job begins
     tiles: see ``tile_layout``
     open: pulse: rows may give vectors of one further tile
