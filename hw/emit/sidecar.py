@@ -131,6 +131,10 @@ def _word(value: int) -> str:
     return f"{value:#x}"
 
 
+_WORDS = ("padding", "identity", "header", "no_op")
+"""Fields that are container words, or slots."""
+
+
 def _entry(value: Any) -> Any:
     """Data as JSON: dataclasses by field, what is None left out, formats by name."""
     if isinstance(value, FloatFormat | IntFormat | ComplexFormat):
@@ -141,7 +145,7 @@ def _entry(value: Any) -> Any:
         return {**({"kind": kind} if kind else {}), **_entry(named)}
     if isinstance(value, Mapping):
         return {
-            name: _word(item) if name == "padding" else _entry(item)
+            name: _word(item) if name in _WORDS else _entry(item)
             for name, item in value.items()
             if item is not None
         }

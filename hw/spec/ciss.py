@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from .config import Config, IntRange, OneOf, parameter
 from .formats import FORMATS, Format
+from .sidecar.placement import CissPlacement, Part
 
 __all__ = ["MARKERS", "ORDERS", "VALUES", "CissLayout"]
 
@@ -121,3 +122,21 @@ class CissLayout(Config):
                     f"mode {mode} of a stream must have at most {most} indices with "
                     f"{self.index_bits} bits and marker {self.marker}, not {size}"
                 )
+
+    def placement(self, *, base: str, count: str, align: int, read_bytes: int) -> CissPlacement:
+        """For the sidecar: a matrix as a stream. ``base``, ``count``: parts of the operation's
+        list. Raises ValueError of tensors of more modes."""
+        if self.order != 2:
+            raise ValueError(f"`order` must be 2 for the sidecar, not {self.order}")
+        return CissPlacement(
+            base=base,
+            count=count,
+            align=align,
+            read_bytes=read_bytes,
+            rows=self.rows,
+            slot_bytes=self.slot_bytes,
+            value=Part(low=0, bits=self.format.bits),
+            index=Part(low=self.format.bits, bits=self.number_bits),
+            header=self.header(0),
+            no_op=self.no_op,
+        )

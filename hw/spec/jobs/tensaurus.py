@@ -10,6 +10,7 @@ from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
 from ..tensaurus import KERNELS, TensaurusConfig
 from ..tensaurus_tiles import OPERANDS
+from .tensaurus_operations import operations
 
 __all__ = ["COUNTERS", "ERRORS", "job_spec", "kernels"]
 
@@ -242,5 +243,6 @@ def job_spec(config: TensaurusConfig) -> JobSpec:
         errors=ERRORS,
         job=tuple(_job(config)),
         checks=_checks(config),
+        operations=operations(config),
         traffic=config.traffic,
     )

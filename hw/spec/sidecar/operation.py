@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..formats import AnyFormat
-from .placement import Placement, Setting
+from .placement import Part, Placement, Setting
 
-__all__ = ["Compute", "Factor", "Limit", "Operand", "OperationEntry", "ResultFlag", "Size"]
+__all__ = [
+    "Compute",
+    "Factor",
+    "JobList",
+    "Limit",
+    "Operand",
+    "OperationEntry",
+    "ResultFlag",
+    "Size",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compute:
     """What is computed: ``kind`` is product, conversion or other.
 
-    ``plus``, ``times``: of a product, the operators of :mod:`tilewright.hw.spec.semirings`.
+    ``plus``, ``times``: of a product, the operators of :mod:`tilewright.hw.spec.semirings`;
+    ``identity``: the container word of what elements are that nothing adds to, if there are such.
     """
 
     kind: str
     plus: str | None = None
     times: str | None = None
+    identity: int | None = None
     doc: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
     """A number of rows or columns: a constant ``value``; or ``scale`` times the number in
-    ``register``; or, where the hardware need not know it, anything up to ``most``."""
+    ``register``; or the number in a ``part`` of the operation's list; or, where the hardware need
+    not know it, anything up to ``most``."""
 
     name: str
     doc: str
     value: int | None = None
     register: str | None = None
     scale: int | None = None
+    part: str | None = None
     most: int | None = None
 
 
@@ -73,6 +87,25 @@ class Limit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JobList:
+    """What a job does, said in memory: an array of records from the address in register ``base``
+    on, as many as register ``count`` holds, little-endian. For an operation it has one.
+
+    ``align``: what the base is a multiple of; ``read_bytes``: what is read are whole aligned blocks
+    of so many bytes; ``values``: what parts hold that are neither a size nor of a placement; other
+    parts are 0.
+    """
+
+    base: str
+    count: str
+    bytes: int
+    align: int
+    read_bytes: int
+    parts: Mapping[str, Part]
+    values: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
 class OperationEntry:
     """An operation: the settings that select it, what it computes, and on what."""
 
@@ -82,6 +115,7 @@ class OperationEntry:
     sizes: tuple[Size, ...]
     operands: tuple[Operand, ...]
     limits: tuple[Limit, ...] = ()
+    list: JobList | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import ClassVar
 __all__ = [
     "Bits",
     "C2srPlacement",
+    "CissPlacement",
     "ColumnsByLanes",
     "CsrPlacement",
     "MatrixPlacement",
@@ -106,7 +107,8 @@ class RegisterPlacement:
 class MatrixPlacement:
     """In memory by rows, or, with the setting ``transposed``, by columns.
 
-    ``base`` and ``stride``: registers; ``align``: what both are multiples of; ``read_bytes``: what
+    ``base`` and ``stride``: registers, or parts of the operation's list; ``row_bytes``: the stride
+    where it is a constant; ``align``: what base and stride are multiples of; ``read_bytes``: what
     is read are whole aligned blocks of so many bytes; ``may_be``: operands whose place may be the
     same.
     """
@@ -114,6 +116,7 @@ class MatrixPlacement:
     kind: ClassVar[str] = "matrix"
     base: str
     stride: str | None = None
+    row_bytes: int | None = None
     align: int
     element_bytes: int
     read_bytes: int | None = None
@@ -182,4 +185,33 @@ class CsrPlacement:
     room: Room | None = None
 
 
-Placement = StreamPlacement | RegisterPlacement | MatrixPlacement | C2srPlacement | CsrPlacement
+@dataclass(frozen=True, kw_only=True)
+class CissPlacement:
+    """Sparse, as a stream of entries with a slot for each of ``rows`` rows of the array.
+
+    ``base`` and ``count``: parts of the operation's list, the address and how many entries there
+    are; ``slot_bytes``: of a slot; ``value``, ``index``: its parts; ``header``: what a header is
+    with 0 for its index; ``no_op``: the slot that is none.
+    """
+
+    kind: ClassVar[str] = "ciss"
+    base: str
+    count: str
+    align: int
+    read_bytes: int
+    rows: int
+    slot_bytes: int
+    value: Part
+    index: Part
+    header: int
+    no_op: int
+
+
+Placement = (
+    StreamPlacement
+    | RegisterPlacement
+    | MatrixPlacement
+    | C2srPlacement
+    | CsrPlacement
+    | CissPlacement
+)

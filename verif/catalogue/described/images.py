@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Arrays", "arrays", "read_matrix", "touched", "write_matrix"]
+__all__ = ["Arrays", "arrays", "read_matrix", "touched", "write_list", "write_matrix"]
 
 Memory = npt.NDArray[np.uint8]
 Places = dict[tuple[int, int], int]
@@ -67,8 +67,13 @@ def arrays(
     if place["kind"] == "matrix":
         down, across = reversed(shape) if transposed else shape
         stride = _up(across * place["element_bytes"], np.lcm(place["align"], block))
+        stride = place.get("row_bytes", stride)
         strides = {place["stride"]: stride} if "stride" in place else {}
         return Arrays(place["align"], {place["base"]: int(down * stride)}, strides)
+    if place["kind"] == "ciss":
+        # However unevenly they are dealt out: an element, or a header, an entry, and the last one.
+        size = (room + 1) * place["rows"] * place["slot_bytes"]
+        return Arrays(place["align"], {place["base"]: _up(size, block)}, room=room)
     entries = place["entries"]
     if place["kind"] == "csr":
         sizes = {
@@ -154,15 +159,56 @@ def _element(
 ) -> list[int]:
     """Addresses of the bytes of an element of a dense matrix."""
     down, across = reversed(at) if transposed else at
-    stride = registers[place["stride"]] if "stride" in place else 0
+    stride = registers[place["stride"]] if "stride" in place else place.get("row_bytes", 0)
     first = registers[place["base"]] + down * stride + across * place["element_bytes"]
     return list(range(first, first + place["element_bytes"]))
+
+
+def _write_ciss(
+    memory: Memory,
+    place: Mapping[str, Any],
+    registers: dict[str, int],
+    matrix: Mapping[tuple[int, int], int],
+) -> None:
+    """Rows to whichever row of the array has fewest slots; the number of entries where it goes."""
+    header, no_op = int(place["header"], 16), int(place["no_op"], 16)
+    rows: dict[int, list[tuple[int, int]]] = {}
+    for (row, column), word in sorted(matrix.items()):
+        # A header has this word where that is what tells it.
+        if word or header:
+            rows.setdefault(row, []).append((column, word))
+    value, index = place["value"]["low"], place["index"]["low"]
+    slots: list[list[int]] = [[] for _ in range(place["rows"])]
+    for row, its in rows.items():
+        mine = min(slots, key=len)
+        mine.append(header + (row << index))
+        mine += [word << value | column << index for column, word in its]
+    entries = max(map(len, slots)) + 1
+    content = b"".join(
+        (its[number] if number < len(its) else no_op).to_bytes(place["slot_bytes"], "little")
+        for number in range(entries)
+        for its in slots
+    )
+    first = registers[place["base"]]
+    memory[first : first + len(content)] = np.frombuffer(content, np.uint8)
+    registers[place["count"]] = entries
+
+
+def write_list(memory: Memory, place: Mapping[str, Any], registers: Mapping[str, int]) -> None:
+    """Put the record of an operation where its register says; parts are among the registers."""
+    word = sum(
+        place["values"].get(name, registers.get(name, 0)) << part["low"]
+        for name, part in place["parts"].items()
+    )
+    first = registers[place["base"]]
+    record = np.frombuffer(word.to_bytes(place["bytes"], "little"), np.uint8)
+    memory[first : first + len(record)] = record
 
 
 def write_matrix(
     memory: Memory,
     place: Mapping[str, Any],
-    registers: Mapping[str, int],
+    registers: dict[str, int],
     shape: tuple[int, int],
     matrix: Any,
     *,
@@ -174,6 +220,9 @@ def write_matrix(
         for at, word in np.ndenumerate(matrix):
             where = _element(place, registers, transposed, (at[0], at[1]))
             memory[where] = list(int(word).to_bytes(len(where), "little"))
+        return
+    if place["kind"] == "ciss":
+        _write_ciss(memory, place, registers, matrix)
         return
     sparse, rows = _Sparse(place, registers), _stored_rows(place, shape)
     content: list[Places] = [{} for _ in range(rows)]

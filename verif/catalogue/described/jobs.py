@@ -14,6 +14,7 @@ from tilewright.verif.catalogue.described.images import (
     arrays,
     read_matrix,
     touched,
+    write_list,
     write_matrix,
 )
 from tilewright.verif.catalogue.described.operations import Matrices, operands, operands_of
@@ -23,6 +24,9 @@ __all__ = ["Job", "JobDriver"]
 Memory = npt.NDArray[np.uint8]
 
 _TRIES = 1000
+
+_LIST = "the operation's list"
+"""Its name among the arrays of a job."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Job:
     operation: of the sidecar
     sizes: by name
     operands: those that it uses, by name
-    registers: what each job register holds
+    registers: what each job register holds, and each part of the operation's list
     memory: before the job
     rooms: of each sparse result
     arrays: base and size of the arrays of each operand
@@ -152,6 +156,8 @@ class JobDriver:
         job = Job(operation, sizes, found, registers, memory, rooms, placed)
         for operand in operands_of(operation, "in"):
             self._write(job, operand, operand["name"] in transposed)
+        if listed := operation.get("list"):
+            write_list(memory, listed, registers)
         rules = self._rules(registers)
         broken = [x for x in rules if _breaks(x, registers[x["register"]], registers)]
         assert not broken
@@ -176,8 +182,8 @@ class JobDriver:
                 largest = max(1, min(most, size.get("most", most)) // scale)
                 drawn = int(self._rng.integers(1, largest + 1))
                 sizes[size["name"]] = size.get("value", drawn * scale)
-                if "register" in size:
-                    registers[size["register"]] = drawn
+                if where := size.get("register", size.get("part")):
+                    registers[where] = drawn
             said = {size.get("register") for size in operation["sizes"]}
             rules = [rule for rule in self._rules(registers) if rule["register"] in said]
             broken = any(_breaks(x, registers[x["register"]], registers) for x in rules)
@@ -197,6 +203,12 @@ class JobDriver:
         rooms: dict[str, int] = {}
         placed: dict[str, list[tuple[int, int]]] = {}
         end = 0
+        if listed := operation.get("list"):
+            # An operation's list has one record.
+            registers[listed["base"]] = int(self._rng.integers(2)) * listed["align"]
+            registers[listed["count"]] = 1
+            end = registers[listed["base"]] + listed["bytes"]
+            placed[_LIST] = [(registers[listed["base"]], listed["bytes"])]
         for index in self._rng.permutation(len(operation["operands"])).tolist():
             operand = operation["operands"][index]
             place = operand["placement"]
@@ -242,7 +254,8 @@ class JobDriver:
         the detail."""
         self._device.write_memory(0, job.memory.tobytes())
         for name, value in (job.registers | changes).items():
-            self.write(name, value)
+            if name in self._registers:
+                self.write(name, value)
         control = self._jobs["controls"]
         assert control["start"]["register"] == control["interrupt_enable"]["register"]
         word = self._control("start") | self._control("interrupt_enable")
@@ -308,6 +321,7 @@ class JobDriver:
             end = self.start(job)
             assert kinds[end["error"]] == ("address", "during")
             concerned = {x["name"] for x in operands_of(job.operation, direction)}
+            concerned |= {_LIST} if direction == "in" else set()
             spans = [x for name in concerned for x in job.arrays.get(name, ())]
             assert any(base <= end["detail"] < base + size for base, size in spans)
             memory = np.frombuffer(self._device.read_memory(0, len(job.memory)), np.uint8)

@@ -16,7 +16,7 @@ __all__ = ["Matrices", "by_definition", "numbers_of", "operands", "operands_of",
 Matrices = dict[str, Any]
 """By operand: container words (rows, columns), or ``{(row, column): word}`` of a sparse one."""
 
-_SPARSE = ("c2sr", "csr")
+_SPARSE = ("c2sr", "csr", "ciss")
 
 
 def operands_of(operation: Mapping[str, Any], direction: str) -> list[dict[str, Any]]:
