@@ -1,0 +1,27 @@
+"""A few small products on any Tensaurus, through its driver."""
+
+from __future__ import annotations
+
+import numpy as np
+from tilewright.sim.tensaurus.driver import TensorDevice, TensorDriver
+from tilewright.sim.tensaurus.model import TensaurusModel
+from tilewright.verif.tensaurus.jobs import random_case, run_case
+from tilewright.verif.tensaurus.model.cases import kernels
+
+__all__ = ["exercise"]
+
+
+def exercise(device: TensorDevice, rng: np.random.Generator) -> int:
+    """Each kernel of the device, of a sparse and of a dense tensor, held against the model. Returns
+    their number."""
+    config = device.config
+    count = 0
+    by_name = {(kernel.name, kernel.order): kernel for kernel in kernels(config)}
+    for number, kernel in enumerate(by_name.values()):
+        dense = bool(number % 2)
+        case = random_case(rng, config, kernel=kernel, dense=dense, most=5, values=20)
+        model = TensaurusModel(config, device.memory_bytes)
+        found, expected = (run_case(TensorDriver(on), case) for on in (device, model))
+        assert np.array_equal(found, expected), case.work
+        count += 1
+    return count
