@@ -1,0 +1,231 @@
+"""Tensaurus' RTL at native speed: every kernel, format and semiring, any memory, its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.jobs.tensaurus import job_spec
+from tilewright.hw.spec.tensaurus import TENSAURUS, TensaurusConfig
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.sim.sparse.tensor import Tensor
+from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.broken_rules import wrong_values
+from tilewright.verif.kit.sampling import by_size, draw_until, slow_but
+from tilewright.verif.tensaurus.jobs import TensorCase, check_case, random_case
+from tilewright.verif.tensaurus.model.cases import device as small
+from tilewright.verif.tensaurus.model.cases import kernels, patterns
+from tilewright.verif.tensaurus.placed import (
+    ARRAYS,
+    Placed,
+    check_end,
+    check_placed,
+    check_reset,
+    place,
+)
+
+MEMORY_BYTES = 1 << 18
+CONFIGS: dict[str, dict[str, Any]] = {
+    "small": {},
+    "zero": {"marker": "zero", "order": 3, "rows": 3, "cols": 1, "vlen": 3, "outstanding": 4},
+    "int8": {"value": "int8", "cols": 2, "vlen": 4, "rows": 4, "channels": 4, "banks": 2,
+             "window": 4, "row_queue": 2, "index_bits": 16},
+    "fp64": {"value": "fp64", "rows": 1, "cols": 2, "vlen": 1, "tlen": 4, "olen": 8,
+             "channels": 1, "interleave": 256},
+    "min_plus": {"semiring": "minplus", "value": "int32", "order": 2, "cols": 1, "channels": 3},
+    "max_mul": {"semiring": "maxmul", "value": "fp16", "order": 2, "rows": 5, "olen": 3},
+    "or_and": {"semiring": "orand", "value": "bf16", "order": 3, "adder_stages": 1},
+    "fast": {"adder_stages": 1, "multiplier_stages": 1, "order": 3, "data_bits": 128,
+             "tlen": 16, "olen": 16, "cols": 2, "vlen": 1},
+}  # fmt: skip
+Device = NativeAccelerator[TensaurusConfig]
+
+
+@pytest.fixture(scope="module", params=slow_but(["small"], CONFIGS, ["int8", "min_plus", "zero"]))
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    config = small(**CONFIGS[request.param])
+    with NativeAccelerator(
+        emit(TENSAURUS, config), config, memory_bytes=MEMORY_BYTES, time_out=1_000_000
+    ) as device:
+        yield device
+
+
+def rng_of(seed: int) -> np.random.Generator:
+    print(f"seed {seed}")
+    return np.random.default_rng(seed)
+
+
+def some_job(
+    rng: np.random.Generator, config: TensaurusConfig, dense: bool | None = None
+) -> Placed:
+    """A product of a few tiles."""
+
+    def draw() -> Placed | None:
+        case = random_case(rng, config, dense=dense)
+        placed = place(rng, config, case, MEMORY_BYTES)
+        return placed if placed.tiles > 1 else None
+
+    return draw_until(draw)
+
+
+def test_random_products(device: Device) -> None:
+    """Of every kernel, sparse and dense, on a memory that answers at once and on any other."""
+    rng = rng_of(1)
+    seen = set()
+    for number in range(by_size(60, 200, 3000)):
+        device.behave(any_behaviour(rng) if number % 3 else AxiBehaviour())
+        case = random_case(rng, device.config)
+        check_case(rng, device, case)
+        seen.add((case.work.kernel, case.work.order, case.work.dense))
+    assert len(seen) == 2 * len({(kernel.name, kernel.order) for kernel in kernels(device.config)})
+
+
+def shapes(config: TensaurusConfig) -> list[tuple[str, tuple[int, ...], int]]:
+    """Kernel, shape and number of values: what is one or none."""
+    found = [
+        ("mm", (40, 1), 3), ("mm", (1, 60), 60), ("mm", (50, 30), 1), ("mv", (1, 1), 1),
+        ("mv", (70, 5), 4),
+    ]  # fmt: skip
+    if config.semiring == "mma" and config.order > 2:
+        found += [("mttkrp", (9, 1, 1), 4), ("ttmc", (1, 7, 1), 7), ("mttkrp", (1, 1, 1), 1),
+                  ("ttmc", (30, 5, 4), 2), ("mttkrp", (1, 9, 9), 81)]  # fmt: skip
+    return found
+
+
+def test_slices_that_are_empty_alone_or_everything(device: Device) -> None:
+    rng = rng_of(2)
+    config = device.config
+    device.behave(AxiBehaviour())
+    for name, shape, count in shapes(config):
+        kernel = next(k for k in kernels(config) if (k.name, k.order) == (name, len(shape)))
+        case = random_case(rng, config, kernel=kernel, dense=False)
+        places = rng.choice(int(np.prod(shape)), count, replace=False)
+        indices = np.stack(np.unravel_index(places, shape), axis=1).astype(np.int64)
+        tensor = Tensor(shape=shape, indices=indices, values=rng.standard_normal(count).round(1))
+        check_case(rng, device, _with(case, shape, tensor, config, rng))
+
+
+def _with(
+    case: TensorCase, shape: tuple[int, ...], tensor: Tensor, config: TensaurusConfig,
+    rng: np.random.Generator,
+) -> TensorCase:  # fmt: skip
+    """The kernel of a case on another tensor, in one tile."""
+    work = replace(case.work, shape=shape)
+    operands = {
+        mode: patterns(rng, (shape[mode], work.ranks[mode - 1]), config.format)
+        for mode in range(1, len(shape))
+    }
+    return TensorCase(work, replace(case.cut, steps=shape), tensor, operands)
+
+
+def test_jobs_that_cannot_run(device: Device) -> None:
+    """Every rule that a register can break; then a good job."""
+    rng = rng_of(3)
+    config, spec = device.config, job_spec(device.config)
+    device.behave(AxiBehaviour())
+    for dense in (False, True):
+        placed = some_job(rng, config, dense)
+        found = wrong_values(spec, placed.registers)
+        assert len(found) > 10
+        for rule, value in found.items():
+            status = check_end(device, placed, overrides={rule.register: value})
+            assert status.error == rule.error
+            assert status.detail == spec.registers[rule.register].offset
+            assert status.counts["bytes_read"] == 0
+        check_placed(device, placed)
+
+
+def wrong_tiles(placed: Placed) -> list[dict[str, int]]:
+    """Descriptions that cannot be, each wrong in one thing."""
+    tile, most = placed.tile(0), (1 << 32) - 1
+    align = placed.config.line_bytes & -placed.config.line_bytes
+    found = [
+        {"tensor": tile["tensor"] + align // 2},
+        {"output": tile["output"] + 1},
+        {"slices": 0},
+        {"slices": most},
+        {"size_1": 0},
+        {"size_1": most},
+        {"operand_1": tile["operand_1"] + align - 1, "load": tile["load"] | 1},
+        {"tensor": 1 << 63},
+    ]
+    found.append({"pitch": align // 2} if placed.registers["DENSE"] else {"entries": 0})
+    return found
+
+
+def test_tiles_that_are_wrong(device: Device) -> None:
+    """The tile is named, nothing but outputs is touched; then a good job."""
+    rng = rng_of(4)
+    for dense in (False, True):
+        placed = some_job(rng, device.config, dense)
+        for changes in wrong_tiles(placed):
+            device.behave(any_behaviour(rng))
+            number = int(rng.integers(placed.tiles))
+            assert check_end(device, placed.with_tile(number, **changes)).error == "tile", changes
+        last = placed.tiles - 1
+        assert check_end(device, placed.with_tile(last, last=0)).detail == last
+        check_placed(device, placed)
+
+
+def test_streams_that_are_wrong(device: Device) -> None:
+    """Slots with anything in them: error, entry and tile as the model finds them."""
+    rng = rng_of(5)
+    found = set()
+    for _ in range(by_size(30, 100, 1000)):
+        device.behave(any_behaviour(rng))
+        placed = some_job(rng, device.config, dense=False)
+        layout = device.config.layout(placed.registers["ORDER"])
+        number = int(rng.integers(placed.tiles))
+        tile = placed.tile(number)
+        slot = int(rng.integers(tile["entries"] * layout.rows))
+        choices = [
+            layout.no_op,
+            layout.header(int(rng.integers(tile["slices"] + 2))),
+            1 | int(rng.integers(tile["size_1"] + 2)) << layout.format.bits,
+            int.from_bytes(rng.bytes(layout.slot_bytes), "little"),
+        ]
+        content = choices[int(rng.integers(4))].to_bytes(layout.slot_bytes, "little")
+        wrong = placed.with_bytes(tile["tensor"] + slot * layout.slot_bytes, content)
+        try:
+            found.add(check_end(device, wrong).error)
+        except ValueError:
+            # It is a stream all the same.
+            check_placed(device, wrong)
+    assert {"index", "slice", "stream"} <= found
+    check_placed(device, placed)
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+def test_bus_errors_end_the_job(device: Device, array: str) -> None:
+    """A beat that is read, or the burst of a block that is written; then a good job."""
+    rng = rng_of(6 + ARRAYS.index(array))
+    geometry = device.config.geometry
+    step = geometry.interleave if array == "output" else geometry.beat_bytes
+    side, error = ("write", "bus_write") if array == "output" else ("read", "bus_read")
+    for _ in range(by_size(3, 8, 60)):
+        placed = some_job(rng, device.config)
+        first, size = placed.spans(array)[0]
+        bad = (first + int(rng.integers(size))) // step * step
+        responses = {at: 2 for at in range(bad, bad + step, geometry.beat_bytes)}
+        where = np.zeros(MEMORY_BYTES, np.bool_)
+        where[bad : bad + step] = True
+        device.behave(any_behaviour(rng, **{f"{side}_errors": responses}))
+        check_end(device, placed, error=error, where=where)
+        device.behave(any_behaviour(rng))
+        check_placed(device, placed)
+
+
+def test_soft_reset_at_any_time(device: Device) -> None:
+    rng = rng_of(11)
+    stopped = 0
+    count = by_size(16, 40, 400)
+    for _ in range(count):
+        device.behave(any_behaviour(rng))
+        placed = some_job(rng, device.config)
+        stopped += check_reset(device, placed, int(rng.integers(0, 2000)))
+        check_placed(device, placed)
+    assert stopped > count // 4
