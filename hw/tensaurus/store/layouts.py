@@ -7,16 +7,7 @@ from amaranth.lib import data
 
 from ...spec.tensaurus import TensaurusConfig
 
-__all__ = ["addend_layout", "drain_layout", "walk_layout"]
-
-
-def drain_layout(config: TensaurusConfig) -> data.StructLayout:
-    """That a row gives a vector, where ``valid``: the ``slice`` of the output, and which ``vector``
-    of that slice. What the columns give comes beside it, in column c c cycles later."""
-    slices = config.out_units * config.unit_values
-    return data.StructLayout(
-        {"valid": 1, "slice": range(slices), "vector": range(max(2, config.olen))}
-    )
+__all__ = ["addend_layout", "walk_layout"]
 
 
 def addend_layout(config: TensaurusConfig) -> data.StructLayout:

@@ -10,8 +10,8 @@ from ...axi.layouts import address_layout, response_layout, write_layout
 from ...axi.supervision import Supervision
 from ...channels.striped_writer import StripedWriter
 from ...spec.tensaurus import KERNELS, TensaurusConfig
-from ..layouts import job_layout, tile_layout
-from .layouts import drain_layout, walk_layout
+from ..layouts import drain_layout, job_layout, tile_layout
+from .layouts import walk_layout
 from .output_walk import OutputWalk, output_extent
 from .places import Places
 from .store_column import StoreColumn, settling_cycles

@@ -7,8 +7,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import KERNELS, TensaurusConfig
-from ..layouts import job_layout
-from .layouts import addend_layout, drain_layout
+from ..layouts import drain_layout, job_layout
+from .layouts import addend_layout
 
 __all__ = ["Places", "quotient"]
 
@@ -33,7 +33,7 @@ class Places(wiring.Component):
     -------
     job: see ``job_layout``; constant
     units: units of a slice; constant
-    drain: see :func:`drain_layout`
+    drain: see ``drain_layout``
     value: the first value of column 0
     o: see :func:`addend_layout`
     """
