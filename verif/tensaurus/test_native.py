@@ -210,7 +210,7 @@ def test_bus_errors_end_the_job(device: Device, array: str) -> None:
         placed = some_job(rng, device.config)
         first, size = placed.spans(array)[0]
         bad = (first + int(rng.integers(size))) // step * step
-        responses = {at: 2 for at in range(bad, bad + step, geometry.beat_bytes)}
+        responses = dict.fromkeys(range(bad, bad + step, geometry.beat_bytes), 2)
         where = np.zeros(MEMORY_BYTES, np.bool_)
         where[bad : bad + step] = True
         device.behave(any_behaviour(rng, **{f"{side}_errors": responses}))
