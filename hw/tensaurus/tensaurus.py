@@ -67,8 +67,9 @@ class Tensaurus(AcceleratorTop):
         m.submodules.array = array = ComputeArray(config)
         m.submodules.store = store = MatrixStore(config)
         readers = (fetcher, matrices, tensor)
-        for number, part in enumerate((matrices, tensor, store)):
-            wiring.connect(m, fetcher.tiles[number], part.tiles)
+        users: tuple[Any, ...] = (matrices, tensor, store)
+        for tiles, user in zip(fetcher.tiles, users, strict=True):
+            wiring.connect(m, tiles, user.tiles)
         for part in (*readers, array, store):
             m.d.comb += part.job.eq(control.job)
         for part in (*readers, store):

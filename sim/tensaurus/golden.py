@@ -31,10 +31,9 @@ def golden(
             for (row, column), word in operands["a"].items()
             if word or config.marker != "zero"
         )
-        rows, columns, words = (
-            np.array([item[n] for item in there], dtype)
-            for n, dtype in enumerate((np.int64, np.int64, np.uint64))
-        )
+        rows = np.array([row for row, _, _ in there], np.int64)
+        columns = np.array([column for _, column, _ in there], np.int64)
+        words = np.array([word for _, _, word in there], np.uint64)
         entries = Entries(rows, columns[np.newaxis], words)
     output = empty_output(config, kernel, sizes["M"])
     add_tile(config, kernel, output, entries, {1: operands["b"]})

@@ -86,7 +86,7 @@ def test_random_products(device: Device) -> None:
 
 def shapes(config: TensaurusConfig) -> list[tuple[str, tuple[int, ...], int]]:
     """Kernel, shape and number of values: what is one or none."""
-    found = [
+    found: list[tuple[str, tuple[int, ...], int]] = [
         ("mm", (40, 1), 3), ("mm", (1, 60), 60), ("mm", (50, 30), 1), ("mv", (1, 1), 1),
         ("mv", (70, 5), 4),
     ]  # fmt: skip
