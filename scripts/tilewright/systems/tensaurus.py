@@ -10,6 +10,10 @@ SYSTEM = System(
         "spttmc": "tilewright.apps.tensors.products:spttmc",
         "spmm": "tilewright.apps.tensors.matrices:spmm",
         "spmv": "tilewright.apps.tensors.matrices:spmv",
+        "gemv": "tilewright.apps.tensors.matrices:gemv",
+        "cpd": "tilewright.apps.tensors.cpd:cpd",
+        "tucker": "tilewright.apps.tensors.tucker:tucker",
+        "gcn": "tilewright.apps.tensors.gcn:gcn",
     },
     place=5,
 )

@@ -10,10 +10,12 @@ import typer
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ...hw.spec.tensaurus import TENSAURUS
 from ..common.files import check_output, read_matrix, write_array
 from ..common.limits import check_operations, check_size
 from ..common.options import RunOptions
 from ..common.rounding import Rounded, warn_rounding
+from ..tensors.matrices import gemm_on_tensaurus
 from .report import Errors, finish, measure
 from .session import UnitChoice, choose_product_unit, product_unit
 
@@ -37,11 +39,15 @@ def gemm(
     *,
     options: RunOptions,
 ) -> None:
-    """Multiply matrices on a matrix unit: D = A B + C, every operation checked.
+    """Multiply matrices on a matrix unit: D = A B + C, every operation checked; or D = A B on
+    tensaurus.
 
     Files are rounded to the operands' format first (to nearest even); errors are those of the
     arithmetic on the rounded matrices, beside NumPy's float32 on the same.
     """
+    if options.unit == TENSAURUS.name:
+        gemm_on_tensaurus(a, b, c, mode, output, options)
+        return
     choice = choose_product_unit(options, mode)
     if output:
         check_output(output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,19 +10,29 @@ import numpy as np
 import typer
 
 from ...errors import UserError
+from ...hw.spec.tensaurus import TENSAURUS
 from ...numbers_given import whole
 from ...sim.numbers.values import decode
 from ...sim.sparse.tensor import Tensor, to_csr
 from ...sim.tensaurus.work import Work
 from ..common.files import check_output, numeric, read_matrix_file, write_array
+from ..common.options import RunOptions
 from ..common.rounding import round_to, warn_rounding
 from ..sparse.agreement import SparseAgreement, compare_sparse, verdict, warn_result
-from .operands import Factor, as_stored, random_factor, read_factor, read_some_tensor
+from .operands import (
+    Factor,
+    as_stored,
+    dense_words,
+    everything,
+    random_factor,
+    read_factor,
+    read_some_tensor,
+)
 from .options import TensorChoice, TensorOptions, choose_tensor_unit
 from .report import finish_tensors
 from .session import TensorProducts, numbers_of
 
-__all__ = ["spmm", "spmv"]
+__all__ = ["gemm_on_tensaurus", "gemv", "spmm", "spmv"]
 
 _SemiringOption = Annotated[
     str | None, typer.Option(help="mma (plus-times) or another of the nine.")
@@ -92,6 +103,46 @@ def spmv(
     _run("spmv", "mv", a, matrix, dense, choice, output)
 
 
+def gemv(
+    a: Annotated[Path, typer.Argument(metavar="A", help="The matrix, .npy or .mtx.")],
+    b: Annotated[
+        Path | None, typer.Argument(metavar="B", help="The vector, .npy or .mtx; else random.")
+    ] = None,
+    semiring: _SemiringOption = None,
+    seed: _SeedOption = 0,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The product, .npy or .mtx.")
+    ] = None,
+    *,
+    options: TensorOptions,
+) -> None:
+    """Multiply a dense matrix with a vector (GEMV), in any of nine semirings; see spmv."""
+    spmv(a, b, semiring, seed, output, options=replace(options, dense=True))
+
+
+def gemm_on_tensaurus(
+    a: Path, b: Path, c: Path | None, mode: str | None, output: Path | None, options: RunOptions
+) -> None:
+    """``gemm --unit tensaurus``: A B, every element of A streamed. Raises UserError for what the
+    unit does not have."""
+    for name, given in (("--c", c), ("--mode", mode), ("--waves", options.waves)):
+        if given is not None:
+            raise UserError(f"{name} is not for {TENSAURUS.name}, whose format is `value`")
+    chosen = TensorOptions(
+        dense=True,
+        config_file=options.config_file,
+        settings=options.settings,
+        backend=options.backend,
+        json_file=options.json_file,
+    )
+    if output:
+        check_output(output)
+    choice, matrix = _start(a, None, chosen)
+    why = f"as {a} has {matrix.shape[1]} columns"
+    dense = read_factor(b, matrix.shape[1], why, choice.config.format)
+    _run("gemm", "mm", a, matrix, dense, choice, output)
+
+
 def _start(a: Path, semiring: str | None, options: TensorOptions) -> tuple[TensorChoice, Tensor]:
     choice = choose_tensor_unit(options, semiring=semiring)
     return choice, as_stored(a, read_some_tensor(a, options, (2,)), choice.config, 0)
@@ -117,9 +168,13 @@ def _run(
 ) -> None:  # fmt: skip
     config = choice.config
     columns = dense.values.shape[1]
-    work = Work(kernel=kernel, shape=matrix.shape, ranks=(columns,))
+    work = Work(kernel=kernel, shape=matrix.shape, ranks=(columns,), dense=choice.dense)
     products = TensorProducts(choice)
-    words = products.multiply(work, matrix, {1: dense.words})
+    if choice.dense:
+        matrix = everything(a, matrix)
+        words = products.multiply(work, dense_words(matrix, config.format, 0), {1: dense.words})
+    else:
+        words = products.multiply(work, matrix, {1: dense.words})
     result = numbers_of(words, config.sum_format)
     agreement, empty = _compare(choice, matrix, dense.values, words.reshape(-1, columns))
     warn_result(f"the product of {a.name}", agreement, config.operators, config.sum_format)

@@ -16,11 +16,21 @@ from ...sim.sparse.ciss import rounded
 from ...sim.sparse.rounding import values_of
 from ...sim.sparse.tensor import Tensor, canonical
 from ..common.files import read_matrix
+from ..common.limits import check_size
 from ..common.rounding import round_to, warn_rounding
 from ..common.tensor_files import read_tensor
 from .options import TensorOptions, given_shape
 
-__all__ = ["MOST_VALUES", "Factor", "as_stored", "random_factor", "read_factor", "read_some_tensor"]
+__all__ = [
+    "MOST_VALUES",
+    "Factor",
+    "as_stored",
+    "dense_words",
+    "everything",
+    "random_factor",
+    "read_factor",
+    "read_some_tensor",
+]
 
 MOST_VALUES = 1 << 27
 """Values of the largest tensor."""
@@ -63,6 +73,22 @@ def as_stored(path: Path, tensor: Tensor, config: TensaurusConfig, mode: int) ->
         raise UserError(f"{path}: {error}") from None
     values = values_of(found.values, config.format)
     return Tensor(shape=tensor.shape, indices=tensor.indices[found.order], values=values)
+
+
+def everything(what: object, tensor: Tensor) -> Tensor:
+    """The tensor with every element an entry, zeros too, in the order of its modes. Raises
+    UserError if these are too many."""
+    check_size(what, *tensor.shape)
+    found = np.zeros(tensor.shape, tensor.values.dtype)
+    found[tuple(tensor.indices.T)] = tensor.values
+    places = np.indices(tensor.shape).reshape(tensor.order, -1)
+    return Tensor(shape=tensor.shape, indices=np.ascontiguousarray(places.T), values=found.ravel())
+
+
+def dense_words(tensor: Tensor, fmt: Format, mode: int) -> Patterns:
+    """Patterns of a tensor that has ``everything``, the slices' mode first."""
+    words = round_to(tensor.values, fmt).words.reshape(tensor.shape)
+    return np.ascontiguousarray(np.moveaxis(words, mode, 0))
 
 
 def read_factor(path: Path, rows: int, why: str, fmt: Format) -> Factor:

@@ -42,6 +42,10 @@ class TensorOptions:
             metavar="N,N,...", help="Of a .tns file's tensor; default: as its indices say."
         ),
     ] = None
+    dense: Annotated[
+        bool,
+        typer.Option("--dense", help="Stream all elements of the tensor, zeros too, not CISS."),
+    ] = False
     tile: Annotated[
         str | None,
         typer.Option(
@@ -76,13 +80,14 @@ class TensorOptions:
 @dataclass(frozen=True, kw_only=True)
 class TensorChoice:
     """The accelerator, checked. ``fixed``: of the tiles what the user chose; ``explain``: whether
-    their cost is printed."""
+    their cost is printed; ``dense``: whether all elements of a tensor are streamed."""
 
     config: TensaurusConfig
     backend: str
     json_file: Path | None
     fixed: Mapping[str, int | tuple[int, ...]]
     explain: bool
+    dense: bool
 
     @property
     def unit(self) -> str:
@@ -141,6 +146,7 @@ def choose_tensor_unit(
         json_file=options.json_file,
         fixed=fixed,
         explain=options.explain,
+        dense=options.dense,
     )
 
 

@@ -16,7 +16,15 @@ from ...sim.sparse.tensor import Tensor, modes_from
 from ...sim.tensaurus.work import Work
 from ..common.files import check_output, write_array
 from .agreement import TensorAgreement, compare, verdict, warn_result
-from .operands import Factor, as_stored, random_factor, read_factor, read_some_tensor
+from .operands import (
+    Factor,
+    as_stored,
+    dense_words,
+    everything,
+    random_factor,
+    read_factor,
+    read_some_tensor,
+)
 from .options import TensorChoice, TensorOptions, choose_tensor_unit
 from .report import finish_tensors
 from .session import TensorProducts, numbers_of
@@ -186,10 +194,16 @@ def _run(
 ) -> None:  # fmt: skip
     config, modes = choice.config, modes_from(tensor.order, mode)
     ranks = tuple(found.values.shape[1] for found in factors)
-    work = Work(kernel=kernel, shape=tuple(tensor.shape[one] for one in modes), ranks=ranks)
+    shape = tuple(tensor.shape[one] for one in modes)
+    work = Work(kernel=kernel, shape=shape, ranks=ranks, dense=choice.dense)
     products = TensorProducts(choice)
     operands = {number: found.words for number, found in enumerate(factors, 1)}
-    result = numbers_of(products.multiply(work, tensor, operands, mode), config.sum_format)
+    if choice.dense:
+        tensor = everything(file, tensor)
+        words = products.multiply(work, dense_words(tensor, config.format, mode), operands)
+    else:
+        words = products.multiply(work, tensor, operands, mode)
+    result = numbers_of(words, config.sum_format)
     tally = products.tally
     agreement = _agreement(choice, tensor, mode, factors, result, kernel == "ttmc", tally.tiles)
     warn_result(f"the result of {file.name}", agreement, config.sum_format)

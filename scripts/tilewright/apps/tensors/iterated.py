@@ -1,0 +1,131 @@
+"""What CP and Tucker factorisations share: products on the accelerator, and beside them in
+float64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UserError
+from ...hw.spec.formats import FloatFormat
+from ...sim.sparse.tensor import Tensor
+from ...sim.tensaurus.work import Work
+from ..common.files import check_output, write_whole
+from ..common.rounding import round_to
+from .agreement import reference
+from .operands import as_stored, dense_words, everything, read_some_tensor
+from .options import TensorChoice, TensorOptions, choose_tensor_unit
+from .session import TensorProducts, numbers_of
+
+__all__ = ["Multiplied", "check_archive", "fit_row", "start_factorising", "write_archive"]
+
+Floats = NDArray[np.float64]
+
+_APART = {"fp64": 1e-12, "fp32": 1e-5, "fp16": 0.05, "bf16": 0.3}
+"""What fits may differ by, relative to that in float64, by the format of the products."""
+
+_LEAST_FIT = 0.01
+"""Smaller fits are compared as if they were this one: they are differences of large numbers."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Multiplied:
+    """A tensor whose products are made on the accelerator, or in float64."""
+
+    kernel: str
+    tensor: Tensor
+    choice: TensorChoice
+    products: TensorProducts
+
+    @property
+    def norm(self) -> float:
+        return sqrt(float((self.tensor.values.astype(np.float64) ** 2).sum()))
+
+    def on_unit(self, mode: int, factors: Sequence[Floats]) -> Floats:
+        """The product along a mode; factors are rounded to the accelerator's format."""
+        config, shape = self.choice.config, self.tensor.shape
+        order = (mode, *(other for other in range(len(shape)) if other != mode))
+        work = Work(
+            kernel=self.kernel,
+            shape=tuple(shape[one] for one in order),
+            ranks=tuple(factor.shape[1] for factor in factors),
+            dense=self.choice.dense,
+        )
+        operands = {
+            number: round_to(factor, config.format).words
+            for number, factor in enumerate(factors, 1)
+        }
+        if self.choice.dense:
+            words = dense_words(self.tensor, config.format, mode)
+            found = self.products.multiply(work, words, operands)
+        else:
+            found = self.products.multiply(work, self.tensor, operands, mode)
+        return np.asarray(numbers_of(found, config.sum_format), np.float64)
+
+    def in_float64(self, mode: int, factors: Sequence[Floats]) -> Floats:
+        """The same without the accelerator."""
+        kronecker = self.kernel == "ttmc"
+        found = reference(self.tensor, mode, list(factors), kronecker=kronecker)
+        ranks = [factor.shape[1] for factor in factors]
+        return found.reshape(len(found), *(ranks if kronecker else ranks[:1]))
+
+
+def start_factorising(file: Path, kernel: str, options: TensorOptions) -> Multiplied:
+    """The tensor of a file, as the chosen unit has it."""
+    choose_tensor_unit(options, order=4)
+    tensor = read_some_tensor(file, options, (3, 4))
+    choice = choose_tensor_unit(options, order=tensor.order)
+    config = choice.config
+    if config.semiring != "mma" or not isinstance(config.format, FloatFormat):
+        raise UserError(
+            f"{kernel} takes `semiring` mma and a float format, not {config.semiring!r} and "
+            f"{config.value!r}"
+        )
+    if config.order < tensor.order:
+        raise UserError(f"`order` must be at least {tensor.order} for {file}, not {config.order}")
+    stored = as_stored(file, tensor, config, 0)
+    if not stored.values.any():
+        raise UserError(f"{file}: has no values but zeros; there is nothing to factorise")
+    if not np.isfinite(stored.values).all():
+        raise UserError(f"{file}: values must be finite in {config.value} to be factorised")
+    if choice.dense:
+        stored = everything(file, stored)
+    return Multiplied(
+        kernel={"cpd": "mttkrp", "tucker": "ttmc"}[kernel],
+        tensor=stored,
+        choice=choice,
+        products=TensorProducts(choice),
+    )
+
+
+def fit_row(
+    fits: list[float], expected: list[float], value: str
+) -> tuple[list[tuple[str, str]], bool, float]:
+    """Lines about a fit and the same in float64, whether they are too far apart for a format, and
+    by how much they differ, relative to the latter."""
+    apart = abs(fits[-1] - expected[-1]) / max(abs(expected[-1]), _LEAST_FIT)
+    wrong = not apart <= _APART[value]
+    verdict = "DIFFERENT: " if wrong else ""
+    rows = [
+        ("fit", f"{fits[-1]:.9f} after {len(fits)} iterations"),
+        ("reference", f"{verdict}{expected[-1]:.9f} after as many in float64 from the same start; "
+                      f"relative difference {apart:.1e}"),
+    ]  # fmt: skip
+    return rows, wrong, apart
+
+
+def check_archive(path: Path | None) -> None:
+    """Raise UserError unless factors can be written there."""
+    if path:
+        check_output(path, (".npz",))
+
+
+def write_archive(path: Path, arrays: dict[str, Any]) -> None:
+    """Write arrays by name, .npz."""
+    write_whole(path, lambda file: np.savez(file, **arrays))

@@ -1,0 +1,164 @@
+"""``tilewright run cpd`` and ``tucker`` beside pyttb's from the same start."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.apps.tensors.factorise import cp_als, hooi
+from tilewright.apps.tensors.iterated import fit_row
+from tilewright.sim.sparse.tensor import Tensor
+from tilewright.verif.kit.commands import Run
+from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(tmp_path, capsys)
+
+
+def nearly_low_rank(shape: tuple[int, ...] = (8, 7, 6)) -> tuple[Tensor, np.ndarray]:
+    """Three sparse terms and a little noise where they are."""
+    rng = np.random.default_rng(5)
+    factors = [np.abs(rng.standard_normal((n, 3))) * (rng.random((n, 3)) < 0.6) for n in shape]
+    letters = "abcd"[: len(shape)]
+    terms = ",".join(f"{letter}z" for letter in letters)
+    dense = np.einsum(f"{terms}->{letters}", *factors)
+    dense[dense != 0] += 0.05 * rng.standard_normal(np.count_nonzero(dense))
+    places = np.argwhere(dense)
+    return Tensor(shape=shape, indices=places, values=dense[tuple(places.T)]), dense
+
+
+def einsum_products(dense: np.ndarray, *, kronecker: bool) -> Any:
+    """MTTKRP or TTMc of a whole tensor."""
+    order = dense.ndim
+
+    def multiply(mode: int, factors: Any) -> Any:
+        letters = "abcd"[:order]
+        others = [letters[m] for m in range(order) if m != mode]
+        columns = "wxyz"[: order - 1] if kronecker else "z" * (order - 1)
+        names = ",".join(a + b for a, b in zip(others, columns, strict=True))
+        result = columns if kronecker else "z"
+        return np.einsum(f"{letters},{names}->{letters[mode]}{result}", dense, *factors)
+
+    return multiply
+
+
+@pytest.mark.slow
+def test_cp_is_pyttbs() -> None:
+    """Fit, weights and factors up to sign and order, after as many iterations."""
+    import pyttb  # takes seconds
+
+    tensor, dense = nearly_low_rank()
+    rng = np.random.default_rng(1)
+    start = [rng.random((n, 3)) for n in tensor.shape]
+    norm = float(np.sqrt((dense**2).sum()))
+    found = cp_als(einsum_products(dense, kronecker=False), start, norm,
+                   iterations=12, tolerance=0.0)  # fmt: skip
+    sparse = pyttb.sptensor(tensor.indices, tensor.values[:, None], tensor.shape)
+    made, _, output = pyttb.cp_als(sparse, 3, stoptol=0.0, maxiters=12, printitn=0,
+                                   init=pyttb.ktensor([u.copy() for u in start]))  # fmt: skip
+    assert found.fits[-1] == pytest.approx(output["fit"], rel=1e-12)
+    assert found.weights == pytest.approx(np.sort(made.weights)[::-1], rel=1e-9)
+    best = min(
+        sum(float(np.abs(np.abs(mine) - np.abs(theirs[:, order])).max())
+            for mine, theirs in zip(found.factors, made.factor_matrices, strict=True))
+        for order in map(list, permutations(range(3)))
+    )  # fmt: skip
+    assert best < 1e-8
+
+
+@pytest.mark.slow
+def test_tucker_is_pyttbs() -> None:
+    import pyttb  # takes seconds
+
+    tensor, dense = nearly_low_rank()
+    rng = np.random.default_rng(2)
+    start = [np.linalg.qr(rng.standard_normal((n, 2)))[0] for n in tensor.shape]
+    norm = float(np.sqrt((dense**2).sum()))
+    found = hooi(einsum_products(dense, kronecker=True), start, norm, iterations=6, tolerance=0.0)
+    sparse = pyttb.sptensor(tensor.indices, tensor.values[:, None], tensor.shape)
+    made, _, output = pyttb.tucker_als(sparse, 2, stoptol=0.0, maxiters=6, printitn=0,
+                                       init=[u.copy() for u in start])  # fmt: skip
+    assert found.fits[-1] == pytest.approx(output["fit"], rel=1e-10)
+    mine = np.einsum("xyz,ax,by,cz->abc", found.core, *found.factors)
+    assert np.abs(mine - made.full().double()).max() < 1e-9
+
+
+@pytest.mark.parametrize("shape", [(8, 7, 6), (5, 6, 4, 3)])
+def test_cpd_on_the_unit(run: Run, shape: tuple[int, ...]) -> None:
+    """In fp32 and fp64: the fit of float64, and factors that make the tensor."""
+    tensor, dense = nearly_low_rank(shape)
+    path, out = save_tensor(run, tensor), run.directory / "f.npz"
+    for value, bound in (("fp32", 1e-5), ("fp64", 1e-12)):
+        found = report(run, "cpd", path, "--rank", 3, "--iterations", 20, "--set", f"value={value}",
+                       "-o", out)  # fmt: skip
+        assert found["reference"]["relative_difference"] <= bound
+        assert found["fit"] > 0.7
+        assert found["counters"]["products"] > 0
+    parts = np.load(out)
+    factors = [parts[f"mode_{mode}"] for mode in range(len(shape))]
+    letters = "abcd"[: len(shape)]
+    terms = ",".join(f"{letter}z" for letter in letters)
+    made = np.einsum(f"z,{terms}->{letters}", parts["weights"], *factors)
+    fit = 1 - np.linalg.norm(made - dense) / np.linalg.norm(dense)
+    assert fit == pytest.approx(found["fit"], abs=1e-7)
+
+
+def test_tucker_on_the_unit(run: Run) -> None:
+    tensor, dense = nearly_low_rank()
+    path, out = save_tensor(run, tensor), run.directory / "f.npz"
+    found = report(run, "tucker", path, "--ranks", "3,2,3", "--set", "value=fp64", "-o", out)
+    assert found["reference"]["relative_difference"] <= 1e-12
+    parts = np.load(out)
+    made = np.einsum("xyz,ax,by,cz->abc", parts["core"], *(parts[f"mode_{m}"] for m in range(3)))
+    fit = 1 - np.linalg.norm(made - dense) / np.linalg.norm(dense)
+    assert fit == pytest.approx(found["fit"], abs=1e-9)
+    assert run("tucker", path, "--ranks", "3,2,3", "--dense") == 0
+
+
+def test_fits_that_differ_are_found() -> None:
+    rows, wrong, _ = fit_row([0.5], [0.5 * (1 + 2e-5)], "fp32")
+    assert wrong
+    assert rows[1][1].startswith("DIFFERENT")
+    assert not fit_row([0.5], [0.5 * (1 + 5e-6)], "fp32")[1]
+    assert fit_row([float("nan")], [0.5], "bf16")[1]
+
+
+def test_a_tensor_of_one_term_is_found(run: Run) -> None:
+    """Exactly, and terms too many do no harm: the normal matrix is singular."""
+    tensor, _ = random_tensor(1, (4, 5, 3), 1)
+    path = save_tensor(run, tensor)
+    found = report(run, "cpd", path, "--rank", 1, "--set", "value=fp64")
+    assert found["fit"] == pytest.approx(1.0, abs=1e-7)
+
+
+REFUSED = [
+    (("cpd", "--set", "value=int32"), "cpd takes `semiring` mma and a float format, not 'mma' and "
+     "'int32'"),
+    (("cpd", "--rank", "0"), "--rank must be an integer in 1..4096, not '0'"),
+    (("cpd", "--tolerance", "2"), "--tolerance must be a number in 0..1, not '2'"),
+    (("cpd", "-o", "x.npy"), "x.npy: must end in .npz, not '.npy'"),
+    (("tucker", "--ranks", "2,2"), "--ranks must be 3 numbers, as {path} has modes, not 2"),
+    (("tucker", "--ranks", "2,2,x"), "--ranks must be an integer in 1..4096, not 'x'"),
+    (("tucker", "--ranks", "2,9,2"), "--ranks of mode 1 must be at most 4, as it has 7 indices and "
+     "the other modes 4 columns, not 9"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "message"), REFUSED)
+def test_what_is_refused(run: Run, words: tuple[str, ...], message: str) -> None:
+    path = save_tensor(run, nearly_low_rank()[0])
+    assert run.refused(words[0], path, *words[1:]) == message.format(path=path)
+
+
+def test_nothing_and_what_is_not_finite_cannot_be_factorised(run: Run) -> None:
+    path = run.directory / "t.tns"
+    path.write_text("1 1 1 0\n")
+    line = run.refused("cpd", path)
+    assert line == f"{path}: has no values but zeros; there is nothing to factorise"
+    path.write_text("1 1 1 inf\n")
+    assert run.refused("cpd", path) == (f"{path}: values must be finite in fp32 to be factorised")
