@@ -25,7 +25,8 @@ class OperandSides(wiring.Component):
     -------
     loaded: in; a bit for each operand, a pulse: it is in its other side now
     told: in, a pulse: the rows may work on a further tile; only with ``room``
-    row_done: in; a bit for each row, a pulse: it has read all that it needs of its tile
+    row_done: in; a bit for each row, a pulse: it has read all that it needs of its tile; means
+        nothing from a row without a tile
     sides: out; a bit for each operand
     free: out; a bit for each operand: no row reads its other side
     room: out; rows may be told of a further tile
@@ -51,7 +52,7 @@ class OperandSides(wiring.Component):
         tiles = [Signal(range(MOST_TILES + 1), name=f"tiles_{row}") for row in range(self._rows)]
         m.d.comb += self.room.eq(Cat(count != MOST_TILES for count in tiles).all())
         for row, count in enumerate(tiles):
-            m.d.sync += count.eq(count + self.told - self.row_done[row])
+            m.d.sync += count.eq(count + self.told - (self.row_done[row] & (count != 0)))
         for operand in range(OPERANDS):
             # Since it was loaded; more than a row can have of them is as good as that many.
             since = Signal(range(MOST_TILES + 1), name=f"since_{operand}")

@@ -165,14 +165,15 @@ class MemoryBench:
 
         stop = Wire(self.part.stop, self._stops)
         agents = [*self._agents, *self.memories, stop]
-        self.cycles = run_agents(self.part, agents, until=until, wires=self._wires)
+        self.cycles = run_agents(self.part, agents, until=until, most=20_000, wires=self._wires)
 
     def _streams(self) -> list[Sink | Source]:
         return [agent for agent in self._agents if isinstance(agent, Sink | Source)]
 
     def _forget(self) -> None:
-        for agent in self._streams():
-            agent.forget()
+        for agent in self._agents:
+            if hasattr(agent, "forget"):
+                agent.forget()
 
     def _stops(self, cycle: int) -> int:
         at = self._stop_at

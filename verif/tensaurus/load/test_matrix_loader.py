@@ -1,0 +1,213 @@
+"""The matrix loader: every operand where its token says, for as long as a row reads it."""
+
+from __future__ import annotations
+
+import random
+from math import ceil
+from typing import Any
+
+import pytest
+from tilewright.hw.spec.tensaurus import KERNELS, TensaurusConfig
+from tilewright.hw.tensaurus.load.matrix_loader import MatrixLoader
+from tilewright.verif.channels.striped.memories import Manner
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.stream.agents import Source
+from tilewright.verif.tensaurus.load.memory_bench import (
+    CONFIGS,
+    MANNERS,
+    PERFECT,
+    Image,
+    MemoryBench,
+    job_bits,
+    tile_bits,
+)
+from tilewright.verif.tensaurus.load.scratchpads import Operand, Scratchpads
+
+SEEDS = by_size(1, 2, 12)
+
+
+class Job:
+    """A kernel, regions that share the scratchpads, and tiles that load some of the operands.
+
+    Parameters
+    ----------
+    load: share of the operands that a tile loads, behind the first
+    full: operands fill their regions
+    """
+
+    def __init__(
+        self,
+        config: TensaurusConfig,
+        kernel: str,
+        seed: int,
+        *,
+        tiles: int = 8,
+        load: float = 0.6,
+        full: bool = False,
+    ) -> None:
+        self.config, self.kernel = config, kernel
+        self.rng = rng = random.Random(f"{config} {kernel} {seed}")
+        self.order = 2 if kernel in ("mm", "mv") else rng.randint(3, config.order)
+        self.vectors = 1 if kernel == "mv" else rng.randint(1, min(3, config.tlen))
+        self.scalars = {1: 1, 2: 1}
+        if kernel == "ttmc":
+            self.scalars = {m: rng.randint(1, 2) if m < self.order - 1 else 1 for m in (1, 2)}
+        modes = range(1, self.order)
+        room = config.spm_units // len(modes)
+        self.regions = {mode: (mode - 1) * room for mode in modes}
+        self.image = Image(config, seed)
+        self.words: list[int] = []
+        self.tiles: list[dict[int, Operand]] = []
+        held: dict[int, tuple[int, int, Operand]] = {}
+        for number in range(tiles):
+            bits = 0
+            for mode in modes:
+                if mode not in held or rng.random() < load:
+                    held[mode] = self._operand(mode, room, full)
+                    bits |= 1 << mode - 1
+            fields = {f"size_{mode}": held[mode][0] for mode in modes}
+            fields |= {f"operand_{mode}": held[mode][1] for mode in modes}
+            extra = rng.getrandbits(3) << self.order - 1 & 7
+            self.words.append(tile_bits(config, load=bits | extra, number=number, **fields))
+            self.tiles.append({mode: held[mode][2] for mode in modes})
+
+    def is_scalar(self, mode: int) -> bool:
+        return self.kernel == "mv" or (self.kernel == "ttmc" and mode < self.order - 1)
+
+    def _operand(self, mode: int, room: int, full: bool) -> tuple[int, int, Operand]:
+        """Size, address, and what must be where."""
+        config, rng = self.config, self.rng
+        bits = config.format.bits
+        if self.is_scalar(mode):
+            parts, values = self.scalars[mode], room * config.vlen // self.scalars[mode]
+            word = config.vlen * bits
+        else:
+            parts, values = self.vectors, room // self.vectors
+            word = config.unit_values * bits
+        most = min(values, 40)
+        size = values if full else rng.choice([1, most, rng.randint(1, most)])
+        total = size * parts * (bits if self.is_scalar(mode) else word)
+        content = rng.randbytes(total // 8)
+        number = int.from_bytes(content, "little")
+        words = ceil(total / word)
+        operand = Operand(
+            scalar=self.is_scalar(mode),
+            first=self.regions[mode],
+            words=tuple(number >> n * word & (1 << word) - 1 for n in range(words)),
+            last_bits=total - (words - 1) * word,
+            bits=word,
+        )
+        return size, self.image.place(content), operand
+
+    @property
+    def bits(self) -> int:
+        """The job's registers."""
+        regions = {
+            f"region_{mode}": first * (self.config.vlen if self.is_scalar(mode) else 1)
+            for mode, first in self.regions.items()
+        }
+        return job_bits(
+            self.config,
+            kernel=KERNELS.index(self.kernel),
+            order=self.order,
+            vectors=self.vectors,
+            scalars_1=self.scalars[1],
+            scalars_2=self.scalars[2],
+            **regions,
+        )
+
+
+class Run:
+    """A job's tiles, and rows that work on them."""
+
+    def __init__(
+        self,
+        job: Job,
+        manner: Manner,
+        *,
+        slow: int = 1,
+        stall: float = 0.0,
+        seed: Any = 0,
+        stop_at: int | None = None,
+        bad: int | None = None,
+    ) -> None:
+        part = MatrixLoader(job.config)
+        source = Source(part.tiles, job.words, gap=stall, seed=seed)
+        self.pads = Scratchpads(part, job.config, job.tiles, slow=slow, stall=stall, seed=seed)
+
+        def again() -> None:
+            source.words += job.words
+            self.pads.forget()
+
+        self.bench = MemoryBench(
+            job.config, part, job.image.bytes, manner, [source, self.pads],
+            wires=[(part.job, job.bits)], seed=seed, stop_at=stop_at, again=again,
+            bad=frozenset() if bad is None else frozenset([bad]),
+        )  # fmt: skip
+        self.bench.run(lambda sim: self.pads.done, settles=bad is not None)
+
+
+def _jobs(names: list[str]) -> list[str]:
+    return [
+        f"{name} {kernel}"
+        for name in names
+        for kernel in (KERNELS if CONFIGS[name].order > 2 else ("mm", "mv"))
+    ]
+
+
+every_job = pytest.mark.parametrize(
+    "job",
+    slow_but(
+        ["small ttmc"], _jobs(list(CONFIGS)), ["four ttmc", "odd mv", "small mttkrp", "one mm"]
+    ),
+)
+
+
+@every_job
+def test_operands_stay_as_long_as_a_row_reads_them(job: str) -> None:
+    name, kernel = job.split()
+    for seed in range(SEEDS):
+        manner = MANNERS["rough" if seed % 2 else "even"]
+        slow = (1, 60, 300)[seed % 3]
+        Run(Job(CONFIGS[name], kernel, seed), manner, slow=slow, stall=0.2, seed=seed)
+
+
+def test_rows_that_lag_hold_up_what_would_overwrite_their_operands() -> None:
+    """Every tile loads everything, and rows take long, each as it likes."""
+    for seed in range(SEEDS):
+        job = Job(CONFIGS["four"], "mttkrp", seed, load=1.0)
+        run = Run(job, MANNERS["even"], slow=400, seed=seed)
+        assert len(run.pads.told) == len(job.tiles)
+        # A third tile is not told of before a row is done with the first.
+        assert run.pads.told[-1] > 200
+
+
+@pytest.mark.parametrize("job", ["small ttmc", "one mv"])
+def test_stop_in_the_middle_of_anything(job: str) -> None:
+    name, kernel = job.split()
+    for seed in range(SEEDS):
+        drawn = Job(CONFIGS[name], kernel, seed, tiles=4)
+        stop_at = drawn.rng.randint(2, 200)
+        Run(drawn, MANNERS["rough"], slow=60, stall=0.2, seed=seed, stop_at=stop_at)
+
+
+def test_an_error_of_the_bus() -> None:
+    job = Job(CONFIGS["small"], "mttkrp", 1, load=1.0)
+    bad = len(job.image.bytes) // 2 & -8
+    run = Run(job, MANNERS["even"], slow=5, bad=bad)
+    assert run.bench.error is not None
+    assert 0 < len(run.pads.told) < len(job.tiles)
+
+
+RATED = {
+    "default": TensaurusConfig(addr_bits=32, spm_bytes=4096),
+    "one channel": TensaurusConfig(addr_bits=32, channels=1, data_bits=256, spm_bytes=2048),
+}
+
+
+@pytest.mark.parametrize("name", slow_but(["one channel"], RATED))
+def test_all_of_the_ports(name: str) -> None:
+    """While operand follows operand, and the rows are quick."""
+    job = Job(RATED[name], "mttkrp", 0, tiles=4, load=1.0, full=True)
+    run = Run(job, PERFECT)
+    assert run.bench.port_use() >= 0.98
