@@ -5,6 +5,7 @@ from ..registry import System
 SYSTEM = System(
     name="tensaurus",
     entries=(),
+    tables={"ciss-bandwidth": "tilewright.tables.ciss_bandwidth:ciss_bandwidth"},
     commands={
         "spmttkrp": "tilewright.apps.tensors.products:spmttkrp",
         "spttmc": "tilewright.apps.tensors.products:spttmc",
