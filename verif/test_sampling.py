@@ -27,10 +27,12 @@ def test_a_parameter_that_is_not_there() -> None:
         slow_but(["a"], "ab", ["d"])
 
 
-@pytest.mark.parametrize(("size", "count"), [("quick", 10), ("default", 25), ("long", 100)])
-def test_counts_by_size(monkeypatch: pytest.MonkeyPatch, size: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "few", "many"), [("quick", 10, 500), ("default", 25, 1250), ("long", 100, 10_000)]
+)
+def test_counts_by_size(monkeypatch: pytest.MonkeyPatch, size: str, few: int, many: int) -> None:
     monkeypatch.setattr(sampling, "SIZE", size)
-    assert cases(100) == count
+    assert (cases(100), cases(10_000)) == (few, many)
     assert by_size("quick", "default", "long") == size
 
 

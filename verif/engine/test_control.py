@@ -108,8 +108,9 @@ def test_registers_are_free_while_a_job_runs(device: EngineAxiDevice) -> None:
 
 
 @pytest.mark.parametrize("stall", slow_but([], [0.0, 0.4], [0.4]))
-def test_the_memory_of_cocotbext_axi(stall: float) -> None:
-    config = CONFIGS["three_managers"]
+@pytest.mark.parametrize("name", slow_but([], ["small", "three_managers"], ["small"]))
+def test_the_memory_of_cocotbext_axi(name: str, stall: float) -> None:
+    config = CONFIGS[name]
     with EngineAxiDevice(
         config, memory_bytes=MEMORY_BYTES, axi_ram=True, seed=14, stall=stall
     ) as device:
@@ -168,7 +169,7 @@ def test_large_products_keep_the_unit_busy(name: str, transposed_b: bool) -> Non
     [
         pytest.param("two_steps", False, True, marks=pytest.mark.long),
         pytest.param("two_steps", True, False, marks=pytest.mark.long),
-        pytest.param("simd2", True, False, marks=pytest.mark.slow),
+        pytest.param("simd2", True, False, marks=pytest.mark.long),
         pytest.param("512_bits", False, False, marks=pytest.mark.long),
     ],
 )

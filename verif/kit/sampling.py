@@ -14,6 +14,7 @@ from tilewright.verif.oracles import stimuli
 
 __all__ = ["SIZE", "by_size", "cases", "draw_until", "operand_pairs", "slow_but"]
 
+_MANY = 1000
 _SIZES = ("quick", "default", "long")
 
 SIZE = os.environ.get("TILEWRIGHT_TESTS", "default")
@@ -33,8 +34,10 @@ def by_size(quick: Chosen, default: Chosen, long: Chosen) -> Chosen:
 
 
 def cases(full: int) -> int:
-    """The number of random cases to run of ``full``: all only in the long test."""
-    return by_size(full // 10, full // 4, full)
+    """The number of random cases to run of ``full``: all only in the long test, and of many a
+    smaller part than of few."""
+    many = 1 + (full >= _MANY)
+    return by_size(full // (10 * many), full // (4 * many), full)
 
 
 def draw_until(draw: Callable[[], Drawn | None], tries: int = 1000) -> Drawn:
