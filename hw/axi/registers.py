@@ -8,14 +8,21 @@ from enum import IntEnum
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.registers.register_map import WORD_BITS, Field, Register, RegisterMap
 
 __all__ = ["AxiLiteRegisters", "field_members"]
 
-_OKAY, _SLVERR = 0, 2
+
+class Response(enum.IntEnum, shape=2):  # type: ignore[call-arg]
+    """What AXI says of an access."""
+
+    OKAY = 0
+    SLVERR = 2
+
+
 _STROBES = WORD_BITS // 8
 
 
@@ -67,11 +74,11 @@ class AxiLiteRegisters(wiring.Component):
         self._map = register_map
         address = data.StructLayout({"address": address_bits})
         written = data.StructLayout({"data": WORD_BITS, "strobe": _STROBES})
-        read = data.StructLayout({"data": WORD_BITS, "response": 2})
+        read = data.StructLayout({"data": WORD_BITS, "response": Response})
         members: dict[str, wiring.Member] = {
             "aw": In(stream.Signature(address)),
             "w": In(stream.Signature(written)),
-            "b": Out(stream.Signature(data.StructLayout({"response": 2}))),
+            "b": Out(stream.Signature(data.StructLayout({"response": Response}))),
             "ar": In(stream.Signature(address)),
             "r": Out(stream.Signature(read)),
         }
@@ -95,7 +102,7 @@ class AxiLiteRegisters(wiring.Component):
         with m.If(write):
             m.d.sync += [
                 self.b.valid.eq(1),
-                self.b.payload.response.eq(Mux(writable, _OKAY, _SLVERR)),
+                self.b.payload.response.eq(Mux(writable, Response.OKAY, Response.SLVERR)),
             ]
         with m.Elif(self.b.ready):
             m.d.sync += self.b.valid.eq(0)
@@ -184,8 +191,8 @@ class AxiLiteRegisters(wiring.Component):
     def _read(self, m: Module) -> None:
         """Answer reads."""
         place = self._place_signal("read_place")
-        texts = {name: value for register in self._map for name, value in _texts(register)}
-        value = Signal(WORD_BITS, name="read_value", decoder=IntEnum("Text", texts))
+        constants = list(_constants(self._map).items())
+        value = Signal(WORD_BITS, name="read_value", decoder=IntEnum("Constant", constants))
         readable = Signal()
         m.d.comb += [
             self.ar.ready.eq(self.r.ready | ~self.r.valid),
@@ -202,7 +209,7 @@ class AxiLiteRegisters(wiring.Component):
             m.d.sync += [
                 self.r.valid.eq(self.ar.valid),
                 self.r.payload.data.eq(value),
-                self.r.payload.response.eq(Mux(readable, _OKAY, _SLVERR)),
+                self.r.payload.response.eq(Mux(readable, Response.OKAY, Response.SLVERR)),
             ]
 
     def _value(self, register: Register) -> Value:
@@ -254,9 +261,22 @@ def _place(register: Register, index: int) -> int:
     return register.offset // _STROBES + index
 
 
-def _texts(register: Register) -> Iterator[tuple[str, int]]:
-    """The constant of a register that is four letters: a name that says them, the number."""
-    for field in register.fields:
-        letters = field.reset.to_bytes(field.width // 8 + 1, "little").rstrip(b"\0")
-        if field.constant and field.width == WORD_BITS and len(letters) == 4 and letters.isalpha():
-            yield f"{register.name}_{letters.decode()}", field.reset
+def _constants(register_map: RegisterMap) -> dict[str, int]:
+    """Names for the words that never change: of what is four letters, with these; of equal ones,
+    one name of all. Zero is no more than that."""
+    found: dict[int, list[str]] = {}
+    for register in register_map:
+        if not all(field.constant for field in register.fields):
+            continue
+        whole = sum(field.reset << field.low for field in register.fields)
+        for index in range(register.words):
+            word = whole >> (index * WORD_BITS) & ((1 << WORD_BITS) - 1)
+            name = register.name + ("", "_HIGH")[index]
+            letters = word.to_bytes(_STROBES, "little")
+            text = letters.decode() if letters.isalpha() else "VALUE"
+            found.setdefault(word, []).append(f"{name}_{text}")
+    return {
+        "_AND_".join([*(n.removesuffix("_VALUE") for n in names[:-1]), names[-1]]): word
+        for word, names in found.items()
+        if word
+    }

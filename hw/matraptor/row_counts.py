@@ -55,8 +55,8 @@ class LaneRows(wiring.Component):
             quotient, rest = self._divide(m)
         for lane in range(lanes):
             # The rest is less than the number of lanes.
-            more = rest > lane if lane < lanes - 1 else 0
-            m.d.comb += self.counts[lane].eq(quotient + more)
+            count = quotient + (rest > lane) if lane < lanes - 1 else quotient
+            m.d.comb += self.counts[lane].eq(count)
         return m
 
     def _divide(self, m: Module) -> tuple[Value, Value]:

@@ -7,13 +7,14 @@ length, row pointer) pairs are and how entries are packed; what is fixed here is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
-from .channels import Striping
+from .channels import ChannelGeometry, Striping
 from .config import IntRange, OneOf, parameter
 from .formats import FORMATS, Format
 from .sidecar.placement import C2srPlacement, ColumnsByLanes, CsrPlacement, Part, Records, Room
 
-__all__ = ["PAIR_BYTES", "POINTER_BYTES", "VALUES", "C2srLayout"]
+__all__ = ["PAIR_BYTES", "POINTER_BYTES", "VALUES", "C2srLayout", "C2srOperands"]
 
 VALUES = ("fp16", "bf16", "fp32", "fp64", "int32")
 """Formats that values may have."""
@@ -115,3 +116,51 @@ class C2srLayout(Striping):
                 f"`data_bits` must be at least {8 * self.entry_bytes} for entries of "
                 f"{self.value}, not {data_bits}"
             )
+
+
+class C2srOperands:
+    """What follows from the parameters of a configuration whose operands lie in C2SR, in the
+    channels of a memory."""
+
+    channels: int
+    value: str
+    outstanding: int
+    data_bits: int
+    interleave: int
+    addr_bits: int
+    index_bits: int
+
+    @cached_property
+    def geometry(self) -> ChannelGeometry:
+        """The memory's channels."""
+        return ChannelGeometry(
+            channels=self.channels,
+            interleave=self.interleave,
+            data_bits=self.data_bits,
+            addr_bits=self.addr_bits,
+        )
+
+    @cached_property
+    def layout(self) -> C2srLayout:
+        """How operands lie in memory."""
+        return C2srLayout(
+            channels=self.channels,
+            interleave=self.interleave,
+            value=self.value,
+            index_bits=self.index_bits,
+        )
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of a beat."""
+        return self.geometry.beat_bytes
+
+    @property
+    def beat_entries(self) -> int:
+        """Entries of a beat."""
+        return self.beat_bytes // self.layout.entry_bytes
+
+    @property
+    def slot_bits(self) -> int:
+        """Width of a burst's number within a reader."""
+        return (self.outstanding - 1).bit_length()

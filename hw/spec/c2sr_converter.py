@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from .c2sr import POINTER_BYTES, C2srLayout
+from .c2sr import POINTER_BYTES, C2srLayout, C2srOperands
 from .channels import ChannelGeometry, LaneMap
 from .config import Config, IntRange, like, parameter
 from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
@@ -19,7 +19,7 @@ _WRITERS = ("pairs", "entries")
 
 
 @dataclass(frozen=True, kw_only=True)
-class C2srConverterConfig(Config):
+class C2srConverterConfig(C2srOperands, Config):
     """Sparse matrices from CSR to C2SR and back, from memory to memory."""
 
     channels: int = like(ChannelGeometry, "channels")
@@ -39,44 +39,9 @@ class C2srConverterConfig(Config):
         self.layout.check_beat(self.data_bits)
 
     @cached_property
-    def geometry(self) -> ChannelGeometry:
-        """The memory's channels."""
-        return ChannelGeometry(
-            channels=self.channels,
-            interleave=self.interleave,
-            data_bits=self.data_bits,
-            addr_bits=self.addr_bits,
-        )
-
-    @cached_property
-    def layout(self) -> C2srLayout:
-        """How a matrix in C2SR lies in memory."""
-        return C2srLayout(
-            channels=self.channels,
-            interleave=self.interleave,
-            value=self.value,
-            index_bits=self.index_bits,
-        )
-
-    @cached_property
     def lane_map(self) -> LaneMap:
         """All rows are those of one lane."""
         return LaneMap(lanes=1, channels=self.channels)
-
-    @property
-    def beat_bytes(self) -> int:
-        """Bytes of a beat."""
-        return self.geometry.beat_bytes
-
-    @property
-    def beat_entries(self) -> int:
-        """Entries of a beat."""
-        return self.beat_bytes // self.layout.entry_bytes
-
-    @property
-    def slot_bits(self) -> int:
-        """Width of a burst's number within a reader."""
-        return (self.outstanding - 1).bit_length()
 
     @property
     def id_bits(self) -> int:

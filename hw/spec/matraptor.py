@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from .c2sr import C2srLayout
+from .c2sr import C2srLayout, C2srOperands
 from .channels import ChannelGeometry, LaneMap
 from .config import Config, Flag, IntRange, OneOf, like, parameter
 from .formats import FORMATS, Format
@@ -28,7 +28,7 @@ _ROW_BUFFERS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatRaptorConfig(Config):
+class MatRaptorConfig(C2srOperands, Config):
     """``C = A (x) B`` of sparse matrices in C2SR, row by row, in ``lanes`` lanes."""
 
     lanes: int = like(LaneMap, "lanes", doc="lanes, each with its loaders and processing element")
@@ -77,44 +77,14 @@ class MatRaptorConfig(Config):
         return SEMIRINGS[self.semiring]
 
     @cached_property
-    def geometry(self) -> ChannelGeometry:
-        """The memory's channels."""
-        return ChannelGeometry(
-            channels=self.channels,
-            interleave=self.interleave,
-            data_bits=self.data_bits,
-            addr_bits=self.addr_bits,
-        )
-
-    @cached_property
     def lane_map(self) -> LaneMap:
         """How lanes share rows and channels."""
         return LaneMap(lanes=self.lanes, channels=self.channels)
-
-    @cached_property
-    def layout(self) -> C2srLayout:
-        """How operands lie in memory."""
-        return C2srLayout(
-            channels=self.channels,
-            interleave=self.interleave,
-            value=self.value,
-            index_bits=self.index_bits,
-        )
-
-    @property
-    def beat_bytes(self) -> int:
-        """Bytes of a beat."""
-        return self.geometry.beat_bytes
 
     @property
     def burst_beats(self) -> int:
         """Beats of the longest burst: one block of the interleaving."""
         return self.geometry.block_beats
-
-    @property
-    def beat_entries(self) -> int:
-        """Entries of a beat."""
-        return self.beat_bytes // self.layout.entry_bytes
 
     @property
     def lane_bits(self) -> int:
@@ -136,11 +106,6 @@ class MatRaptorConfig(Config):
         """Queues of a lane that sum a line of C each in the outer-product mode: a power of two.
         Two of the others hold rows of B."""
         return min(_MOST_BANKS, 1 << (2 * self.queues - _ROW_BUFFERS).bit_length() - 1)
-
-    @property
-    def slot_bits(self) -> int:
-        """Width of a burst's number within a reader."""
-        return (self.outstanding - 1).bit_length()
 
     @property
     def lane_id_bits(self) -> int:

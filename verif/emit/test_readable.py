@@ -192,8 +192,13 @@ def test_registers_and_texts_have_names() -> None:
     text = emitted_unit("c2sr_converter").verilog
     registers = text.partition("_axi_lite_registers (")[2].partition("endmodule")[0]
     assert "localparam logic [6:0] ID = 7'h0, VERSION = 7'h1, CONFIG0 = 7'h2," in registers
-    assert "  localparam logic [31:0] ID_TWCV = 32'h56435754;\n" in registers
+    assert " ID_TWCV = 32'h56435754;\n" in registers
     assert "      ID: read_value = ID_TWCV;\n" in registers
+    assert "      VERSION: read_value = VERSION_VALUE;\n" in registers
+    assert " VERSION_VALUE = 32'h10000," in registers
+    assert "      r__payload.response <= readable ? OKAY : SLVERR;\n" in registers
+    assert "      b__payload <= hit ? OKAY : SLVERR;\n" in registers
+    assert re.findall(r"^ +\w+: read_value = \d+'\w[^0].*", registers, re.M) == []
     assert "  assign {cycles_high, cycles_low} = cycles;\n" in registers
     assert "      CYCLES_HIGH: read_value = {16'h0, cycles_high};\n" in registers
     assert re.findall(r"^ +7'h\w+: .*| [!=]= 7'h.*", registers, re.M) == []

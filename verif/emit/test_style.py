@@ -13,6 +13,7 @@ from tilewright.hw.emit.keywords import KEYWORDS
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.emit.verilog.constant_bits import with_constant_bits
 from tilewright.hw.emit.verilog.expressions import Node, Scope, Tokens, signed, width
+from tilewright.hw.emit.verilog.indices import indexed_bits, with_indices
 from tilewright.hw.emit.verilog.inline import with_expressions
 from tilewright.hw.emit.verilog.statements import items, written
 from tilewright.hw.emit.verilog.writer import to_verilog
@@ -239,3 +240,14 @@ def test_a_vector_made_from_itself() -> None:
     message = "^bits of signal `o` depend on other bits of it under conditions: make them signals"
     with pytest.raises(ValueError, match=message):
         emit_component(Halves(), name="halves")
+
+
+def test_a_bit_that_a_signal_chooses_is_an_index() -> None:
+    body = "  assign s = x >> i[2:0];\n  assign o = s[0] & a;\n"
+    widths = {"s": 8, "x": 8, "i": 4, "o": 1, "a": 1}
+    assert indexed_bits(body, widths) == ["s"]
+    assert with_indices(body, ["s"]) == "  assign s = x[i[2:0]];\n  assign o = s & a;\n"
+    # Not all of what may be chosen is there; more than a bit of it is used.
+    assert indexed_bits(body, widths | {"x": 7}) == []
+    assert indexed_bits(body.replace("s[0]", "s[1]"), widths) == []
+    assert indexed_bits(body + "  assign t = s;\n", widths) == []

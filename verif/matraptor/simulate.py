@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-from tilewright.hw.catalogue import find_unit
-from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.unit import Unit
-from tilewright.sim.rtl.accelerator import (
-    AcceleratorTimeout,
-    AxiBehaviour,
-    AxiRuleError,
-    NativeAccelerator,
-)
+from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
 from tilewright.verif.kit.reports import JobsReport
-from tilewright.verif.matraptor.cases import SparseCase, random_case
-from tilewright.verif.matraptor.jobs import Mismatch, check_case
+from tilewright.verif.matraptor.cases import random_case
+from tilewright.verif.matraptor.jobs import check_case
 from tilewright.verif.matraptor.outer.outer_cases import in_rows, random_outer
 from tilewright.verif.matraptor.outer.outer_jobs import check_outer
 
@@ -52,45 +45,33 @@ def run(
 
     Raises as :class:`NativeAccelerator`.
     """
-    rng = np.random.default_rng(seed)
-    coverage: Counter[tuple[str, str]] = Counter()
-    complaints: list[str] = []
-    number = operations = cycles = 0
     size = max(1 << 18, _STRIPES * config.layout.stripe_bytes)
-    with NativeAccelerator(emit(unit, config), config, memory_bytes=size, waves=waves) as device:
-        while operations < count and not complaints:
-            memory = "ideal"
-            if number % 2:
-                memory = "rough"
-                device.behave(any_behaviour(rng))
-            else:
-                device.behave(AxiBehaviour())
-            number += 1
-            case: SparseCase
-            try:
-                if config.outer_product and number % 4 > 1:
-                    case = random_outer(rng, config, size)
-                    counts = check_outer(rng, device, case).counts
-                    coverage[memory, "outer products"] += 1
-                else:
-                    case = random_case(rng, config, size)
-                    case = in_rows(rng, case) if config.outer_product else case
-                    counts = check_case(rng, device, case).counts
-                    merged = bool(case.product().statistics.merge_steps)
-                    coverage[memory, "merges"] += merged
-                operations, cycles = operations + counts["operations"], cycles + counts["cycles"]
-            except (Mismatch, AcceleratorTimeout, AxiRuleError) as error:
-                complaints.append(" ".join(str(error).split()))
-            coverage[memory, "jobs"] += 1
+
+    def job(state: JobsUnderWay) -> Iterator[tuple[int, int]]:
+        rng, device, coverage = state.rng, state.device, state.coverage
+        memory = "rough" if state.number % 2 else "ideal"
+        device.behave(any_behaviour(rng) if state.number % 2 else AxiBehaviour())
+        coverage[memory, "jobs"] += 1
+        if config.outer_product and state.number % 4 > 1:
+            outer = random_outer(rng, config, size)
+            coverage[memory, "empty rows"] += bool((outer.a.lengths == 0).any())
+            counts = check_outer(rng, device, outer).counts
+            coverage[memory, "outer products"] += 1
+        else:
+            case = random_case(rng, config, size)
+            case = in_rows(rng, case) if config.outer_product else case
             coverage[memory, "empty rows"] += bool((case.a.lengths == 0).any())
-    return JobsReport(
-        unit=find_unit(unit).name,
-        simulator="verilator",
-        seed=seed,
-        jobs=number,
-        operations=operations,
-        cycles=cycles,
-        coverage=coverage,
-        complaints=complaints,
+            counts = check_case(rng, device, case).counts
+            coverage[memory, "merges"] += bool(case.product().statistics.merge_steps)
+        yield counts["operations"], counts["cycles"]
+
+    return run_jobs(
+        unit,
+        config,
+        job,
         counted="products",
+        memory_bytes=size,
+        seed=seed,
+        count=count,
+        waves=waves,
     )

@@ -25,6 +25,7 @@ from .codes import with_codes
 from .constant_bits import with_constant_bits
 from .defaults import with_last_branches
 from .fields import StructUse, structures, type_names, with_fields
+from .indices import indexed_bits, with_indices
 from .inline import with_expressions
 from .loops import with_loops
 from .registers import assigned, check_processes, with_registers
@@ -220,6 +221,10 @@ def _draft(text: str, block: Block) -> _Draft:
     order = [name for name in block.ports if name in directions]
     order += sorted(set(directions) - set(order))
     body = _DECLARATION.sub("", body).removesuffix("endmodule")
+    indexed = indexed_bits(body, {name: abs(size) for name, (size, _) in scope.items()})
+    body = with_indices(body, indexed)
+    for name in indexed:
+        scope[name], declared[name] = (1, False), f"logic {name}"
     body, renamed = _name_broadcasts(body, set(declared) - set(directions), set(scope))
     for old, new in renamed.items():
         declared[new] = re.sub(rf"\b{old}\b", new, declared.pop(old))
@@ -242,8 +247,9 @@ def _draft(text: str, block: Block) -> _Draft:
     for (s, high, low), named in block.part_codes.items():
         whole = now.get(s, renamed.get(s, s))
         if whole in scope and high > low:
-            values[f"{whole}[{high}:{low}]"] = named
-            sizes[f"{whole}[{high}:{low}]"] = high - low + 1, False
+            part = whole if scope[whole][0] == high - low + 1 else f"{whole}[{high}:{low}]"
+            values[part] = named
+            sizes[part] = high - low + 1, False
     taken = {*scope, *(item.head.split()[1] for item in parsed if isinstance(item, Instance))}
     contents, parameters = with_codes(contents, values, sizes, taken)
     structs = {now.get(s, renamed.get(s, s)): v for s, v in block.structs.items()}

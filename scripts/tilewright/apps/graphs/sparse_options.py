@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 
 from ...errors import UserError
-from ...numbers_given import real, whole
-from ...sim.timing.dram import MEMORIES
-from ..sparse.options import SparseOptions
+from ..sparse.options import SparseOptions, gigahertz_option, lanes_option, memory_option
 from .options import SemiringOptions
 
 __all__ = ["SparseExtra"]
@@ -30,22 +28,9 @@ class SparseExtra:
             "--backend may be cycles.",
         ),
     ] = False
-    lanes: Annotated[
-        int | None,
-        typer.Option(parser=whole("--lanes"), metavar="N",
-                     help="Lanes, and memory channels as well unless those are set.",
-                     rich_help_panel=_PANEL),
-    ] = None  # fmt: skip
-    memory: Annotated[
-        str | None,
-        typer.Option(help="Memory channels of the cycle model: " + ", ".join(MEMORIES) + ".",
-                     rich_help_panel=_PANEL),
-    ] = None  # fmt: skip
-    gigahertz: Annotated[
-        float | None,
-        typer.Option(parser=real("--gigahertz", 0.01, 100), metavar="F",
-                     help="Clock, in 0.01..100; default 2.", rich_help_panel=_PANEL),
-    ] = None  # fmt: skip
+    lanes: Annotated[int | None, lanes_option(_PANEL)] = None
+    memory: Annotated[str | None, memory_option(_PANEL)] = None
+    gigahertz: Annotated[float | None, gigahertz_option(_PANEL)] = None
 
     def check_none(self) -> None:
         """Refuse options that only count with --sparse, without it."""
@@ -68,6 +53,6 @@ class SparseExtra:
             settings=dense.settings,
             backend=dense.backend,
             memory=self.memory,
-            gigahertz=SparseOptions.gigahertz if self.gigahertz is None else self.gigahertz,
+            gigahertz=self.gigahertz,
             json_file=dense.json_file,
         )

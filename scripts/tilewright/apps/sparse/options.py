@@ -18,23 +18,44 @@ from ...sim.rtl.build import ToolMissing, require_tools
 from ...sim.timing.dram import MEMORIES, MemoryModel
 from ..common.files import check_output
 
-__all__ = ["BACKENDS", "SparseChoice", "SparseOptions", "choose_sparse_unit"]
+__all__ = ["BACKENDS", "SparseChoice", "SparseOptions", "choose_sparse_unit", "gigahertz_option",
+           "lanes_option", "memory_option"]  # fmt: skip
 
 BACKENDS = ("rtl", "cycles", "model")
 _PANEL = "Unit"
+_GIGAHERTZ = 2.0
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}
+
+
+def lanes_option(panel: str) -> Any:
+    """The option ``--lanes``, in a panel of the help."""
+    return typer.Option(
+        parser=whole("--lanes"), metavar="N", rich_help_panel=panel,
+        help="Lanes, and memory channels as well unless those are set.",
+    )  # fmt: skip
+
+
+def memory_option(panel: str) -> Any:
+    """The option ``--memory``, likewise."""
+    names = ", ".join(MEMORIES)
+    return typer.Option(
+        help=f"Memory channels of the cycle model: {names}; default hbm.", rich_help_panel=panel
+    )
+
+
+def gigahertz_option(panel: str) -> Any:
+    """The option ``--gigahertz``, likewise."""
+    return typer.Option(
+        parser=real("--gigahertz", 0.01, 100), metavar="F", rich_help_panel=panel,
+        help=f"Clock, in 0.01..100; default {_GIGAHERTZ:g}.",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class SparseOptions:
     """The accelerator a sparse computation runs on, how, and where the report goes."""
 
-    lanes: Annotated[
-        int | None,
-        typer.Option(parser=whole("--lanes"), metavar="N",
-                     help="Lanes, and memory channels as well unless those are set.",
-                     rich_help_panel=_PANEL),
-    ] = None  # fmt: skip
+    lanes: Annotated[int | None, lanes_option(_PANEL)] = None
     config_file: Annotated[
         Path | None,
         typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=_PANEL),
@@ -51,18 +72,8 @@ class SparseOptions:
             rich_help_panel=_PANEL,
         ),
     ] = "rtl"
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            help="Memory channels of the cycle model: " + ", ".join(MEMORIES) + "; default hbm.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    gigahertz: Annotated[
-        float,
-        typer.Option(parser=real("--gigahertz", 0.01, 100), metavar="F",
-                     help="Clock, in 0.01..100.", rich_help_panel=_PANEL),
-    ] = 2.0  # fmt: skip
+    memory: Annotated[str | None, memory_option(_PANEL)] = None
+    gigahertz: Annotated[float | None, gigahertz_option(_PANEL)] = None
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")] = (
         None
     )
@@ -142,7 +153,7 @@ def choose_sparse_unit(
         config=config,
         backend=options.backend,
         memory=MEMORIES[memory],
-        gigahertz=options.gigahertz,
+        gigahertz=_GIGAHERTZ if options.gigahertz is None else options.gigahertz,
         json_file=options.json_file,
         mode=mode,
     )

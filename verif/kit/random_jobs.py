@@ -1,0 +1,78 @@
+"""What ``simulate`` does for an accelerator at native speed: one random job after the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tilewright.hw.catalogue import find_unit
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.unit import Unit
+from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError, NativeAccelerator
+from tilewright.verif.kit.reports import JobsReport
+
+__all__ = ["JobsUnderWay", "run_jobs"]
+
+
+@dataclass
+class JobsUnderWay:
+    """What the jobs of a run share; ``number`` counts from 0."""
+
+    device: NativeAccelerator[Any]
+    rng: np.random.Generator
+    coverage: Counter[tuple[str, str]]
+    number: int = 0
+
+
+def run_jobs(
+    unit: Unit | str,
+    config: Any,
+    job: Callable[[JobsUnderWay], Iterator[tuple[int, int]]],
+    *,
+    counted: str,
+    memory_bytes: int,
+    seed: int,
+    count: int,
+    waves: Path | None,
+) -> JobsReport:
+    """Run jobs until ``count`` operations are done, or one does what it must not.
+
+    Parameters
+    ----------
+    unit, config: the unit, or its name in the catalogue
+    job: a generator: sets a memory and a job up, checks it, yields operations and cycles, and notes
+        what it covers; raises AssertionError for whatever is wrong
+    counted: what its operations are
+    memory_bytes: size of the memory
+    seed, waves: of everything random; file for the waves
+
+    Raises as :class:`NativeAccelerator`.
+    """
+    complaints: list[str] = []
+    operations = cycles = 0
+    with NativeAccelerator(
+        emit(unit, config), config, memory_bytes=memory_bytes, waves=waves
+    ) as device:
+        state = JobsUnderWay(device, np.random.default_rng(seed), Counter())
+        while operations < count and not complaints:
+            try:
+                for done, took in job(state):
+                    operations, cycles = operations + done, cycles + took
+            except (AssertionError, AcceleratorTimeout, AxiRuleError) as error:
+                complaints.append(" ".join(str(error).split()) or "a wrong result")
+            state.number += 1
+    return JobsReport(
+        unit=find_unit(unit).name,
+        simulator="verilator",
+        seed=seed,
+        jobs=state.number,
+        operations=operations,
+        cycles=cycles,
+        coverage=state.coverage,
+        complaints=complaints,
+        counted=counted,
+    )
