@@ -107,12 +107,13 @@ def plan_layout(config: TensaurusConfig) -> data.StructLayout:
 
 
 def decoded_layout(config: TensaurusConfig) -> data.StructLayout:
-    """A slot whose indices are operands: ``product``, and ``fibers[l]``, which the sum of level l
-    is multiplied by. Those that the job does not have are 0."""
+    """A value of a ``slice``, or the ``end`` of the row's part of a tile; its indices as operands:
+    ``product``, and ``fibers[l]``, which the sum of level l is multiplied by. Those that the job
+    does not have are 0."""
     operand = operand_layout(config)
     temporary = levels(config) - 1
     fields: dict[str, ShapeLike] = {
-        "kind": 2,
+        "end": 1,
         "value": config.format.bits,
         "slice": slice_range(config),
         "product": operand,

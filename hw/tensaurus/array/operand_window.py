@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -75,6 +75,7 @@ class OperandWindow(wiring.Component):
         put = Signal()
         level = Signal(range(window + 1))
         there = Signal(window)
+        ready = Signal()
         newest = ring_address(m, "newest", window, advance=put, clear=self.clear)
         oldest = ring_address(m, "oldest", window, advance=self.next, clear=self.clear)
         place, lane = scratchpad_place(m, config, new.operand, new.source == Source.SCALAR)
@@ -90,8 +91,9 @@ class OperandWindow(wiring.Component):
             self.index.eq(oldest),
             found.addr.eq(self.lane_index),
             self.lane.eq(found.data),
-            self.next.eq((level != 0) & there.bit_select(oldest, 1)),
-            self.waits.eq((level != 0) & ~there.bit_select(oldest, 1)),
+            ready.eq(Array(there[n] for n in range(window))[oldest]),
+            self.next.eq((level != 0) & ready),
+            self.waits.eq((level != 0) & ~ready),
             self.idle.eq(level == 0),
         ]
         m.d.sync += level.eq(level + put - self.next)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Array, Module, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -128,10 +128,12 @@ class Row(wiring.Component):
                 getattr(window, f"{name}_granted").eq(getattr(self, f"{name}_granted")),
                 getattr(window, f"{name}_arrives").eq(getattr(self, f"{name}_arrives")),
             ]
+        bits = config.format.bits
+        lanes = [self.scalar_vector[n * bits : (n + 1) * bits] for n in range(config.vlen)]
         # The lane is looked up in the cycle in which the vector is there.
         m.d.comb += [
             window.lane_index.eq(self.scalar_answer.index),
-            self.scalar.eq(self.scalar_vector.word_select(window.lane, config.format.bits)),
+            self.scalar.eq(Array(lanes)[window.lane]),
             control.next.eq(window.next),
             control.operation.eq(window.operation),
             control.index.eq(window.index),

@@ -9,7 +9,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
-from ..layouts import SlotKind
 from .fiber_products import FiberProducts
 from .layouts import (
     Source,
@@ -65,7 +64,7 @@ class RowHead(wiring.Component):
     Members
     -------
     plan: in; see :func:`plan_layout`
-    i: stream of slots, see :func:`decoded_layout`
+    i: stream of values, see :func:`decoded_layout`
     o: stream of operations, see :func:`operation_layout`
     released: stream of slices that are complete as soon as their operation is carried out
     freed: in; slots of the output register that are free again
@@ -231,40 +230,30 @@ class RowHead(wiring.Component):
         vector = Signal.like(plan.vectors[0])
         vectors = Signal.like(plan.vectors[0])
         differs = Signal(temporary)
+        sliced = Signal(name="slice_ends")
         leaves = Signal()
         closing = Signal()
         ending = Signal()
-        valued = Signal()
         last = Signal()
         is_open = of_first("open")
         m.d.comb += [
             vectors.eq(Mux(plan.last, plan.vectors[-1], plan.vectors[0])),
-            valued.eq(slot.kind == SlotKind.VALUE),
-            leaves.eq(is_open & (~valued | differs.any())),
+            sliced.eq(slot.end | (slot.slice != slice_)),
+            leaves.eq(is_open & (sliced | differs.any())),
             closing.eq(self.i.valid & leaves & of_first("can_close")),
-            ending.eq(
-                self.i.valid & (slot.kind == SlotKind.END) & ~is_open & of_first("can_close")
-            ),
+            ending.eq(self.i.valid & slot.end & ~is_open & of_first("can_close")),
             last.eq(vector + 1 == vectors),
-            choice.product.eq(self.i.valid & valued & (~leaves | closing)),
+            choice.product.eq(self.i.valid & ~slot.end & (~leaves | closing)),
             choice.product_room.eq(of_first("room")),
         ]
         for level in range(temporary):
             m.d.comb += differs[level].eq(slot.fibers[level] != held[level])
         with m.If(choice.product_goes):
-            m.d.sync += vector.eq(Mux(last, 0, vector + 1))
+            m.d.sync += [vector.eq(Mux(last, 0, vector + 1)), slice_.eq(slot.slice)]
             m.d.sync += [held[level].eq(slot.fibers[level]) for level in range(temporary)]
         with m.If(self.clear):
             m.d.sync += vector.eq(0)
-        with m.Switch(slot.kind):
-            with m.Case(SlotKind.VALUE):
-                m.d.comb += self.i.ready.eq(choice.product_goes & last)
-            with m.Case(SlotKind.HEADER):
-                m.d.comb += self.i.ready.eq(~is_open | closing)
-                with m.If(self.i.valid & self.i.ready):
-                    m.d.sync += slice_.eq(slot.slice)
-            with m.Default():
-                m.d.comb += self.i.ready.eq(ending)
+        m.d.comb += self.i.ready.eq(Mux(slot.end, ending, choice.product_goes & last))
         closed = closing | ending
         if temporary:
             info = Signal(info_layout(config, 0), name="fiber_info")
@@ -272,15 +261,15 @@ class RowHead(wiring.Component):
                 info.fibers.eq(held),
                 info.slice.eq(slice_),
                 info.end.eq(ending),
-                info.closes[0].eq(~valued),
+                info.closes[0].eq(sliced),
                 first.info.eq(info),
                 first.close.eq(closed & ~plan.last),
                 first.push.eq(choice.product_goes & ~plan.last),
             ]
             if temporary == 2:
                 m.d.comb += [
-                    info.closes[0].eq(~valued | (plan.second & differs[1])),
-                    info.closes[1].eq(~valued),
+                    info.closes[0].eq(sliced | (plan.second & differs[1])),
+                    info.closes[1].eq(sliced),
                 ]
         with m.If(plan.last):
             m.d.comb += [
@@ -323,8 +312,6 @@ class RowHead(wiring.Component):
                 ends.eq(products.ends & can_close),
                 lower.finish.eq((goes & products.last) | ends),
             ]
-            with m.If(goes & products.last):
-                m.d.comb += lower.freed.eq(lower.group.size)
             about = products.about
             for target, here in targets:
                 closes = Signal(name=f"group_{level}_closes_{target.level}")

@@ -1,4 +1,4 @@
-"""From the indices of a row's slots to operands in the scratchpads."""
+"""From a row's slots to values with their slices, and their operands in the scratchpads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
 from ..layouts import SlotKind, slot_layout, tile_token_layout
-from .layouts import decoded_layout, levels, operand_layout, plan_layout
+from .layouts import decoded_layout, levels, operand_layout, plan_layout, slice_range
 
 __all__ = ["SlotDecoder"]
 
@@ -16,7 +16,8 @@ __all__ = ["SlotDecoder"]
 class SlotDecoder(wiring.Component):
     """Takes a tile's token, then the row's slots of that tile, up to its end.
 
-    Latency one cycle; a slot a cycle.
+    Headers are taken out: every value has its slice. Latency one cycle; a slot a cycle, and a
+    header also while a value waits.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ class SlotDecoder(wiring.Component):
     plan: in; see :func:`plan_layout`
     tiles: stream of tiles' tokens
     i: stream of slots, see :func:`slot_layout`
-    o: stream of the same, see :func:`decoded_layout`
+    o: stream of values and ends, see :func:`decoded_layout`
     clear: in; forgets everything at the end of the cycle
     """
 
@@ -52,21 +53,25 @@ class SlotDecoder(wiring.Component):
         slot, out, plan = self.i.payload, self.o.payload, self.plan
         move = Signal()
         valid = Signal()
-        ends = slot.kind == SlotKind.END
+        header = Signal()
+        slice_ = Signal(slice_range(self._config), name="slice_number")
         m.d.comb += [
-            move.eq(self.i.valid & self.tiles.valid & (self.o.ready | ~valid)),
-            self.i.ready.eq(move),
-            self.tiles.ready.eq(move & ends),
+            header.eq(slot.kind == SlotKind.HEADER),
+            move.eq(self.i.valid & self.tiles.valid & ~header & (self.o.ready | ~valid)),
+            self.i.ready.eq(move | (self.i.valid & self.tiles.valid & header)),
+            self.tiles.ready.eq(move & (slot.kind == SlotKind.END)),
             self.o.valid.eq(valid),
         ]
+        with m.If(self.i.valid & self.i.ready & header):
+            m.d.sync += slice_.eq(slot.index[0])
         operands = self._operands(m)
         temporary = levels(self._config) - 1
         nothing = Const(0, operand_layout(self._config).size)
         with m.If(move):
             m.d.sync += [
-                out.kind.eq(slot.kind),
+                out.end.eq(slot.kind == SlotKind.END),
                 out.value.eq(slot.value),
-                out.slice.eq(slot.index[0]),
+                out.slice.eq(slice_),
                 out.product.eq(Array(operands)[plan.product_mode]),
             ]
             for level in range(temporary):

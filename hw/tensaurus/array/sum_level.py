@@ -14,6 +14,7 @@ from .layouts import (
     info_layout,
     level_offset,
     level_slots,
+    levels,
     log_layout,
     plan_layout,
     slot_range,
@@ -57,7 +58,9 @@ class SumLevel(wiring.Component):
     pending: out; closed groups have partial sums that are not added, or may have
     complete: out; the oldest group is; with ``group`` and its ``about`` (as it was in ``info``)
     finish: in; it is done with
-    freed: in; slots that are free from the next cycle on, oldest first
+    freed: in; of the output's level: slots that are free from the next cycle on, oldest first. A
+      temporary level frees a group's slots when it is done with, and those of all partial sums
+      but the last, where the total is, as soon as it is the oldest one and complete
     clear: in; forgets everything at the end of the cycle
     """
 
@@ -150,11 +153,24 @@ class SumLevel(wiring.Component):
                 m.d.sync += group.base.eq(tail)
         m.d.sync += [
             self.open.eq(goes_on | self.push),
-            used.eq(used + takes - self.freed),
+            used.eq(used + takes - self._freed(m)),
         ]
         with m.If(self.clear):
             m.d.sync += [self.open.eq(0), used.eq(0)]
         return group
+
+    def _freed(self, m: Module) -> Value:
+        """Slots that are free again."""
+        if self._level == levels(self._config) - 1:
+            return self.freed
+        freed = Signal.like(self.freed, name="freed_here")
+        rest = Signal()
+        with m.If(self.finish):
+            m.d.comb += freed.eq(Mux(rest, self.vectors, self.group.size))
+        with m.Elif(self.complete & ~rest & ~self.about.end):
+            m.d.comb += freed.eq(self.group.size - self.vectors)
+        m.d.sync += rest.eq(~self.clear & ~self.finish & self.complete & ~self.about.end)
+        return freed
 
     def _groups(self, m: Module, closed: Signal) -> None:
         """The ring of groups that are closed, and what goes over it."""

@@ -55,9 +55,11 @@ class WaveNode(wiring.Component):
         m = Module()
         config, requests, granted = self._config, self.requests, self.granted
         fits = Signal(config.window)
+        banks = Array(self.i.banks[n].as_value() for n in range(config.banks))
         for n in range(config.window):
             place = requests.places[n]
-            bank = self.i.banks[place.bank]
+            bank = Signal.like(self.i.banks[0], name=f"bank_{n}")
+            m.d.comb += bank.eq(banks[place.bank])
             same = (bank.line == place.line) & (bank.side == place.side)
             m.d.comb += fits[n].eq(requests.pending[n] & (~bank.enable | same))
         # From the oldest operation on, and round: the last assignment counts.

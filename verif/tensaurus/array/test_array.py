@@ -61,10 +61,8 @@ def run_tiles(
     bench.run([tiles[n] for n in order_of_tiles], pauses)
 
 
-QUICK = ["mm 1", "mm 3", "mv", "mttkrp 3, 1", "mttkrp 4, 3", "ttmc 3, 1 4", "ttmc 4, 1 2 2"]
-
-
-@pytest.mark.parametrize("name", slow_but(QUICK, JOBS))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JOBS)
 def test_kernels(name: str) -> None:
     """Every kernel on one array of order 4, under stalls of slots, tiles and openings."""
     bench = ArrayBench(small())
