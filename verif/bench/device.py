@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from tilewright.hw.emit.unit import Emitted
-from tilewright.sim.device.protocol import RegisterError
 from tilewright.sim.rtl.build import BuildError
 from tilewright.verif.bench.cocotb_build import CocotbBuild, keep_waves
+from tilewright.verif.bench.simulated_device import SimulatedDevice
 
 __all__ = ["AxiDevice", "DeviceTimeout"]
 
@@ -25,7 +25,7 @@ class DeviceTimeout(RuntimeError):
     """The interrupt did not come."""
 
 
-class AxiDevice(Generic[Config]):
+class AxiDevice(SimulatedDevice[Config]):
     """A simulation in a process of its own; use it in a ``with`` statement.
 
     Time passes during register accesses, ``wait`` and ``run``, not in between.
@@ -60,10 +60,11 @@ class AxiDevice(Generic[Config]):
         time_out: int = 200_000,
         waves: Path | None = None,
     ) -> None:
+        super().__init__(config, memory_bytes)
         self._module = emitted.sidecar["module"]
         self._build = CocotbBuild(emitted, waves=waves is not None)
         self._waves = waves
-        self._config, self._memory_bytes, self._time_out = config, memory_bytes, time_out
+        self._time_out = time_out
         managers = [port for port in emitted.sidecar["axi"] if port["role"] == "manager"]
         self._settings = {
             "prefixes": [port["prefix"] for port in managers],
@@ -79,14 +80,6 @@ class AxiDevice(Generic[Config]):
         }
         self._connection: Connection | None = None
         self._broken: BuildError | None = None
-
-    @property
-    def config(self) -> Config:
-        return self._config
-
-    @property
-    def memory_bytes(self) -> int:
-        return self._memory_bytes
 
     def __enter__(self) -> Self:
         self._scratch = tempfile.TemporaryDirectory(prefix="tilewright-")
@@ -153,18 +146,12 @@ class AxiDevice(Generic[Config]):
             raise ValueError(error)
         return answer
 
-    def read_register(self, offset: int) -> int:
-        """The word at an offset. Raises RegisterError if the bus says so."""
+    def _read(self, offset: int) -> tuple[int, int]:
         response, value = self._ask("read", offset)
-        if response:
-            raise RegisterError(f"response {response} to a read at offset {offset:#x}")
-        return int(value)
+        return int(response), int(value)
 
-    def write_register(self, offset: int, value: int) -> None:
-        """Write the word at an offset. Raises RegisterError if the bus says so."""
-        response = self._ask("write", offset, value)
-        if response:
-            raise RegisterError(f"response {response} to a write at offset {offset:#x}")
+    def _write(self, offset: int, value: int) -> int:
+        return int(self._ask("write", offset, value))
 
     def read_memory(self, address: int, count: int) -> bytes:
         """Bytes of the memory."""
