@@ -32,14 +32,23 @@ class Source:
     port: the stream
     words: payloads, as bits; further ones may be appended to the list
     gap: share of the cycles in which nothing new is offered
+    begin: the first cycle in which something is
 
     Members
     -------
     cycles: in which words were taken
     """
 
-    def __init__(self, port: Any, words: Iterable[int], *, gap: float = 0.0, seed: Any = 0):
-        self._port, self._gap = port, gap
+    def __init__(
+        self,
+        port: Any,
+        words: Iterable[int],
+        *,
+        gap: float = 0.0,
+        begin: int = 0,
+        seed: Any = 0,
+    ) -> None:
+        self._port, self._gap, self._begin = port, gap, begin
         self._payload = Value.cast(port.payload)
         self._random = random.Random(f"{seed}")
         self.words = list(words)
@@ -58,7 +67,7 @@ class Source:
         self._offers, self._shown = False, None
 
     def drive(self, sim: Any, cycle: int) -> None:
-        if not self._offers and not self.done:
+        if not self._offers and not self.done and cycle >= self._begin:
             self._offers = self._random.random() >= self._gap
         shown = (self._offers, len(self.cycles))
         if shown != self._shown:

@@ -43,7 +43,7 @@ class MatrixLoader(wiring.Component):
 
     Members
     -------
-    job: in; constant while tiles come
+    job: in; constant from some cycles before the first tile on
     tiles: see ``tile_layout``
     unit_write, scalar_write: out; to the scratchpads, see their layouts
     token: a transfer for each tile whose operands are there, see ``tile_token_layout``

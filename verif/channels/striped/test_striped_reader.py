@@ -165,6 +165,7 @@ def test_lines_leave_in_order_whatever_the_memory_does(name: str, manner: str) -
         assert overtakes or not MANNERS[manner].mixed
 
 
+@pytest.mark.slow
 @every_reader
 def test_nearly_every_cycle_of_the_ports_is_used(name: str) -> None:
     """Of one long run, on a memory that answers after eight cycles, with slots for that long."""
@@ -178,6 +179,7 @@ def test_nearly_every_cycle_of_the_ports_is_used(name: str) -> None:
     assert beats >= 0.98 * possible * (last - first + 1)
 
 
+@pytest.mark.slow
 def test_a_line_a_cycle_from_runs_of_a_line() -> None:
     """Lines of different rows of a matrix, all of which begin in the same channel."""
     geometry, blocks, _ = READERS["eight"]
@@ -187,6 +189,7 @@ def test_a_line_a_cycle_from_runs_of_a_line() -> None:
     assert run.sink.cycles[-1] - run.sink.cycles[0] <= len(wanted) / 0.5
 
 
+@pytest.mark.slow
 @every_reader
 def test_stop_in_the_middle_of_anything(name: str) -> None:
     rng = random.Random(name)
@@ -196,6 +199,7 @@ def test_stop_in_the_middle_of_anything(name: str) -> None:
             stop_at=rng.randint(2, 120))  # fmt: skip
 
 
+@pytest.mark.slow
 @every_reader
 def test_an_error_is_reported_and_its_line_never_leaves(name: str) -> None:
     geometry, blocks, _ = READERS[name]

@@ -178,6 +178,7 @@ def test_every_value_of_a_dense_tensor_reaches_its_row(name: str) -> None:
         Run(CONFIGS[name], dense_tiles(name, seed), manner, stall=0.3 * (seed % 3), seed=seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["four"]))
 def test_stop_in_the_middle_of_anything(name: str, dense: bool) -> None:
@@ -189,6 +190,7 @@ def test_stop_in_the_middle_of_anything(name: str, dense: bool) -> None:
         Run(CONFIGS[name], tiles, MANNERS["rough"], stall=0.2, seed=seed, stop_at=stop_at)
 
 
+@pytest.mark.slow
 def test_an_error_of_the_bus() -> None:
     """What comes is what was read before it, and nothing that is wrong."""
     for seed in range(SEEDS):
@@ -204,6 +206,7 @@ def test_an_error_of_the_bus() -> None:
         assert all(count <= n for count, n in zip(counts, most, strict=True))
 
 
+@pytest.mark.slow
 def test_an_error_of_the_bus_in_a_dense_tensor() -> None:
     for seed in range(SEEDS):
         tiles = dense_tiles("small", seed, 2)
@@ -305,7 +308,7 @@ FAULTS: list[tuple[str, Change, int, int]] = [
 """The error, how it is made, and the modes and rows that it takes."""
 
 
-@pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["four"]))
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["small", "four"]))
 def test_a_wrong_entry_reaches_no_row(name: str) -> None:
     """All before it do; its first wrong slot tells what is wrong."""
     config = CONFIGS[name]
@@ -329,6 +332,7 @@ def test_a_wrong_entry_reaches_no_row(name: str) -> None:
             run.check([len(a) + b for a, b in zip(tiles[0].rows, before, strict=True)])
 
 
+@pytest.mark.slow
 def test_the_first_wrong_slot_of_an_entry_counts() -> None:
     tiles = [SparseTile(CONFIGS["four"], (9, 4), random.Random(3), 1.0, 5)]
     entry = tiles[0].entries[1]
@@ -347,7 +351,7 @@ RATED = {
 }
 
 
-@pytest.mark.parametrize("name", slow_but(["one channel"], RATED))
+@pytest.mark.parametrize("name", slow_but([], RATED, ["one channel"]))
 def test_an_entry_a_cycle_or_all_of_the_ports(name: str) -> None:
     """Over the ends of two streams."""
     config = RATED[name]
@@ -364,7 +368,7 @@ def test_an_entry_a_cycle_or_all_of_the_ports(name: str) -> None:
         assert run.bench.port_use() >= 0.98
 
 
-@pytest.mark.parametrize("name", slow_but(["one channel"], RATED))
+@pytest.mark.parametrize("name", slow_but([], RATED, ["one channel"]))
 def test_a_dense_slot_a_cycle_for_each_row(name: str) -> None:
     config = RATED[name]
     tiles = [DenseTile(config, (2 * config.rows, 3, 70), random.Random(n)) for n in range(2)]
@@ -374,6 +378,7 @@ def test_a_dense_slot_a_cycle_for_each_row(name: str) -> None:
         assert len(slots) - 1 >= 0.98 * (sink.cycles[-1] - sink.cycles[1] + 1)
 
 
+@pytest.mark.slow
 def test_a_row_that_stalls_stops_no_other_until_its_queue_is_full() -> None:
     config = RATED["one channel"]
     tile = SparseTile(config, (40, 9, 9), random.Random(1), 1.0, 30)

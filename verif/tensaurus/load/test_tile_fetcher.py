@@ -99,6 +99,7 @@ def test_every_tile_reaches_everyone(name: str) -> None:
         Run(tiles, "rough" if seed % 2 else "even").check(tiles.tiles)
 
 
+@pytest.mark.slow
 def test_nothing_goes_on_behind_a_wrong_tile() -> None:
     tiles = List("small", 5, tiles=4)
     tiles.fields[2]["slices"] = 0
@@ -107,6 +108,7 @@ def test_nothing_goes_on_behind_a_wrong_tile() -> None:
     assert run.wrong == 2
 
 
+@pytest.mark.slow
 @every_config
 def test_stop_in_the_middle_of_anything(name: str) -> None:
     for seed in range(SEEDS):
@@ -115,6 +117,7 @@ def test_stop_in_the_middle_of_anything(name: str) -> None:
         Run(tiles, "rough", stop_at=stop_at).check(tiles.tiles)
 
 
+@pytest.mark.slow
 def test_an_error_of_the_bus() -> None:
     tiles = List("small", 3)
     bad = 5 * TILE_BYTES + 64
