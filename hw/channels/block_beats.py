@@ -87,5 +87,7 @@ class BlockBeats(wiring.Component):
         geometry = self._geometry
         last = Signal(geometry.beat_bytes, name="last_strobe")
         bytes_ = self.i.payload.bytes[: geometry.beat_shift]
-        m.d.comb += last.eq(Cat(Const(n, len(bytes_)) <= bytes_ for n in range(len(last))))
+        # The first byte is always there.
+        later = (Const(n, len(bytes_)) <= bytes_ for n in range(1, len(last)))
+        m.d.comb += last.eq(Cat(Const(1, 1), *later))
         return Mux(ends, last, Const(-1, geometry.beat_bytes))

@@ -69,8 +69,10 @@ class BlockShare(wiring.Component):
         share = data.StructLayout({"block": len(run.block), "blocks": len(run.blocks)})
         m.submodules.waiting = waiting = DeepQueue(share, self._queue)
         behind = Signal(range(count))
+        # Of a power of two the difference is right as it is, modulo the number of channels.
+        wraps = run.channel > self._channel if count & (count - 1) else Const(0)
         m.d.comb += [
-            behind.eq(Mux(run.channel > self._channel, count, 0) + self._channel - run.channel),
+            behind.eq(Mux(wraps, count, 0) + self._channel - run.channel),
             waiting.clear.eq(self.clear),
             waiting.i.valid.eq(self.i.valid & (run.blocks > behind)),
             self.i.ready.eq(waiting.i.ready | (run.blocks <= behind)),

@@ -145,7 +145,7 @@ class StripedReader(wiring.Component):
             self.request.ready.eq(located.i.ready & (pending != most) & ~self.stop),
             located.i.payload.row.eq(block),
             located.i.payload.carried.block.eq(block),
-            located.i.payload.carried.blocks.eq((asked.bytes + geometry.interleave - 1) >> shift),
+            located.i.payload.carried.blocks.eq((asked.bytes + (geometry.interleave - 1))[shift:]),
             first.i.valid.eq(located.o.valid),
             located.o.ready.eq(first.i.ready),
             first.i.payload.channel.eq(located.o.payload.channel),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -95,9 +95,13 @@ class StripedWriter(wiring.Component):
         ]
         with m.If(step):
             following = channel + self._line_blocks
-            wraps = following >= geometry.channels
+            if geometry.channels & (geometry.channels - 1):
+                wraps = following >= geometry.channels
+                following = Mux(wraps, following - geometry.channels, following)
+            elif geometry.channels == 1:
+                following = Const(0)
             m.d.sync += [
-                channel.eq(Mux(wraps, following - geometry.channels, following)),
+                channel.eq(following),
                 block.eq(block + self._line_blocks),
                 left.eq(left - line_bytes),
             ]
@@ -157,10 +161,10 @@ class StripedWriter(wiring.Component):
         parts = Signal(data.ArrayLayout(layout, count))
         here = Signal(count, name="blocks_here")
         for index, part in enumerate(parts):
-            behind = left - index * geometry.interleave
+            behind = left - index * geometry.interleave if index else left
             m.d.comb += [
-                here[index].eq(left >= index * geometry.interleave),
-                part.block.eq(block + index),
+                here[index].eq(left >= index * geometry.interleave if index else 1),
+                part.block.eq(block + index if index else block),
                 part.data.eq(self.i.payload.word_select(index, 8 * geometry.interleave)),
                 part.bytes.eq(Mux(behind < geometry.interleave, behind, geometry.interleave - 1)),
             ]

@@ -19,6 +19,7 @@ __all__ = [
     "READS",
     "TEMPORARY_SIDES",
     "TENSAURUS",
+    "UNITS",
     "TensaurusConfig",
 ]
 
@@ -267,3 +268,5 @@ TENSAURUS = Unit(
     component="tilewright.hw.tensaurus.tensaurus:Tensaurus",
     jobs="tilewright.hw.spec.jobs.tensaurus:job_spec",
 )
+
+UNITS = (TENSAURUS,)

@@ -89,7 +89,8 @@ class Gearbox(wiring.Component):
             wanted.eq(self._chosen([Const(size) for size in self._entries])),
             adds.eq(level < wanted),
             total.eq(Mux(adds, level + self._line, level)),
-            enough.eq(total >= wanted),
+            # Of lines that are entries each is enough.
+            enough.eq(total >= wanted if most else 1),
             cut.clear.eq(self.clear),
             cut.i.valid.eq(self.request.valid & (~adds | (self.lines.valid & enough))),
             takes.eq(cut.i.valid & cut.i.ready),

@@ -65,7 +65,9 @@ class Counters(wiring.Component):
         count(m, self, "cycles", self.running)
         for name in ROW_EVENTS:
             new = Signal(range(config.rows + 1), name=f"new_{name}")
-            m.d.sync += new.eq(ones(getattr(self, f"{name}_now")))
+            # Rows wait between jobs, too.
+            now = getattr(self, f"{name}_now") & self.running.replicate(config.rows)
+            m.d.sync += new.eq(ones(now))
             count(m, self, name, new)
             if name == "products":
                 each = 2 * new

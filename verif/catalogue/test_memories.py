@@ -17,6 +17,7 @@ from tilewright.hw.spec.engine import EngineConfig
 from tilewright.hw.spec.jobs.c2sr_converter import MODES
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.hw.spec.sequencer import SequencerConfig
+from tilewright.hw.spec.tensaurus import TENSAURUS
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
@@ -28,6 +29,9 @@ from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.cases import random_case
 from tilewright.verif.matraptor.jobs import check_case
 from tilewright.verif.matrix_units.m3xu.instructions import ILLEGAL, Program
+from tilewright.verif.tensaurus.jobs import check_case as check_tensors
+from tilewright.verif.tensaurus.jobs import random_case as random_tensors
+from tilewright.verif.tensaurus.model.cases import device
 
 pytestmark = pytest.mark.slow
 
@@ -93,6 +97,20 @@ def test_matraptor() -> None:
                 computed += 1
         assert device.faults == []
     assert computed > 10
+
+
+def test_tensaurus() -> None:
+    config = device(cols=1, order=3, rows=2)
+    rng = np.random.default_rng(25)
+    made = with_contents(emit(TENSAURUS, config), 25)
+    products = 0
+    with NativeAccelerator(made, config, memory_bytes=2 * MEMORY_BYTES) as accelerator:
+        for number in range(20):
+            accelerator.behave(rough(number) if number % 2 else AxiBehaviour())
+            counts, _ = check_tensors(rng, accelerator, random_tensors(rng, config, most=8))
+            products += counts["products"]
+        assert accelerator.faults == []
+    assert products > 1000
 
 
 @pytest.mark.parametrize("direction", MODES)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.hierarchy import Hierarchy
 from tilewright.hw.emit.keywords import KEYWORDS
@@ -18,7 +19,7 @@ from tilewright.hw.emit.verilog.inline import with_expressions
 from tilewright.hw.emit.verilog.statements import items, written
 from tilewright.hw.emit.verilog.writer import to_verilog
 from tilewright.registry import entries
-from tilewright.verif.kit.front_ends import run_yosys
+from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints, run_yosys
 from tilewright.verif.kit.units import EVERY_UNIT, emitted_unit
 
 
@@ -251,3 +252,37 @@ def test_a_bit_that_a_signal_chooses_is_an_index() -> None:
     assert indexed_bits(body, widths | {"x": 7}) == []
     assert indexed_bits(body.replace("s[0]", "s[1]"), widths) == []
     assert indexed_bits(body + "  assign t = s;\n", widths) == []
+
+
+class _Window(wiring.Component):
+    """Bits from a place on that a signal says; some of a structure under a condition, others not;
+    and a memory with two ports to write."""
+
+    def __init__(self) -> None:
+        part = data.StructLayout({"low": 4, "bit": 1, "same": 16})
+        super().__init__({"i": In(16), "place": In(3), "take": In(1), "o": Out(part)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.words = words = Memory(shape=4, depth=8, init=[])
+        for enable, word in ((self.take, self.i[:4]), (self.i[15], self.i[4:8])):
+            port = words.write_port()
+            m.d.comb += [port.en.eq(enable), port.addr.eq(self.place), port.data.eq(word)]
+        read = words.read_port(domain="comb")
+        m.d.comb += [
+            read.addr.eq(self.place),
+            self.o.bit.eq(self.i.bit_select(self.place, 1)),
+            self.o.same.eq(self.i),
+        ]
+        with m.If(self.take):
+            m.d.comb += self.o.low.eq(self.i.word_select(self.place[:2], 4))
+        with m.Elif(self.i[0]):
+            m.d.comb += self.o.low.eq(read.data)
+        return m
+
+
+@pytest.mark.parametrize("tool", FRONT_ENDS)
+def test_windows_structures_and_ports_of_memories(tool: str, tmp_path: Path) -> None:
+    text = emit_component(_Window(), name="window").verilog
+    assert complaints(tool, text, "window", tmp_path) == ""
+    assert len(re.findall(r"always_ff", text)) == 1

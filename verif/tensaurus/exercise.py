@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tilewright.sim.tensaurus.driver import TensorDevice, TensorDriver
 from tilewright.sim.tensaurus.model import TensaurusModel
-from tilewright.verif.tensaurus.jobs import random_case, run_case
-from tilewright.verif.tensaurus.model.cases import kernels
+from tilewright.verif.tensaurus.jobs import fitting, random_case, run_case
 
 __all__ = ["exercise"]
 
@@ -16,7 +15,7 @@ def exercise(device: TensorDevice, rng: np.random.Generator) -> int:
     their number."""
     config = device.config
     count = 0
-    by_name = {(kernel.name, kernel.order): kernel for kernel in kernels(config)}
+    by_name = {(kernel.name, kernel.order): kernel for kernel in fitting(config)}
     for number, kernel in enumerate(by_name.values()):
         dense = bool(number % 2)
         case = random_case(rng, config, kernel=kernel, dense=dense, most=5, values=20)

@@ -19,7 +19,7 @@ from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
 from tilewright.verif.kit.sampling import draw_until
 from tilewright.verif.tensaurus.model.cases import kernels, patterns
 
-__all__ = ["TensorCase", "TensorRtl", "check_case", "fill", "random_case", "run_case"]
+__all__ = ["TensorCase", "TensorRtl", "check_case", "fill", "fitting", "random_case", "run_case"]
 
 Patterns = npt.NDArray[np.uint64]
 TensorRtl = JobRtl[TensaurusConfig]
@@ -37,6 +37,19 @@ class TensorCase:
     cut: Cut
     tensor: Tensor | Patterns
     operands: Mapping[int, Patterns]
+
+
+def fitting(config: TensaurusConfig) -> list[Kernel]:
+    """Kernels of a device, with few and many vectors, as many as it has room for."""
+
+    def fits(kernel: Kernel) -> bool:
+        try:
+            kernel.check(config)
+        except ValueError:
+            return False
+        return True
+
+    return [kernel for kernel in kernels(config) if fits(kernel)]
 
 
 def random_case(
@@ -57,7 +70,7 @@ def random_case(
     most: the longest mode of a tensor of order 3; a matrix has more, one of order 4 fewer
     values: of a sparse tensor at most
     """
-    found = kernels(config)
+    found = fitting(config)
     one = kernel or found[int(rng.integers(len(found)))]
     all_there = bool(rng.integers(2)) if dense is None else dense
     longest = {2: 3 * most, 3: most, 4: most // 2}[one.order]

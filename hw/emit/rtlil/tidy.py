@@ -6,6 +6,7 @@
   have names (``memories``).
 * Registers have names of their own, not those of what they drive (``register_names``).
 * Signals and operations that nothing reads go, and clocks and resets that nothing uses.
+* Parts from a variable place on are low bits of a shift as wide as the whole (``windows``).
 * Operations with constants that decide them are not computed, and equal ones once
   (``fold``).
 * Result bits that nothing reads are not computed, and operands are extended to the width at
@@ -22,6 +23,7 @@ from .fold import without_trivial_operations
 from .memories import with_plain_memories
 from .register_names import with_own_names
 from .text import NAME, Cell, Element, ModuleText, elements
+from .windows import with_whole_shifts
 
 __all__ = ["MODULE", "tidy"]
 
@@ -277,7 +279,8 @@ def tidy(rtlil: str, *, keep_clock: bool) -> str:
 
     Raises ValueError for a register that relies on its initial value.
     """
-    plain = _connect_unconditional(_drop_initial_values(with_plain_memories(with_own_names(rtlil))))
+    rtlil = with_plain_memories(with_own_names(with_whole_shifts(rtlil)))
+    plain = _connect_unconditional(_drop_initial_values(rtlil))
     text = ModuleText(_simplified(plain))
     _narrow(text)
     _extend(text)

@@ -20,8 +20,9 @@ def indexed_bits(body: str, widths: Mapping[str, int]) -> list[str]:
 
 def _is_bit(body: str, match: re.Match[str], widths: Mapping[str, int]) -> bool:
     uses = re.findall(rf"\b{match[1]}\b(\[[^]]*\])?", body)
-    # Behind the last bit there would be an X, not a zero.
-    inside = widths[match[2]] >= 1 << _index_width(match, widths)
+    # Behind the last bit there would be an X, not a zero; and of an index that does not reach all
+    # bits linters complain.
+    inside = widths[match[2]] == 1 << _index_width(match, widths)
     return inside and sorted(set(uses)) == ["", "[0]"] and uses.count("") == 1
 
 

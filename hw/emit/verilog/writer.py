@@ -24,6 +24,7 @@ from .choices import with_choices
 from .codes import with_codes
 from .constant_bits import with_constant_bits
 from .defaults import with_last_branches
+from .drivers import with_one_kind_of_driver
 from .fields import StructUse, structures, type_names, with_fields
 from .indices import indexed_bits, with_indices
 from .inline import with_expressions
@@ -150,8 +151,9 @@ def _name_broadcasts(body: str, declared: Set[str], names: Set[str]) -> tuple[st
     return re.sub(r"\b\w+__\w+\b", lambda match: chosen.get(match[0], match[0]), body), chosen
 
 
-def _share_memories(items: Sequence[Item]) -> None:
-    """A memory with contents that is written, too, has two processes: ``always_ff`` forbids it."""
+def _share_memories(items: Sequence[Item]) -> list[Item]:
+    """The items, with one process for each memory: ``always_ff`` forbids two. One of contents that
+    is written, too, is no ``always_ff``; of ports to write the last one counts."""
     texts = [item.text for item in items if isinstance(item, Raw)]
     initial = {
         name
@@ -159,9 +161,20 @@ def _share_memories(items: Sequence[Item]) -> None:
         if text.startswith("  initial")
         for name in re.findall(r"^    (\w+)\[", text, re.M)
     }
+    first: dict[tuple[str, ...], Process] = {}
+    kept: list[Item] = []
     for item in items:
-        if isinstance(item, Process) and initial & {a.target.signal for a in assigned(item.body)}:
-            item.head = item.head.replace("always_ff", "always")
+        if isinstance(item, Process) and item.clocked:
+            targets = {a.target.signal for a in assigned(item.body)}
+            if initial & targets:
+                item.head = item.head.replace("always_ff", "always")
+            if len(targets) == 1:
+                other = first.setdefault((item.head, *targets), item)
+                if other is not item:
+                    other.body = [*other.body, *item.body]
+                    continue
+        kept.append(item)
+    return kept
 
 
 @dataclass
@@ -258,13 +271,14 @@ def _draft(text: str, block: Block) -> _Draft:
     layouts = {s: v for s, v in layouts.items() if s in scope and s not in private}
     contents = with_constant_bits(with_few_branches(contents))
     contents = with_last_branches(with_choices(contents, scope, set(structs)))
+    contents = with_one_kind_of_driver(contents)
     part_names = {
         (now.get(s, renamed.get(s, s)), high, low): own
         for (s, high, low), own in block.part_names.items()
     }
     contents, parts = with_selects(contents, scope, Names(part_names, layouts))
     declared.update({p: f"logic{f' [{n - 1}:0]' if n > 1 else ''} {p}" for p, n in parts.items()})
-    _share_memories(contents)
+    contents = _share_memories(contents)
     contents, structs = with_fields(contents, structs)
     mentioned = set(re.findall(r"[A-Za-z_]\w*", "\n".join(map(written, contents))))
     left = {n: d for n, d in declared.items() if n not in private or n in mentioned}

@@ -200,7 +200,7 @@ def _constants(config: TensaurusConfig) -> tuple[Register, ...]:
 
 def _job(config: TensaurusConfig) -> list[Register]:
     names = ", ".join(f"{index}: {name}" for index, name in enumerate(KERNELS))
-    region = "where the operand of mode {} begins in its scratchpad: a unit, or a scalar"
+    region = "where mode {}'s operand begins in its scratchpad: a unit, or a scalar"
     return [
         number("KERNEL", 0x100, "rw", 32, names),
         number("ORDER", 0x104, "rw", 32, "modes of the tensor; 2 of a matrix"),

@@ -19,7 +19,7 @@ class OperandWindow(wiring.Component):
     """Asks for the operands of up to ``window`` operations at once, and lets the operations go in
     order, each when its operand is there.
 
-    An operation a cycle. ``next`` is valid in the cycle in which the operation leaves.
+    An operation a cycle. ``goes`` is set in the cycle in which the operation leaves.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class OperandWindow(wiring.Component):
     units, scalars: out; requests, see :func:`requests_layout`
     unit_granted, scalar_granted: in; the request that is served
     unit_arrives, scalar_arrives: in; the operand that will be there when its operation leaves
-    next, operation, index: out; the operation that leaves, and its number in the window
+    goes, operation, index: out; that an operation leaves, which, and its number in the window
     lane_index, lane: in, out; of an operation, by its number: the lane of its scalar
     waits: out; the oldest operation waits for its operand
     idle: out; there is no operation
@@ -49,7 +49,7 @@ class OperandWindow(wiring.Component):
                 "scalars": Out(requests_layout(config)),
                 **{f"{kind}_granted": In(answer) for kind in ("unit", "scalar")},
                 **{f"{kind}_arrives": In(answer) for kind in ("unit", "scalar")},
-                "next": Out(1),
+                "goes": Out(1),
                 "operation": Out(operation_layout(config)),
                 "index": Out(index),
                 "lane_index": In(index),
@@ -77,7 +77,7 @@ class OperandWindow(wiring.Component):
         there = Signal(window)
         ready = Signal()
         newest = ring_address(m, "newest", window, advance=put, clear=self.clear)
-        oldest = ring_address(m, "oldest", window, advance=self.next, clear=self.clear)
+        oldest = ring_address(m, "oldest", window, advance=self.goes, clear=self.clear)
         place, lane = scratchpad_place(m, config, new.operand, new.source == Source.SCALAR)
         for memory, value in ((operations, new), (lanes, lane)):
             write = memory.write_port()
@@ -92,28 +92,33 @@ class OperandWindow(wiring.Component):
             found.addr.eq(self.lane_index),
             self.lane.eq(found.data),
             ready.eq(Array(there[n] for n in range(window))[oldest]),
-            self.next.eq((level != 0) & ready),
+            self.goes.eq((level != 0) & ready),
             self.waits.eq((level != 0) & ~ready),
             self.idle.eq(level == 0),
         ]
-        m.d.sync += level.eq(level + put - self.next)
+        m.d.sync += level.eq(level + put - self.goes)
+        places = Signal.like(self.units.places, name="places")
         for n in range(window):
             with m.If(put & (newest == n)):
-                m.d.sync += self.units.places[n].eq(place)
-        m.d.comb += self.scalars.places.eq(self.units.places)
+                m.d.sync += places[n].eq(place)
         for requests, source in ((self.units, Source.UNIT), (self.scalars, Source.SCALAR)):
             kind = source.name.lower()
             granted, arrives = getattr(self, f"{kind}_granted"), getattr(self, f"{kind}_arrives")
-            m.d.comb += requests.oldest.eq(oldest)
+            pending = Signal(window, name=f"{kind}s_pending")
+            m.d.comb += [
+                requests.places.eq(places),
+                requests.pending.eq(pending),
+                requests.oldest.eq(oldest),
+            ]
             for n in range(window):
                 with m.If(put & (newest == n)):
-                    m.d.sync += requests.pending[n].eq(new.source == source)
+                    m.d.sync += pending[n].eq(new.source == source)
                 with m.If(granted.valid & (granted.index == n)):
-                    m.d.sync += requests.pending[n].eq(0)
+                    m.d.sync += pending[n].eq(0)
                 with m.If(arrives.valid & (arrives.index == n)):
                     m.d.sync += there[n].eq(1)
             with m.If(self.clear):
-                m.d.sync += requests.pending.eq(0)
+                m.d.sync += pending.eq(0)
         for n in range(window):
             with m.If(put & (newest == n)):
                 m.d.sync += there[n].eq(new.source == Source.NONE)

@@ -134,7 +134,7 @@ class Row(wiring.Component):
         m.d.comb += [
             window.lane_index.eq(self.scalar_answer.index),
             self.scalar.eq(Array(lanes)[window.lane]),
-            control.next.eq(window.next),
+            control.goes.eq(window.goes),
             control.operation.eq(window.operation),
             control.index.eq(window.index),
             control.answer.eq(self.scalar_answer),
@@ -158,7 +158,7 @@ class Row(wiring.Component):
     def _events(self, m: Module, head: RowHead, window: OperandWindow) -> None:
         """What is counted, a cycle after it happened."""
         happens = {
-            "products": window.next & window.operation.active,
+            "products": window.goes & window.operation.active,
             "conflicts": self.unit_conflict | self.scalar_conflict,
             "wait_slots": head.wait_slots,
             "wait_operands": window.waits,

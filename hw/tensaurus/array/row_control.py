@@ -35,7 +35,7 @@ class RowControl(wiring.Component):
 
     Members
     -------
-    next, operation, index: in; an operation, and its number in the window
+    goes, operation, index: in; that an operation leaves the window, which, and its number there
     answer, scalar: in; a value from the scratchpad of scalars, and its number
     fetch, multiply, sum, store: out; see :class:`ProcessingElement`
     released: out; a slice is complete, or an end of a tile is next
@@ -48,7 +48,7 @@ class RowControl(wiring.Component):
         self._config = config
         super().__init__(
             {
-                "next": In(1),
+                "goes": In(1),
                 "operation": In(operation_layout(config)),
                 "index": In(range(config.window)),
                 "answer": In(answer_layout(config)),
@@ -78,7 +78,7 @@ class RowControl(wiring.Component):
             self.fetch.eq(self.index),
             fetched.eq(self.operation),
             now.eq(fetched),
-            valid.eq(Mux(self.clear, 0, Value.cast(self.next) | (valid << 1))),
+            valid.eq(Mux(self.clear, 0, Value.cast(self.goes) | (valid << 1))),
         ]
         present = valid[1]
         m.submodules.scalars = scalars = Memory(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
-from ...stream.ring import ring_address
 from .layouts import access_layout, answer_layout, requests_layout
 from .wave_node import WaveNode
 
@@ -57,10 +56,11 @@ class WaveArbiter(wiring.Component):
         rows, layout = self._config.rows, access_layout(self._config)
         waves = [Signal(layout, name=f"wave_{row}") for row in range(rows)]
         nodes = [WaveNode(self._config, row) for row in range(rows)]
-        # Twice the number of the wave that begins.
-        half = ring_address(m, "cycle", rows, advance=Const(1))
-        start = Signal(range(rows))
-        m.d.comb += start.eq(Mux(2 * half >= rows, 2 * half - rows, 2 * half))
+        # Where the wave begins: two rows on in every cycle.
+        start = Signal(range(max(2, rows)))
+        if rows > 2:
+            following = start + 2
+            m.d.sync += start.eq(Mux(following >= rows, following - rows, following))
         for row, node in enumerate(nodes):
             m.submodules[f"node_{row}"] = node
             m.d.comb += [
@@ -68,10 +68,15 @@ class WaveArbiter(wiring.Component):
                 self.granted[row].eq(node.granted),
                 self.conflict[row].eq(node.conflict),
             ]
-            with m.If(start != row):
+            # Of two rows and of one the first begins every wave.
+            if rows > 2:
+                with m.If(start != row):
+                    m.d.comb += node.i.eq(waves[row - 1])
+            elif row:
                 m.d.comb += node.i.eq(waves[row - 1])
             m.d.sync += waves[row].eq(node.o)
-        complete = Array([waves[row - 1].as_value() for row in range(rows)])[start]
+        ends = [waves[row - 1].as_value() for row in range(rows)]
+        complete = Array(ends)[start] if rows > 2 else ends[0]
         m.d.sync += self.access.eq(complete)
         with m.If(self.clear):
             m.d.sync += [wave.eq(0) for wave in waves]

@@ -116,8 +116,11 @@ class MatrixLoader(wiring.Component):
         due = Signal()
         takes = Signal()
         done = Signal()
+        # Those that there are: as many as an operand's number tells apart.
+        modes = 1 << len(load.operand)
+        free = sides.free[:modes]
         m.d.comb += [
-            parts.o.ready.eq(writes.o.valid & load.load & (sides.free >> load.operand)[0] & ~due),
+            parts.o.ready.eq(writes.o.valid & load.load & (free >> load.operand)[0] & ~due),
             takes.eq(parts.o.valid & parts.o.ready),
             done.eq(Mux(load.load, takes & parts.o.payload.last, writes.o.valid & ~due)),
             writes.o.ready.eq(done),
@@ -135,7 +138,7 @@ class MatrixLoader(wiring.Component):
             m.d.sync += due.eq(0)
         with m.If(self.stop):
             m.d.sync += due.eq(0)
-        side = ~(sides.sides >> load.operand)[0]
+        side = ~(sides.sides[:modes] >> load.operand)[0]
         self._store(m, load, takes, side, parts)
         return self._count(m)
 
@@ -150,12 +153,20 @@ class MatrixLoader(wiring.Component):
             m.d.sync += [address.eq(place + 1), within.eq(~found.last), part.eq(found.data)]
         with m.If(self.stop):
             m.d.sync += within.eq(0)
-        for write, chosen in ((self.unit_write, ~load.scalar), (self.scalar_write, load.scalar)):
-            m.d.comb += write.data.eq(part)
-            m.d.sync += [
-                write.enable.eq(takes & chosen & ~self.stop),
-                write.side.eq(side),
-                write.address.eq(place),
+        target = Signal(len(self.unit_write.address), reset_less=True)
+        target_side = Signal(reset_less=True)
+        m.d.sync += [target.eq(place), target_side.eq(side)]
+        for name, write, chosen in (
+            ("unit", self.unit_write, ~load.scalar),
+            ("scalar", self.scalar_write, load.scalar),
+        ):
+            writes = Signal(name=f"writes_{name}")
+            m.d.sync += writes.eq(takes & chosen & ~self.stop)
+            m.d.comb += [
+                write.enable.eq(writes),
+                write.side.eq(target_side),
+                write.address.eq(target),
+                write.data.eq(part),
             ]
 
     def _count(self, m: Module) -> Value:

@@ -139,7 +139,7 @@ class MatrixStore(wiring.Component):
                 column.vector.eq(self.drain_data[number]),
                 column.walk.eq(walk),
             ]
-            given = column.next
+            given = column.onward
             columns.append(column.o)
         return Cat(columns)
 

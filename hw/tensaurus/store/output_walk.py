@@ -74,6 +74,8 @@ class OutputWalk(wiring.Component):
         owed = Signal(len(extent.bytes))
         valid = Signal()
         reads = Signal()
+        clears = Signal()
+        cleared = Signal(range(config.out_units), reset_less=True)
         takes = Signal()
         ends = Signal()
         m.d.comb += [
@@ -82,6 +84,8 @@ class OutputWalk(wiring.Component):
             reads.eq((unread != 0) & (gears.lines.ready | ~valid)),
             walk.read.eq(reads),
             walk.read_address.eq(at),
+            walk.clear.eq(clears),
+            walk.clear_address.eq(cleared),
             # Behind the last byte anything fills the last line.
             gears.lines.valid.eq(valid | ((unread == 0) & (owed != 0))),
             gears.lines.payload.eq(self.unit),
@@ -94,7 +98,7 @@ class OutputWalk(wiring.Component):
             takes.eq(self.lines.valid & self.lines.ready),
             ends.eq(owed <= line_bytes),
             gears.clear.eq(self.clear | (takes & ends)),
-            self.busy.eq(asks | (at != units) | (owed != 0) | walk.clear),
+            self.busy.eq(asks | (at != units) | (owed != 0) | clears),
         ]
         with m.If(takes):
             m.d.comb += self.sent.eq(Mux(ends, owed, line_bytes))
@@ -104,8 +108,8 @@ class OutputWalk(wiring.Component):
         steps = reads | ((unread == 0) & (at != units))
         m.d.sync += [
             valid.eq(reads | (valid & ~gears.lines.ready)),
-            walk.clear.eq(steps),
-            walk.clear_address.eq(at),
+            clears.eq(steps),
+            cleared.eq(at),
         ]
         with m.If(steps):
             m.d.sync += at.eq(at + 1)
@@ -128,6 +132,6 @@ class OutputWalk(wiring.Component):
                 unread.eq(0),
                 owed.eq(0),
                 valid.eq(0),
-                walk.clear.eq(0),
+                clears.eq(0),
             ]
         return m

@@ -38,7 +38,7 @@ class StoreColumn(wiring.Component):
     -------
     side: which side is added to; changes only while nothing is under way
     i: see :func:`addend_layout`
-    next: the same for the next column, a cycle later
+    onward: the same for the next column, a cycle later
     vector: what the column adds; a cycle before ``i``
     walk: see :func:`walk_layout`
     o: the vector that was read
@@ -51,7 +51,7 @@ class StoreColumn(wiring.Component):
             {
                 "side": In(1),
                 "i": In(addend_layout(config)),
-                "next": Out(addend_layout(config)),
+                "onward": Out(addend_layout(config)),
                 "vector": In(bits),
                 "walk": In(walk_layout(config)),
                 "o": Out(bits),
@@ -102,13 +102,13 @@ class StoreColumn(wiring.Component):
 
     def _pass_on(self, m: Module) -> None:
         """To the next column: it counts places from its own first lane on."""
-        config, next_ = self._config, self.next
+        config, onward = self._config, self.onward
         m.d.sync += [
-            next_.valid.eq(self.i.valid & (~self.i.single | (self.i.place >= config.vlen))),
-            next_.address.eq(self.i.address),
-            next_.single.eq(self.i.single),
-            next_.place.eq(self.i.place - config.vlen),
-            next_.value.eq(self.i.value),
+            onward.valid.eq(self.i.valid & (~self.i.single | (self.i.place >= config.vlen))),
+            onward.address.eq(self.i.address),
+            onward.single.eq(self.i.single),
+            onward.place.eq(self.i.place - config.vlen),
+            onward.value.eq(self.i.value),
         ]
 
     def _side(self, m: Module, number: int, writes: Value, address: Value, sums: Value) -> Value:

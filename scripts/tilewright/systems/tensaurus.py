@@ -1,10 +1,38 @@
 """Tensaurus: tensors times matrices, sparse and dense."""
 
-from ..registry import System
+from ..hw.spec.tensaurus import TENSAURUS
+from ..registry import Entry, System
 
 SYSTEM = System(
     name="tensaurus",
-    entries=(),
+    entries=(
+        Entry(
+            unit=TENSAURUS,
+            simulate={"verilator": "tilewright.verif.tensaurus.simulate:run"},
+            golden="tilewright.sim.tensaurus.golden:golden",
+            exercise="tilewright.verif.tensaurus.exercise:exercise",
+            small={
+                "rows": 2,
+                "cols": 2,
+                "vlen": 2,
+                "spm_bytes": 256,
+                "banks": 2,
+                "out_bytes": 512,
+                "tlen": 2,
+                "olen": 2,
+                "row_queue": 4,
+                "window": 4,
+                "channels": 2,
+                "data_bits": 64,
+                "outstanding": 4,
+            },
+            variants=(
+                {"order": 2, "rows": 1, "cols": 1, "vlen": 1, "channels": 1},
+                {"order": 4, "marker": "bit", "index_bits": 16},
+                {"semiring": "minplus", "marker": "bit", "value": "int32"},
+            ),
+        ),
+    ),
     tables={"ciss-bandwidth": "tilewright.tables.ciss_bandwidth:ciss_bandwidth"},
     commands={
         "spmttkrp": "tilewright.apps.tensors.products:spmttkrp",
@@ -16,5 +44,6 @@ SYSTEM = System(
         "tucker": "tilewright.apps.tensors.tucker:tucker",
         "gcn": "tilewright.apps.tensors.gcn:gcn",
     },
+    pages=("tensaurus.md", "ciss.md"),
     place=5,
 )

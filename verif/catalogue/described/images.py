@@ -197,7 +197,7 @@ def _write_ciss(
 def write_list(memory: Memory, place: Mapping[str, Any], registers: Mapping[str, int]) -> None:
     """Put the record of an operation where its register says; parts are among the registers."""
     word = sum(
-        place["values"].get(name, registers.get(name, 0)) << part["low"]
+        int(place["values"].get(name, registers.get(name, 0))) << part["low"]
         for name, part in place["parts"].items()
     )
     first = registers[place["base"]]
