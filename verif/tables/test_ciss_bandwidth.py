@@ -24,7 +24,7 @@ def _tensor(slices: int, per_slice: int) -> Tensor:
 
 @pytest.mark.slow
 def test_the_table() -> None:
-    """The issue's bar: 95 % of the peak at eight elements, 98 % of a port on a perfect memory."""
+    """The bar: 95 % of the peak at eight elements, 98 % of a port on a perfect memory."""
     table = ciss_bandwidth("cmos")
     rows = {row.label: row for row in table.rows}
     ours = {label: [x or 0.0 for x in row.ours] for label, row in rows.items()}
@@ -41,6 +41,7 @@ def test_the_table() -> None:
         ciss_bandwidth("ecp5")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elements", [1, 3, 8])
 def test_what_bounds_each(elements: int) -> None:
     tensor = _tensor(60, 70)
@@ -56,6 +57,7 @@ def test_what_bounds_each(elements: int) -> None:
     assert csr.fraction <= 12 / 64
 
 
+@pytest.mark.slow
 def test_an_element_takes_an_entry_a_cycle() -> None:
     """Slower than memory, it is what bounds the stream."""
     tensor = _tensor(60, 70)
