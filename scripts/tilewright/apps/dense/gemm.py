@@ -15,7 +15,6 @@ from ..common.files import check_output, read_matrix, write_array
 from ..common.limits import check_operations, check_size
 from ..common.options import RunOptions
 from ..common.rounding import Rounded, warn_rounding
-from ..tensors.matrices import gemm_on_tensaurus
 from .report import Errors, finish, measure
 from .session import UnitChoice, choose_product_unit, product_unit
 
@@ -46,6 +45,8 @@ def gemm(
     arithmetic on the rounded matrices, beside NumPy's float32 on the same.
     """
     if options.unit == TENSAURUS.name:
+        from ..tensors.matrices import gemm_on_tensaurus
+
         gemm_on_tensaurus(a, b, c, mode, output, options)
         return
     choice = choose_product_unit(options, mode)
