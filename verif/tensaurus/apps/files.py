@@ -12,7 +12,9 @@ from tilewright.apps.common.tensor_files import write_tensor
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.verif.kit.commands import Run
 
-__all__ = ["random_tensor", "report", "save_tensor"]
+__all__ = ["MODEL", "random_tensor", "report", "save_tensor"]
+
+MODEL = ("--backend", "model")
 
 
 def random_tensor(
@@ -36,8 +38,9 @@ def save_tensor(run: Run, tensor: Tensor, name: str = "t.tns", *, zero_based: bo
 
 
 def report(run: Run, *arguments: object, status: int = 0) -> dict[str, Any]:
-    """The JSON of a run that ends so."""
+    """The JSON of a run that ends so, on the model unless a backend is named."""
     file = run.directory / "report.json"
-    assert run(*arguments, "--json", file) == status, run.out
+    backend = () if "--backend" in arguments else MODEL
+    assert run(*arguments, *backend, "--json", file) == status, run.out
     found: dict[str, Any] = json.loads(file.read_text())
     return found

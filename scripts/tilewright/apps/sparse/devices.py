@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...errors import UserError
+from ...hw.spec.matraptor import MATRAPTOR
 from ...sim.device.placement import NoRoom
 from ...sim.matraptor.driver import SparseDevice
 from ...sim.matraptor.model import MatRaptorModel
 from ..common.memory import available_memory, in_words
+from ..common.native import native
 from .options import SparseChoice
 
 __all__ = ["Devices", "SparseDevices"]
@@ -36,7 +37,11 @@ class SparseDevices:
         self._choice, self._open = choice, ExitStack()
         self._reach = 1 << choice.config.addr_bits
         self._bytes = min(_FIRST_BYTES, self._reach)
-        self._native = _native(choice) if choice.backend == "rtl" else None
+        self._native = (
+            native(MATRAPTOR, choice.config, choice.memory.latency)
+            if choice.backend == "rtl"
+            else None
+        )
         self.now = self._make()
 
     def grow(self, lacking: NoRoom) -> Devices:
@@ -70,30 +75,3 @@ class SparseDevices:
         if self._native is None:
             return Devices(model, None)
         return Devices(self._open.enter_context(self._native(self._bytes)), model)
-
-
-def _native(choice: SparseChoice) -> Callable[[int], Any]:
-    """From the size of its memory to the RTL as a device, a context manager."""
-    from ...hw.emit.unit import emit
-    from ...sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-    from ...sim.rtl.streams import BuildError, ToolMissing
-
-    emitted, latency = emit(choice.unit, choice.config), choice.memory.latency
-    behaviour = AxiBehaviour(latency=(latency, latency))
-
-    def make(memory_bytes: int) -> Any:
-        try:
-            return NativeAccelerator(
-                emitted,
-                choice.config,
-                memory_bytes=memory_bytes,
-                behaviour=behaviour,
-                time_out=1 << 40,
-            )
-        except ToolMissing as error:
-            raise UserError(str(error)) from None
-        except BuildError as error:
-            said = " ".join(line.strip() for line in str(error).splitlines()[:3])
-            raise UserError(f"{choice.unit} could not be built for simulation: {said}") from None
-
-    return make

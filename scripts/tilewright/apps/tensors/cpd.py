@@ -49,7 +49,8 @@ def cpd(
     made = start_factorising(file, "cpd", options)
     rng = np.random.default_rng(seed)
     start = [rng.random((size, rank)) for size in made.tensor.shape]
-    found = cp_als(made.on_unit, start, made.norm, iterations=iterations, tolerance=tolerance)
+    with made.products:
+        found = cp_als(made.on_unit, start, made.norm, iterations=iterations, tolerance=tolerance)
     count = len(found.fits)
     expected = cp_als(made.in_float64, start, made.norm, iterations=count, tolerance=0.0)
     fits, wrong, apart = fit_row(found.fits, expected.fits, made.choice.config.value)

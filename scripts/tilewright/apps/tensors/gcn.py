@@ -72,8 +72,8 @@ def gcn(
     rng = np.random.default_rng(seed)
     layers = [rng.standard_normal(shape) / np.sqrt(shape[0])
               for shape in ((given.shape[1], hidden), (hidden, classes))]  # fmt: skip
-    products = TensorProducts(choice)
-    result, expected = _network(products, choice, edges, given, layers)
+    with TensorProducts(choice) as products:
+        result, expected = _network(products, choice, edges, given, layers)
     largest = float(np.abs(result - expected).max(initial=0.0))
     scale = float(np.abs(expected).max(initial=0.0))
     # Sums of positive and negative terms: a share of the largest value, of the format's places.

@@ -169,12 +169,12 @@ def _run(
     config = choice.config
     columns = dense.values.shape[1]
     work = Work(kernel=kernel, shape=matrix.shape, ranks=(columns,), dense=choice.dense)
-    products = TensorProducts(choice)
-    if choice.dense:
-        matrix = everything(a, matrix)
-        words = products.multiply(work, dense_words(matrix, config.format, 0), {1: dense.words})
-    else:
-        words = products.multiply(work, matrix, {1: dense.words})
+    matrix = everything(a, matrix) if choice.dense else matrix
+    with TensorProducts(choice) as products:
+        if choice.dense:
+            words = products.multiply(work, dense_words(matrix, config.format, 0), {1: dense.words})
+        else:
+            words = products.multiply(work, matrix, {1: dense.words})
     result = numbers_of(words, config.sum_format)
     agreement, empty = _compare(choice, matrix, dense.values, words.reshape(-1, columns))
     warn_result(f"the product of {a.name}", agreement, config.operators, config.sum_format)

@@ -15,11 +15,12 @@ from ...errors import UserError, user_errors
 from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from ...settings import read_config
+from ...sim.rtl.build import ToolMissing, require_tools
 from ..common.files import check_output
 
 __all__ = ["BACKENDS", "TensorChoice", "TensorOptions", "choose_tensor_unit", "given_shape"]
 
-BACKENDS = ("model",)
+BACKENDS = ("rtl", "model")
 _PANEL = "Unit"
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}
 _MODES = "ijkl"
@@ -70,8 +71,12 @@ class TensorOptions:
     ] = None
     backend: Annotated[
         str,
-        typer.Option(help="model: the model of results.", rich_help_panel=_PANEL),
-    ] = "model"
+        typer.Option(
+            help="rtl: simulate the Verilog and check it against the model; model: the model of "
+            "results alone.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "rtl"
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")] = (
         None
     )
@@ -140,6 +145,9 @@ def choose_tensor_unit(
     config: Any = read_config(TENSAURUS, options.config_file, given)
     if options.json_file:
         check_output(options.json_file, (".json",))
+    if options.backend == "rtl":
+        with user_errors(ToolMissing):
+            require_tools()
     return TensorChoice(
         config=config,
         backend=options.backend,

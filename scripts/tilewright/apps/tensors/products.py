@@ -196,13 +196,13 @@ def _run(
     ranks = tuple(found.values.shape[1] for found in factors)
     shape = tuple(tensor.shape[one] for one in modes)
     work = Work(kernel=kernel, shape=shape, ranks=ranks, dense=choice.dense)
-    products = TensorProducts(choice)
     operands = {number: found.words for number, found in enumerate(factors, 1)}
-    if choice.dense:
-        tensor = everything(file, tensor)
-        words = products.multiply(work, dense_words(tensor, config.format, mode), operands)
-    else:
-        words = products.multiply(work, tensor, operands, mode)
+    tensor = everything(file, tensor) if choice.dense else tensor
+    with TensorProducts(choice) as products:
+        if choice.dense:
+            words = products.multiply(work, dense_words(tensor, config.format, mode), operands)
+        else:
+            words = products.multiply(work, tensor, operands, mode)
     result = numbers_of(words, config.sum_format)
     tally = products.tally
     agreement = _agreement(choice, tensor, mode, factors, result, kernel == "ttmc", tally.tiles)

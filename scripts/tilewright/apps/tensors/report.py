@@ -38,7 +38,8 @@ def finish_tensors(
         write_json(choice.json_file, {
             "app": app, **details, "unit": choice.unit, "config": choice.config.resolved(),
             "backend": choice.backend, "products": len(tally.plans), "tiles": tally.tiles,
-            "plans": plans[:100], "counters": tally.counts, "seconds": tally.seconds,
+            "plans": plans[:100], "counters": tally.counts, "checked": tally.checked,
+            "mismatches": tally.mismatches, "seconds": tally.seconds,
         })  # fmt: skip
     table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
     table.add_column(style="cyan", no_wrap=True)
@@ -52,7 +53,7 @@ def finish_tensors(
     if choice.explain:
         for plan in tally.plans[:1]:
             console.print(_explained(plan))
-    if wrong:
+    if wrong or tally.mismatches:
         raise typer.Exit(1)
 
 
@@ -87,8 +88,31 @@ def _rows(choice: TensorChoice, tally: TensorTally) -> Rows:
     if counts:
         rows.append(("products", f"{counts['products']:,} of vectors, "
                                  f"{counts['operations']:,} operations"))  # fmt: skip
+    if counts.get("cycles"):
+        rows += _timed_rows(choice, counts)
     rows.append(("simulation", f"{tally.seconds:.2f} s"))
+    if choice.backend == "rtl":
+        verdict = "bit for bit equal" if not tally.mismatches else "DIFFERENT"
+        rows.append(("against the model", f"{tally.mismatches:,} mismatches in {tally.checked:,} "
+                                          f"values and the counters: {verdict}"))  # fmt: skip
     return rows
+
+
+def _timed_rows(choice: TensorChoice, counts: dict[str, int]) -> Rows:
+    """Of a run that had cycles."""
+    config, cycles = choice.config, counts["cycles"]
+    peak = config.rows * cycles
+    waits = ", ".join(
+        f"{name.removeprefix('wait_')} {counts[name] / peak:.1%}"
+        for name in ("wait_slots", "wait_operands", "wait_sums", "wait_output")
+    )
+    return [
+        ("cycles", f"{cycles:,}; rows began products in {counts['products'] / peak:.1%} of theirs; "
+                   f"waited for {waits}"),
+        ("bytes read", f"tensor {counts['bytes_tensor']:,}, operands "
+                       f"{counts['bytes_matrices']:,}, list {counts['bytes_list']:,}"),
+        ("bytes written", f"{counts['bytes_written']:,}"),
+    ]  # fmt: skip
 
 
 def _explained(plan: Plan) -> Table:

@@ -1,18 +1,21 @@
-"""Products of tensors on the chosen accelerator: devices, plans, the tally."""
+"""Products of tensors on the chosen accelerator: devices, plans, the tally, progress."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 
 from ...errors import UserError
 from ...hw.spec.formats import Format
+from ...hw.spec.tensaurus import TENSAURUS
 from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
 from ...sim.numbers.values import decode
@@ -22,6 +25,7 @@ from ...sim.tensaurus.model import TensaurusModel
 from ...sim.tensaurus.tiles import Plan
 from ...sim.tensaurus.work import Work
 from ..common.memory import available_memory, check_memory, in_words
+from ..common.native import native
 from .options import TensorChoice
 
 __all__ = ["MOST_TILES", "TensorProducts", "TensorTally", "numbers_of"]
@@ -29,8 +33,14 @@ __all__ = ["MOST_TILES", "TensorProducts", "TensorTally", "numbers_of"]
 MOST_TILES = 50_000
 """Tiles of a product: some minutes."""
 
-MOST_MULTIPLICATIONS = 20_000_000_000
-"""Multiplications of a product, in all lanes: some minutes."""
+MOST_MULTIPLICATIONS = {"rtl": 500_000_000, "model": 20_000_000_000}
+"""Multiplications of a product, in all lanes, by backend: some minutes."""
+
+_LATENCY = 20
+"""Of the memory behind the RTL, in cycles."""
+
+_COUNTED = ("products", "operations", "drains", "bytes_written")
+"""Counters that do not depend on time, which the model has."""
 
 _FIRST_BYTES = 1 << 22
 
@@ -46,17 +56,22 @@ class TensorTally:
     plans: of each product
     counts: counters of all jobs, added
     tiles: of all jobs
+    checked, mismatches: values compared with the model, and those that differ, or counters
     seconds: of simulation
     """
 
     plans: list[Plan] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     tiles: int = 0
+    checked: int = 0
+    mismatches: int = 0
     seconds: float = 0.0
 
 
 class TensorProducts:
     """Multiplies tensors with matrices on an accelerator; keeps a tally.
+
+    A context manager. The RTL is built when the first product is known to fit.
 
     Parameters
     ----------
@@ -64,14 +79,39 @@ class TensorProducts:
     """
 
     def __init__(self, choice: TensorChoice) -> None:
-        self._choice = choice
+        self._choice, self._open = choice, ExitStack()
         self._reach = 1 << choice.config.addr_bits
         self._bytes = min(_FIRST_BYTES, self._reach)
-        self._driver = self._make()
+        self._native: Callable[[int], Any] | None = None
+        self._device = self._open.enter_context(ExitStack())
+        self._driver: TensorDriver | None = None
+        self._model: TensorDriver | None = None
         self.tally = TensorTally()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def _build(self) -> None:
+        """What computes, when it is known that it will."""
+        choice = self._choice
+        if choice.backend == "rtl":
+            console = Console(stderr=True)
+            if console.is_terminal:
+                self._open.enter_context(console.status(f"building and running {choice.unit}"))
+            self._native = native(TENSAURUS, choice.config, _LATENCY)
+        self._driver = self._make()
+
     def _make(self) -> TensorDriver:
-        return TensorDriver(TensaurusModel(self._choice.config, self._bytes))
+        """Devices with as much memory as is wanted now."""
+        self._device.close()
+        model = TensorDriver(TensaurusModel(self._choice.config, self._bytes))
+        if self._native is None:
+            return model
+        self._model = model
+        return TensorDriver(self._device.enter_context(self._native(self._bytes)))
 
     def multiply(
         self,
@@ -87,16 +127,18 @@ class TensorProducts:
         tensor: sparse, its slices those of ``mode``, or dense patterns, slices first
         operands: of each other mode, patterns
 
-        Raises UserError if it is too large, or fits no tiles.
+        Raises UserError if it is too large, or fits no tiles; if the RTL cannot be built.
         """
         try:
             plan = plan_of(self._choice.config, work, tensor, mode, self._choice.fixed)
         except ValueError as error:
             raise UserError(str(error)) from None
         self._check_size(work, tensor, plan)
+        if self._driver is None:
+            self._build()
         began = time.perf_counter()
         try:
-            result = self._with_room(work, plan, tensor, operands, mode)
+            result, driver = self._with_room(work, plan, tensor, operands, mode)
         except ValueError as error:
             raise UserError(str(error)) from None
         except JobError as error:
@@ -104,18 +146,27 @@ class TensorProducts:
         tally = self.tally
         tally.seconds += time.perf_counter() - began
         tally.plans.append(plan)
-        tally.tiles += self._driver.tiles
-        for name, count in self._driver.counts.items():
+        tally.tiles += driver.tiles
+        for name, count in driver.counts.items():
             tally.counts[name] = tally.counts.get(name, 0) + count
+        if self._model is not None:
+            expected = _run(self._model, work, plan, tensor, operands, mode)
+            tally.checked += expected.size
+            tally.mismatches += int(np.count_nonzero(result != expected))
+            counted = (driver.counts, self._model.counts)
+            tally.mismatches += sum(
+                counted[0].get(name) != counted[1].get(name) for name in _COUNTED
+            )
         return result
 
     def _check_size(self, work: Work, tensor: Tensor | Patterns, plan: Plan) -> None:
         values = tensor.nnz if isinstance(tensor, Tensor) else tensor.size
         multiplications = values * prod(work.result_shape[1:])
-        if multiplications > MOST_MULTIPLICATIONS:
+        backend = self._choice.backend
+        if multiplications > MOST_MULTIPLICATIONS[backend]:
             raise UserError(
-                f"{multiplications:,} multiplications are too many; at most "
-                f"{MOST_MULTIPLICATIONS:,} of a product"
+                f"{multiplications:,} multiplications are too many for the {backend} backend, "
+                f"which takes at most {MOST_MULTIPLICATIONS[backend]:,} of a product"
             )
         if plan.cost.tiles > MOST_TILES:
             raise UserError(
@@ -131,13 +182,13 @@ class TensorProducts:
         tensor: Tensor | Patterns,
         operands: Mapping[int, Patterns],
         mode: int,
-    ) -> Patterns:
-        """The product on a device that has the memory for it."""
+    ) -> tuple[Patterns, TensorDriver]:
+        """The product on a device that has the memory for it, and that device's driver."""
         while True:
+            driver = self._driver
+            assert driver is not None
             try:
-                if isinstance(tensor, Tensor):
-                    return self._driver.sparse(work, plan.cut, tensor, operands, mode)
-                return self._driver.dense(work, plan.cut, tensor, operands)
+                return _run(driver, work, plan, tensor, operands, mode), driver
             except NoRoom as lacking:
                 self._grow(lacking)
 
@@ -152,6 +203,19 @@ class TensorProducts:
                 f"the product takes {in_words(self._bytes)} of the accelerator's memory; "
                 f"{in_words(available_memory())} are available"
             ) from None
+
+
+def _run(
+    driver: TensorDriver,
+    work: Work,
+    plan: Plan,
+    tensor: Tensor | Patterns,
+    operands: Mapping[int, Patterns],
+    mode: int,
+) -> Patterns:
+    if isinstance(tensor, Tensor):
+        return driver.sparse(work, plan.cut, tensor, operands, mode)
+    return driver.dense(work, plan.cut, tensor, operands)
 
 
 def numbers_of(patterns: Patterns, fmt: Format) -> NDArray[Any]:

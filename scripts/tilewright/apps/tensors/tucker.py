@@ -63,7 +63,8 @@ def tucker(
     rng = np.random.default_rng(seed)
     start = [np.linalg.qr(rng.standard_normal((size, rank)))[0]
              for size, rank in zip(shape, sizes, strict=True)]  # fmt: skip
-    found = hooi(made.on_unit, start, made.norm, iterations=iterations, tolerance=tolerance)
+    with made.products:
+        found = hooi(made.on_unit, start, made.norm, iterations=iterations, tolerance=tolerance)
     count = len(found.fits)
     expected = hooi(made.in_float64, start, made.norm, iterations=count, tolerance=0.0)
     fits, wrong, apart = fit_row(found.fits, expected.fits, made.choice.config.value)
