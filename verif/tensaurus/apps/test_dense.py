@@ -19,6 +19,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return Run(tmp_path, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("app", ["spmttkrp", "spttmc"])
 def test_dense_and_sparse_products_agree(run: Run, app: str) -> None:
     """Whole numbers: zeros add nothing."""
@@ -46,6 +47,7 @@ def test_gemm_is_numpys(run: Run) -> None:
     assert found["counters"]["operations"] == 2 * 30 * 40 * 64
 
 
+@pytest.mark.slow
 def test_gemv_takes_zeros_as_values(run: Run) -> None:
     """The least of sums, zeros of the matrix among them."""
     a = np.array([[0.0, 5.0], [7.0, 0.0], [3.0, 3.0]])
@@ -57,6 +59,7 @@ def test_gemv_takes_zeros_as_values(run: Run) -> None:
     assert found["reference"]["wrong"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -73,6 +76,7 @@ def test_what_gemm_refuses(run: Run, options: tuple[str, ...], message: str) -> 
     assert run.refused("gemm", a, b, *UNIT) == f"{b}: must have 4 rows, as {a} has 4 columns, not 3"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["fp32", "fp64"])
 def test_graph_convolutions(run: Run, value: str) -> None:
     """Against the definition, with the weights of the seed."""
@@ -94,6 +98,7 @@ def test_graph_convolutions(run: Run, value: str) -> None:
     assert found["products"] == 4
 
 
+@pytest.mark.slow
 def test_what_graph_convolutions_refuse(run: Run) -> None:
     square, wide = run.save("g.npy", np.eye(4)), run.save("w.npy", np.ones((4, 3)))
     short = run.save("x.npy", np.ones((3, 2)))

@@ -88,6 +88,7 @@ def test_tucker_is_pyttbs() -> None:
     assert np.abs(mine - made.full().double()).max() < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(8, 7, 6), (5, 6, 4, 3)])
 def test_cpd_on_the_unit(run: Run, shape: tuple[int, ...]) -> None:
     """In fp32 and fp64: the fit of float64, and factors that make the tensor."""
@@ -129,6 +130,7 @@ def test_fits_that_differ_are_found() -> None:
     assert fit_row([float("nan")], [0.5], "bf16")[1]
 
 
+@pytest.mark.slow
 def test_a_tensor_of_one_term_is_found(run: Run) -> None:
     """Exactly, and terms too many do no harm: the normal matrix is singular."""
     tensor, _ = random_tensor(1, (4, 5, 3), 1)
@@ -150,12 +152,14 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "message"), REFUSED)
 def test_what_is_refused(run: Run, words: tuple[str, ...], message: str) -> None:
     path = save_tensor(run, nearly_low_rank()[0])
     assert run.refused(words[0], path, *words[1:]) == message.format(path=path)
 
 
+@pytest.mark.slow
 def test_nothing_and_what_is_not_finite_cannot_be_factorised(run: Run) -> None:
     path = run.directory / "t.tns"
     path.write_text("1 1 1 0\n")

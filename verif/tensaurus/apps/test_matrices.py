@@ -11,6 +11,7 @@ from scipy.io import mmwrite
 from scipy.sparse import random_array
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.oracles.semiring_matrices import matrix_product
 from tilewright.verif.tensaurus.apps.files import report
 
@@ -34,7 +35,7 @@ def matrix(run: Run, rows: int, columns: int, *, whole: bool = True) -> tuple[Pa
     return path, found.tocsr()
 
 
-@pytest.mark.parametrize("semiring", SEMIRINGS)
+@pytest.mark.parametrize("semiring", slow_but(["minplus"], SEMIRINGS))
 def test_every_semiring_of_small_whole_numbers_is_exact(run: Run, semiring: str) -> None:
     path, a = matrix(run, 45, 30)
     b = np.random.default_rng(1).integers(-8, 9, (30, 13)).astype(float)
@@ -55,6 +56,7 @@ def test_every_semiring_of_small_whole_numbers_is_exact(run: Run, semiring: str)
     assert found["tiles"] > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("app", ["spmm", "spmv"])
 @pytest.mark.parametrize("value", ["fp64", "fp16", "int8"])
 def test_formats_agree_with_scipy(run: Run, app: str, value: str) -> None:
@@ -72,6 +74,7 @@ def test_formats_agree_with_scipy(run: Run, app: str, value: str) -> None:
     assert found["b"]["shape"] == [40, columns]
 
 
+@pytest.mark.slow
 def test_without_a_second_operand_it_is_random(run: Run) -> None:
     path, _ = matrix(run, 20, 10)
     first = report(run, "spmm", path, "--rank", 5, "-o", run.directory / "x.npy")
@@ -83,6 +86,7 @@ def test_without_a_second_operand_it_is_random(run: Run) -> None:
     assert first["b"]["source"] == "random"
 
 
+@pytest.mark.slow
 def test_vectors_of_one_and_of_two_dimensions(run: Run) -> None:
     path, a = matrix(run, 20, 10)
     v = np.arange(10.0)

@@ -64,6 +64,7 @@ def test_products_are_einsums(run: Run, app: str, along: tuple[int, int]) -> Non
     assert run.err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["fp32", "bf16", "fp16", "int8", "int32"])
 def test_every_format_agrees_with_its_reference(run: Run, value: str) -> None:
     tensor, _ = random_tensor(1, (20, 30, 25), 400, whole=True)
@@ -102,6 +103,7 @@ def test_what_rounding_explains_is_not_everything() -> None:
     assert compared(exact, "int32").wrong == 1
 
 
+@pytest.mark.slow
 def test_zero_based_files_give_the_same(run: Run) -> None:
     tensor, _ = random_tensor(3, (6, 5, 4), 40)
     outputs = []
@@ -122,6 +124,7 @@ def test_no_values_are_zeros(run: Run) -> None:
     assert not result.any()
 
 
+@pytest.mark.slow
 def test_a_plan_is_explained_and_may_be_overruled(run: Run) -> None:
     tensor, _ = random_tensor(3, (60, 50, 40), 900)
     path = save_tensor(run, tensor)
@@ -138,6 +141,7 @@ def test_a_plan_is_explained_and_may_be_overruled(run: Run) -> None:
     assert other["reference"]["wrong"] == 0
 
 
+@pytest.mark.slow
 def test_losses_are_said(run: Run) -> None:
     """What fp16 does to values, and to sums; integers that wrap around."""
     path = run.directory / "t.tns"

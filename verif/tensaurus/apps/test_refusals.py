@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tilewright.cli import main
 from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tensaurus.apps.files import random_tensor, save_tensor
 
 
@@ -35,7 +36,7 @@ TNS = {
 }
 
 
-@pytest.mark.parametrize("app", ["spmttkrp", "spttmc"])
+@pytest.mark.parametrize("app", slow_but(["spmttkrp"], ["spmttkrp", "spttmc"]))
 @pytest.mark.parametrize("text", TNS)
 def test_tensors(run: Run, app: str, text: str) -> None:
     path = run.directory / "t.tns"
@@ -75,6 +76,7 @@ OPTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "message"), OPTIONS)
 def test_options(run: Run, options: tuple[str, ...], message: str) -> None:
     tensor, _ = random_tensor(1, (4, 5, 6), 90)
@@ -88,6 +90,7 @@ def test_options(run: Run, options: tuple[str, ...], message: str) -> None:
     assert line.startswith(message.format(**names))
 
 
+@pytest.mark.slow
 def test_matrices_of_different_widths(run: Run) -> None:
     tensor, _ = random_tensor(1, (4, 5, 6), 9)
     path = save_tensor(run, tensor)
@@ -111,6 +114,7 @@ MATRICES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "message"), MATRICES)
 def test_operands_of_matrices(run: Run, words: tuple[str, ...], message: str) -> None:
     tensor, _ = random_tensor(1, (4, 5, 6), 9)

@@ -40,21 +40,21 @@ def checked(run: Run, *arguments: object) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_every_command_runs_on_rtl(run: Run) -> None:
-    tensor, _ = random_tensor(1, (30, 25, 20), 500)
-    four, _ = random_tensor(2, (9, 8, 7, 6), 300)
+    tensor, _ = random_tensor(1, (12, 10, 9), 120)
+    four, _ = random_tensor(2, (5, 4, 3, 4), 60)
     path, other = save_tensor(run, tensor), save_tensor(run, four, "four.tns")
-    found = checked(run, "spmttkrp", path, "--rank", 9, "--mode", 1)
+    found = checked(run, "spmttkrp", path, "--rank", 7, "--mode", 1)
     assert found["reference"]["wrong"] == 0
     assert found["counters"]["bytes_read"] == sum(
         found["counters"][f"bytes_{name}"] for name in ("tensor", "matrices", "list")
     )
     checked(run, "spttmc", other, "--rank", "2,3,7")
     checked(run, "spmttkrp", other, "--dense", "--rank", 5)
-    matrix = run.save("a.npy", np.where(draw(1, 40, 30) > 1, draw(2, 40, 30), 0.0))
-    checked(run, "spmm", matrix, "--rank", 20)
+    matrix = run.save("a.npy", np.where(draw(1, 20, 15) > 1, draw(2, 20, 15), 0.0))
+    checked(run, "spmm", matrix, "--rank", 8)
     checked(run, "spmv", matrix)
     checked(run, "gemv", matrix)
-    checked(run, "gemm", matrix, run.save("b.npy", draw(3, 30, 8)), "--unit", "tensaurus")
+    checked(run, "gemm", matrix, run.save("b.npy", draw(3, 15, 8)), "--unit", "tensaurus")
     graph = run.save("g.npy", np.eye(12)[::-1])
     assert checked(run, "gcn", graph, run.save("x.npy", draw(4, 12, 5)))["products"] == 4
     assert checked(run, "cpd", path, "--rank", 2, "--iterations", 2)["products"] == 6
