@@ -12,7 +12,7 @@ from tilewright.apps.tensors.factorise import cp_als, hooi
 from tilewright.apps.tensors.iterated import fit_row
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.verif.kit.commands import Run
-from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
+from tilewright.verif.tensaurus.apps.files import MODEL, random_tensor, report, save_tensor
 
 
 @pytest.fixture
@@ -167,3 +167,13 @@ def test_nothing_and_what_is_not_finite_cannot_be_factorised(run: Run) -> None:
     assert line == f"{path}: has no values but zeros; there is nothing to factorise"
     path.write_text("1 1 1 inf\n")
     assert run.refused("cpd", path) == (f"{path}: values must be finite in fp32 to be factorised")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("cpd", "--rank", "2"), ("tucker", "--ranks", "1,1,1")])
+def test_products_that_overflow_end_in_a_line(run: Run, words: tuple[str, ...]) -> None:
+    path = run.directory / "t.tns"
+    path.write_text("".join(f"{i} {j} 1 60000\n" for i in (1, 2) for j in (1, 2, 3)))
+    line = run.refused(words[0], path, *words[1:], "--set", "value=fp16", *MODEL)
+    assert line.startswith("a product along mode ")
+    assert line.endswith(" is beyond fp16, or of no number; a wider `value` may do")

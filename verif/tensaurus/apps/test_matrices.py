@@ -97,3 +97,15 @@ def test_vectors_of_one_and_of_two_dimensions(run: Run) -> None:
         results.append(np.load(out))
     assert (results[0] == results[1]).all()
     assert (results[0] == a @ v).all()
+
+
+@pytest.mark.slow
+def test_a_matrix_without_values(run: Run) -> None:
+    """Every element is the identity."""
+    path, out = run.directory / "none.mtx", run.directory / "c.npy"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n5 4 0\n")
+    found = report(run, "spmm", path, "--rank", 3, "--semiring", "maxplus", "-o", out)
+    assert (np.load(out) == -np.inf).all()
+    assert found["reference"]["wrong"] == 0
+    report(run, "spmv", path, "-o", out)
+    assert np.load(out).tolist() == [0.0] * 5

@@ -13,7 +13,8 @@ PAGE = page("tensaurus-applications.md")
 
 def python_blocks() -> list[str]:
     """Indented text that imports or computes, block by block."""
-    blocks, block = [], []
+    blocks: list[str] = []
+    block: list[str] = []
     for line in [*PAGE.read_text().splitlines(), "end"]:
         if line.startswith("    ") or (block and not line):
             block.append(line[4:])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tilewright.apps.tensors import session
+from tilewright.hw.emit import unit as unit_module
 from tilewright.verif.kit.commands import Run, draw
 from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
 from tilewright.verif.tensaurus.model.cases import device
@@ -21,8 +23,13 @@ RTL = ("--backend", "rtl", *(
 """The configuration that other benches build."""
 
 
+_emit = cache(unit_module.emit)
+
+
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs commands; the Verilog, which is the same for all, is written once."""
+    monkeypatch.setattr(unit_module, "emit", _emit)
     return Run(tmp_path, capsys)
 
 

@@ -48,7 +48,8 @@ class Multiplied:
         return sqrt(float((self.tensor.values.astype(np.float64) ** 2).sum()))
 
     def on_unit(self, mode: int, factors: Sequence[Floats]) -> Floats:
-        """The product along a mode; factors are rounded to the accelerator's format."""
+        """The product along a mode; factors are rounded to the accelerator's format. Raises
+        UserError if it overflows."""
         config, shape = self.choice.config, self.tensor.shape
         order = (mode, *(other for other in range(len(shape)) if other != mode))
         work = Work(
@@ -66,7 +67,13 @@ class Multiplied:
             found = self.products.multiply(work, words, operands)
         else:
             found = self.products.multiply(work, self.tensor, operands, mode)
-        return np.asarray(numbers_of(found, config.sum_format), np.float64)
+        numbers = np.asarray(numbers_of(found, config.sum_format), np.float64)
+        if not np.isfinite(numbers).all():
+            raise UserError(
+                f"a product along mode {mode} is beyond {config.value}, or of no number; a wider "
+                "`value` may do"
+            )
+        return numbers
 
     def in_float64(self, mode: int, factors: Sequence[Floats]) -> Floats:
         """The same without the accelerator."""
