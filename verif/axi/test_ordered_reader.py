@@ -57,7 +57,7 @@ def results(size: str) -> dict[str, list[dict[str, Any]]]:
     return {kind: [next(found) for _ in group] for kind, group in groups.items()}
 
 
-every_size = pytest.mark.parametrize("size", slow_but(["small"], SIZES, ["least", "odd"]))
+every_size = pytest.mark.parametrize("size", slow_but([], SIZES, ["small", "least", "odd"]))
 
 
 @every_size
@@ -76,6 +76,7 @@ def test_an_error_is_reported_and_its_data_never_passed_on(size: str) -> None:
     assert [result["errors"] > 0 for result in results(size)["error"]] == [True] * 2 * SEEDS
 
 
+@pytest.mark.slow
 def test_a_beat_and_a_burst_every_cycle() -> None:
     """Over all boundaries, with latencies up to 10 cycles and 16 slots."""
     found = iter(results("small")["rates"])

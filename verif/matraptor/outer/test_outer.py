@@ -53,7 +53,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 Device = NativeAccelerator[MatRaptorConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but(["plus_times"], CONFIGS, ["one_lane", "min_max"]))
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["plus_times", "one_lane", "min_max"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = MatRaptorConfig(**CONFIGS[request.param])
     with NativeAccelerator(
