@@ -16,6 +16,7 @@ from .unit import Unit
 __all__ = [
     "KERNELS",
     "OUTPUT_SIDES",
+    "OVERDUE",
     "READS",
     "TEMPORARY_SIDES",
     "TENSAURUS",
@@ -37,6 +38,9 @@ reduced or wait for their product."""
 
 OUTPUT_SIDES = 4
 """The same of slices in the output register: one is summed, others are reduced, or leave."""
+
+OVERDUE = 128
+"""Operations after which one is left out for the sake of a sum that found no free adder."""
 
 
 @dataclass(frozen=True, kw_only=True)

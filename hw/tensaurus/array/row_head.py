@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.tensaurus import TensaurusConfig
+from ...spec.tensaurus import OVERDUE, TensaurusConfig
 from .fiber_products import FiberProducts
 from .layouts import (
     Source,
@@ -24,10 +24,7 @@ from .layouts import (
 from .operation_log import OperationLog
 from .sum_level import SumLevel
 
-__all__ = ["OVERDUE", "RowHead"]
-
-OVERDUE = 128
-"""Operations after which one is left out for the sake of a sum that found no free adder."""
+__all__ = ["RowHead"]
 
 
 @dataclass

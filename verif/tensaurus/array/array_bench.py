@@ -17,7 +17,23 @@ from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from .array_unit import ArrayUnit
 from .order_of_sums import Entry, Operands, Patterns, Slice, slice_sum
 
-__all__ = ["ArrayBench", "Tile", "random_job", "random_tile", "small", "values_of"]
+__all__ = ["JOBS", "ArrayBench", "Tile", "random_job", "random_tile", "small", "values_of"]
+
+JOBS = {
+    **{f"mm {v}": ("mm", 2, v, (1, 1)) for v in (1, 2, 3, 4)},
+    "mv": ("mv", 2, 1, (1, 1)),
+    **{f"mttkrp 3, {v}": ("mttkrp", 3, v, (1, 1)) for v in (1, 2, 3, 4)},
+    **{
+        f"ttmc 3, {v} {f}": ("ttmc", 3, v, (f, 1))
+        for v, f in ((1, 1), (1, 3), (1, 4), (2, 2), (3, 1), (4, 1))
+    },
+    **{f"mttkrp 4, {v}": ("mttkrp", 4, v, (1, 1)) for v in (1, 3, 4)},
+    **{
+        f"ttmc 4, {v} {f1} {f2}": ("ttmc", 4, v, (f1, f2))
+        for v, f1, f2 in ((1, 1, 1), (1, 2, 2), (2, 1, 2), (2, 2, 1), (1, 1, 3), (1, 4, 1))
+    },
+}
+"""Kernel, order, vectors, scalars."""
 
 _PLAIN = Pauses()
 

@@ -7,23 +7,7 @@ import pytest
 from tilewright.sim.rtl.streams import Pauses
 from tilewright.verif.kit.sampling import cases, slow_but
 
-from .array_bench import ArrayBench, random_job, random_tile, small
-
-JOBS = {
-    **{f"mm {v}": ("mm", 2, v, (1, 1)) for v in (1, 2, 3, 4)},
-    "mv": ("mv", 2, 1, (1, 1)),
-    **{f"mttkrp 3, {v}": ("mttkrp", 3, v, (1, 1)) for v in (1, 2, 3, 4)},
-    **{
-        f"ttmc 3, {v} {f}": ("ttmc", 3, v, (f, 1))
-        for v, f in ((1, 1), (1, 3), (1, 4), (2, 2), (3, 1), (4, 1))
-    },
-    **{f"mttkrp 4, {v}": ("mttkrp", 4, v, (1, 1)) for v in (1, 3, 4)},
-    **{
-        f"ttmc 4, {v} {f1} {f2}": ("ttmc", 4, v, (f1, f2))
-        for v, f1, f2 in ((1, 1, 1), (1, 2, 2), (2, 1, 2), (2, 2, 1), (1, 1, 3), (1, 4, 1))
-    },
-}
-"""Kernel, order, vectors, scalars."""
+from .array_bench import JOBS, ArrayBench, random_job, random_tile, small
 
 PAUSES = [Pauses(), Pauses(seed=5, gap=0.5), Pauses(seed=6, gap=0.9)]
 
@@ -101,7 +85,7 @@ FORMATS = [
 ]
 
 
-@pytest.mark.parametrize("name", slow_but([], FORMATS, ["int8 mma", "int32 minplus"]))
+@pytest.mark.parametrize("name", slow_but([], FORMATS, ["int8 mma"]))
 def test_formats(name: str) -> None:
     """Integers of which sums have more bits, floats of any width, and semirings of matrices."""
     value, semiring = name.split()

@@ -1,0 +1,1 @@
+"""When things happen in a Tensaurus: counters equal to the hardware's."""

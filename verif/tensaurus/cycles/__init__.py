@@ -1,0 +1,1 @@
+"""The cycle model against the hardware."""
