@@ -159,8 +159,10 @@ class TensaurusConfig(Config):
 
     @property
     def line_blocks(self) -> int:
-        """Blocks of the interleaving that the channels carry in the cycles of one, at least 1."""
-        return max(1, self.channels * self.geometry.beat_bytes // self.interleave)
+        """Blocks of the interleaving that the channels carry in the cycles of one: at least 1, and
+        a power of two, so that all alignments are."""
+        blocks = max(1, self.channels * self.geometry.beat_bytes // self.interleave)
+        return 1 << blocks.bit_length() - 1
 
     @property
     def line_bytes(self) -> int:

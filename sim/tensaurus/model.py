@@ -97,8 +97,7 @@ class _Job:
 
     def _fits(self, tile: dict[str, int]) -> bool:
         config, kernel = self._config, self.kernel
-        # What a line is a multiple of, if it is no power of two itself.
-        line = config.line_bytes & -config.line_bytes
+        line = config.line_bytes
         bases = ["tensor", "output"]
         bases += [f"operand_{mode}" for mode in self._modes() if tile["load"] >> mode - 1 & 1]
         if any(tile[name] % line or tile[name] >> config.addr_bits for name in bases):

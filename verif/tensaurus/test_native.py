@@ -144,7 +144,7 @@ def test_jobs_that_cannot_run(device: Device) -> None:
 def wrong_tiles(placed: Placed) -> list[dict[str, int]]:
     """Descriptions that cannot be, each wrong in one thing."""
     tile, most = placed.tile(0), (1 << 32) - 1
-    align = placed.config.line_bytes & -placed.config.line_bytes
+    align = placed.config.line_bytes
     found = [
         {"tensor": tile["tensor"] + align // 2},
         {"output": tile["output"] + 1},

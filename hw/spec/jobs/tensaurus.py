@@ -129,8 +129,7 @@ def _size_checks(config: TensaurusConfig) -> Iterator[Check]:
 
 
 def _checks(config: TensaurusConfig) -> tuple[Check, ...]:
-    # What a line is a multiple of, if it is no power of two itself.
-    line = config.line_bytes & -config.line_bytes
+    line = config.line_bytes
     return (
         *_kernel_checks(config),
         *_size_checks(config),

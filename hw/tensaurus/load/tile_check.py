@@ -21,10 +21,9 @@ class TileCheck(wiring.Component):
     Some five cycles a tile; of a dense tensor a bit of a size more for each mode behind the first.
     After a tile that is wrong nothing is taken any more, until ``clear``.
 
-    Wrong are addresses that are no multiples of a line (of the power of two in it) or too wide,
-    those of operands that are loaded; such a pitch; an operand of nothing, or beyond its
-    scratchpad; no slices, or more than the output buffer holds or an index counts; no entries; a
-    job's end without that of an output.
+    Wrong are addresses that are no multiples of a line or too wide, those of operands that are
+    loaded; such a pitch; an operand of nothing, or beyond its scratchpad; no slices, or more than
+    the output buffer holds or an index counts; no entries; a job's end without that of an output.
 
     Members
     -------
@@ -152,7 +151,7 @@ class TileCheck(wiring.Component):
     def _misplaced(self, address: Value) -> Value:
         """Whether something does not begin with a line, or cannot be addressed."""
         config = self._config
-        line = config.line_bytes & -config.line_bytes
+        line = config.line_bytes
         return address[: line.bit_length() - 1].any() | address[config.addr_bits :].any()
 
     def _operand_fault(self, m: Module, mode: int, fields: dict[str, Value]) -> Value:

@@ -67,7 +67,7 @@ class List:
 
     def _tile(self, *, final: bool) -> dict[str, int]:
         rng, config = self.random, self.config
-        line = config.line_bytes & -config.line_bytes
+        line = config.line_bytes
 
         def address() -> int:
             return rng.randrange(1 << config.addr_bits) // line * line

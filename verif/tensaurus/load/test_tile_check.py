@@ -78,7 +78,7 @@ def _set(name: str, value: Callable[[List], int]) -> Change:
 
 
 def _line(config: TensaurusConfig) -> int:
-    return config.line_bytes & -config.line_bytes
+    return config.line_bytes
 
 
 def _last_mode(tiles: List, fields: dict[str, int]) -> None:
