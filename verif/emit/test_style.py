@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.emit.hierarchy import Hierarchy
@@ -286,3 +286,41 @@ def test_windows_structures_and_ports_of_memories(tool: str, tmp_path: Path) -> 
     text = emit_component(_Window(), name="window").verilog
     assert complaints(tool, text, "window", tmp_path) == ""
     assert len(re.findall(r"always_ff", text)) == 1
+
+
+class _Source(wiring.Component):
+    """A register as a stream."""
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(8), "o": Out(stream.Signature(8))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.sync += [self.o.payload.eq(self.i), self.o.valid.eq(self.i[0])]
+        return m
+
+
+class _Gathered(wiring.Component):
+    """Ports of the module that instances drive, and a signal of bits of theirs."""
+
+    def __init__(self) -> None:
+        streams = Out(stream.Signature(8)).array(3)
+        super().__init__({"i": In(8), "o": streams, "all": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        valids = Signal(3)
+        for number, port in enumerate(self.o):
+            m.submodules[f"source_{number}"] = source = _Source()
+            wiring.connect(m, source.o, wiring.flipped(port))
+            m.d.comb += [source.i.eq(self.i), valids[number].eq(port.valid)]
+        m.d.comb += self.all.eq(valids.all())
+        return m
+
+
+@pytest.mark.parametrize("tool", FRONT_ENDS)
+def test_ports_that_are_gathered_stay_ports(tool: str, tmp_path: Path) -> None:
+    emitted = emit_component(_Gathered(), name="gathered")
+    for number in range(3):
+        assert f"  output logic o__{number}__valid," in emitted.verilog
+    assert complaints(tool, emitted.verilog, "gathered", tmp_path) == ""

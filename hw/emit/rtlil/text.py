@@ -46,6 +46,11 @@ class ModuleText:
             elif words[:1] == ["end"]:
                 cell = None
 
+    def is_port(self, name: str) -> bool:
+        """Whether a wire is one of the module's ports."""
+        words = self.lines[self.wire_lines[name]].split()
+        return "input" in words or "output" in words
+
     def set_parameter(self, cell: Cell, name: str, value: int) -> None:
         _, number = cell.parameters[name]
         self.lines[number] = f"    parameter {name} {value}"

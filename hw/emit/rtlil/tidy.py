@@ -154,13 +154,13 @@ def _merge_equal(text: str) -> str:
 
 
 def _attach_outputs(text: ModuleText) -> None:
-    """Let instances drive their part of a wider signal."""
+    """Let instances drive their part of a wider signal, if nothing else is that part's."""
     counts = Counter(name for line in text.lines for name in NAME.findall(line))
     pins: dict[str, int] = {}
     for cell in text.cells:
         if not cell.kind.startswith("$"):
             for sigspec, number in cell.ports.values():
-                if sigspec in text.widths:
+                if sigspec in text.widths and not text.is_port(sigspec):
                     pins[sigspec] = number
     for number, line in enumerate(text.lines):
         if not line.startswith("connect ") or "{" not in line:
