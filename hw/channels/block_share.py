@@ -33,33 +33,27 @@ class BlockShare(wiring.Component):
     Parameters
     ----------
     geometry: of the memory's channels
-    channel: which one
     bytes_bits: of the longest run
     queue: runs that may wait
 
     Members
     -------
+    channel: in; which one; constant
     i: see :func:`run_layout`
     o: addresses
     clear: in; forgets everything at the end of the cycle
     """
 
-    def __init__(
-        self, geometry: ChannelGeometry, channel: int, bytes_bits: int, *, queue: int
-    ) -> None:
-        self._geometry, self._channel = geometry, channel
-        self._bytes_bits, self._queue = bytes_bits, queue
+    def __init__(self, geometry: ChannelGeometry, bytes_bits: int, *, queue: int) -> None:
+        self._geometry, self._bytes_bits, self._queue = geometry, bytes_bits, queue
         super().__init__(
             {
+                "channel": In(geometry.channel_bits),
                 "i": In(stream.Signature(run_layout(geometry, bytes_bits))),
                 "o": Out(stream.Signature(geometry.addr_bits)),
                 "clear": In(1),
             }
         )
-
-    @property
-    def channel(self) -> int:
-        return self._channel
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -70,9 +64,9 @@ class BlockShare(wiring.Component):
         m.submodules.waiting = waiting = DeepQueue(share, self._queue)
         behind = Signal(range(count))
         # Of a power of two the difference is right as it is, modulo the number of channels.
-        wraps = run.channel > self._channel if count & (count - 1) else Const(0)
+        wraps = run.channel > self.channel if count & (count - 1) else Const(0)
         m.d.comb += [
-            behind.eq(Mux(wraps, count, 0) + self._channel - run.channel),
+            behind.eq(Mux(wraps, count, 0) + self.channel - run.channel),
             waiting.clear.eq(self.clear),
             waiting.i.valid.eq(self.i.valid & (run.blocks > behind)),
             self.i.ready.eq(waiting.i.ready | (run.blocks <= behind)),

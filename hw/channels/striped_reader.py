@@ -113,13 +113,13 @@ class StripedReader(wiring.Component):
             )
             m.submodules[f"reader_{channel}"] = reader
             readers.append(reader)
-            share = BlockShare(geometry, channel, BYTES_BITS, queue=_BEHIND)
+            share = BlockShare(geometry, BYTES_BITS, queue=_BEHIND)
             m.submodules[f"share_{channel}"] = share
             wiring.connect(m, fork.o[channel], share.i)
             wiring.connect(m, share.o, reader.request)
             wiring.connect(m, reader.ar, wiring.flipped(self.ar[channel]))
             wiring.connect(m, wiring.flipped(self.r[channel]), reader.r)
-            m.d.comb += share.clear.eq(self.stop)
+            m.d.comb += [share.channel.eq(channel), share.clear.eq(self.stop)]
         supervise(m, self, readers, busy=pending != 0)
         self._assemble(m, fork.o[geometry.channels], readers)
         return m

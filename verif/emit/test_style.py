@@ -324,3 +324,25 @@ def test_ports_that_are_gathered_stay_ports(tool: str, tmp_path: Path) -> None:
     for number in range(3):
         assert f"  output logic o__{number}__valid," in emitted.verilog
     assert complaints(tool, emitted.verilog, "gathered", tmp_path) == ""
+
+
+class _LowParts(wiring.Component):
+    """Instances enough for a loop, each with the same part of a signal of its own."""
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(12).array(8), "o": Out(stream.Signature(8)).array(8)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for number, (word, port) in enumerate(zip(self.i, self.o, strict=True)):
+            m.submodules[f"source_{number}"] = source = _Source()
+            wiring.connect(m, source.o, wiring.flipped(port))
+            m.d.comb += source.i.eq(word[:8])
+        return m
+
+
+@pytest.mark.parametrize("tool", FRONT_ENDS)
+def test_the_same_part_of_several_signals(tool: str, tmp_path: Path) -> None:
+    text = emit_component(_LowParts(), name="low_parts").verilog
+    assert all(f"i__{number}[7:0]" in text for number in range(8))
+    assert complaints(tool, text, "low_parts", tmp_path) == ""

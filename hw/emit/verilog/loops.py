@@ -37,7 +37,7 @@ def _position(values: Mapping[_Indices, int], variables: Sequence[str]) -> Node 
         terms += [factor] if step > 0 else []
     if min(steps) < 0:
         return None
-    total = terms[0]
+    total = terms[0] if terms else Node("constant", "0")
     for term in terms[1:]:
         total = Node("binary", "+", (total, term))
     return total

@@ -228,18 +228,25 @@ def store_layout(config: TensaurusConfig) -> data.StructLayout:
     return log_layout(config)
 
 
+def bank_reads_layout(config: TensaurusConfig) -> data.ArrayLayout:
+    """What each bank of a scratchpad reads in a cycle, if ``enable`` is set."""
+    bank = data.StructLayout({"enable": 1, "line": place_layout(config)["line"].shape, "side": 1})
+    return data.ArrayLayout(bank, config.banks)
+
+
+def bank_answer_layout(config: TensaurusConfig) -> data.StructLayout:
+    """Which bank a row has an operand of, and the operand's number in its window."""
+    bank = place_layout(config)["bank"].shape
+    return data.StructLayout({"valid": 1, "bank": bank, "index": range(config.window)})
+
+
 def access_layout(config: TensaurusConfig) -> data.StructLayout:
     """What a scratchpad reads in a cycle: ``banks``: a vector each; ``rows``: which of these a row
     gets, and its number in the row's window."""
-    place = place_layout(config)
-    bank = data.StructLayout({"enable": 1, "line": place["line"].shape, "side": 1})
-    row = data.StructLayout(
-        {"valid": 1, "bank": place["bank"].shape, "index": range(config.window)}
-    )
     return data.StructLayout(
         {
-            "banks": data.ArrayLayout(bank, config.banks),
-            "rows": data.ArrayLayout(row, config.rows),
+            "banks": bank_reads_layout(config),
+            "rows": data.ArrayLayout(bank_answer_layout(config), config.rows),
         }
     )
 

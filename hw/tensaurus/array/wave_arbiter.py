@@ -55,7 +55,7 @@ class WaveArbiter(wiring.Component):
         m = Module()
         rows, layout = self._config.rows, access_layout(self._config)
         waves = [Signal(layout, name=f"wave_{row}") for row in range(rows)]
-        nodes = [WaveNode(self._config, row) for row in range(rows)]
+        nodes = [WaveNode(self._config) for _ in range(rows)]
         # Where the wave begins: two rows on in every cycle.
         start = Signal(range(max(2, rows)))
         if rows > 2:
@@ -63,7 +63,9 @@ class WaveArbiter(wiring.Component):
             m.d.sync += start.eq(Mux(following >= rows, following - rows, following))
         for row, node in enumerate(nodes):
             m.submodules[f"node_{row}"] = node
+            before = Signal(layout, name=f"before_{row}")
             m.d.comb += [
+                node.i.eq(before.banks),
                 node.requests.eq(self.requests[row]),
                 self.granted[row].eq(node.granted),
                 self.conflict[row].eq(node.conflict),
@@ -71,10 +73,13 @@ class WaveArbiter(wiring.Component):
             # Of two rows and of one the first begins every wave.
             if rows > 2:
                 with m.If(start != row):
-                    m.d.comb += node.i.eq(waves[row - 1])
+                    m.d.comb += before.eq(waves[row - 1])
             elif row:
-                m.d.comb += node.i.eq(waves[row - 1])
-            m.d.sync += waves[row].eq(node.o)
+                m.d.comb += before.eq(waves[row - 1])
+            m.d.sync += waves[row].banks.eq(node.o)
+            for number in range(rows):
+                read = node.read if number == row else before.rows[number]
+                m.d.sync += waves[row].rows[number].eq(read)
         ends = [waves[row - 1].as_value() for row in range(rows)]
         complete = Array(ends)[start] if rows > 2 else ends[0]
         m.d.sync += self.access.eq(complete)

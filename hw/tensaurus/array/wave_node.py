@@ -7,13 +7,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
-from .layouts import access_layout, answer_layout, requests_layout
+from .layouts import answer_layout, bank_answer_layout, bank_reads_layout, requests_layout
 
 __all__ = ["WaveNode"]
 
 
 class WaveNode(wiring.Component):
-    """Puts one of the row's requests into what the scratchpads will read: the oldest whose bank is
+    """Puts one of a row's requests into what the scratchpads will read: the oldest whose bank is
     free, or reads the same vector for another row.
 
     Combinational.
@@ -21,24 +21,25 @@ class WaveNode(wiring.Component):
     Parameters
     ----------
     config: of the accelerator
-    row: number of the row
 
     Members
     -------
     requests: in; see :func:`requests_layout`
-    i, o: the wave before and behind the row, see :func:`access_layout`
+    i, o: the wave before and behind the row, see :func:`bank_reads_layout`
     granted: out; the request that is served
+    read: out; the same, with its bank, see :func:`bank_answer_layout`
     conflict: out; there are requests, and none is
     """
 
-    def __init__(self, config: TensaurusConfig, row: int) -> None:
-        self._config, self._row = config, row
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
         super().__init__(
             {
                 "requests": In(requests_layout(config)),
-                "i": In(access_layout(config)),
-                "o": Out(access_layout(config)),
+                "i": In(bank_reads_layout(config)),
+                "o": Out(bank_reads_layout(config)),
                 "granted": Out(answer_layout(config)),
+                "read": Out(bank_answer_layout(config)),
                 "conflict": Out(1),
             }
         )
@@ -47,18 +48,14 @@ class WaveNode(wiring.Component):
     def config(self) -> TensaurusConfig:
         return self._config
 
-    @property
-    def row(self) -> int:
-        return self._row
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, requests, granted = self._config, self.requests, self.granted
         fits = Signal(config.window)
-        banks = Array(self.i.banks[n].as_value() for n in range(config.banks))
+        banks = Array(self.i[n].as_value() for n in range(config.banks))
         for n in range(config.window):
             place = requests.places[n]
-            bank = Signal.like(self.i.banks[0], name=f"bank_{n}")
+            bank = Signal.like(self.i[0], name=f"bank_{n}")
             m.d.comb += bank.eq(banks[place.bank])
             same = (bank.line == place.line) & (bank.side == place.side)
             m.d.comb += fits[n].eq(requests.pending[n] & (~bank.enable | same))
@@ -78,12 +75,12 @@ class WaveNode(wiring.Component):
             self.conflict.eq(requests.pending.any() & ~fits.any()),
             place.eq(chosen),
             self.o.eq(self.i),
-            self.o.rows[self._row].valid.eq(granted.valid),
-            self.o.rows[self._row].bank.eq(place.bank),
-            self.o.rows[self._row].index.eq(granted.index),
+            self.read.valid.eq(granted.valid),
+            self.read.bank.eq(place.bank),
+            self.read.index.eq(granted.index),
         ]
         for n in range(config.banks):
-            bank = self.o.banks[n]
+            bank = self.o[n]
             with m.If(granted.valid & (place.bank == n)):
                 m.d.comb += [bank.enable.eq(1), bank.line.eq(place.line), bank.side.eq(place.side)]
         return m

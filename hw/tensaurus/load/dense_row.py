@@ -22,10 +22,10 @@ class DenseRow(wiring.Component):
     Parameters
     ----------
     config: see ``TensaurusConfig``
-    row: which one
 
     Members
     -------
+    row: in; which one; constant
     job: in; constant
     tiles: each is taken with its last slot
     lines: the row's, in order; one waits here
@@ -33,10 +33,11 @@ class DenseRow(wiring.Component):
     clear: in; forgets everything at the end of the cycle
     """
 
-    def __init__(self, config: TensaurusConfig, row: int) -> None:
-        self._config, self._row = config, row
+    def __init__(self, config: TensaurusConfig) -> None:
+        self._config = config
         super().__init__(
             {
+                "row": In(range(max(2, config.rows))),
                 "job": In(job_layout(config)),
                 "tiles": In(stream.Signature(tile_layout(config))),
                 "lines": In(stream.Signature(8 * config.line_bytes)),
@@ -45,10 +46,6 @@ class DenseRow(wiring.Component):
             }
         )
 
-    @property
-    def row(self) -> int:
-        return self._row
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, tile, slot = self._config, self.tiles.payload, self.o.payload
@@ -56,13 +53,15 @@ class DenseRow(wiring.Component):
         wiring.connect(m, wiring.flipped(self.lines), line.i)
         bits = config.format.bits
         values = 8 * config.line_bytes // bits
-        number = Signal(33, init=self._row)
+        first = Signal(33)
+        number = Signal(33)
         heads = Signal(init=1)
         over = Signal()
         place = Signal(range(values))
         moves = Signal()
         takes = Signal()
         m.d.comb += [
+            number.eq(first + self.row),
             over.eq(heads & (number >= tile.slices)),
             moves.eq(self.o.valid & self.o.ready),
             takes.eq(moves & ~heads),
@@ -86,9 +85,9 @@ class DenseRow(wiring.Component):
             with m.If(line.o.ready):
                 m.d.sync += place.eq(0)
             with m.If(ends):
-                m.d.sync += [heads.eq(1), number.eq(number + config.rows)]
+                m.d.sync += [heads.eq(1), first.eq(first + config.rows)]
         with m.If(self.clear | self.tiles.ready):
-            m.d.sync += [number.eq(self._row), heads.eq(1), place.eq(0)]
+            m.d.sync += [first.eq(0), heads.eq(1), place.eq(0)]
         return m
 
     def _indices(self, m: Module, takes: Value) -> tuple[list[Signal], Value]:

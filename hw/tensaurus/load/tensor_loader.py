@@ -77,17 +77,18 @@ class TensorLoader(wiring.Component):
         m.submodules.entry_slots = entry_slots = EntrySlots(config)
         m.submodules.requests = requests = DenseWalk(config)
         m.submodules.places = places = DenseWalk(config)
-        rows = [DenseRow(config, row) for row in range(config.rows)]
-        for row in rows:
-            m.submodules[f"dense_row_{row.row}"] = row
+        rows = [DenseRow(config) for _ in range(config.rows)]
+        for number, row in enumerate(rows):
+            m.submodules[f"dense_row_{number}"] = row
+            m.d.comb += row.row.eq(number)
         wiring.connect(m, ahead.o[1], requests.i)
         wiring.connect(m, ahead.o[2], tile.i)
         wiring.connect(m, tile.o, users.i)
         wiring.connect(m, users.o[1], context.i)
         wiring.connect(m, context.o, entry_slots.tiles)
         wiring.connect(m, users.o[2], places.i)
-        for row in rows:
-            wiring.connect(m, users.o[3 + row.row], row.tiles)
+        for number, row in enumerate(rows):
+            wiring.connect(m, users.o[3 + number], row.tiles)
         wiring.connect(m, entries.o, entry_slots.entries)
         dense = self.job.dense
         cut = users.o[0]
@@ -169,10 +170,10 @@ class TensorLoader(wiring.Component):
             place.ready.eq(line.valid & ready),
             line.ready.eq(Mux(dense, ready, entries.lines.ready)),
         ]
-        for row in rows:
+        for number, row in enumerate(rows):
             m.d.comb += [
                 row.job.eq(self.job),
-                row.lines.valid.eq(line.valid & chosen[row.row]),
+                row.lines.valid.eq(line.valid & chosen[number]),
                 row.lines.payload.eq(line.payload.data),
             ]
 
@@ -187,15 +188,15 @@ class TensorLoader(wiring.Component):
             source.ready.eq((free | ~present).all()),
             goes.eq(source.valid & source.ready),
         ]
-        for row in rows:
+        for number, row in enumerate(rows):
             queue = DeepQueue(slot_layout(config), config.row_queue)
-            m.submodules[f"queue_{row.row}"] = queue
-            wiring.connect(m, queue.o, wiring.flipped(self.slots[row.row]))
-            slot: Any = source.payload.slots[row.row]
+            m.submodules[f"queue_{number}"] = queue
+            wiring.connect(m, queue.o, wiring.flipped(self.slots[number]))
+            slot: Any = source.payload.slots[number]
             m.d.comb += [
                 queue.clear.eq(self.stop),
-                free[row.row].eq(queue.i.ready),
-                queue.i.valid.eq(Mux(dense, row.o.valid, goes & present[row.row])),
+                free[number].eq(queue.i.ready),
+                queue.i.valid.eq(Mux(dense, row.o.valid, goes & present[number])),
                 queue.i.payload.eq(Mux(dense, row.o.payload.as_value(), slot.as_value())),
                 row.o.ready.eq(queue.i.ready & dense),
             ]
