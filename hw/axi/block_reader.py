@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..stream.output_register import OutputRegister
-from ..stream.ring import ring_address
+from ..stream.ring import moved_count, ring_address
 from .burst_splitter import check_burst
 from .layouts import address_layout, beat_layout
 from .supervision import Supervision
@@ -109,12 +109,12 @@ class BlockReader(wiring.Component):
             stopping.eq(self.stop | draining),
             self.idle.eq((owed == 0) & (used == 0) & ~self.o.valid),
         ]
-        m.d.sync += owed.eq(_moved(owed, issue, finished))
+        m.d.sync += owed.eq(moved_count(owed, issue, finished))
         with m.If(stopping):
             m.d.sync += [used.eq(0), complete.eq(0)]
         with m.Else():
             m.d.sync += [
-                used.eq(_moved(used, issue, taken)),
+                used.eq(moved_count(used, issue, taken)),
                 complete.eq((complete | whole) & ~gone),
             ]
         with m.If(self.stop):
@@ -220,9 +220,3 @@ class BlockReader(wiring.Component):
         ]
         m.d.sync += valid.eq(read.en | (valid & ~self.o.ready & ~stopping))
         return slot
-
-
-def _moved(count: Value, up: Value, down: Value) -> Value:
-    """A count, one more, or one less. What moves it arrives late: it drives a multiplexer's select,
-    not the carry chain."""
-    return Mux(up == down, count, Mux(up, count + 1, count - 1))

@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..stream.output_register import OutputRegister
-from ..stream.ring import ring_address
+from ..stream.ring import moved_count, ring_address
 from .burst_splitter import check_burst
 from .layouts import beat_layout, data_layout, routed_layout
 from .supervision import Supervision
@@ -107,7 +107,7 @@ class OrderedReader(wiring.Component):
         ]
         m.d.sync += begun.eq((begun | marked) & ~fresh)
         finished = self.r.valid & self.r.payload.last
-        m.d.sync += owed.eq(_moved(owed, issue, finished))
+        m.d.sync += owed.eq(moved_count(owed, issue, finished))
         m.d.comb += [
             stopping.eq(self.stop | draining),
             self.idle.eq((owed == 0) & (used == 0) & ~self.o.valid),
@@ -115,7 +115,7 @@ class OrderedReader(wiring.Component):
         with m.If(stopping):
             m.d.sync += [used.eq(0), begun.eq(0)]
         with m.Else():
-            m.d.sync += used.eq(_moved(used, issue, taken))
+            m.d.sync += used.eq(moved_count(used, issue, taken))
         with m.If(self.stop):
             m.d.sync += draining.eq(1)
         with m.Elif(owed == 0):
@@ -232,9 +232,3 @@ class OrderedReader(wiring.Component):
         m.d.sync += valid.eq(beat.en | (valid & ~self.o.ready))
         with m.If(stopping):
             m.d.sync += [valid.eq(0), index.eq(0)]
-
-
-def _moved(count: Value, up: Value, down: Value) -> Value:
-    """A count, one more, or one less. What moves it arrives late: it drives a multiplexer's select,
-    not the carry chain."""
-    return Mux(up == down, count, Mux(up, count + 1, count - 1))

@@ -1,10 +1,10 @@
-"""Addresses that walk round a memory."""
+"""Addresses that walk round a memory, and counts of what is in it."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, ValueLike
+from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 
-__all__ = ["ring_address"]
+__all__ = ["moved_count", "ring_address"]
 
 
 def ring_address(
@@ -24,3 +24,9 @@ def ring_address(
         with m.If(clear):
             m.d.sync += address.eq(0)
     return address
+
+
+def moved_count(count: Value, up: Value, down: Value) -> Value:
+    """A count, one more, or one less. What moves it arrives late: it drives a multiplexer's select,
+    not the carry chain."""
+    return Mux(up == down, count, Mux(up, count + 1, count - 1))

@@ -9,11 +9,9 @@ from amaranth.lib.wiring import In
 from ..job.activity import Activity, count, counter_members, ones
 from ..spec.jobs.tensaurus import job_spec
 from ..spec.tensaurus import READS, TensaurusConfig
+from .layouts import ROW_EVENTS
 
-__all__ = ["ROW_EVENTS", "Counters"]
-
-ROW_EVENTS = ("products", "conflicts", "wait_slots", "wait_operands", "wait_sums", "wait_output")
-"""What may happen in a row in a cycle: members and counters."""
+__all__ = ["Counters"]
 
 
 class Counters(wiring.Component):

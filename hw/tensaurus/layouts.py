@@ -11,6 +11,7 @@ from ..spec.tensaurus import KERNELS, TensaurusConfig
 from ..spec.tensaurus_tiles import OPERANDS
 
 __all__ = [
+    "ROW_EVENTS",
     "SlotKind",
     "drain_layout",
     "job_layout",
@@ -20,6 +21,9 @@ __all__ = [
     "tile_token_layout",
     "unit_write_layout",
 ]
+
+ROW_EVENTS = ("products", "conflicts", "wait_slots", "wait_operands", "wait_sums", "wait_output")
+"""What may happen in a row in a cycle, and is counted."""
 
 
 class SlotKind(IntEnum):

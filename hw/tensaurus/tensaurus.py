@@ -14,7 +14,8 @@ from ..spec.jobs.tensaurus import job_spec
 from ..spec.tensaurus import KERNELS, TensaurusConfig
 from .array.compute_array import ComputeArray
 from .control import STREAM_ERRORS, Control
-from .counters import ROW_EVENTS, Counters
+from .counters import Counters
+from .layouts import ROW_EVENTS
 from .load.matrix_loader import MatrixLoader
 from .load.tensor_loader import TensorLoader
 from .load.tile_fetcher import TileFetcher

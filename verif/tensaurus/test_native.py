@@ -13,8 +13,6 @@ from tilewright.hw.spec.jobs.tensaurus import job_spec
 from tilewright.hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.tensor import Tensor
-from tilewright.sim.tensaurus.driver import TensorDriver, plan_of
-from tilewright.sim.tensaurus.work import Work
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import by_size, draw_until, slow_but
@@ -231,34 +229,3 @@ def test_soft_reset_at_any_time(device: Device) -> None:
         stopped += check_reset(device, placed, int(rng.integers(0, 2000)))
         check_placed(device, placed)
     assert stopped > count // 4
-
-
-DENSE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "mm": ((64, 256), (16,)),
-    "mttkrp": ((16, 32, 64), (16, 16)),
-    "ttmc": ((16, 32, 64), (4, 4)),
-    "mv": ((64, 512), (1,)),
-}
-"""Shape of the tensor, and ranks."""
-
-
-@pytest.mark.long
-def test_dense_tiles_fill_the_array() -> None:
-    """At least 99 % of an operation a lane and cycle, from the first product to the last."""
-    rng = rng_of(12)
-    config = TensaurusConfig(rows=4, cols=2, vlen=2, channels=4, data_bits=64, spm_bytes=4096)
-    emitted = emit(TENSAURUS, config)
-    with NativeAccelerator(emitted, config, memory_bytes=1 << 20, time_out=1 << 20) as device:
-        driver = TensorDriver(device)
-        for name, (shape, ranks) in DENSE.items():
-            work = Work(kernel=name, shape=shape, ranks=ranks, dense=True)
-            tensor = patterns(rng, shape, config.format)
-            operands = {
-                mode: patterns(rng, (shape[mode], rank), config.format)
-                for mode, rank in enumerate(ranks, 1)
-            }
-            driver.dense(work, plan_of(config, work, tensor).cut, tensor, operands)
-            counts = driver.counts
-            peak = 2 * config.rows * (1 if name == "mv" else config.unit_values)
-            cycles = counts["busy_cycles"] + counts["stalls"]
-            assert counts["operations"] >= 0.99 * peak * cycles, name

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.tensaurus import TensaurusConfig
 from ...stream.valid_pipeline import ValidPipeline
 from ..layouts import (
+    ROW_EVENTS,
     drain_layout,
     job_layout,
     scalar_write_layout,
@@ -20,7 +21,7 @@ from .drain_grant import DrainGrant
 from .job_plan import JobPlan
 from .layouts import access_layout
 from .processing_element import ProcessingElement
-from .row import ROW_EVENTS, Row
+from .row import Row
 from .scratchpad import Scratchpad
 from .wave_arbiter import WaveArbiter
 

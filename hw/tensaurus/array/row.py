@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
 from ...stream.deep_queue import DeepQueue
-from ..layouts import slot_layout, tile_token_layout
+from ..layouts import ROW_EVENTS, slot_layout, tile_token_layout
 from .layouts import (
     answer_layout,
     multiply_layout,
@@ -25,17 +25,7 @@ from .row_drain import RowDrain
 from .row_head import RowHead
 from .slot_decoder import SlotDecoder
 
-__all__ = ["ROW_EVENTS", "Row"]
-
-ROW_EVENTS = (
-    "products",
-    "conflicts",
-    "wait_slots",
-    "wait_operands",
-    "wait_sums",
-    "wait_output",
-)
-"""What may happen in a row in a cycle, see :class:`ComputeArray`."""
+__all__ = ["Row"]
 
 _TILES = 2
 """Tokens of tiles that wait for a row."""

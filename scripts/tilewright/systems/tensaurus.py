@@ -33,7 +33,10 @@ SYSTEM = System(
             ),
         ),
     ),
-    tables={"ciss-bandwidth": "tilewright.tables.ciss_bandwidth:ciss_bandwidth"},
+    tables={
+        "ciss-bandwidth": "tilewright.tables.ciss_bandwidth:ciss_bandwidth",
+        "tensaurus-dense": "tilewright.tables.tensaurus_dense:tensaurus_dense",
+    },
     commands={
         "spmttkrp": "tilewright.apps.tensors.products:spmttkrp",
         "spttmc": "tilewright.apps.tensors.products:spttmc",
