@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -210,6 +212,10 @@ def synth(
 @app.command()
 def table(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A table, such as m3xu-area.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILES", help="What to measure, of tables that take files."),
+    ] = None,
     target: TargetOption = "cmos",
     json_file: JsonOption = None,
 ) -> None:
@@ -224,6 +230,10 @@ def table(
     from .synth.base.errors import ToolError
 
     measure = named_object(known[name])
+    if files:
+        if "files" not in signature(measure).parameters:
+            raise UserError(f"{name} takes no files, not {files[0]}")
+        measure = partial(measure, files=files)
     terminal = Console(stderr=True)
     with user_errors(ValueError, OSError, ToolError):
         if terminal.is_terminal:

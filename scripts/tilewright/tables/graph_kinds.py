@@ -1,0 +1,95 @@
+"""Generated graphs of kinds that iterative algorithms meet, as patterns, from seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["GRAPHS", "grid_2d", "grid_3d", "rmat", "road"]
+
+_QUARTERS = (0.57, 0.19, 0.19)
+"""Shares of an R-MAT graph's edges in three of the matrix's quarters, as Graph500 has them."""
+_EDGES = 16
+"""Of an R-MAT graph, a vertex."""
+_KEPT = 0.6
+"""Share of a lattice's edges that are roads."""
+
+
+def _pattern(rows: np.ndarray, cols: np.ndarray, size: int) -> sp.csr_array:
+    found = sp.csr_array((np.ones(len(rows)), (rows, cols)), shape=(size, size))
+    found.sum_duplicates()
+    found.data[:] = 1
+    return found
+
+
+def rmat(vertices: int, seed: int) -> sp.csr_array:
+    """A network with a few large hubs, directed: R-MAT (Chakrabarti et al., 2004) with the shares
+    of Graph500, 16 edges a vertex before those that come twice are dropped; vertices in any
+    order. ``vertices`` is made a power of two."""
+    rng = np.random.default_rng(seed)
+    scale = max(1, round(np.log2(vertices)))
+    count = _EDGES << scale
+    rows = np.zeros(count, np.int64)
+    cols = np.zeros(count, np.int64)
+    a, b, c = _QUARTERS
+    for _ in range(scale):
+        drawn = rng.random(count)
+        lower = drawn >= a + b
+        right = np.where(lower, drawn >= a + b + c, drawn >= a)
+        rows = 2 * rows + lower
+        cols = 2 * cols + right
+    names = rng.permutation(1 << scale)
+    return _pattern(names[rows], names[cols], 1 << scale)
+
+
+def _lattice(sides: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbours along every axis, once."""
+    number = np.arange(np.prod(sides)).reshape(sides)
+    pairs = [
+        (number.take(range(side - 1), axis).ravel(), number.take(range(1, side), axis).ravel())
+        for axis, side in enumerate(sides)
+    ]
+    return np.concatenate([p[0] for p in pairs]), np.concatenate([p[1] for p in pairs])
+
+
+def _grid(sides: tuple[int, ...]) -> sp.csr_array:
+    one, other = _lattice(sides)
+    size = int(np.prod(sides))
+    itself = np.arange(size)
+    return _pattern(
+        np.concatenate([one, other, itself]), np.concatenate([other, one, itself]), size
+    )
+
+
+def grid_2d(vertices: int, seed: int) -> sp.csr_array:
+    """Equations of a square grid, five points, row by row."""
+    side = max(1, round(vertices**0.5))
+    return _grid((side, side))
+
+
+def grid_3d(vertices: int, seed: int) -> sp.csr_array:
+    """Equations of a cube, seven points, plane by plane."""
+    side = max(1, round(vertices ** (1 / 3)))
+    return _grid((side, side, side))
+
+
+def road(vertices: int, seed: int) -> sp.csr_array:
+    """Roads: a square lattice of which six edges of ten are there, both ways; about 2.4
+    neighbours a vertex, as road networks have."""
+    rng = np.random.default_rng(seed)
+    side = max(1, round(vertices**0.5))
+    one, other = _lattice((side, side))
+    kept = rng.random(len(one)) < _KEPT
+    one, other = one[kept], other[kept]
+    return _pattern(np.concatenate([one, other]), np.concatenate([other, one]), side * side)
+
+
+GRAPHS: dict[str, Callable[[int, int], sp.csr_array]] = {
+    "R-MAT": rmat,
+    "2-D grid": grid_2d,
+    "3-D grid": grid_3d,
+    "roads": road,
+}
+"""From about how many vertices are wanted, and a seed."""

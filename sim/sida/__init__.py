@@ -1,0 +1,1 @@
+"""SIDA: reuse of a sparse matrix across iterations, by the OEI dataflow."""

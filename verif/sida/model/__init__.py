@@ -1,0 +1,1 @@
+"""What SIDA computes and holds, against arithmetic and graphs of others."""

@@ -1,0 +1,44 @@
+"""The page of the dataflow: its example runs, and its drawing is what `held` counts."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from tilewright.sim.sida.held import held
+from tilewright.verif.kit.pages import examples, page
+
+PAGE = page("oei.md")
+
+
+def test_the_example_runs() -> None:
+    blocks = examples(PAGE, "python")
+    assert len(blocks) == 1
+    exec(compile(blocks[0], str(PAGE), "exec"), {})
+
+
+def test_the_drawing() -> None:
+    """Every element's step, and what comes, is used and waits in each."""
+    lines = re.findall(r"^       ([0-5]) ((?:[.\d] ){6})", PAGE.read_text(), re.M)
+    steps = {
+        (int(row), col): int(cell)
+        for row, cells in lines
+        for col, cell in enumerate(cells.split())
+        if cell != "."
+    }
+    assert steps == {(row, col): max(col, row + 2) for row, col in steps}
+    rows, cols = (np.array(each) for each in zip(*steps, strict=True))
+    listed = re.findall(
+        r"  (\d)     (-|(?:\d,\d ?)+) +(-|(?:\d,\d ?)+) +(\d)$", PAGE.read_text(), re.M
+    )
+    waits = 0
+    for number, (step, comes, used, after) in enumerate(listed):
+        assert int(step) == number
+        assert set(comes.split()) - {"-"} == {f"{r},{c}" for r, c in steps if c == number}
+        again = {f"{r},{c}" for (r, c), when in steps.items() if when == number}
+        assert set(used.split()) - {"-"} == again
+        waits += len(set(comes.split()) - {"-"}) - len(again)
+        assert int(after) == waits
+    assert len(listed) == 8
+    found = held(rows, cols, 6)
+    assert found.peak == max(int(after) for *_, after in listed)
