@@ -13,12 +13,12 @@ __all__ = ["prove"]
 _CYCLES = 12
 
 
-def prove(watched: wiring.Component, directory: Path) -> None:
-    """That the component never sets ``broken``, whatever its inputs, within some cycles of its
+def prove(watched: wiring.Component, directory: Path, *, cycles: int = _CYCLES) -> None:
+    """That the component never sets ``broken``, whatever its inputs, within so many cycles of its
     reset; else AssertionError."""
     (directory / "unit.v").write_text(emit_component(watched, name="watched").verilog)
     run_yosys(
         "read_verilog -sv unit.v; prep -flatten -top watched; memory_map; opt -full; "
-        f"sat -verify -seq {_CYCLES} -set-init-zero -set rst 0 -prove broken 0 watched",
+        f"sat -verify -seq {cycles} -set-init-zero -set rst 0 -prove broken 0 watched",
         directory,
     )

@@ -116,16 +116,22 @@ class TensorLoader(wiring.Component):
 
     def _admit(self, m: Module, tiles: Any) -> Value:
         """Let tiles in, and count them until each row's end of them has left. Returns whether
-        there are any."""
+        there are any.
+
+        A tile counts from its first cycle on: a row without a slice may be at its end long before
+        the last line of a dense tensor is asked for.
+        """
         full = Signal(self._config.rows)
         some = Signal(self._config.rows)
+        begun = Signal(name="tile_begun")
         came = Signal()
         m.d.comb += [
-            tiles.valid.eq(self.tiles.valid & ~full.any()),
-            self.tiles.ready.eq(tiles.ready & ~full.any()),
+            tiles.valid.eq(self.tiles.valid & (begun | ~full.any())),
+            self.tiles.ready.eq(tiles.valid & tiles.ready),
             tiles.payload.eq(self.tiles.payload),
-            came.eq(self.tiles.valid & self.tiles.ready),
+            came.eq(tiles.valid & ~begun),
         ]
+        m.d.sync += begun.eq(tiles.valid & ~tiles.ready & ~self.stop)
         for row, slots in enumerate(self.slots):
             inside = Signal(range(_TILES + 1), name=f"tiles_{row}")
             went = slots.valid & slots.ready & (slots.payload.kind == SlotKind.END)

@@ -179,6 +179,14 @@ def test_every_value_of_a_dense_tensor_reaches_its_row(name: str) -> None:
 
 
 @pytest.mark.slow
+def test_rows_without_a_slice_end_before_all_lines_are_asked_for() -> None:
+    """Of a dense tensor of fewer slices than rows; it was the end of all requests once."""
+    config = CONFIGS["small"]
+    tiles = [DenseTile(config, (slices, 150), random.Random(slices)) for slices in (1, 1, 3)]
+    Run(config, tiles, MANNERS["rough"])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["four"]))
 def test_stop_in_the_middle_of_anything(name: str, dense: bool) -> None:
