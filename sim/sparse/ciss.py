@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heapreplace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from .ciss_stream import headers, read_slices, slot_type
 from .rounding import round_to, values_of
 from .tensor import Tensor, arrangement, modes_from, sums
 
-__all__ = ["Ciss", "Rounded", "assign", "from_tensor", "place", "rounded", "to_tensor"]
+__all__ = ["Ciss", "Rounded", "assign", "fill", "from_tensor", "place", "rounded", "to_tensor"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -135,26 +136,47 @@ def place(
 ) -> Ciss:
     """The stream of patterns whose indices, mode by mode, slices first, are ``columns``: each place
     once and in order."""
+    slots, _ = fill(layout, columns, values, np.array([0, len(values)]))
+    return Ciss(layout=layout, shape=shape, mode=mode, slots=slots, dropped=dropped)
+
+
+def fill(
+    layout: CissLayout, columns: Iterable[Ints], values: Patterns, bounds: Ints
+) -> tuple[npt.NDArray[np.void], Ints]:
+    """Streams of patterns, one behind the other: their slots (entries, rows), and the entry at
+    which each begins, and the last one ends.
+
+    Parameters
+    ----------
+    columns: indices mode by mode, slices first; of each stream each place once and in order
+    bounds: (streams + 1,) from which value to which each stream goes
+    """
     columns = iter(columns)
     slices = next(columns)
     new = np.ones(len(slices), np.bool_)
     new[1:] = slices[1:] != slices[:-1]
-    first = np.flatnonzero(new)
-    lengths = np.diff(first, append=len(slices))
-    at, entries = assign(lengths, layout.rows)
+    new[bounds[:-1][bounds[:-1] < len(slices)]] = True
+    begins = np.flatnonzero(new)
+    lengths = np.diff(begins, append=len(slices))
+    at = np.empty(len(lengths), np.int64)
+    first = np.zeros(len(bounds), np.int64)
+    for number, (begin, end) in enumerate(pairwise(np.searchsorted(begins, bounds).tolist())):
+        at[begin:end], entries = assign(lengths[begin:end], layout.rows)
+        at[begin:end] += first[number] * layout.rows
+        first[number + 1] = first[number] + entries
 
-    stream = np.zeros(entries * layout.rows, slot_type(layout))
+    stream = np.zeros(int(first[-1]) * layout.rows, slot_type(layout))
     indices = [stream["index"][:, number] for number in range(layout.order - 1)]
     indices[0][:] = layout.header_bit | layout.largest_index
-    indices[0][at] = layout.header_bit | slices[first]
-    # Value n of all is n - first + 1 entries behind its slice's header.
-    where = np.repeat(at - first * layout.rows, lengths)
-    where += np.arange(layout.rows, (len(slices) + 1) * layout.rows, layout.rows)
+    indices[0][at] = layout.header_bit | slices[begins]
+    del slices, new
+    # Value n of all is n - begin + 1 entries behind its slice's header.
+    where = np.repeat(at - begins * layout.rows, lengths)
+    where += np.arange(layout.rows, (len(where) + 1) * layout.rows, layout.rows)
     stream["value"][where] = values
     for index, column in zip(indices, columns, strict=True):
         index[where] = column
-    slots = stream.reshape(entries, layout.rows)
-    return Ciss(layout=layout, shape=shape, mode=mode, slots=slots, dropped=dropped)
+    return stream.reshape(-1, layout.rows), first
 
 
 def assign(lengths: Ints, rows: int) -> tuple[Ints, int]:

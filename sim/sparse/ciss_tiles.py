@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from ...hw.spec.ciss import CissLayout
-from .ciss import Ciss, place, rounded
+from .ciss import Ciss, fill, rounded
 from .tensor import Tensor, modes_from
 
-__all__ = ["Tile", "cuts", "tile"]
+__all__ = ["Tile", "TileStreams", "cuts", "tile", "tile_streams"]
+
+Ints = npt.NDArray[np.int64]
+
+_WORD = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,6 +27,22 @@ class Tile:
 
     origin: tuple[int, ...]
     ciss: Ciss
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TileStreams:
+    """The tiles of a tensor that hold values, their streams one behind the other.
+
+    Parameters
+    ----------
+    numbers: (tiles, order) which range of each mode a tile is of, slices first
+    first: (tiles + 1,) the entry at which each tile's stream begins, and where the last one ends
+    slots: (entries, rows) of ``slot_type``: as in memory
+    """
+
+    numbers: Ints
+    first: Ints
+    slots: npt.NDArray[np.void]
 
 
 def cuts(size: int, step: int) -> tuple[int, ...]:
@@ -52,6 +73,31 @@ def tile(
     ValueError if a mode is not cut like this, a tile does not fit the layout, or as ``from_tensor``
     does for values.
     """
+    edges = _edges(tensor, layout, slices, ranges, mode)
+    return _tiles(tensor, layout, edges, mode)
+
+
+def tile_streams(
+    tensor: Tensor,
+    layout: CissLayout,
+    slices: Sequence[int],
+    ranges: Sequence[Sequence[int]],
+    mode: int = 0,
+) -> TileStreams:
+    """The streams of :func:`tile`, all at once: 10^8 values in a minute or two, memory about four
+    times that of the streams."""
+    edges = _edges(tensor, layout, slices, ranges, mode)
+    return _streams(tensor, layout, edges, mode)
+
+
+def _edges(
+    tensor: Tensor,
+    layout: CissLayout,
+    slices: Sequence[int],
+    ranges: Sequence[Sequence[int]],
+    mode: int,
+) -> list[Ints]:
+    """Where the modes are cut, slices first, checked."""
     modes = modes_from(tensor.order, mode)
     if len(ranges) != tensor.order - 1:
         raise ValueError(f"`ranges` must be of {tensor.order - 1} modes, not {len(ranges)}")
@@ -61,34 +107,79 @@ def tile(
         if not len(edge) or edge[0] or edge[-1] != size or (edge[1:] <= edge[:-1]).any():
             raise ValueError(f"cuts of mode {one} must ascend from 0 to {size}")
     layout.check_shape(tuple(int(np.diff(edge).max(initial=0)) for edge in edges))
-    return _tiles(tensor, layout, edges, mode)
+    return edges
 
 
-def _tiles(
-    tensor: Tensor, layout: CissLayout, edges: list[np.ndarray], mode: int
-) -> Iterator[Tile]:
+def _streams(tensor: Tensor, layout: CissLayout, edges: list[Ints], mode: int) -> TileStreams:
     modes = modes_from(tensor.order, mode)
     found = rounded(tensor, layout, mode)
-    # The tile of each value, mode by mode, and values by tile, still in a stream's order.
-    parts = [
-        np.searchsorted(edge, tensor.indices[found.order, one], side="right") - 1
+    order, values = found.order, found.values
+    del found
+    # The tile of each value; values by tile, within a tile still in a stream's order.
+    place, count = np.zeros(len(order), np.int64), 1
+    for one, edge in zip(modes, edges, strict=True):
+        place *= max(1, len(edge) - 1)
+        place += _range_of(tensor.indices[:, one], edge)[order]
+        place, count = _numbered(place, count * max(1, len(edge) - 1))
+    by_tile = _stable_order(place, count)
+    bounds = np.searchsorted(place[by_tile], np.arange(count + 1))
+    del place
+    order, values = order[by_tile], values[by_tile]
+    del by_tile
+
+    def columns() -> Iterator[Ints]:
+        for one, edge in zip(modes, edges, strict=True):
+            index = tensor.indices[order, one]
+            index -= edge[_range_of(index, edge)]
+            yield index
+
+    slots, first = fill(layout, columns(), values, bounds)
+    one_each = order[bounds[:-1]]
+    ranges = [
+        _range_of(tensor.indices[one_each, one], edge)
         for one, edge in zip(modes, edges, strict=True)
     ]
-    by_tile = np.lexsort(parts[::-1])
-    new = np.zeros(len(by_tile), np.bool_)
-    new[:1] = True
-    for part in parts:
-        new[1:] |= part[by_tile[1:]] != part[by_tile[:-1]]
-    for begin, end in pairwise([*np.flatnonzero(new).tolist(), len(by_tile)]):
-        mine = by_tile[begin:end]
-        numbers = [int(part[mine[0]]) for part in parts]
+    numbers = np.stack(ranges, axis=1)
+    return TileStreams(numbers=numbers, first=first, slots=slots)
+
+
+def _range_of(index: Ints, edge: Ints) -> Ints:
+    """The range of each index."""
+    if len(edge) == 2:
+        return np.zeros(len(index), np.int64)
+    return np.searchsorted(edge, index, side="right") - 1
+
+
+def _numbered(place: Ints, most: int) -> tuple[Ints, int]:
+    """Of numbers below ``most`` which of the different ones each is, and how many there are."""
+    if most == 1 or not len(place):
+        return place, min(1, len(place))
+    if most > max(1 << 20, len(place)):
+        used, number = np.unique(place, return_inverse=True)
+        return number, len(used)
+    there = np.zeros(most, np.bool_)
+    there[place] = True
+    number = np.cumsum(there) - 1
+    return number[place], int(number[-1]) + 1
+
+
+def _stable_order(numbers: Ints, count: int) -> Ints:
+    """As a stable sort has it, by 16 bits at a time, which NumPy does in linear time."""
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    while count > _WORD:
+        numbers = numbers >> 16
+        count = -(-count // _WORD)
+        order = order[np.argsort(numbers[order].astype(np.uint16), kind="stable")]
+    return order
+
+
+def _tiles(tensor: Tensor, layout: CissLayout, edges: list[Ints], mode: int) -> Iterator[Tile]:
+    modes = modes_from(tensor.order, mode)
+    found = _streams(tensor, layout, edges, mode)
+    for numbers, (begin, end) in zip(found.numbers, pairwise(found.first.tolist()), strict=True):
         origin, shape = [0] * tensor.order, [0] * tensor.order
         for one, edge, number in zip(modes, edges, numbers, strict=True):
             origin[one] = int(edge[number])
             shape[one] = int(edge[number + 1] - edge[number])
-        columns = (tensor.indices[found.order[mine], one] - origin[one] for one in modes)
-        values = found.values[mine]
-        yield Tile(
-            origin=tuple(origin),
-            ciss=place(layout, tuple(shape), mode, columns, values),
-        )
+        ciss = Ciss(layout=layout, shape=tuple(shape), mode=mode, slots=found.slots[begin:end])
+        yield Tile(origin=tuple(origin), ciss=ciss)

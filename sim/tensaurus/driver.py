@@ -17,7 +17,8 @@ from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..numbers.scalars import Patterns
 from ..sparse.tensor import Tensor, arrangement, modes_from
-from .job_list import JobList, TilePlace, dense_tiles, sparse_tiles
+from .job_list import JobList
+from .job_tiles import TensorTiles, dense_tiles, sparse_tiles
 from .tiles import Plan, plan
 from .work import Cut, Work
 
@@ -103,7 +104,7 @@ class TensorDriver(JobDriver[TensaurusConfig]):
     ) -> Patterns:
         """The product of a dense tensor, slices first; see :meth:`sparse`."""
         self._check(work, cut, tensor.shape, operands, dense=True)
-        tiles = dense_tiles(self.config, work, cut, tensor) if tensor.size else []
+        tiles = dense_tiles(self.config, work, cut, tensor)
         return self._run(work, cut, tiles, operands)
 
     def _check(
@@ -128,17 +129,17 @@ class TensorDriver(JobDriver[TensaurusConfig]):
                 raise ValueError(f"the operand of mode {mode} must be {wanted}, not {found}")
 
     def _run(
-        self, work: Work, cut: Cut, tiles: list[TilePlace], operands: Mapping[int, Patterns]
+        self, work: Work, cut: Cut, tiles: TensorTiles, operands: Mapping[int, Patterns]
     ) -> Patterns:
         config = self.config
         identity = config.operators.identity_in(config.sum_format)
         assert identity is not None
-        job = JobList(config, work, cut, tiles, operands)
-        self.tiles, self.counts = len(job.tiles), {}
+        job = JobList(config, work, cut, tiles)
+        self.tiles, self.counts = len(job.part), {}
         base = self._memory.fit(job.sizes, "the operands and the result")
-        if not job.tiles:
+        if not self.tiles:
             return job.result(self._device.read_memory, base, identity)
-        for address, content in job.blocks(base):
+        for address, content in job.blocks(base, operands):
             self._device.write_memory(address, content)
         kernel, regions = cut.kernel, cut.regions(config).begins
         status = self._registers.submit({
@@ -149,7 +150,7 @@ class TensorDriver(JobDriver[TensaurusConfig]):
             "SCALARS_1": kernel.scalars[0],
             "SCALARS_2": kernel.scalars[1],
             **{f"REGION_{mode}": regions.get(mode, 0) for mode in (1, 2, 3)},
-            "TILES": len(job.tiles),
+            "TILES": self.tiles,
             "LIST": base["list"],
         })  # fmt: skip
         status.check()

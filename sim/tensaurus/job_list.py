@@ -2,71 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.tensaurus import TensaurusConfig
-from ...hw.spec.tensaurus_tiles import TILE_BYTES, tile_words
+from ...hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ..numbers.scalars import Patterns
-from ..sparse.ciss_tiles import cuts, tile
 from ..sparse.image import Read
-from ..sparse.tensor import Tensor, modes_from
-from .images import dense_bytes, from_bytes, operand_bytes, output_bytes, pitch_of
+from .images import from_bytes, operand_bytes, output_bytes, pitch_of
+from .job_tiles import TensorTiles
 from .work import Cut, Work
 
-__all__ = ["JobList", "TilePlace", "dense_tiles", "sparse_tiles"]
+__all__ = ["JobList"]
 
 Ints = npt.NDArray[np.int64]
 Numbers = tuple[int, ...]
 Item = TypeVar("Item")
 
+_TILE = np.dtype({
+    "names": list(TILE_WORDS),
+    "formats": [f"<u{bits // 8}" for _, bits in TILE_WORDS.values()],
+    "offsets": [low // 8 for low, _ in TILE_WORDS.values()],
+    "itemsize": TILE_BYTES,
+})  # fmt: skip
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TilePlace:
-    """A tile of the tensor that has values.
 
-    numbers: of its ranges, slices first
-    content: its stream, or its dense slices
-    entries: of the stream; 0 of a dense tile
+class _Parts(NamedTuple):
+    """The parts that an operand, or the result, is cut into, those that are used.
+
+    which: (tiles of the job,) the part of each tile
+    number, group: (parts,) the range of its mode, and the group of columns
+    length: (parts,) indices
+    first, size: (parts,) bytes from the beginning of all, and of it
     """
 
-    numbers: Numbers
-    content: bytes
-    entries: int
-
-
-def sparse_tiles(
-    config: TensaurusConfig, work: Work, cut: Cut, tensor: Tensor, mode: int
-) -> list[TilePlace]:
-    """The streams of a tensor whose slices are those of ``mode``, in no order. Raises ValueError as
-    ``ciss_tiles.tile`` does."""
-    modes = modes_from(tensor.order, mode)
-    edges = [cuts(size, step) for size, step in zip(work.shape, cut.steps, strict=True)]
-    found = []
-    for one in tile(tensor, config.layout(work.order), edges[0], edges[1:], mode):
-        origin = [one.origin[each] for each in modes]
-        numbers = tuple(at // step for at, step in zip(origin, cut.steps, strict=True))
-        slots = np.ascontiguousarray(one.ciss.slots)
-        found.append(TilePlace(numbers=numbers, content=slots.tobytes(), entries=one.ciss.entries))
-    return found
-
-
-def dense_tiles(config: TensaurusConfig, work: Work, cut: Cut, tensor: Patterns) -> list[TilePlace]:
-    """All tiles of a dense tensor, slices first."""
-    found = []
-    for numbers in product(*(range(count) for count in cut.range_counts(work))):
-        where = tuple(
-            slice(number * step, (number + 1) * step)
-            for number, step in zip(numbers, cut.steps, strict=True)
-        )
-        content = dense_bytes(config, tensor[where])
-        found.append(TilePlace(numbers=numbers, content=content, entries=0))
-    return found
+    which: Ints
+    number: Ints
+    group: Ints
+    length: Ints
+    first: Ints
+    size: Ints
 
 
 class JobList:
@@ -76,106 +54,134 @@ class JobList:
     ----------
     config, work, cut: what is computed, and in which tiles
     tiles: of the tensor, those that have values
-    operands: of each other mode, (rows, rank)
 
     Members
     -------
-    tiles: of the job, in its order: group of columns, and tile of the tensor
-    sizes: bytes of everything, by name
+    part: (tiles of the job,) which tile of the tensor each one is, in the job's order
+    sizes: bytes of everything, by name: tensor, operand 1, ..., output, list. In each what it has
+        parts of begins at multiples of a line
     """
 
-    def __init__(
-        self,
-        config: TensaurusConfig,
-        work: Work,
-        cut: Cut,
-        tiles: list[TilePlace],
-        operands: Mapping[int, Patterns],
-    ) -> None:
-        self._config, self._work, self._cut, self._operands = config, work, cut, operands
-        self._parts = _in_order(work, cut, tiles)
+    def __init__(self, config: TensaurusConfig, work: Work, cut: Cut, tiles: TensorTiles) -> None:
+        self._config, self._work, self._cut, self._parts = config, work, cut, tiles
         self._groups = _walk(cut.group_counts(config, work))
         self._columns = cut.group_columns(config)
-        self.tiles = [
-            (group, number)
-            for turn, group in enumerate(self._groups)
-            for number in _turned(range(len(self._parts)), turn)
-        ]
-        self.sizes = self._sizes()
+        places = _in_order(work, cut, tiles.numbers)
+        turns = len(self._groups) if len(places) else 0
+        order = [_turned(places, turn) for turn in range(turns)]
+        self.part = np.concatenate([places[:0], *order])
+        self._group = np.repeat(np.arange(turns), len(places))
+        self._tensor = self._spread(np.diff(tiles.first))
+        self._operands = {mode: self._operand(mode) for mode in range(1, work.order)}
+        self._outputs = self._output()
+        self.sizes = {
+            "tensor": int(self._tensor[-1]),
+            **{f"operand {mode}": _end(each) for mode, each in self._operands.items()},
+            "output": _end(self._outputs),
+            "list": len(self.part) * TILE_BYTES,
+        }
 
-    def _sizes(self) -> dict[str, int]:
-        config, kernel = self._config, self._cut.kernel
-        sizes = {f"tensor {n}": len(part.content) for n, part in enumerate(self._parts)}
-        for group, number in self.tiles:
-            numbers = self._parts[number].numbers
-            for mode in range(1, self._work.order):
-                rows = self._length(mode, numbers[mode])
-                values = rows * kernel.row_values(config, mode)
-                sizes[self._operand(group, numbers, mode)] = values * config.format.bits // 8
-            slices = self._length(0, numbers[0])
-            sizes[self._output(group, numbers)] = output_bytes(config, kernel, slices)
-        return sizes | {"list": len(self.tiles) * TILE_BYTES}
+    def _spread(self, sizes: Ints) -> Ints:
+        """Where parts of these sizes begin, and the last one ends."""
+        line = self._config.line_bytes
+        lines: Ints = -(-sizes // line) * line
+        found: Ints = np.concatenate([np.zeros(1, np.int64), np.cumsum(lines)])
+        if len(sizes):
+            found[-1] += sizes[-1] - lines[-1]
+        return found
 
-    def _length(self, mode: int, number: int) -> int:
-        """Indices of a range."""
+    def _used(self, mode: int, groups: Ints, count: int, row_bytes: int) -> _Parts:
+        """The parts of a mode's operand, or of the output, by range and group."""
+        numbers = self._parts.numbers[self.part, mode]
+        used, which = np.unique(numbers * count + groups, return_inverse=True)
+        number, group = np.divmod(used, count)
         step = self._cut.steps[mode]
-        return min(step, self._work.shape[mode] - number * step)
+        length: Ints = np.minimum(step, self._work.shape[mode] - number * step)
+        size: Ints = length * row_bytes
+        return _Parts(which, number, group, length, self._spread(size)[:-1], size)
 
-    def _group_of(self, group: Numbers, mode: int) -> int:
-        return group[mode - 1 if len(group) > 1 else 0]
+    def _operand(self, mode: int) -> _Parts:
+        one = mode - 1 if len(self._columns) > 1 else 0
+        groups = np.array([group[one] for group in self._groups], np.int64)
+        values = self._cut.kernel.row_values(self._config, mode)
+        row_bytes = values * self._config.format.bits // 8
+        return self._used(mode, groups[self._group], int(groups.max()) + 1, row_bytes)
 
-    def _operand(self, group: Numbers, numbers: Numbers, mode: int) -> str:
-        return f"operand {mode} {numbers[mode]} {self._group_of(group, mode)}"
+    def _output(self) -> _Parts:
+        row_bytes = output_bytes(self._config, self._cut.kernel, 1)
+        return self._used(0, self._group, max(1, len(self._groups)), row_bytes)
 
-    @staticmethod
-    def _output(group: Numbers, numbers: Numbers) -> str:
-        return f"output {numbers[0]} {' '.join(map(str, group))}"
+    def moved(self) -> dict[str, int]:
+        """Bytes of the job, as its tiles say: tensor, operand_1, ..., output, list."""
+        tensor = np.diff(self._parts.first)
+        found = {"tensor": int(tensor[self.part].sum())}
+        for mode, each in self._operands.items():
+            found[f"operand_{mode}"] = int(each.size[each.which[_changes(each.which)]].sum())
+        return found | {"output": int(self._outputs.size.sum()), "list": self.sizes["list"]}
 
-    def blocks(self, base: Mapping[str, int]) -> Iterator[tuple[int, bytes]]:
-        """Everything that is written before the job starts: addresses and bytes."""
-        config, cut = self._config, self._cut
-        done = set()
-        for group, number in self.tiles:
-            numbers = self._parts[number].numbers
-            for mode in range(1, self._work.order):
-                name = self._operand(group, numbers, mode)
-                if name in done:
-                    continue
-                done.add(name)
-                columns = cut.kernel.row_values(config, mode)
-                first, begin = numbers[mode] * cut.steps[mode], self._group_of(group, mode)
-                rows = slice(first, first + self._length(mode, numbers[mode]))
-                part = self._operands[mode][rows, begin * columns : (begin + 1) * columns]
-                yield base[name], operand_bytes(config, part, columns)
-        for number, part_of in enumerate(self._parts):
-            yield base[f"tensor {number}"], part_of.content
-        yield base["list"], b"".join(tile_words(fields) for fields in self.descriptions(base))
+    def fields(self, base: Mapping[str, int]) -> dict[str, Ints]:
+        """What the list says: each field of all tiles; fields that are not named are 0.
 
-    def descriptions(self, base: Mapping[str, int]) -> Iterator[dict[str, int]]:
-        """What the list says of each tile."""
-        loaded: dict[int, str] = {}
-        names = [self._output(group, self._parts[n].numbers) for group, n in self.tiles]
-        for at, (group, number) in enumerate(self.tiles):
-            part = self._parts[number]
-            load, fields = 0, {}
-            for mode in range(1, self._work.order):
-                name = self._operand(group, part.numbers, mode)
-                load |= (loaded.get(mode) != name) << (mode - 1)
-                loaded[mode] = name
-                fields[f"size_{mode}"] = self._length(mode, part.numbers[mode])
-                fields[f"operand_{mode}"] = base[name]
-            if self._work.dense:
-                sizes = tuple(fields[f"size_{mode}"] for mode in range(1, self._work.order))
-                fields["pitch"] = pitch_of(self._config, sizes)
-            yield {
-                "load": load,
-                "last": int(names[at : at + 1] != names[at + 1 : at + 2]),
-                "slices": self._length(0, part.numbers[0]),
-                "entries": part.entries,
-                "tensor": base[f"tensor {number}"],
-                "output": base[names[at]],
-                **fields,
-            }
+        Parameters
+        ----------
+        base: the address of each name of ``sizes``
+        """
+        work = self._work
+        load = np.zeros(len(self.part), np.int64)
+        found: dict[str, Ints] = {}
+        sizes = []
+        for mode, each in self._operands.items():
+            load |= _changes(each.which).astype(np.int64) << (mode - 1)
+            found[f"size_{mode}"] = each.length[each.which]
+            found[f"operand_{mode}"] = base[f"operand {mode}"] + each.first[each.which]
+            sizes.append(found[f"size_{mode}"])
+        if work.dense:
+            each_size = np.stack(sizes, axis=1)
+            used, which = np.unique(each_size, axis=0, return_inverse=True)
+            pitches = [pitch_of(self._config, tuple(each)) for each in used.tolist()]
+            found["pitch"] = np.array(pitches, np.int64)[which.reshape(-1)]
+        output = self._outputs
+        last = np.ones(len(self.part), np.int64)
+        last[:-1] = _changes(output.which)[1:]
+        return {
+            "load": load,
+            "last": last,
+            "slices": output.length[output.which],
+            "entries": self._parts.entries[self.part],
+            "tensor": base["tensor"] + self._tensor[self.part],
+            "output": base["output"] + output.first[output.which],
+            **found,
+        }
+
+    def blocks(
+        self, base: Mapping[str, int], operands: Mapping[int, Patterns]
+    ) -> Iterator[tuple[int, bytes]]:
+        """Everything that is written before the job starts: addresses and bytes.
+
+        Parameters
+        ----------
+        base: see :meth:`fields`
+        operands: of each other mode, (rows, rank)
+        """
+        for mode, each in self._operands.items():
+            columns = self._cut.kernel.row_values(self._config, mode)
+            for number, group, length, at in zip(
+                *(part.tolist() for part in (each.number, each.group, each.length, each.first)),
+                strict=True,
+            ):
+                begin = number * self._cut.steps[mode]
+                rows = slice(begin, begin + length)
+                part = operands[mode][rows, group * columns : (group + 1) * columns]
+                content = operand_bytes(self._config, part, columns)
+                yield base[f"operand {mode}"] + at, content
+        tiles = self._parts
+        for number, at in enumerate(self._tensor[:-1].tolist()):
+            content = tiles.content[tiles.first[number] : tiles.first[number + 1]].tobytes()
+            yield base["tensor"] + at, content
+        table = np.zeros(len(self.part), _TILE)
+        for name, field in self.fields(base).items():
+            table[name] = field
+        yield base["list"], table.tobytes()
 
     def result(self, read: Read, base: Mapping[str, int], empty: int) -> Patterns:
         """The result from the outputs in memory.
@@ -183,6 +189,7 @@ class JobList:
         Parameters
         ----------
         read: gives the memory's bytes
+        base: see :meth:`fields`
         empty: what outputs are of that no tile adds to
         """
         work, kernel, config = self._work, self._cut.kernel, self._config
@@ -194,36 +201,43 @@ class JobList:
             wide = [count * each for count, each in zip(counts, columns, strict=True)]
             shape = (work.shape[0], *wide)
         found = np.full(shape, empty, np.uint64)
-        done = set()
-        for group, number in self.tiles:
-            numbers = self._parts[number].numbers
-            name = self._output(group, numbers)
-            if name in done:
-                continue
-            done.add(name)
-            values = from_bytes(read(base[name], self.sizes[name]), config.sum_format)
-            first = numbers[0] * self._cut.steps[0]
-            where = [slice(first, first + self._length(0, numbers[0]))]
+        outputs = self._outputs
+        for number, turn, length, at, size in zip(
+            *(part.tolist() for part in outputs[1:]), strict=True
+        ):
+            values = from_bytes(read(base["output"] + at, size), config.sum_format)
+            begin = number * self._cut.steps[0]
+            where = [slice(begin, begin + length)]
             if work.kernel != "mv":
                 where += [
-                    slice(g * each, (g + 1) * each) for g, each in zip(group, columns, strict=True)
+                    slice(g * each, (g + 1) * each)
+                    for g, each in zip(self._groups[turn], columns, strict=True)
                 ]
             target = found[tuple(where)]
             target[...] = values.reshape(target.shape)
         return found[tuple(slice(size) for size in work.result_shape)].copy()
 
 
-def _in_order(work: Work, cut: Cut, tiles: list[TilePlace]) -> list[TilePlace]:
+def _end(parts: _Parts) -> int:
+    """Where the last part ends."""
+    return int(parts.first[-1] + parts.size[-1]) if len(parts.first) else 0
+
+
+def _changes(which: Ints) -> npt.NDArray[np.bool_]:
+    """Which are not as the one before; the first one is not."""
+    found = np.ones(len(which), np.bool_)
+    found[1:] = which[1:] != which[:-1]
+    return found
+
+
+def _in_order(work: Work, cut: Cut, numbers: Ints) -> Ints:
     """Tiles in the order of the loops, each of which turns back at its end."""
-    if not tiles:
-        return []
-    numbers = np.array([part.numbers for part in tiles], np.int64)
     counts = cut.range_counts(work)
-    place: Ints = np.zeros(len(tiles), np.int64)
+    place: Ints = np.zeros(len(numbers), np.int64)
     for mode in (0, *cut.loops):
         count, number = counts[mode], numbers[:, mode]
         place = place * count + np.where(place & 1, count - 1 - number, number)
-    return [tiles[number] for number in np.argsort(place)]
+    return np.argsort(place, kind="stable")
 
 
 def _walk(counts: Numbers) -> list[Numbers]:
@@ -234,6 +248,6 @@ def _walk(counts: Numbers) -> list[Numbers]:
     return [(n, *rest) for n in range(counts[0]) for rest in _turned(inner, n)]
 
 
-def _turned(items: Sequence[Item], turn: int) -> Sequence[Item]:
+def _turned(items: Item, turn: int) -> Item:
     """Forth on even turns, back on odd ones."""
-    return items[::-1] if turn & 1 else items
+    return items[::-1] if turn & 1 else items  # type: ignore[index]

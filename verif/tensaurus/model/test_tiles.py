@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilewright.hw.spec.tensaurus import TensaurusConfig
+from tilewright.hw.spec.tensaurus_tiles import TILE_BYTES
 from tilewright.sim.tensaurus.driver import TensorDriver, plan_of
-from tilewright.sim.tensaurus.job_list import JobList, dense_tiles, sparse_tiles
+from tilewright.sim.tensaurus.images import output_bytes
+from tilewright.sim.tensaurus.job_list import JobList
+from tilewright.sim.tensaurus.job_tiles import dense_tiles, sparse_tiles
 from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.sim.tensaurus.tiles import cost_of, plan
 from tilewright.sim.tensaurus.work import Cut, Work
@@ -27,23 +31,22 @@ WORKS = [
 ]
 
 
-def moved(job: JobList, base: dict[str, int]) -> dict[str, int]:
-    """Bytes by operand that a list of tiles says."""
-    found = {"tensor": 0, "output": 0, "tiles": 0, "operand_1": 0, "operand_2": 0, "operand_3": 0}
-    size_of = {address: job.sizes[name] for name, address in base.items()}
-    for fields in job.descriptions(base):
-        found["tiles"] += 1
-        found["tensor"] += size_of[fields["tensor"]]
-        found["output"] += size_of[fields["output"]] * fields["last"]
-        for mode in (1, 2, 3):
-            if fields["load"] >> mode - 1 & 1:
-                found[f"operand_{mode}"] += size_of[fields[f"operand_{mode}"]]
+def moved(config: TensaurusConfig, cut: Cut, job: JobList) -> dict[str, int]:
+    """Bytes by operand that a list of tiles says, tile by tile."""
+    kernel = cut.kernel
+    found = {"tensor": 0, "output": 0, "list": 0}
+    fields = job.fields(dict.fromkeys(job.sizes, 0))
+    for number in range(len(job.part)):
+        tile = {name: int(field[number]) for name, field in fields.items()}
+        found["list"] += TILE_BYTES
+        found["tensor"] += tile["entries"] * config.layout(kernel.order).entry_bytes
+        found["tensor"] += tile["slices"] * tile.get("pitch", 0)
+        found["output"] += output_bytes(config, kernel, tile["slices"]) * tile["last"]
+        for mode in range(1, kernel.order):
+            values = tile[f"size_{mode}"] * kernel.row_values(config, mode)
+            size = values * config.format.bits // 8 if tile["load"] >> mode - 1 & 1 else 0
+            found[f"operand_{mode}"] = found.get(f"operand_{mode}", 0) + size
     return found
-
-
-def addresses(job: JobList) -> dict[str, int]:
-    """A place for everything, however large."""
-    return {name: number << 24 for number, name in enumerate(job.sizes)}
 
 
 @pytest.mark.parametrize(("kernel", "shape", "ranks"), WORKS)
@@ -56,9 +59,10 @@ def test_costs_of_dense_tensors_are_what_is_moved(
     tensor = encoded(to_dense(product.tensor), config)
     found = plan_of(config, product.work, tensor)
     parts = dense_tiles(config, product.work, found.cut, tensor)
-    job = JobList(config, product.work, found.cut, parts, product.operands(config))
-    real = moved(job, addresses(job))
-    assert real["tiles"] == found.cost.tiles
+    job = JobList(config, product.work, found.cut, parts)
+    real = moved(config, found.cut, job)
+    assert real == job.moved()
+    assert real["list"] == found.cost.list == TILE_BYTES * found.cost.tiles
     assert real["output"] == found.cost.output
     assert real["tensor"] <= found.cost.tensor
     for mode, expected in enumerate(found.cost.operands, 1):
@@ -77,12 +81,13 @@ def test_costs_of_sparse_tensors_are_about_what_is_moved(
     product = random_product(np.random.default_rng(1), kernel, shape, ranks, count=1500)
     found = plan_of(config, product.work, product.tensor)
     parts = sparse_tiles(config, product.work, found.cut, product.tensor, 0)
-    job = JobList(config, product.work, found.cut, parts, product.operands(config))
-    real = moved(job, addresses(job))
-    assert abs(real["tiles"] - found.cost.tiles) <= 0.2 * found.cost.tiles
+    job = JobList(config, product.work, found.cut, parts)
+    real = moved(config, found.cut, job)
+    assert real == job.moved()
+    assert abs(len(job.part) - found.cost.tiles) <= 0.2 * found.cost.tiles
     assert abs(real["tensor"] - found.cost.tensor) <= 0.25 * found.cost.tensor
     assert real["output"] == found.cost.output
-    total = sum(real[f"operand_{mode}"] for mode in (1, 2, 3))
+    total = sum(real.get(f"operand_{mode}", 0) for mode in (1, 2, 3))
     assert abs(total - sum(found.cost.operands)) <= 0.25 * sum(found.cost.operands)
 
 
