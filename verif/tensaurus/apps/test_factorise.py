@@ -170,6 +170,44 @@ def test_nothing_and_what_is_not_finite_cannot_be_factorised(run: Run) -> None:
 
 
 @pytest.mark.slow
+def test_missing_values_do_not_count(run: Run) -> None:
+    """A tensor of one term is found whatever is missing, of .tns files by NaN, too."""
+    path, out = run.directory / "t.tns", run.directory / "f.npz"
+    places = [(i, j, k) for i in range(1, 4) for j in range(1, 4) for k in range(1, 3)]
+    missing = places[::5]
+    path.write_text("".join(
+        f"{i} {j} {k} {'nan' if (i, j, k) in missing else i * j * k}\n" for i, j, k in places
+    ) + "1 1 1 7\n")  # fmt: skip
+    found = report(run, "cpd", path, "--rank", 1, "--set", "value=fp64", "--iterations", 200,
+                   "--tolerance", 0, "-o", out)  # fmt: skip
+    assert (found["tensor"]["values"], found["tensor"]["missing"]) == (14, 4)
+    parts = np.load(out)
+    made = np.einsum("z,iz,jz,kz->ijk", parts["weights"], *(parts[f"mode_{m}"] for m in range(3)))
+    assert made == pytest.approx(np.einsum("i,j,k->ijk", [1, 2, 3], [1, 2, 3], [1, 2]), rel=1e-6)
+
+
+MASKS = [
+    (np.ones((2, 3, 4)), "{mask}: must be 2 x 3 x 2, as {path} is, not 2 x 3 x 4"),
+    (np.full((2, 3, 2), 0.5), "{mask}: must hold 1 where a value is known and 0 where it is "
+     "missing"),
+    (np.zeros((2, 3, 2)), "{path}: has no values but zeros and missing ones; nothing to "
+     "factorise"),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mask", "message"), MASKS)
+def test_masks_that_are_refused(run: Run, mask: np.ndarray, message: str) -> None:
+    path, other = run.directory / "t.npy", run.directory / "m.npy"
+    np.save(path, np.ones((2, 3, 2)))
+    np.save(other, mask)
+    line = run.refused("cpd", path, "--mask", other, *MODEL)
+    assert line == message.format(path=path, mask=other)
+    other.unlink()
+    assert run.refused("cpd", path, "--mask", other, *MODEL).startswith(f"{other}: cannot be read")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("cpd", "--rank", "2"), ("tucker", "--ranks", "1,1,1")])
 def test_products_that_overflow_end_in_a_line(run: Run, words: tuple[str, ...]) -> None:
     path = run.directory / "t.tns"

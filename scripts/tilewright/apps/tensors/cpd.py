@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,11 @@ def cpd(
     seed: Annotated[
         int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of the start.")
     ] = 0,
+    mask: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="0 where a value is missing, else 1: of the tensor's "
+                     "shape, .npy. NaN are missing without it, too."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Weights and factors by mode, .npz."),
@@ -43,20 +49,23 @@ def cpd(
     """Factorise a tensor into a sum of outer products (CP-ALS): MTTKRP on the unit, small solves on
     the host in float64.
 
-    The same iterations in float64 from the same start stand beside it.
+    The same iterations in float64 from the same start stand beside it. What is missing is put in
+    anew after each iteration, as the terms have it.
     """
     check_archive(output)
-    made = start_factorising(file, "cpd", options)
+    made = start_factorising(file, "cpd", options, mask=mask, may_miss=True)
+    beside = replace(made)
     rng = np.random.default_rng(seed)
     start = [rng.random((size, rank)) for size in made.tensor.shape]
     with made.products:
-        found = cp_als(made.on_unit, start, made.norm, iterations=iterations, tolerance=tolerance)
+        found = cp_als(made.on_unit, start, made.norm, iterations=iterations, tolerance=tolerance,
+                       fill=made.fill if len(made.missing) else None)  # fmt: skip
     count = len(found.fits)
-    expected = cp_als(made.in_float64, start, made.norm, iterations=count, tolerance=0.0)
+    expected = cp_als(beside.in_float64, start, beside.norm, iterations=count, tolerance=0.0,
+                      fill=beside.fill if len(beside.missing) else None)  # fmt: skip
     fits, wrong, apart = fit_row(found.fits, expected.fits, made.choice.config.value)
-    shape = " x ".join(f"{size:,}" for size in made.tensor.shape)
     rows = [
-        ("tensor", f"{shape}, {made.tensor.nnz:,} values"),
+        ("tensor", made.in_words()),
         ("terms", f"{rank}, of weights {found.weights[0]:.4g} to {found.weights[-1]:.4g}"),
         *fits,
     ]
@@ -65,8 +74,7 @@ def cpd(
         write_archive(output, {"weights": found.weights, **arrays})
         rows.append(("written", str(output)))
     details = {
-        "tensor": {"file": str(file), "shape": list(made.tensor.shape),
-                   "values": made.tensor.nnz},
+        "tensor": made.in_json(file),
         "rank": rank, "seed": seed, "fit": found.fits[-1], "fits": found.fits,
         "iterations": count, "weights": found.weights.tolist(),
         "reference": {"source": "NumPy in float64", "fit": expected.fits[-1],

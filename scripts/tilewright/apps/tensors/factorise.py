@@ -1,7 +1,8 @@
 """CP-ALS and HOOI: the loops around MTTKRP and TTMc, and small dense solves, in float64.
 
 Source: Kolda and Bader, "Tensor Decompositions and Applications", figures 3.3 and 4.4. The normal
-matrix of CP-ALS is the Hadamard product of the Gram matrices; the thesis prints a minus.
+matrix of CP-ALS is the Hadamard product of the Gram matrices; the thesis prints a minus. Missing
+values: Tomasi and Bro, "PARAFAC and missing values", the method that imputes them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ __all__ = ["Cp", "Tucker", "cp_als", "hooi", "leading_vectors"]
 Floats = NDArray[np.float64]
 Kernel = Callable[[int, Sequence[Floats]], Floats]
 """MTTKRP or TTMc along a mode, given the matrices of the other modes in their order."""
+Fill = Callable[[Floats, list[Floats]], tuple[float, float]]
+"""Sets a tensor's missing values to those of weights and factors. Returns its norm then, and what
+that adds to the inner product of the two."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,9 @@ def _stops(fits: list[float], tolerance: float) -> bool:
 
 
 def cp_als(
-    mttkrp: Kernel, start: Sequence[Floats], norm: float, *, iterations: int, tolerance: float
-) -> Cp:
+    mttkrp: Kernel, start: Sequence[Floats], norm: float, *, iterations: int, tolerance: float,
+    fill: Fill | None = None,
+) -> Cp:  # fmt: skip
     """Alternating least squares.
 
     Parameters
@@ -61,6 +66,8 @@ def cp_als(
     start: a matrix for each mode, of as many columns as there are terms; that of mode 0 is not used
     norm: of the tensor
     iterations: at most; before, it stops if the fit changes by less than ``tolerance``
+    fill: of a tensor with missing values: after each iteration these become the factors' own, so
+        that they do not count; the fit is that to the tensor so filled
     """
     factors = [np.array(factor, np.float64) for factor in start]
     order = len(factors)
@@ -81,6 +88,9 @@ def cp_als(
         for factor in factors:
             gram *= factor.T @ factor
         inner = float(((factors[-1] * product).sum(axis=0) * weights).sum())
+        if fill is not None:
+            norm, more = fill(weights, factors)
+            inner += more
         left = max(0.0, norm**2 + float(gram.sum()) - 2 * inner)
         fits.append(1 - sqrt(left) / norm if norm else 1.0)
     return _arranged(weights, factors, fits)

@@ -4,7 +4,7 @@ float64."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ...sim.tensaurus.work import Work
 from ..common.files import check_output, write_whole
 from ..common.rounding import round_to
 from .agreement import reference
+from .missing import MissingValues, split_missing, with_missing
 from .operands import as_stored, dense_words, everything, read_some_tensor
 from .options import TensorChoice, TensorOptions, choose_tensor_unit
 from .session import TensorProducts, numbers_of
@@ -34,14 +35,20 @@ _LEAST_FIT = 0.01
 """Smaller fits are compared as if they were this one: they are differences of large numbers."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class Multiplied:
-    """A tensor whose products are made on the accelerator, or in float64."""
+    """A tensor whose products are made on the accelerator, or in float64.
+
+    Parameters
+    ----------
+    missing: which of the tensor's entries stand for missing values; they are 0 at first
+    """
 
     kernel: str
     tensor: Tensor
     choice: TensorChoice
     products: TensorProducts
+    missing: MissingValues
 
     @property
     def norm(self) -> float:
@@ -82,9 +89,41 @@ class Multiplied:
         ranks = [factor.shape[1] for factor in factors]
         return found.reshape(len(found), *(ranks if kronecker else ranks[:1]))
 
+    def fill(self, weights: Floats, factors: list[Floats]) -> tuple[float, float]:
+        """Set missing values to those of a sum of outer products. Returns the tensor's norm then,
+        and by how much its inner product with that sum has grown."""
+        entries = self.missing.entries
+        values = self.tensor.values.astype(np.float64)
+        made = self.missing.of_terms(weights, factors)
+        more = float(((made - values[entries]) * made).sum())
+        values[entries] = made
+        self.tensor = replace(self.tensor, values=values)
+        return self.norm, more
 
-def start_factorising(file: Path, kernel: str, options: TensorOptions) -> Multiplied:
-    """The tensor of a file, as the chosen unit has it."""
+    def in_words(self) -> str:
+        """Of the report: shape and values."""
+        shape = " x ".join(f"{size:,}" for size in self.tensor.shape)
+        missing = f", {len(self.missing):,} missing" if len(self.missing) else ""
+        return f"{shape}, {self.tensor.nnz - len(self.missing):,} values{missing}"
+
+    def in_json(self, file: Path) -> dict[str, Any]:
+        """The same."""
+        return {"file": str(file), "shape": list(self.tensor.shape),
+                "values": self.tensor.nnz - len(self.missing),
+                "missing": len(self.missing)}  # fmt: skip
+
+
+def start_factorising(
+    file: Path, kernel: str, options: TensorOptions, *, mask: Path | None = None,
+    may_miss: bool = False,
+) -> Multiplied:  # fmt: skip
+    """The tensor of a file, as the chosen unit has it.
+
+    Parameters
+    ----------
+    mask: an array that is 0 where the tensor's values are missing
+    may_miss: NaN are missing values, too
+    """
     choose_tensor_unit(options, order=4)
     tensor = read_some_tensor(file, options, (3, 4))
     choice = choose_tensor_unit(options, order=tensor.order)
@@ -96,6 +135,9 @@ def start_factorising(file: Path, kernel: str, options: TensorOptions) -> Multip
         )
     if config.order < tensor.order:
         raise UserError(f"`order` must be at least {tensor.order} for {file}, not {config.order}")
+    places = np.zeros((0, tensor.order), np.int64)
+    if may_miss:
+        tensor, places = split_missing(file, tensor, mask)
     stored = as_stored(file, tensor, config, 0)
     if not stored.values.any():
         raise UserError(f"{file}: has no values but zeros; there is nothing to factorise")
@@ -103,11 +145,13 @@ def start_factorising(file: Path, kernel: str, options: TensorOptions) -> Multip
         raise UserError(f"{file}: values must be finite in {config.value} to be factorised")
     if choice.dense:
         stored = everything(file, stored)
+    stored, missing = with_missing(stored, places, dense=choice.dense)
     return Multiplied(
         kernel={"cpd": "mttkrp", "tucker": "ttmc"}[kernel],
         tensor=stored,
         choice=choice,
         products=TensorProducts(choice),
+        missing=missing,
     )
 
 

@@ -69,7 +69,7 @@ def tucker(
     expected = hooi(made.in_float64, start, made.norm, iterations=count, tolerance=0.0)
     fits, wrong, apart = fit_row(found.fits, expected.fits, made.choice.config.value)
     rows = [
-        ("tensor", f"{' x '.join(f'{size:,}' for size in shape)}, {made.tensor.nnz:,} values"),
+        ("tensor", made.in_words()),
         ("core", " x ".join(map(str, found.core.shape))),
         *fits,
     ]
@@ -78,7 +78,7 @@ def tucker(
         write_archive(output, {"core": found.core, **arrays})
         rows.append(("written", str(output)))
     details = {
-        "tensor": {"file": str(file), "shape": list(shape), "values": made.tensor.nnz},
+        "tensor": made.in_json(file),
         "ranks": sizes, "seed": seed, "fit": found.fits[-1], "fits": found.fits,
         "iterations": count,
         "reference": {"source": "NumPy in float64", "fit": expected.fits[-1],
