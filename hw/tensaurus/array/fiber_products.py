@@ -27,7 +27,7 @@ class FiberProducts(wiring.Component):
     row of an operand (MTTKRP), or all of them times one scalar after the other (TTMc).
 
     An operation is offered when the sum that it multiplies is complete by the time the operation
-    is carried out.
+    is carried out. A group takes one cycle to look at.
 
     Parameters
     ----------
@@ -87,30 +87,40 @@ class FiberProducts(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, level = self._config, self._level
+        slots = level_slots(config, level)
+        loaded = Signal()
+        place = Signal(range(slots))
         vector = Signal.like(self.vectors)
         scalar = Signal.like(self.repeats)
         last_vector = Signal()
-        there = Signal()
         busy = Signal()
         fiber = self.about.fibers[0]
-        place = ring_step(m, "place", self.group.result, vector, level_slots(config, level))
         logs = [*self.sums, *self.starts]
         m.d.comb += [
-            there.eq(self.complete & ~self.about.end),
             self.ends.eq(self.complete & self.about.end),
             self.slot.eq(place + level_offset(config, level)),
             self.operand.address.eq(fiber.address + Mux(self.by_scalars, scalar, vector)),
             self.operand.side.eq(fiber.side),
             busy.eq(Cat(log.valid & (log.slot == self.slot) for log in logs).any()),
-            self.offer.eq(there & ~busy),
-            self.waits.eq(there & busy),
+            self.offer.eq(loaded & ~busy),
+            self.waits.eq(loaded & busy),
             last_vector.eq(vector + 1 == self.vectors),
             self.last.eq(last_vector & (scalar + 1 == self.repeats)),
         ]
         with m.If(self.taken):
-            m.d.sync += vector.eq(vector + 1)
+            m.d.sync += [
+                place.eq(ring_step(m, "next_place", place, 1, slots)),
+                vector.eq(vector + 1),
+            ]
             with m.If(last_vector):
-                m.d.sync += [vector.eq(0), scalar.eq(scalar + 1)]
-        with m.If((self.taken & self.last) | self.clear):
-            m.d.sync += [vector.eq(0), scalar.eq(0)]
+                m.d.sync += [place.eq(self.group.result), vector.eq(0), scalar.eq(scalar + 1)]
+            with m.If(self.last):
+                m.d.sync += [loaded.eq(0), scalar.eq(0)]
+        with m.Elif(~loaded):
+            m.d.sync += [
+                loaded.eq(self.complete & ~self.about.end),
+                place.eq(self.group.result),
+            ]
+        with m.If(self.clear):
+            m.d.sync += [loaded.eq(0), vector.eq(0), scalar.eq(0)]
         return m

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import Enum
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
-from ...stream.ring import ring_address
+from ...stream.ring import moved_count, ring_address
 from .layouts import group_layout, level_offset, level_slots, log_layout, plan_layout, slot_range
 from .ring_step import ring_step
 
@@ -28,9 +28,9 @@ class Pair(Enum):
 class PairSums(wiring.Component):
     """Goes over the groups of a level, in order, and offers the sums of one of their pairs.
 
-    The total of a pair is where its right side was. A group without such a pair takes one cycle, a
-    group of ``vectors`` pairs as many as it takes to have them all ``taken``. A sum is offered only
-    when both of its sides are complete.
+    The total of a pair is where its right side was. A group takes one cycle to look at, and one of
+    ``vectors`` pairs then as many as it takes to have them all ``taken``. A sum is offered only
+    when both of its sides are complete, and from then on until it is taken.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class PairSums(wiring.Component):
     allowed: in; the group's other pairs are added
     offer, left, right: out; a sum that may be added in this cycle
     taken: in; it is
-    pointer: out; of the group in the ring of groups
+    pointer: out; in the ring of groups, of the one that is looked at next
     behind: out; groups that have not been gone over
     clear: in; forgets everything at the end of the cycle
     """
@@ -89,42 +89,56 @@ class PairSums(wiring.Component):
         pair, group = self._pair, self.group
         slots = level_slots(self._config, self._level)
         offset = level_offset(self._config, self._level)
-        vector = Signal.like(self.vectors)
-        here = Signal()
-        concerned = Signal()
+        loaded = Signal()
+        left = Signal(range(slots))
+        right = Signal(range(slots))
         last = Signal()
-        passes = Signal()
         exists = group.partials == 4 if pair is Pair.SECOND else group.partials >= pair.value
+        looks = Signal()
+        passes = Signal()
         m.d.comb += [
-            here.eq((self.behind != 0) & self.allowed),
-            concerned.eq(exists),
-            # Only a group of one vector has more than two partial sums.
-            last.eq(vector + 1 == self.vectors),
-            passes.eq(here & (~concerned | (self.taken & last))),
+            looks.eq((self.behind != 0) & ~loaded),
+            passes.eq(Mux(loaded, self.taken & last, looks & ~exists)),
+            self.left.eq(left + offset),
+            self.right.eq(right + offset),
         ]
         if pair is Pair.FIRST:
-            left = ring_step(m, "left_place", group.base, vector, slots)
-            right = ring_step(m, "right_place", left, self.vectors, slots)
-        elif pair is Pair.SECOND:
-            left = ring_step(m, "left_place", group.base, 2, slots)
-            right = group.result
+            vector = Signal.like(self.vectors)
+            m.d.comb += last.eq(vector + 1 == self.vectors)
+            with m.If(looks):
+                m.d.sync += [
+                    left.eq(group.base),
+                    right.eq(ring_step(m, "second_sum", group.base, self.vectors, slots)),
+                    vector.eq(0),
+                ]
+            with m.Elif(self.taken):
+                m.d.sync += [
+                    left.eq(ring_step(m, "next_left", left, 1, slots)),
+                    right.eq(ring_step(m, "next_right", right, 1, slots)),
+                    vector.eq(vector + 1),
+                ]
         else:
-            left = ring_step(m, "left_place", group.base, 1, slots)
-            right = group.result
-        m.d.comb += [self.left.eq(left + offset), self.right.eq(right + offset)]
+            # Only a group of one vector has more than two partial sums.
+            m.d.comb += last.eq(1)
+            before = 1 if pair is Pair.LAST else 2
+            with m.If(looks):
+                m.d.sync += [
+                    left.eq(ring_step(m, "left_place", group.base, before, slots)),
+                    right.eq(group.result),
+                ]
+        with m.If(self.clear | (self.taken & last)):
+            m.d.sync += loaded.eq(0)
+        with m.Elif(looks):
+            m.d.sync += loaded.eq(exists)
         busy = [
             log.valid & (log.slot == side)
             for log in self.recent
             for side in (self.left, self.right)
         ]
-        m.d.comb += self.offer.eq(here & concerned & ~Cat(busy).any())
-        pointer = ring_address(m, "group_number", slots, advance=passes, clear=self.clear)
+        m.d.comb += self.offer.eq(loaded & self.allowed & ~Cat(busy).any())
+        pointer = ring_address(m, "group_number", slots, advance=looks, clear=self.clear)
         m.d.comb += self.pointer.eq(pointer)
-        with m.If(passes | self.clear):
-            m.d.sync += vector.eq(0)
-        with m.Elif(self.taken):
-            m.d.sync += vector.eq(vector + 1)
-        m.d.sync += self.behind.eq(self.behind + self.close - passes)
+        m.d.sync += self.behind.eq(moved_count(self.behind, self.close, passes))
         with m.If(self.clear):
             m.d.sync += self.behind.eq(0)
         return m

@@ -202,7 +202,8 @@ class RowHead(wiring.Component):
             log.start.valid.eq(operation.start),
             log.start.slot.eq(operation.slot),
         ]
-        return offered & (age == OVERDUE - 1)
+        # What is offered stays so until it is taken.
+        return age == OVERDUE - 1
 
     def _products(
         self,

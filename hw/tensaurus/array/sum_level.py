@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.tensaurus import TensaurusConfig
-from ...stream.ring import ring_address
+from ...stream.ring import moved_count, ring_address
 from .layouts import (
     group_layout,
     info_layout,
@@ -151,9 +151,10 @@ class SumLevel(wiring.Component):
                 ]
             with m.If(~goes_on):
                 m.d.sync += group.base.eq(tail)
+        freed = self._freed(m)
         m.d.sync += [
             self.open.eq(goes_on | self.push),
-            used.eq(used + takes - self._freed(m)),
+            used.eq(Mux(takes, used + 1, used) - freed),
         ]
         with m.If(self.clear):
             m.d.sync += [self.open.eq(0), used.eq(0)]
@@ -190,7 +191,7 @@ class SumLevel(wiring.Component):
             write = memory.write_port()
             m.d.comb += [write.en.eq(self.close), write.addr.eq(written), write.data.eq(value)]
         m.d.comb += self.can_close.eq(queued < slots - 1)
-        m.d.sync += queued.eq(queued + self.close - self.finish)
+        m.d.sync += queued.eq(moved_count(queued, self.close, self.finish))
         with m.If(self.clear):
             m.d.sync += queued.eq(0)
         walks: list[PairSums] = []

@@ -71,6 +71,9 @@ def _groups(c: Shape, s: State, p: Plan, row: int, level: int, walks: int, goes:
     if goes:
         last = here.fiber_vector + 1 == p.vectors[level]
         finish = last and here.fiber_scalar + 1 == p.repeats[level]
+        here.fiber_loaded = 0 if finish else 1
+    elif not here.fiber_loaded:
+        here.fiber_loaded = there and not oldest.end
     if finish:
         here.used -= p.vectors[level] if here.trimmed else oldest.size
     elif there and not here.trimmed and not oldest.end:
@@ -86,7 +89,7 @@ def _walks(c: Shape, s: State, p: Plan, row: int, level: int, walks: int, took: 
         one = order
         if walks > 1:
             one = LAST if order == 0 else (FIRST if order == 1 else SECOND)
-        if walk(c, s, p, row, level, one, walks, took == one):
+        if walk(s, p, row, level, one, took == one):
             s.pointers[row, level, one] = (s.pointers[row, level, one] + 1) % slots_of(c, level)
             s.behind[row, level, one] -= 1
 
@@ -185,19 +188,17 @@ def head(c: Shape, s: State, p: Plan, row: int) -> tuple[bool, int, int]:
                 if found:
                     offered = True
                     best_level, best_walk, best_slot = level, one, slot
-    overdue = offered and record.age == c.overdue - 1
+    overdue = record.age == c.overdue - 1
 
     # Products of fibers, the highest level first.
     waits = blocked = False
     chosen = FREE
     for above in range(output):
         level = output - 1 - above
-        if not complete(s, row, level, walks):
-            continue
         lower = s.levels[row, level]
-        group = s.groups[row, level, lower.oldest]
-        if group.end:
+        if not lower.fiber_loaded:
             continue
+        group = s.groups[row, level, lower.oldest]
         slot = (group.result + lower.fiber_vector) % c.temporary + level * c.temporary
         if _logged(s, row, slot):
             waits = True

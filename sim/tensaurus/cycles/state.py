@@ -78,7 +78,7 @@ _LEVEL = _fields(
     # A group that ends with the next cycle, and what it is for.
     *("closes", "fiber", "close", "ends", "can"),
     # The products of the oldest group.
-    *("fiber_vector", "fiber_scalar", "pair_vector"),
+    *("fiber_loaded", "fiber_vector", "fiber_scalar", "pair_vector"),
 )
 GROUP = ("base", "result", "partials", "size", "fiber_0", "fiber_1", "close_0", "close_1", "end")
 """What is known of a closed group."""
@@ -88,7 +88,8 @@ class State(NamedTuple):
     """Everything that changes.
 
     ``rows``, ``levels`` [row, level]: counters and registers. ``groups`` [row, level, place]:
-    closed groups. ``pointers``, ``behind`` [row, level, walk]: where the walks over them are.
+    closed groups. ``pointers``, ``behind``, ``loaded`` [row, level, walk]: where the walks over
+    them are, and whether the group there is looked at and has a sum to add.
     ``sums``, ``starts`` [row, age]: slots of the latest operations. ``window`` [row, place] ->
     (there, unit pending, scalar pending, bank, vector, active, release, end). ``banks``
     [arbiter, wave, bank], ``grants`` [arbiter, wave, row]: the waves; ``access`` [arbiter, row]:
@@ -101,6 +102,7 @@ class State(NamedTuple):
     groups: Any
     pointers: Any
     behind: Any
+    loaded: Any
     sums: Any
     starts: Any
     window: Any
@@ -167,6 +169,7 @@ def state(config: TensaurusConfig) -> State:
         groups=np.zeros((rows, levels, slots), _fields(*GROUP)),
         pointers=zeros(rows, levels, WALKS),
         behind=zeros(rows, levels, WALKS),
+        loaded=zeros(rows, levels, WALKS),
         sums=free(rows, config.sum_latency + config.multiplier_stages - 1),
         starts=free(rows, config.multiplier_stages),
         window=zeros(rows, config.window, 8),

@@ -73,11 +73,9 @@ def _exists(s: State, row: int, level: int, walk: int) -> bool:
 
 
 @inlined
-def _here(s: State, row: int, level: int, walk: int, walks: int) -> bool:
-    """Whether the walk is at a group."""
+def _allowed(s: State, row: int, level: int, walk: int, walks: int) -> bool:
+    """Whether the pairs that the walk's sum is of are added."""
     behind = s.behind[row, level, walk]
-    if behind == 0:
-        return False
     if walk != LAST:
         return True
     allowed = s.behind[row, level, FIRST] < behind
@@ -89,7 +87,7 @@ def offer(
     c: Shape, s: State, p: Plan, row: int, level: int, walk: int, walks: int
 ) -> tuple[bool, int]:
     """Whether the walk's sum may be added now, and the slot that it goes to."""
-    if not (_here(s, row, level, walk, walks) and _exists(s, row, level, walk)):
+    if not (s.loaded[row, level, walk] and _allowed(s, row, level, walk, walks)):
         return False, 0
     slots = slots_of(c, level)
     group = s.groups[row, level, s.pointers[row, level, walk]]
@@ -108,17 +106,18 @@ def offer(
 
 
 @inlined
-def walk(
-    c: Shape, s: State, p: Plan, row: int, level: int, one: int, walks: int, taken: bool
-) -> bool:
+def walk(s: State, p: Plan, row: int, level: int, one: int, taken: bool) -> bool:
     """Whether the walk goes on to the next group at the end of the cycle."""
     record = s.levels[row, level]
-    passes = _here(s, row, level, one, walks)
-    if passes and _exists(s, row, level, one):
-        last = one != FIRST or record.pair_vector + 1 == p.vectors[level]
-        if taken and one == FIRST:
-            record.pair_vector = 0 if last else record.pair_vector + 1
-        passes = taken and last
+    passes = False
+    if taken:
+        passes = one != FIRST or record.pair_vector + 1 == p.vectors[level]
+        if one == FIRST:
+            record.pair_vector = 0 if passes else record.pair_vector + 1
+        s.loaded[row, level, one] = 0 if passes else 1
+    elif not s.loaded[row, level, one] and s.behind[row, level, one] != 0:
+        passes = not _exists(s, row, level, one)
+        s.loaded[row, level, one] = 0 if passes else 1
     return passes
 
 
