@@ -1,0 +1,246 @@
+"""State of the cycle model of striped memory, as arrays that compiled code works on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....hw.spec.channels import ChannelGeometry
+from ..dram import FLAT, Channels, MemoryModel, Timing, channels, timing
+
+__all__ = ["BEHIND", "NEVER", "Bus", "Reader", "Shape", "Writer", "bus"]
+
+BEHIND = 8
+"""Requests that a channel of a reader may be behind another one."""
+
+NEVER = 1 << 62
+"""A cycle that does not come."""
+
+_MOST_CHANNELS = 16
+_BUFFER_BLOCKS = 4
+_DEEP = 16
+"""As in the writers of the hardware: blocks in a buffer, addresses that are a memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """A ``StripedReader`` of the hardware: its parameters."""
+
+    line_blocks: int
+    outstanding: int
+    requests: int = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writer:
+    """A ``StripedWriter`` of the hardware: its parameters."""
+
+    line_blocks: int
+    outstanding: int
+
+
+class Shape(NamedTuple):
+    """What does not change, in numbers for compiled code.
+
+    ``stages``: registers from a request to the fork, of which three divide by a number of channels
+    that is no power of two. ``buffer``, ``addresses``: depths of queues of a channel's writer;
+    ``deep``: the latter is a memory. ``shared``: readers share a channel by an interconnect.
+    """
+
+    readers: int
+    channels: int
+    stages: int
+    shared: int
+    block_shift: int
+    interleave: int
+    block_beats: int
+    beat_shift: int
+    line_blocks: int
+    buffer: int
+    addresses: int
+    deep: int
+    flat: int
+    latency: int
+    access_bytes: int
+    page_bytes: int
+    read_queue: int
+    write_queue: int
+
+
+def _fields(*names: str) -> Any:
+    return np.dtype([(name, np.int64) for name in names])
+
+
+_READER = _fields(
+    *("line_blocks", "outstanding", "requests"),
+    # In this cycle: whether a request would be taken, and the one that is; a line is taken.
+    *("accepts", "asked", "block", "blocks", "channel", "takes"),
+    # Requests inside, those that are at their output and in the queue before it, its output.
+    *("pending", "line", "last", "waits", "waiting", "waiting_out"),
+    *("within", "next_left", "next_channel"),
+    # By channels: those whose queue is full (bit `channels`: that of the lines), those that have
+    # what is at the fork.
+    *("full", "forked"),
+    # Beats that came.
+    "beats",
+)
+_UNIT = _fields(
+    # Runs: at the output of the queue, in it; what is left of the one that is asked for.
+    *("waits", "waiting", "waiting_out", "within", "next_block", "next_blocks"),
+    # Slots in use, the next one, the one that is read next; whether a block is at the output.
+    *("used", "slot", "read_slot", "valid"),
+    # At `ar`.
+    *("asks", "ask_block", "ask_slot"),
+    "beats",
+)
+_CHANNEL = _fields(
+    # Requests of all readers at `ar`, and in the interconnect's registers.
+    *("asking", "turn"),
+    *("held", "held_reader", "held_slot", "held_block"),
+    *("spare", "spare_reader", "spare_slot", "spare_block"),
+    # When `r` is free; what the memory has moved, in bytes.
+    *("free_at", "read", "written"),
+)
+_WRITER = _fields(
+    # In this cycle: whether a line would be taken, whether one is; the extent that is.
+    *("accepts", "puts", "asked", "ask_block", "ask_left"),
+    # The extent at hand; the one that is divided, and since when.
+    *("active", "channel", "block", "left"),
+    *("inside", "since", "inside_block", "inside_left"),
+    # Channels whose register would take a block; those that have something inside; bytes of lines.
+    *("ready", "busy", "bytes"),
+)
+_STORE = _fields(
+    # A block and what of it was taken.
+    *("valid", "beats", "block", "index", "asked", "sent"),
+    # The splitter's request and its burst, the burst at `aw`.
+    *("request", "request_beats", "request_block", "burst", "burst_beats", "burst_block"),
+    *("aw", "aw_beats", "aw_block"),
+    # Beats without a burst, in the buffer, at its output; addresses in their queue and its output.
+    *("stored", "buffered", "beat", "addresses", "address"),
+    # Bursts whose data are being sent, the beat of the first one, and the beat at `w`.
+    *("lengths_in", "lengths_out", "sending", "w", "w_last", "w_first", "w_beats", "w_block"),
+    # Responses to come.
+    *("answers_in", "answers_out"),
+)
+
+
+class Bus(NamedTuple):
+    """Everything: what does not change is in ``c``, and the fields of sizes.
+
+    ``readers``; ``units`` [reader, channel]; ``channels``; ``located`` [reader, stage] -> (valid,
+    block, blocks, channel); ``lines`` [reader, place] -> (blocks, channel): runs whose lines are to
+    be put together; ``shares`` [reader, channel, place] -> (block, blocks); ``whole`` [reader,
+    channel, slot]: from which cycle on the block is there. ``writer`` [0]; ``stores`` [channel];
+    ``lengths`` [channel, place] -> (beats, block); ``answers`` [channel, place]: cycle.
+    """
+
+    c: Shape
+    readers: Any
+    units: Any
+    channels: Any
+    located: Any
+    lines: Any
+    shares: Any
+    whole: Any
+    writer: Any
+    stores: Any
+    lengths: Any
+    answers: Any
+    dram: Channels
+    times: Timing
+
+
+def _shape(
+    geometry: ChannelGeometry, readers: int, writer: Writer, memory: MemoryModel, shared: bool
+) -> Shape:
+    deep = writer.outstanding >= _DEEP
+    odd = geometry.channels & (geometry.channels - 1) != 0
+    return Shape(
+        readers=readers,
+        channels=geometry.channels,
+        stages=4 if odd else 1,
+        shared=int(shared),
+        block_shift=geometry.block_shift,
+        interleave=geometry.interleave,
+        block_beats=geometry.block_beats,
+        beat_shift=geometry.beat_shift,
+        line_blocks=writer.line_blocks,
+        buffer=_BUFFER_BLOCKS * geometry.block_beats,
+        addresses=writer.outstanding - deep,
+        deep=int(deep),
+        flat=int(memory.flat),
+        latency=memory.latency,
+        access_bytes=memory.access_bytes,
+        page_bytes=memory.page_bytes,
+        read_queue=memory.read_queue,
+        write_queue=memory.write_queue,
+    )
+
+
+def bus(
+    geometry: ChannelGeometry,
+    *,
+    readers: Sequence[Reader],
+    writer: Writer | None = None,
+    memory: MemoryModel = FLAT,
+    gigahertz: float = 2.0,
+    shared: bool = True,
+) -> Bus:
+    """Readers and a writer of lines after reset, and the memory behind them.
+
+    Parameters
+    ----------
+    geometry: of the memory's channels
+    readers: in the order in which they have their turns
+    writer: if there is one
+    memory: each channel's
+    gigahertz: clock of the accelerator
+    shared: whether readers have an interconnect before each channel; without it there is one reader
+
+    Raises ValueError if a block does not fit a page, or several readers share nothing.
+    """
+    if not memory.flat and memory.page_bytes < geometry.interleave:
+        raise ValueError(
+            f"`page_bytes` must be at least `interleave`, {geometry.interleave}, "
+            f"not {memory.page_bytes}"
+        )
+    if not shared and len(readers) != 1:
+        raise ValueError(f"`readers` must be one if they are not `shared`, not {len(readers)}")
+    count, ways = len(readers), geometry.channels
+    slots = max(reader.outstanding for reader in readers)
+    requests = max(reader.requests for reader in readers)
+    store = writer or Writer(line_blocks=1, outstanding=1)
+
+    def zeros(*size: int) -> Any:
+        return np.zeros(size, np.int64)
+
+    c = _shape(geometry, count, store, memory, shared)
+    records = np.zeros(count, _READER)
+    for record, reader in zip(records, readers, strict=True):
+        record["line_blocks"] = reader.line_blocks
+        record["outstanding"] = reader.outstanding
+        record["requests"] = reader.requests
+        record["accepts"] = 1
+    begun = np.zeros(1, _WRITER)
+    begun["ready"] = (1 << ways) - 1
+    return Bus(
+        c=c,
+        readers=records,
+        units=np.zeros((count, ways), _UNIT),
+        channels=np.zeros(ways, _CHANNEL),
+        located=zeros(count, c.stages, 4),
+        # One more is at the output of such a queue.
+        lines=zeros(count, requests + 1, 2),
+        shares=zeros(count, ways, BEHIND + 1, 2),
+        whole=np.full((count, ways, slots), NEVER),
+        writer=begun,
+        stores=np.zeros(ways, _STORE),
+        lengths=zeros(ways, store.outstanding + 1, 2),
+        answers=zeros(ways, store.outstanding + 1),
+        dram=channels(memory, ways),
+        times=timing(memory, gigahertz),
+    )

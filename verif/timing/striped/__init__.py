@@ -1,0 +1,1 @@
+"""The cycle model of striped memory against the hardware."""

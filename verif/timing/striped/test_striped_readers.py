@@ -1,0 +1,76 @@
+"""Readers of lines in the cycle model: every request, every line, ``idle`` as in the hardware."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.channels import ChannelGeometry
+from tilewright.sim.timing.dram import MemoryModel
+from tilewright.sim.timing.striped.state import Reader, bus
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.timing.striped.reading import Reading, on_model, on_rtl
+
+
+def _geometry(channels: int, data_bits: int, interleave: int = 64) -> ChannelGeometry:
+    return ChannelGeometry(
+        channels=channels, data_bits=data_bits, interleave=interleave, addr_bits=32
+    )
+
+
+GEOMETRIES: dict[str, tuple[ChannelGeometry, int]] = {
+    "one": (_geometry(1, 64), 1),
+    "two": (_geometry(2, 256, 128), 1),
+    "four": (_geometry(4, 256), 2),
+    "three": (_geometry(3, 512), 3),
+    "three, lines of two": (_geometry(3, 512), 2),
+    "six": (_geometry(6, 512, 128), 1),
+    "eight": (_geometry(8, 128), 2),
+}
+"""Channels, and blocks of a line."""
+
+
+def check(name: str, seed: int, readers: int, *, shared: bool = True) -> None:
+    """As many readers, of any sizes, on the same memory."""
+    geometry, line_blocks = GEOMETRIES[name]
+    rng = np.random.default_rng([seed, readers, sum(name.encode())])
+    kinds = [
+        Reader(
+            line_blocks=line_blocks,
+            outstanding=int(rng.choice([2, 3, 4, 8, 16])),
+            requests=int(rng.choice([2, 3, 8, 64])),
+        )
+        for _ in range(readers)
+    ]
+    job = Reading.random(
+        geometry,
+        kinds,
+        rng,
+        latency=int(rng.choice([1, 2, 5, 20, 60])),
+        cycles=20_000,
+        count=by_size(6, 8, 40),
+        longest=by_size(6, 6, 12),
+        gap=float(rng.choice([0.0, 0.3, 0.9])),
+        stall=float(rng.choice([0.0, 0.3, 0.8])),
+    )
+    memory = MemoryModel(name="flat", banks=0, latency=job.latency)
+    real = on_rtl(job, shared=shared)
+    machine = bus(geometry, readers=kinds, memory=memory, shared=shared)
+    assert on_model(job, machine, len(real.idle[0])) == real, seed
+    assert int(machine.channels["read"].sum()) == real.beats * geometry.beat_bytes
+
+
+every_geometry = pytest.mark.parametrize(
+    "name", slow_but([], GEOMETRIES, ["four", "three, lines of two"])
+)
+
+
+@every_geometry
+def test_three_readers_that_share_the_channels(name: str) -> None:
+    for seed in range(by_size(1, 1, 6)):
+        check(name, seed, 3)
+
+
+@every_geometry
+def test_a_reader_alone(name: str) -> None:
+    for seed in range(by_size(1, 2, 6)):
+        check(name, seed, 1, shared=seed % 2 == 0)
