@@ -7,6 +7,7 @@ from .interconnect import requests
 from .memory import serve_dram
 from .reader import reader_step
 from .state import Bus
+from .writer import writer_step
 
 __all__ = ["step"]
 
@@ -17,6 +18,7 @@ def step(b: Bus, now: int) -> None:
 
     ``now`` counts cycles. Called every cycle, once; quick when nothing is inside.
     """
+    writer_step(b, now)
     for channel in range(b.c.channels):
         if not b.c.flat:
             serve_dram(b, channel, now)

@@ -19,7 +19,6 @@ BEHIND = 8
 NEVER = 1 << 62
 """A cycle that does not come."""
 
-_MOST_CHANNELS = 16
 _BUFFER_BLOCKS = 4
 _DEEP = 16
 """As in the writers of the hardware: blocks in a buffer, addresses that are a memory."""
@@ -110,8 +109,8 @@ _WRITER = _fields(
     # The extent at hand; the one that is divided, and since when.
     *("active", "channel", "block", "left"),
     *("inside", "since", "inside_block", "inside_left"),
-    # Channels whose register would take a block; those that have something inside; bytes of lines.
-    *("ready", "busy", "bytes"),
+    # Channels that have something inside; bytes of lines.
+    *("busy", "bytes"),
 )
 _STORE = _fields(
     # A block and what of it was taken.
@@ -225,8 +224,6 @@ def bus(
         record["outstanding"] = reader.outstanding
         record["requests"] = reader.requests
         record["accepts"] = 1
-    begun = np.zeros(1, _WRITER)
-    begun["ready"] = (1 << ways) - 1
     return Bus(
         c=c,
         readers=records,
@@ -237,7 +234,7 @@ def bus(
         lines=zeros(count, requests + 1, 2),
         shares=zeros(count, ways, BEHIND + 1, 2),
         whole=np.full((count, ways, slots), NEVER),
-        writer=begun,
+        writer=np.zeros(1, _WRITER),
         stores=np.zeros(ways, _STORE),
         lengths=zeros(ways, store.outstanding + 1, 2),
         answers=zeros(ways, store.outstanding + 1),

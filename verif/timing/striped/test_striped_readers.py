@@ -4,29 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.sim.timing.dram import MemoryModel
 from tilewright.sim.timing.striped.state import Reader, bus
 from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.timing.striped.geometries import GEOMETRIES
 from tilewright.verif.timing.striped.reading import Reading, on_model, on_rtl
-
-
-def _geometry(channels: int, data_bits: int, interleave: int = 64) -> ChannelGeometry:
-    return ChannelGeometry(
-        channels=channels, data_bits=data_bits, interleave=interleave, addr_bits=32
-    )
-
-
-GEOMETRIES: dict[str, tuple[ChannelGeometry, int]] = {
-    "one": (_geometry(1, 64), 1),
-    "two": (_geometry(2, 256, 128), 1),
-    "four": (_geometry(4, 256), 2),
-    "three": (_geometry(3, 512), 3),
-    "three, lines of two": (_geometry(3, 512), 2),
-    "six": (_geometry(6, 512, 128), 1),
-    "eight": (_geometry(8, 128), 2),
-}
-"""Channels, and blocks of a line."""
 
 
 def check(name: str, seed: int, readers: int, *, shared: bool = True) -> None:
