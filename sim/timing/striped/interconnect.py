@@ -10,6 +10,16 @@ __all__ = ["requests"]
 
 
 @inlined
+def _hold(b: Bus, channel: int, reader: int) -> None:
+    """A reader's request into the register before the memory."""
+    record, unit = b.channels[channel], b.units[reader, channel]
+    record.held = unit.asks
+    record.held_reader = reader
+    record.held_slot = unit.ask_slot
+    record.held_block = unit.ask_block
+
+
+@inlined
 def _leave(b: Bus, channel: int, now: int) -> None:
     """Out of the interconnect's registers."""
     record = b.channels[channel]
@@ -58,11 +68,12 @@ def requests(b: Bus, channel: int, now: int) -> None:
     record = b.channels[channel]
     if not record.asking:
         return
+    if not b.c.shared:
+        # Straight to the memory, from the only reader's own register.
+        _hold(b, channel, 0)
+    _leave(b, channel, now)
     if b.c.shared:
-        _leave(b, channel, now)
         _enter(b, channel)
-    elif free_for_read(b, channel):
-        unit = b.units[0, channel]
-        read(b, channel, 0, unit.ask_slot, unit.ask_block, now)
-        unit.asks = 0
-        record.asking -= 1
+    else:
+        b.units[0, channel].asks = record.held
+        record.held = 0
