@@ -1,0 +1,1 @@
+"""Generated sparse tensors and matrices, of the sizes and kinds that papers measure with."""

@@ -1,0 +1,1 @@
+"""Generated sparse tensors and matrices."""
