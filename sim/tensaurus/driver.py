@@ -39,8 +39,17 @@ def plan_of(
     if not isinstance(tensor, Tensor):
         return plan(config, work, None, fixed)
     order, first = arrangement(tensor, mode)
-    lengths = np.bincount(tensor.indices[order[first], mode], minlength=1)
-    return plan(config, work, lengths[lengths > 0], fixed)
+    order = order[first]
+    lengths = np.bincount(tensor.indices[order, mode], minlength=1)
+    new = np.ones(len(order), np.bool_)
+    new[1:] = False
+    fibers = []
+    for number, one in enumerate(modes_from(tensor.order, mode)[:-1]):
+        index = tensor.indices[order, one]
+        new[1:] |= index[1:] != index[:-1]
+        if number:
+            fibers.append(int(np.count_nonzero(new)))
+    return plan(config, work, lengths[lengths > 0], fixed, fibers)
 
 
 class TensorDriver(JobDriver[TensaurusConfig]):

@@ -1,4 +1,5 @@
-"""The tile planner: sizes of tiles and the order of loops, by the bytes that they move.
+"""The tile planner: sizes of tiles and the order of loops, by the time that they are expected to
+take, and among equals by the bytes that they move.
 
 Source: Tensaurus, section on the memory store unit, which leaves the sizes open.
 """
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from ...hw.spec.tensaurus import TensaurusConfig
 from ...hw.spec.tensaurus_tiles import TILE_BYTES
+from .expected_time import Cycles, expected_cycles, fibers_of
 from .result.kernel import Kernel
 from .work import Cut, Work, balanced, count_of, most_slices
 
@@ -25,7 +27,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Bytes that a cut moves, as expected of values that are spread evenly over each slice.
+    """Bytes that a cut moves and cycles that it takes, if values are spread evenly over slices.
 
     Parameters
     ----------
@@ -33,6 +35,7 @@ class Cost:
     operands: of each other mode's operand, padding included
     output: of the result, padding included
     tiles: expected number of tiles that have values; ``list``: of their descriptions
+    cycles: of memory, array and drains
     """
 
     tensor: int
@@ -41,16 +44,22 @@ class Cost:
     output: int
     tiles: int
     list: int
+    cycles: Cycles
 
     @property
     def total(self) -> int:
         """All that is read and written."""
         return self.tensor + sum(self.operands) + self.output + self.list
 
+    @property
+    def order(self) -> tuple[int, int]:
+        """The less the better."""
+        return self.cycles.most, self.total
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The cut that moves fewest bytes.
+    """The cut that is expected to be done first.
 
     Parameters
     ----------
@@ -70,12 +79,15 @@ def plan(
     work: Work,
     lengths: Ints | None,
     fixed: Mapping[str, int | tuple[int, ...]] | None = None,
+    fibers: Sequence[int] | None = None,
 ) -> Plan:
     """The best cut of a work, among equals the first that was looked at, which has fewest vectors.
 
     Parameters
     ----------
     lengths: values of each slice that has some; None if the work is dense
+    fibers: different places of values in the first two modes, in the first three, ..., in all but
+        the last; None: as many as of values that are anywhere
     fixed: what is not to be chosen: "vectors", "scalars_1", "scalars_2", "step_0" (slices),
         "step_1", ..., and "loops"
 
@@ -86,7 +98,7 @@ def plan(
     given = dict(fixed or {})
     best: tuple[Cut, Cost] | None = None
     compared = 0
-    spread = _Spread(work, lengths)
+    spread = _Spread(work, lengths, fibers)
     reason = f"a fiber must have at most {config.tlen} vectors, a slice {config.olen}"
     for cut in _cuts(config, work, given):
         try:
@@ -96,7 +108,7 @@ def plan(
             continue
         compared += 1
         cost = cost_of(config, work, cut, spread)
-        if best is None or cost.total < best[1].total:
+        if best is None or cost.order < best[1].order:
             best = cut, cost
     if best is None:
         raise ValueError(f"no tiles fit the device: {reason}")
@@ -107,8 +119,14 @@ def plan(
 class _Spread:
     """How the values of a work's slices are spread over tiles."""
 
-    def __init__(self, work: Work, lengths: Ints | None) -> None:
+    def __init__(
+        self, work: Work, lengths: Ints | None, fibers: Sequence[float] | None = None
+    ) -> None:
         self.values = prod(work.shape) if lengths is None else int(lengths.sum())
+        if lengths is None:
+            self.fibers: Sequence[float] = [prod(work.shape[:n]) for n in range(2, work.order)]
+        else:
+            self.fibers = fibers_of(work.shape, self.values) if fibers is None else fibers
         self.longest = 0 if lengths is None else int(lengths.max(initial=0))
         self._lengths, self._count = np.unique(
             np.zeros(0, np.int64) if lengths is None else lengths, return_counts=True
@@ -141,10 +159,11 @@ def cost_of(config: TensaurusConfig, work: Work, cut: Cut, spread: _Spread | Int
         line = config.line_bytes
         pitch = count_of(prod(cut.steps[1:]) * per_value, line) * line
         tiles, headers = float(ranges[0] * inner), 0.0
+        announced = float(work.shape[0] * inner)
         stream = float(work.shape[0] * inner * pitch)
     else:
         entry = config.layout(work.order).entry_bytes
-        headers = spread.headers(inner) if inner else 0.0
+        announced = headers = spread.headers(inner) if inner else 0.0
         all_tiles = ranges[0] * inner
         tiles = all_tiles * -np.expm1(-spread.values / all_tiles) if all_tiles else 0.0
         slots = spread.values + headers
@@ -154,13 +173,20 @@ def cost_of(config: TensaurusConfig, work: Work, cut: Cut, spread: _Spread | Int
         headers = headers * config.layout(work.order).slot_bytes
     values = 1 if kernel.name == "mv" else kernel.units * config.unit_values
     output = groups * work.shape[0] * values * config.sum_format.bits // 8
+    listed = int(np.ceil(groups * tiles))
+    moved = int(groups * stream) + sum(operands) + output + listed * TILE_BYTES
+    cycles = expected_cycles(
+        config, work, cut, values=spread.values, headers=announced, fibers=spread.fibers,
+        moved=moved,
+    )  # fmt: skip
     return Cost(
         tensor=int(groups * stream),
         headers=int(groups * headers),
         operands=operands,
         output=output,
-        tiles=int(np.ceil(groups * tiles)),
-        list=int(np.ceil(groups * tiles)) * TILE_BYTES,
+        tiles=listed,
+        list=listed * TILE_BYTES,
+        cycles=cycles,
     )
 
 

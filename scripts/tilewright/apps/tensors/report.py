@@ -68,6 +68,9 @@ def plan_json(plan: Plan) -> dict[str, Any]:
             "tensor": cost.tensor, "headers": cost.headers, "operands": list(cost.operands),
             "output": cost.output, "list": cost.list, "total": cost.total,
         },
+        "cycles": {
+            "memory": cost.cycles.memory, "array": cost.cycles.array, "drains": cost.cycles.drains,
+        },
         "times": list(plan.loads),
     }  # fmt: skip
 
@@ -121,7 +124,7 @@ def _explained(plan: Plan) -> Table:
     letters = _LETTERS[: cut.kernel.order]
     loops = ", ".join(_LETTERS[mode] for mode in cut.loops)
     table = Table(
-        title=f"tiles: the cheapest of {plan.compared:,}; loops over columns, i, {loops}, each "
+        title=f"tiles: the fastest of {plan.compared:,}; loops over columns, i, {loops}, each "
         "turning back at its end",
         title_justify="left",
     )
@@ -140,6 +143,11 @@ def _explained(plan: Plan) -> Table:
     table.add_row("result", f"{cut.steps[0]:,} slices", "1 x", f"{cost.output:,}")
     table.add_row("list", "", "1 x", f"{cost.list:,} ({cost.tiles:,} tiles)")
     table.add_row("all", "", "", f"{cost.total:,}")
+    table.caption = (
+        f"cycles expected: {cost.cycles.memory:,} of memory, {cost.cycles.array:,} of the array, "
+        f"{cost.cycles.drains:,} of slices that leave it"
+    )
+    table.caption_justify = "left"
     return table
 
 
