@@ -47,6 +47,6 @@ SYSTEM = System(
         "tucker": "tilewright.apps.tensors.tucker:tucker",
         "gcn": "tilewright.apps.tensors.gcn:gcn",
     },
-    pages=("tensaurus.md", "ciss.md"),
+    pages=("tensaurus.md", "tensaurus-applications.md", "ciss.md"),
     place=5,
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -11,9 +13,43 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-__all__ = ["RunOptions", "expanded"]
+from ...errors import user_errors
 
-_PANEL = "Unit"
+__all__ = [
+    "PANEL",
+    "ConfigOption",
+    "JsonOption",
+    "RunOptions",
+    "SettingsOption",
+    "expanded",
+    "named_parameters",
+]
+
+PANEL = "Unit"
+"""Of the help: what is said about the unit."""
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=PANEL),
+]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter.", rich_help_panel=PANEL),
+]
+JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")]
+
+
+def named_parameters(file: Path | None, settings: Sequence[str]) -> dict[str, str]:
+    """Parameters that a TOML file or settings name, with their text; whether they are sound is
+    looked at later. Raises UserError if the file cannot be read."""
+    found: dict[str, str] = {}
+    if file is not None:
+        with user_errors(OSError):
+            content = file.read_bytes()
+        with suppress(tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
+            found = {name: str(value) for name, value in tomllib.loads(content.decode()).items()}
+    texts = (setting.partition("=") for setting in settings)
+    return found | {name.strip(): value.strip() for name, _, value in texts}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,32 +57,24 @@ class RunOptions:
     """The unit a computation runs on, how, and where the report goes."""
 
     unit: Annotated[
-        str, typer.Option("--unit", help="Matrix unit of the catalogue.", rich_help_panel=_PANEL)
+        str, typer.Option("--unit", help="Matrix unit of the catalogue.", rich_help_panel=PANEL)
     ] = "m3xu"
-    config_file: Annotated[
-        Path | None,
-        typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=_PANEL),
-    ] = None
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter.", rich_help_panel=_PANEL),
-    ] = None
+    config_file: ConfigOption = None
+    settings: SettingsOption = None
     backend: Annotated[
         str,
         typer.Option(
             "--backend",
             help="rtl: simulate the Verilog and check it against the model; model: the model "
             "alone.",
-            rich_help_panel=_PANEL,
+            rich_help_panel=PANEL,
         ),
     ] = "rtl"
     waves: Annotated[
         Path | None,
-        typer.Option("--waves", help="VCD file to write (short runs).", rich_help_panel=_PANEL),
+        typer.Option("--waves", help="VCD file to write (short runs).", rich_help_panel=PANEL),
     ] = None
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")] = (
-        None
-    )
+    json_file: JsonOption = None
 
 
 def expanded(function: Callable[..., None]) -> Callable[..., None]:

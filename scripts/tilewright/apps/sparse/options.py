@@ -17,12 +17,12 @@ from ...sim.matraptor.driver import MODES
 from ...sim.rtl.build import ToolMissing, require_tools
 from ...sim.timing.dram import MEMORIES, MemoryModel
 from ..common.files import check_output
+from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 
 __all__ = ["BACKENDS", "SparseChoice", "SparseOptions", "choose_sparse_unit", "gigahertz_option",
            "lanes_option", "memory_option"]  # fmt: skip
 
 BACKENDS = ("rtl", "cycles", "model")
-_PANEL = "Unit"
 _GIGAHERTZ = 2.0
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}
 
@@ -55,28 +55,20 @@ def gigahertz_option(panel: str) -> Any:
 class SparseOptions:
     """The accelerator a sparse computation runs on, how, and where the report goes."""
 
-    lanes: Annotated[int | None, lanes_option(_PANEL)] = None
-    config_file: Annotated[
-        Path | None,
-        typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=_PANEL),
-    ] = None
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter.", rich_help_panel=_PANEL),
-    ] = None
+    lanes: Annotated[int | None, lanes_option(PANEL)] = None
+    config_file: ConfigOption = None
+    settings: SettingsOption = None
     backend: Annotated[
         str,
         typer.Option(
             help="rtl: simulate the Verilog and check it against the model; cycles: the models "
             "of results and of cycles; model: that of results alone.",
-            rich_help_panel=_PANEL,
+            rich_help_panel=PANEL,
         ),
     ] = "rtl"
-    memory: Annotated[str | None, memory_option(_PANEL)] = None
-    gigahertz: Annotated[float | None, gigahertz_option(_PANEL)] = None
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")] = (
-        None
-    )
+    memory: Annotated[str | None, memory_option(PANEL)] = None
+    gigahertz: Annotated[float | None, gigahertz_option(PANEL)] = None
+    json_file: JsonOption = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,9 +114,7 @@ def choose_sparse_unit(
     if options.backend == "rtl" and memory != "flat":
         raise UserError(f"memory must be flat with the rtl backend, not {memory!r}")
     given = list(options.settings or ())
-    names = {setting.partition("=")[0].strip() for setting in given}
-    if options.config_file is not None:
-        names |= _named_in(options.config_file)
+    names = named_parameters(options.config_file, given)
     chosen = {"lanes": options.lanes, "semiring": semiring}
     for name, wanted in chosen.items():
         fixed = name == "semiring" and app != ""
@@ -157,15 +147,3 @@ def choose_sparse_unit(
         json_file=options.json_file,
         mode=mode,
     )
-
-
-def _named_in(file: Path) -> set[str]:
-    """Parameters that a TOML file sets; whether it is sound is looked at later."""
-    import tomllib
-
-    with user_errors(OSError):
-        content = file.read_bytes()
-    try:
-        return set(tomllib.loads(content.decode("utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        return set()

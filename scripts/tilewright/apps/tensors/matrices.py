@@ -34,6 +34,15 @@ from .session import TensorProducts, numbers_of
 
 __all__ = ["gemm_on_tensaurus", "gemv", "spmm", "spmv"]
 
+_SparseArgument = Annotated[
+    Path, typer.Argument(metavar="A", help="The sparse matrix, .mtx, .npy or .tns.")
+]
+_VectorArgument = Annotated[
+    Path | None, typer.Argument(metavar="B", help="The vector, .npy or .mtx; else random.")
+]
+_OutputOption = Annotated[
+    Path | None, typer.Option("-o", "--output", help="The product, .npy or .mtx.")
+]
 _SemiringOption = Annotated[
     str | None, typer.Option(help="mma (plus-times) or another of the nine.")
 ]
@@ -43,7 +52,7 @@ _SeedOption = Annotated[
 
 
 def spmm(
-    a: Annotated[Path, typer.Argument(metavar="A", help="The sparse matrix, .mtx, .npy or .tns.")],
+    a: _SparseArgument,
     b: Annotated[
         Path | None, typer.Argument(metavar="B", help="The dense one, .npy or .mtx; else random.")
     ] = None,
@@ -54,9 +63,7 @@ def spmm(
     ] = None,
     semiring: _SemiringOption = None,
     seed: _SeedOption = 0,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The product, .npy or .mtx.")
-    ] = None,
+    output: _OutputOption = None,
     *,
     options: TensorOptions,
 ) -> None:  # fmt: skip
@@ -79,15 +86,11 @@ def spmm(
 
 
 def spmv(
-    a: Annotated[Path, typer.Argument(metavar="A", help="The sparse matrix, .mtx, .npy or .tns.")],
-    b: Annotated[
-        Path | None, typer.Argument(metavar="B", help="The vector, .npy or .mtx; else random.")
-    ] = None,
+    a: _SparseArgument,
+    b: _VectorArgument = None,
     semiring: _SemiringOption = None,
     seed: _SeedOption = 0,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The product, .npy or .mtx.")
-    ] = None,
+    output: _OutputOption = None,
     *,
     options: TensorOptions,
 ) -> None:
@@ -105,14 +108,10 @@ def spmv(
 
 def gemv(
     a: Annotated[Path, typer.Argument(metavar="A", help="The matrix, .npy or .mtx.")],
-    b: Annotated[
-        Path | None, typer.Argument(metavar="B", help="The vector, .npy or .mtx; else random.")
-    ] = None,
+    b: _VectorArgument = None,
     semiring: _SemiringOption = None,
     seed: _SeedOption = 0,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The product, .npy or .mtx.")
-    ] = None,
+    output: _OutputOption = None,
     *,
     options: TensorOptions,
 ) -> None:

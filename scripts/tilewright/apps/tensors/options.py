@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +16,11 @@ from ...hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from ...settings import read_config
 from ...sim.rtl.build import ToolMissing, require_tools
 from ..common.files import check_output
+from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 
 __all__ = ["BACKENDS", "TensorChoice", "TensorOptions", "choose_tensor_unit", "given_shape"]
 
 BACKENDS = ("rtl", "model")
-_PANEL = "Unit"
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}
 _MODES = "ijkl"
 _NAMES = {"f": "vectors", "f1": "scalars_1", "f2": "scalars_2"} | {
@@ -54,32 +53,24 @@ class TensorOptions:
             help="Sizes not to be chosen: i slices of an output (rows of the result); j, k, l "
             "indices of the other modes of a tile, in their order; f vectors of a row; f1, f2 "
             "scalars of a row; loops=kj, outermost first.",
-            rich_help_panel=_PANEL,
+            rich_help_panel=PANEL,
         ),
     ] = None
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="Say what the tiles cost.", rich_help_panel=_PANEL),
+        typer.Option("--explain", help="Say what the tiles cost.", rich_help_panel=PANEL),
     ] = False
-    config_file: Annotated[
-        Path | None,
-        typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=_PANEL),
-    ] = None
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter.", rich_help_panel=_PANEL),
-    ] = None
+    config_file: ConfigOption = None
+    settings: SettingsOption = None
     backend: Annotated[
         str,
         typer.Option(
             help="rtl: simulate the Verilog and check it against the model; model: the model of "
             "results alone.",
-            rich_help_panel=_PANEL,
+            rich_help_panel=PANEL,
         ),
     ] = "rtl"
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")] = (
-        None
-    )
+    json_file: JsonOption = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,10 +118,7 @@ def choose_tensor_unit(
         raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
     fixed = _fixed(options.tile, order)
     given = list(options.settings or ())
-    texts = dict(setting.partition("=")[::2] for setting in given)
-    named = {name.strip(): text.strip() for name, text in texts.items()}
-    if options.config_file is not None:
-        named = _named_in(options.config_file) | named
+    named = named_parameters(options.config_file, given)
     if semiring is not None:
         if "semiring" in named:
             raise UserError("--semiring and a setting of `semiring` exclude each other")
@@ -178,14 +166,3 @@ def _fixed(text: str | None, order: int) -> dict[str, int | tuple[int, ...]]:
             raise UserError(f"{name} of --tile must be an integer of at least 1, not {value!r}")
         found[_NAMES[name]] = int(value)
     return found
-
-
-def _named_in(file: Path) -> dict[str, str]:
-    """Parameters that a TOML file sets; whether it is sound is looked at later."""
-    with user_errors(OSError):
-        content = file.read_bytes()
-    try:
-        found = tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        return {}
-    return {name: str(value) for name, value in found.items()}
