@@ -1,0 +1,1 @@
+"""What a pass computes, bit for bit: products, sums in their order, element-wise programs."""
