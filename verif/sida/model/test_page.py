@@ -5,16 +5,36 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from tilewright.hw.spec.elementwise.assembler import assemble
+from tilewright.hw.spec.elementwise.instructions import INSTRUCTIONS
 from tilewright.sim.sida.held import held
 from tilewright.verif.kit.pages import examples, page
 
 PAGE = page("oei.md")
 
 
-def test_the_example_runs() -> None:
+def test_the_examples_run() -> None:
     blocks = examples(PAGE, "python")
-    assert len(blocks) == 1
-    exec(compile(blocks[0], str(PAGE), "exec"), {})
+    assert len(blocks) == 2
+    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
+
+
+def test_the_program_assembles() -> None:
+    text = re.search(r"^```\n(scalar.*?)^```", PAGE.read_text(), re.M | re.S)
+    assert text is not None
+    program = assemble(text[1], words=64)
+    assert (len(program.e1), len(program.e2)) == (6, 6)
+
+
+def test_every_instruction_is_there() -> None:
+    """As it is written; reductions have a sentence of their own."""
+    names = {"v": "V", "m": "M"}
+    expected = [
+        f"| `{one.name} {', '.join(names.get(kind, kind) for kind in one.operands)}` | {one.doc} |"
+        for one in INSTRUCTIONS.values()
+        if one.name != "end" and "s" not in one.operands
+    ]
+    assert [line for line in PAGE.read_text().splitlines() if line in expected] == expected
 
 
 def test_the_drawing() -> None:

@@ -1,0 +1,118 @@
+"""The programs of computations on graphs, for the element-wise core.
+
+E1 and E2 are the same iteration: E1 reads what E2 left of the pass before, E2 what E1 left. Each
+half is written once, with ``@`` for its own number and ``%`` for the other's; ``before`` is the
+vector that has its operand, ``after`` the one that its result is stored to.
+"""
+
+from __future__ import annotations
+
+from ....hw.spec.elementwise.assembler import assemble
+from ....hw.spec.elementwise.program import Program
+
+__all__ = ["CORENESS", "PAGERANK", "PATHS", "REACH", "halves"]
+
+
+def halves(declared: str, body: str) -> Program:
+    """The program of an iteration; vectors x and z are declared."""
+    parts = []
+    for own, other, before, after in (("1", "2", "x", "z"), ("2", "1", "z", "x")):
+        text = body.replace("@", own).replace("%", other)
+        text = text.replace("before", before).replace("after", after)
+        parts.append(f"e{own}:\n{text}")
+    twice = [
+        line.replace("@", own) for line in declared.splitlines() if "@" in line for own in "12"
+    ]
+    once = [line for line in declared.splitlines() if "@" not in line]
+    return assemble("\n".join([*once, *twice, "vector x", "vector z", *parts]))
+
+
+PAGERANK = halves(
+    """
+scalar alpha
+scalar share                # alpha over the number of vertices
+scalar teleport             # 1 - alpha over it
+vector dangling             # 1 where no edge goes out
+reduce lost_@ sum           # what dangling vertices had
+reduce moved_@ sum
+""",
+    """
+    fma r1, lost_%, share, teleport
+    fma r1, y, alpha, r1
+    load r2, dangling
+    mul r2, r1, r2
+    reduce lost_@, r2
+    load r3, before
+    sub r3, r1, r3
+    abs r3, r3
+    reduce moved_@, r3
+    store after, r1
+    out r1
+""",
+)
+"""Ranks; what vertices without edges had is spread evenly."""
+
+REACH = halves(
+    """
+vector level                # iterations in which the vertex was not reached
+reduce grown_@ or
+""",
+    """
+    load r1, before
+    or r2, y, r1
+    not r3, r1
+    and r3, r2, r3
+    reduce grown_@, r3
+    not r3, r2
+    load r4, level
+    add r4, r4, r3
+    store level, r4
+    store after, r2
+    out r2
+""",
+)
+"""Vertices that are reached, and after how many steps."""
+
+PATHS = halves(
+    """
+reduce shorter_@ or
+""",
+    """
+    load r1, before
+    min r2, y, r1
+    less r3, r2, r1
+    reduce shorter_@, r3
+    store after, r2
+    out r2
+""",
+)
+"""Lengths of shortest paths, over (min, +)."""
+
+CORENESS = halves(
+    """
+vector core
+reduce k_@ max              # the core that is looked for
+reduce removed_@ or
+reduce left_@ sum
+""",
+    """
+    not r1, removed_%       # nothing left in the iteration before: the next core
+    add r1, k_%, r1
+    reduce k_@, r1
+    load r2, before
+    atmost r3, r1, y
+    and r3, r2, r3
+    reduce left_@, r3
+    not r4, r3
+    and r4, r2, r4
+    reduce removed_@, r4
+    sub r1, r1, 1
+    load r5, core
+    select r5, r4, r1, r5
+    store core, r5
+    store after, r3
+    out r3
+""",
+)
+"""Core numbers: of what is left, vertices with fewer than k neighbours go; when none goes, k is one
+more."""

@@ -1,0 +1,1 @@
+"""Iterative computations, against libraries that do the same."""
