@@ -10,7 +10,15 @@ from ..compiled import inlined
 from .state import Bus
 from .store import store_free, store_step
 
-__all__ = ["put_extent", "put_line", "takes_extent", "takes_line", "writer_idle", "writer_step"]
+__all__ = [
+    "put_extent",
+    "put_line",
+    "takes_extent",
+    "takes_line",
+    "writer_idle",
+    "writer_step",
+    "writer_works",
+]
 
 _DIVISION = 3
 """Cycles through the division by a number of channels that is no power of two."""
@@ -123,11 +131,15 @@ def _accepts(b: Bus) -> bool:
 
 
 @inlined
+def writer_works(b: Bus) -> bool:
+    """Whether a cycle changes anything."""
+    return b.writer[0].asked != 0 or not writer_idle(b)
+
+
+@inlined
 def writer_step(b: Bus, now: int) -> None:
     """A cycle of the writer and of its way to the memory."""
     record = b.writer[0]
-    if not (record.busy or record.active or record.inside or record.asked):
-        return
     busy = 0
     for channel in range(b.c.channels):
         if record.busy >> channel & 1:
