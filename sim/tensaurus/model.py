@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ...hw.spec.jobs.tensaurus import job_spec
@@ -17,7 +19,7 @@ from .result.tile import add_tile, empty_output, work_of
 from .stream import Fault, read_stream
 from .work import most_slices
 
-__all__ = ["TensaurusModel"]
+__all__ = ["TensaurusModel", "kernel_of"]
 
 
 class _Stopped(Exception):
@@ -59,6 +61,16 @@ class TensaurusModel(ModelDevice):
             return "bus_read", self.memory_bytes, {}
 
 
+def kernel_of(values: Mapping[str, int]) -> Kernel:
+    """The kernel that a job's registers say."""
+    return Kernel(
+        name=KERNELS[values["KERNEL"]],
+        order=values["ORDER"],
+        vectors=values["VECTORS"],
+        scalars=(values["SCALARS_1"], values["SCALARS_2"]),
+    )
+
+
 class _Job:
     """A job that obeys the rules of its registers."""
 
@@ -67,12 +79,7 @@ class _Job:
         self._tiles, self._list = values["TILES"], values["LIST"]
         self._dense = bool(values["DENSE"])
         self._regions = [values[f"REGION_{mode}"] for mode in (1, 2, 3)]
-        self.kernel = Kernel(
-            name=KERNELS[values["KERNEL"]],
-            order=values["ORDER"],
-            vectors=values["VECTORS"],
-            scalars=(values["SCALARS_1"], values["SCALARS_2"]),
-        )
+        self.kernel = kernel_of(values)
         self._loaded: dict[int, Patterns] = {}
         self._output: Patterns | None = None
         self._counts = dict.fromkeys(("products", "operations", "drains", "bytes_written"), 0)

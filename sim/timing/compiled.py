@@ -13,7 +13,7 @@ from numba.core import config
 
 from ...hw.spec.host.cache import cache_directory
 
-__all__ = ["allocating", "code_directory", "compiled", "inlined", "sources"]
+__all__ = ["allocating", "called", "code_directory", "compiled", "inlined", "sources"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -68,3 +68,10 @@ def inlined(function: _Function) -> _Function:
     """A part of compiled functions: it becomes part of each that calls it, so that tuples of arrays
     cost nothing to pass."""
     return numba.njit(inline="always", error_model="numpy", _nrt=False)(function)
+
+
+def called(function: _Function) -> _Function:
+    """A part of compiled functions that each calls. It takes numbers and records, which cost nothing
+    to pass, and is compiled once: larger models take far less time to compile than with parts that
+    are `inlined`."""
+    return numba.njit(error_model="numpy", _nrt=False)(function)

@@ -1,0 +1,1 @@
+"""Cycle model of what brings tiles, operands and tensors from memory."""

@@ -1,0 +1,159 @@
+"""Cycle model of the whole accelerator: its parts put together, and a job run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ....hw.spec.tensaurus import TensaurusConfig
+from ...timing.compiled import called, compiled
+from ...timing.dram import FLAT, MemoryModel
+from ...timing.striped.bus import step
+from ...timing.striped.reader import accepts, ask, has_line, reader_idle, take_line
+from ...timing.striped.state import Bus, Reader, Writer, bus
+from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_line, writer_idle
+from ..result.kernel import Kernel
+from .array.state import ARRAY, set_up_array
+from .array.step import array_step
+from .load.fetcher import fetch_tiles
+from .load.matrices import load_matrices
+from .load.row_queue import queue_step
+from .load.state import LOAD, READERS, SKIDS, set_up_load
+from .load.streams import skid_step
+from .load.tensor import load_tensor
+from .report import TensorCycles, report
+from .store.outputs import is_finished, store_tiles, walk_output, walks
+from .store.state import STORE, set_up_store
+
+__all__ = ["MACHINE", "TileJob", "run_job"]
+
+MACHINE = np.dtype([*ARRAY, *LOAD, *STORE])
+"""Everything that changes, and the configuration and the job in numbers."""
+
+_LIST_BLOCKS, _LIST_REQUESTS = 2, 2
+_PATIENCE = 1 << 20
+"""Cycles without a product or a byte after which the model has come to a standstill."""
+
+
+@dataclass(frozen=True)
+class TileJob:
+    """What a job finds in memory.
+
+    Parameters
+    ----------
+    kernel, dense: as the registers say them
+    regions: by mode, where its operand begins in its scratchpad
+    list_address: of the tiles' descriptions
+    tiles: of type ``TILE``
+    content: bytes, in which a tile's stream begins at its ``stream``
+    """
+
+    kernel: Kernel
+    dense: bool
+    regions: Mapping[int, int]
+    list_address: int
+    tiles: npt.NDArray[np.void]
+    content: npt.NDArray[np.uint8]
+
+
+@called
+def _parts_step(m: Any, tiles: Any, content: Any, now: int, half: int) -> None:
+    """A cycle of what loads and computes."""
+    fetch_tiles(m)
+    load_matrices(m, tiles, now)
+    array_step(m, now, half)
+    load_tensor(m, tiles, content)
+    for number in range(m.height):
+        queue_step(m, m.rows[number])
+    for number in range(len(SKIDS)):
+        skid_step(m.skids[number])
+
+
+@compiled
+def _run(machines: Any, tiles: Any, content: Any, b: Bus, phase: int, patience: int) -> int:
+    """The cycle in which the job has finished, counted from its start; negative if it never
+    does."""
+    m = machines[0]
+    now = moved = moved_at = 0
+    half = phase % m.height
+    while True:
+        for number in range(len(READERS)):
+            port = m.ports[number]
+            port.accepts = accepts(b, number)
+            port.line = has_line(b, number)
+            port.asks = 0
+            port.takes = 0
+        m.line_accepts = takes_line(b)
+        m.writer_idle = writer_idle(b)
+        finished = is_finished(m)
+        busy = walks(m)
+        walk_output(m)
+        if m.puts_line:
+            put_line(b)
+        if m.walk_asks and takes_extent(b):
+            put_extent(b, m.walk_address, m.walk_bytes)
+            m.walk_asks = 0
+        store_tiles(m, tiles, busy, now)
+        _parts_step(m, tiles, content, now, half)
+        for number in range(len(READERS)):
+            port = m.ports[number]
+            if port.asks:
+                ask(b, number, port.address, port.bytes)
+            if port.takes:
+                take_line(b, number)
+        step(b, now)
+        if finished:
+            return now
+        if now == 0:
+            # The pulse that starts the job.
+            m.list_asks = 1
+            m.list_cuts = 1
+        now += 1
+        half = half + 1 if half + 1 < m.height else 0
+        if now - moved_at > patience:
+            found = m.drains + m.last_at + m.sent + m.check_tile + m.row_tiles[0]
+            for number in range(len(READERS)):
+                found += b.readers[number].beats
+            if found == moved:
+                return -now
+            moved, moved_at = found, now
+
+
+def run_job(
+    config: TensaurusConfig,
+    job: TileJob,
+    *,
+    memory: MemoryModel = FLAT,
+    gigahertz: float = 2.0,
+    phase: int = 0,
+) -> TensorCycles:
+    """Run a job of at least one tile, behind a reset.
+
+    ``memory``: of each channel; ``phase``: cycles from the reset to the job's start, modulo rows,
+    which decide whose turn it is at the scratchpads. Raises RuntimeError if the model comes to a
+    standstill, which no job that the hardware takes does.
+    """
+    machines = np.zeros(1, MACHINE)
+    m = machines[0]
+    set_up_array(m, config, job.kernel, job.regions)
+    set_up_load(m, config, job.kernel, job.dense)
+    set_up_store(m, config, job.kernel)
+    m["tiles"], m["list_address"] = len(job.tiles), job.list_address
+    lines = {"line_blocks": config.line_blocks}
+    loader = Reader(**lines, outstanding=config.outstanding)
+    fetcher = Reader(**lines, outstanding=_LIST_BLOCKS, requests=_LIST_REQUESTS)
+    channels = bus(
+        config.geometry,
+        readers=[fetcher, loader, loader],
+        writer=Writer(**lines, outstanding=config.outstanding),
+        memory=memory,
+        gigahertz=gigahertz,
+    )
+    end = _run(machines, job.tiles, job.content, channels, phase, _PATIENCE)
+    if end < 0:
+        raise RuntimeError(f"the cycle model has come to a standstill in cycle {-end}")
+    return report(config, job.kernel, m, channels, end, len(job.tiles), gigahertz)

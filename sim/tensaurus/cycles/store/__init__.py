@@ -1,0 +1,1 @@
+"""Cycle model of what adds sums up and writes results."""
