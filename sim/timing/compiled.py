@@ -71,7 +71,6 @@ def inlined(function: _Function) -> _Function:
 
 
 def called(function: _Function) -> _Function:
-    """A part of compiled functions that each calls. It takes numbers and records, which cost nothing
-    to pass, and is compiled once: larger models take far less time to compile than with parts that
-    are `inlined`."""
+    """A part that compiled functions call. It takes numbers and records, which cost nothing to
+    pass, and is compiled once: large models take far less time than of parts that are `inlined`."""
     return numba.njit(error_model="numpy", _nrt=False)(function)

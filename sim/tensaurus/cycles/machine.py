@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ....hw.spec.tensaurus import TensaurusConfig
-from ...timing.compiled import called, compiled
+from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
 from ...timing.striped.bus import step
-from ...timing.striped.reader import accepts, ask, has_line, reader_idle, take_line
+from ...timing.striped.reader import accepts, ask, has_line, take_line
 from ...timing.striped.state import Bus, Reader, Writer, bus
 from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_line, writer_idle
 from ..result.kernel import Kernel
@@ -60,7 +60,7 @@ class TileJob:
     content: npt.NDArray[np.uint8]
 
 
-@called
+@inlined
 def _parts_step(m: Any, tiles: Any, content: Any, now: int, half: int) -> None:
     """A cycle of what loads and computes."""
     fetch_tiles(m)

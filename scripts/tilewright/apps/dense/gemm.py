@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...hw.spec.tensaurus import TENSAURUS
+from ...numbers_given import real
 from ..common.files import check_output, read_matrix, write_array
 from ..common.limits import check_operations, check_size
 from ..common.options import RunOptions
@@ -35,9 +36,17 @@ def gemm(
             "the parameter `format`."
         ),
     ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Of tensaurus' cycle model: hbm, hbm32 or flat; default hbm.")
+    ] = None,
+    gigahertz: Annotated[
+        float | None,
+        typer.Option(parser=real("--gigahertz", 0.01, 100), metavar="F",
+                     help="Its clock, in 0.01..100; default 2."),
+    ] = None,
     *,
     options: RunOptions,
-) -> None:
+) -> None:  # fmt: skip
     """Multiply matrices on a matrix unit: D = A B + C, every operation checked; or D = A B on
     tensaurus.
 
@@ -47,8 +56,11 @@ def gemm(
     if options.unit == TENSAURUS.name:
         from ..tensors.matrices import gemm_on_tensaurus
 
-        gemm_on_tensaurus(a, b, c, mode, output, options)
+        gemm_on_tensaurus(a, b, c, mode, output, memory, gigahertz, options)
         return
+    for name, given in (("--memory", memory), ("--gigahertz", gigahertz)):
+        if given is not None:
+            raise UserError(f"{name} is for {TENSAURUS.name} only")
     choice = choose_product_unit(options, mode)
     if output:
         check_output(output)

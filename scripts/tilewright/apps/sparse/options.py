@@ -19,11 +19,12 @@ from ...sim.timing.dram import MEMORIES, MemoryModel
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 
-__all__ = ["BACKENDS", "SparseChoice", "SparseOptions", "choose_sparse_unit", "gigahertz_option",
-           "lanes_option", "memory_option"]  # fmt: skip
+__all__ = ["BACKENDS", "GIGAHERTZ", "SparseChoice", "SparseOptions", "choose_memory",
+           "choose_sparse_unit", "gigahertz_option", "lanes_option",
+           "memory_option"]  # fmt: skip
 
 BACKENDS = ("rtl", "cycles", "model")
-_GIGAHERTZ = 2.0
+GIGAHERTZ = 2.0
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}
 
 
@@ -47,7 +48,7 @@ def gigahertz_option(panel: str) -> Any:
     """The option ``--gigahertz``, likewise."""
     return typer.Option(
         parser=real("--gigahertz", 0.01, 100), metavar="F", rich_help_panel=panel,
-        help=f"Clock, in 0.01..100; default {_GIGAHERTZ:g}.",
+        help=f"Clock, in 0.01..100; default {GIGAHERTZ:g}.",
     )  # fmt: skip
 
 
@@ -88,6 +89,16 @@ class SparseChoice:
         return MATRAPTOR.name
 
 
+def choose_memory(name: str | None, backend: str) -> MemoryModel:
+    """What --memory says; UserError if it cannot be."""
+    memory = name or ("flat" if backend == "rtl" else "hbm")
+    if memory not in MEMORIES:
+        raise UserError(f"memory must be one of {', '.join(MEMORIES)}, not {memory!r}")
+    if backend == "rtl" and memory != "flat":
+        raise UserError(f"memory must be flat with the rtl backend, not {memory!r}")
+    return MEMORIES[memory]
+
+
 def choose_sparse_unit(
     options: SparseOptions,
     semiring: str | None = None,
@@ -108,11 +119,7 @@ def choose_sparse_unit(
         raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
-    memory = options.memory or ("flat" if options.backend == "rtl" else "hbm")
-    if memory not in MEMORIES:
-        raise UserError(f"memory must be one of {', '.join(MEMORIES)}, not {memory!r}")
-    if options.backend == "rtl" and memory != "flat":
-        raise UserError(f"memory must be flat with the rtl backend, not {memory!r}")
+    memory = choose_memory(options.memory, options.backend)
     given = list(options.settings or ())
     names = named_parameters(options.config_file, given)
     chosen = {"lanes": options.lanes, "semiring": semiring}
@@ -142,8 +149,8 @@ def choose_sparse_unit(
     return SparseChoice(
         config=config,
         backend=options.backend,
-        memory=MEMORIES[memory],
-        gigahertz=_GIGAHERTZ if options.gigahertz is None else options.gigahertz,
+        memory=memory,
+        gigahertz=GIGAHERTZ if options.gigahertz is None else options.gigahertz,
         json_file=options.json_file,
         mode=mode,
     )

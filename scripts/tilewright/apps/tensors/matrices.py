@@ -120,8 +120,9 @@ def gemv(
 
 
 def gemm_on_tensaurus(
-    a: Path, b: Path, c: Path | None, mode: str | None, output: Path | None, options: RunOptions
-) -> None:
+    a: Path, b: Path, c: Path | None, mode: str | None, output: Path | None, memory: str | None,
+    gigahertz: float | None, options: RunOptions,
+) -> None:  # fmt: skip
     """``gemm --unit tensaurus``: A B, every element of A streamed. Raises UserError for what the
     unit does not have."""
     for name, given in (("--c", c), ("--mode", mode), ("--waves", options.waves)):
@@ -132,6 +133,8 @@ def gemm_on_tensaurus(
         config_file=options.config_file,
         settings=options.settings,
         backend=options.backend,
+        memory=memory,
+        gigahertz=gigahertz,
         json_file=options.json_file,
     )
     if output:

@@ -15,12 +15,14 @@ from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from ...settings import read_config
 from ...sim.rtl.build import ToolMissing, require_tools
+from ...sim.timing.dram import MemoryModel
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
+from ..sparse.options import GIGAHERTZ, choose_memory, gigahertz_option, memory_option
 
 __all__ = ["BACKENDS", "TensorChoice", "TensorOptions", "choose_tensor_unit", "given_shape"]
 
-BACKENDS = ("rtl", "model")
+BACKENDS = ("rtl", "cycles", "model")
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}
 _MODES = "ijkl"
 _NAMES = {"f": "vectors", "f1": "scalars_1", "f2": "scalars_2"} | {
@@ -65,21 +67,26 @@ class TensorOptions:
     backend: Annotated[
         str,
         typer.Option(
-            help="rtl: simulate the Verilog and check it against the model; model: the model of "
-            "results alone.",
+            help="rtl: simulate the Verilog and check it against the model; cycles: the models "
+            "of results and of cycles; model: that of results alone.",
             rich_help_panel=PANEL,
         ),
     ] = "rtl"
+    memory: Annotated[str | None, memory_option(PANEL)] = None
+    gigahertz: Annotated[float | None, gigahertz_option(PANEL)] = None
     json_file: JsonOption = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TensorChoice:
-    """The accelerator, checked. ``fixed``: of the tiles what the user chose; ``explain``: whether
+    """The accelerator, checked. ``memory``: each channel, to the cycle model, whose clock is of so
+    many ``gigahertz``; ``fixed``: of the tiles what the user chose; ``explain``: whether
     their cost is printed; ``dense``: whether all elements of a tensor are streamed."""
 
     config: TensaurusConfig
     backend: str
+    memory: MemoryModel
+    gigahertz: float
     json_file: Path | None
     fixed: Mapping[str, int | tuple[int, ...]]
     explain: bool
@@ -113,6 +120,7 @@ def choose_tensor_unit(
     """
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    memory = choose_memory(options.memory, options.backend)
     semiring = _ALIASES.get(semiring or "", semiring)
     if semiring is not None and semiring not in SEMIRINGS:
         raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
@@ -139,6 +147,8 @@ def choose_tensor_unit(
     return TensorChoice(
         config=config,
         backend=options.backend,
+        memory=memory,
+        gigahertz=GIGAHERTZ if options.gigahertz is None else options.gigahertz,
         json_file=options.json_file,
         fixed=fixed,
         explain=options.explain,

@@ -37,9 +37,9 @@ def finish_tensors(
     if choice.json_file:
         write_json(choice.json_file, {
             "app": app, **details, "unit": choice.unit, "config": choice.config.resolved(),
-            "backend": choice.backend, "products": len(tally.plans), "tiles": tally.tiles,
-            "plans": plans[:100], "counters": tally.counts, "checked": tally.checked,
-            "mismatches": tally.mismatches, "seconds": tally.seconds,
+            "backend": choice.backend, **_timing(choice), "products": len(tally.plans),
+            "tiles": tally.tiles, "plans": plans[:100], "counters": tally.counts,
+            "checked": tally.checked, "mismatches": tally.mismatches, "seconds": tally.seconds,
         })  # fmt: skip
     table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
     table.add_column(style="cyan", no_wrap=True)
@@ -55,6 +55,13 @@ def finish_tensors(
             console.print(_explained(plan))
     if wrong or tally.mismatches:
         raise typer.Exit(1)
+
+
+def _timing(choice: TensorChoice) -> dict[str, Any]:
+    """What the cycle model was told."""
+    if choice.backend != "cycles":
+        return {}
+    return {"memory": choice.memory.name, "gigahertz": choice.gigahertz}
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
@@ -109,7 +116,15 @@ def _timed_rows(choice: TensorChoice, counts: dict[str, int]) -> Rows:
         f"{name.removeprefix('wait_')} {counts[name] / peak:.1%}"
         for name in ("wait_slots", "wait_operands", "wait_sums", "wait_output")
     )
+    timed = []
+    if choice.backend == "cycles":
+        seconds = cycles / choice.gigahertz * 1e-9
+        moved = (counts["bytes_read"] + counts["bytes_written"]) / seconds
+        timed = [("time", f"{seconds * 1e3:,.4g} ms at {choice.gigahertz:g} GHz on "
+                          f"{choice.memory.name}: {counts['operations'] / seconds * 1e-9:,.4g} "
+                          f"GOP/s, {moved * 1e-9:,.4g} GB/s")]  # fmt: skip
     return [
+        *timed,
         ("cycles", f"{cycles:,}; rows began products in {counts['products'] / peak:.1%} of theirs; "
                    f"waited for {waits}"),
         ("bytes read", f"tensor {counts['bytes_tensor']:,}, operands "

@@ -20,6 +20,7 @@ from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
 from ...sim.numbers.values import decode
 from ...sim.sparse.tensor import Tensor
+from ...sim.tensaurus.cycles.device import TensaurusCycles
 from ...sim.tensaurus.driver import TensorDriver, plan_of
 from ...sim.tensaurus.model import TensaurusModel
 from ...sim.tensaurus.tiles import Plan
@@ -33,7 +34,11 @@ __all__ = ["MOST_TILES", "TensorProducts", "TensorTally", "numbers_of"]
 MOST_TILES = 50_000
 """Tiles of a product: some minutes."""
 
-MOST_MULTIPLICATIONS = {"rtl": 500_000_000, "model": 20_000_000_000}
+MOST_MULTIPLICATIONS = {
+    "rtl": 500_000_000,
+    "cycles": 20_000_000_000,
+    "model": 20_000_000_000,
+}
 """Multiplications of a product, in all lanes, by backend: some minutes."""
 
 _LATENCY = 20
@@ -107,7 +112,13 @@ class TensorProducts:
     def _make(self) -> TensorDriver:
         """Devices with as much memory as is wanted now."""
         self._device.close()
-        model = TensorDriver(TensaurusModel(self._choice.config, self._bytes))
+        choice = self._choice
+        if choice.backend == "cycles":
+            timed = TensaurusCycles(
+                choice.config, self._bytes, memory=choice.memory, gigahertz=choice.gigahertz
+            )
+            return TensorDriver(timed)
+        model = TensorDriver(TensaurusModel(choice.config, self._bytes))
         if self._native is None:
             return model
         self._model = model

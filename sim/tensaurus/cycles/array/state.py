@@ -68,7 +68,9 @@ _LEVEL = np.dtype(
 )
 _GROUP = np.dtype(
     fields(
-        *("origin", "result", "partials", "length"), *("fiber_0", "fiber_1", "close_0", "close_1"), "end"
+        *("origin", "result", "partials", "length"),
+        *("fiber_0", "fiber_1", "close_0", "close_1"),
+        "end",
     )
 )
 _OPERATION = np.dtype(fields("there", "bank", "key", "active", "release", "end"))
@@ -90,7 +92,16 @@ _ROW = np.dtype(
             *("issued", "source", "bank", "key", "active", "release", "ends"),
             *("level", "oldest", "newest", "going"),
             # The drain: slices in its queue, at its head, that can be read; tiles that are open.
-            *("queued", "shown", "first", "slice_put", "complete", "tiles", "leaving", "vector_out"),
+            *(
+                "queued",
+                "shown",
+                "first",
+                "slice_put",
+                "complete",
+                "tiles",
+                "leaving",
+                "vector_out",
+            ),
             # What it frees; slices with values that have not left, in a ring; the one before.
             *("freed", "slice_in", "slice_out", "slice_last"),
             *COUNTS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....timing.compiled import called
+from ....timing.compiled import called, inlined
 from .drain import drain, drain_queue
 from .fetch import arrive, carry_out, put, waves
 from .head import head
@@ -86,7 +86,7 @@ def _tokens(m: Any, row: Any, ends: bool) -> None:
     row.tiles += m.opens
 
 
-@called
+@inlined
 def array_step(m: Any, now: int, half: int) -> None:
     """A cycle; ``half``: cycles since the reset, modulo rows. ``m.token`` and ``m.opens`` say
     what comes, ``took`` of each row whether its slot is taken."""
@@ -104,7 +104,7 @@ def array_step(m: Any, now: int, half: int) -> None:
         _row_step(m, m.rows[number], now)
 
 
-@called
+@inlined
 def _row_step(m: Any, row: Any, now: int) -> None:
     """From the window back to the slots."""
     level = row.level - row.going

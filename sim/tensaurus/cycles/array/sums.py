@@ -91,9 +91,7 @@ def _allowed(row: Any, level: int, walk: int, walks: int) -> bool:
 
 
 @called
-def offer(
-    m: Any, row: Any, level: int, walk: int, walks: int
-) -> tuple[bool, int]:
+def offer(m: Any, row: Any, level: int, walk: int, walks: int) -> tuple[bool, int]:
     """Whether the walk's sum may be added now, and the slot that it goes to."""
     if not (row.loaded[level, walk] and _allowed(row, level, walk, walks)):
         return False, 0

@@ -32,10 +32,7 @@ def _number(content: Any, at: int, size: int) -> Any:
 def _read(m: Any, row: Any, content: Any, at: int) -> None:
     """A row's slot, as it would go to its queue; nothing for a no-op behind the first one."""
     first = _number(content, at + m.value_bytes, m.index_bytes)
-    if m.marker_bit:
-        header = first > m.index_mask
-    else:
-        header = _number(content, at, m.value_bytes) == 0
+    header = first > m.index_mask if m.marker_bit else _number(content, at, m.value_bytes) == 0
     first &= m.index_mask
     slot = row.slot
     slot.index_0 = first

@@ -62,8 +62,9 @@ LOAD: list[tuple[Any, ...]] = [
     *fields("side_bits"),
     ("since", np.int64, (OPERANDS,)),
     ("row_tiles", np.int64, (MOST_ROWS,)),
-    # The tensor loader: whether the tile at its input was there before, the entry at the gearbox' output, those that are seen and judged, as places
-    # in the content, with whether they are the last of their tile.
+    # The tensor loader: whether the tile at its input was there before; the entry at the gearbox'
+    # output, those that are seen and judged, as places in the content, with whether they are the
+    # last of their tile.
     *fields("ahead_begun", "entry", "seen_valid", "seen", "seen_last", "judged_valid"),
     # Requests for lines, and their rows.
     ("walks", _WALK, (2,)),

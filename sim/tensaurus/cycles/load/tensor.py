@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....timing.compiled import called
+from ....timing.compiled import inlined
 from .dense import dense_row_step, lines_step
 from .entries import entries_step
 from .state import TENSOR
@@ -17,7 +17,7 @@ _TILES_SKID, _TILE_SKID, _CONTEXT = 1, 5, 6
 _AHEAD, _USERS = 2, 3
 
 
-@called
+@inlined
 def _sparse(m: Any, tiles: Any, content: Any) -> int:
     """A cycle of a stream; which users of the tile take it."""
     tile, context = m.skids[_TILE_SKID], m.skids[_CONTEXT]
@@ -29,7 +29,7 @@ def _sparse(m: Any, tiles: Any, content: Any) -> int:
     return int(taken | ends)
 
 
-@called
+@inlined
 def _dense(m: Any, tiles: Any, requests_tile: int) -> tuple[int, bool]:
     """A cycle of a dense tensor; which users of the tile take it, and whether the requests are
     through with theirs."""
@@ -47,7 +47,7 @@ def _dense(m: Any, tiles: Any, requests_tile: int) -> tuple[int, bool]:
     return found, requested
 
 
-@called
+@inlined
 def load_tensor(m: Any, tiles: Any, content: Any) -> None:
     """A cycle of the tensor loader but for the queues; behind that of the array."""
     tile, source, port = m.skids[_TILE_SKID], m.skids[_TILES_SKID], m.ports[TENSOR]

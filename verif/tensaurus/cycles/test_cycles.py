@@ -1,0 +1,122 @@
+"""The cycle model of Tensaurus against the RTL: every counter is equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.tensaurus import TENSAURUS, TensaurusConfig
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.sim.sparse.tensor import Tensor
+from tilewright.sim.tensaurus.cycles.device import TensaurusCycles
+from tilewright.sim.tensaurus.cycles.works import work_cycles
+from tilewright.sim.tensaurus.driver import TensorDriver
+from tilewright.sim.timing.dram import FLAT, HBM, HBM_32, MemoryModel
+from tilewright.verif.kit.job_checks import QuietAtEnd
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.tensaurus.jobs import TensorCase, fitting, random_case, run_case
+from tilewright.verif.tensaurus.model.cases import device as small
+
+pytestmark = pytest.mark.slow
+
+MEMORY_BYTES = 1 << 18
+CONFIGS: dict[str, dict[str, Any]] = {
+    "small": {},
+    "three": {"rows": 3, "banks": 2, "order": 3, "channels": 3, "interleave": 128,
+              "marker": "zero", "value": "fp16", "index_bits": 16},
+    "four": {"rows": 4, "banks": 2, "cols": 1, "vlen": 3, "channels": 4, "window": 4,
+             "row_queue": 2, "outstanding": 4},
+    "min_plus": {"semiring": "minplus", "value": "int32", "order": 2, "cols": 1, "channels": 1},
+    "int8": {"value": "int8", "cols": 2, "vlen": 4, "rows": 5, "order": 3, "olen": 8, "tlen": 8,
+             "adder_stages": 1, "multiplier_stages": 1, "interleave": 256},
+}  # fmt: skip
+Device = NativeAccelerator[TensaurusConfig]
+
+
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small", "three"]))
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    config = small(**CONFIGS[request.param])
+    with NativeAccelerator(
+        emit(TENSAURUS, config), config, memory_bytes=MEMORY_BYTES, time_out=1_000_000
+    ) as device:
+        yield device
+
+
+class _Noting(QuietAtEnd[TensaurusConfig]):
+    """Notes the cycle of the interrupt."""
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device)
+        self._clock, self.end = device, 0
+
+    def wait(self) -> None:
+        super().wait()
+        self.end = self._clock.cycles
+
+
+def rtl_counts(device: Device, case: TensorCase, latency: int) -> tuple[dict[str, int], int]:
+    """The counters behind a reset, and the cycles from that to the job's start."""
+    device.reset()
+    device.behave(AxiBehaviour(latency=(latency, latency)))
+    noting = _Noting(device)
+    driver = TensorDriver(noting)
+    run_case(driver, case)
+    return driver.counts, noting.end - driver.counts.get("cycles", 0)
+
+
+def compare(device: Device, case: TensorCase, latency: int) -> None:
+    counts, phase = rtl_counts(device, case, latency)
+    memory = replace(FLAT, latency=latency)
+    model = TensaurusCycles(device.config, MEMORY_BYTES, memory=memory, phase=phase)
+    driver = TensorDriver(model)
+    run_case(driver, case)
+    assert driver.counts == counts, (case.work, case.cut)
+
+
+def test_all_counters_are_those_of_the_rtl(device: Device) -> None:
+    """Products of every kernel, sparse and dense, in several tiles and groups."""
+    rng = np.random.default_rng(1)
+    seen = set()
+    for number in range(by_size(0, 40, 600)):
+        case = random_case(rng, device.config, dense=bool(number % 2))
+        compare(device, case, int(rng.choice([1, 3, 20, 60])))
+        seen.add((case.work.kernel, case.work.order, case.work.dense))
+    assert len(seen) == 2 * len({(kernel.name, kernel.order) for kernel in fitting(device.config)})
+
+
+@pytest.mark.parametrize("memory", [FLAT, HBM, HBM_32], ids=lambda memory: memory.name)
+def test_a_work_is_the_job_of_its_driver(memory: MemoryModel) -> None:
+    """Without values as with them, and the same again."""
+    rng = np.random.default_rng(2)
+    config = small(rows=4, channels=4)
+    for number in range(12):
+        case = random_case(rng, config, dense=bool(number % 2))
+        model = TensaurusCycles(config, 1 << 20, memory=memory, gigahertz=1.5)
+        run_case(TensorDriver(model), case)
+        tensor = case.tensor if isinstance(case.tensor, Tensor) else None
+        found = work_cycles(config, case.work, case.cut, tensor, memory=memory, gigahertz=1.5)
+        if not found.tiles:
+            assert not model.cycles
+            assert not any(found.counts.values())
+            continue
+        (expected,) = model.cycles
+        assert found == expected
+        assert sum(found.memory_read) >= found.counts["bytes_read"]
+        assert found.counts["bytes_read"] == sum(
+            found.counts[f"bytes_{name}"] for name in ("tensor", "matrices", "list")
+        )
+
+
+def test_parts_that_do_not_fit() -> None:
+    rng = np.random.default_rng(3)
+    config = small()
+    case = random_case(rng, config, dense=True)
+    with pytest.raises(ValueError, match=r"^`tensor` must be None$"):
+        work_cycles(config, case.work, case.cut, Tensor.__new__(Tensor))
+    sparse = replace(case.work, dense=False)
+    with pytest.raises(ValueError, match=r"^`tensor` must be there$"):
+        work_cycles(config, sparse, case.cut, None)
