@@ -138,11 +138,12 @@ def start_factorising(
     places = np.zeros((0, tensor.order), np.int64)
     if may_miss:
         tensor, places = split_missing(file, tensor, mask)
+    # Before a warning says so, too.
+    _check_finite(file, tensor, config.value)
     stored = as_stored(file, tensor, config, 0)
+    _check_finite(file, stored, config.value)
     if not stored.values.any():
         raise UserError(f"{file}: has no values but zeros; there is nothing to factorise")
-    if not np.isfinite(stored.values).all():
-        raise UserError(f"{file}: values must be finite in {config.value} to be factorised")
     if choice.dense:
         stored = everything(file, stored)
     stored, missing = with_missing(stored, places, dense=choice.dense)
@@ -153,6 +154,11 @@ def start_factorising(
         products=TensorProducts(choice),
         missing=missing,
     )
+
+
+def _check_finite(file: Path, tensor: Tensor, value: str) -> None:
+    if not np.isfinite(tensor.values).all():
+        raise UserError(f"{file}: values must be finite in {value} to be factorised")
 
 
 def fit_row(
