@@ -213,6 +213,8 @@ def bus(
     slots = max(reader.outstanding for reader in readers)
     requests = max(reader.requests for reader in readers)
     store = writer or Writer(line_blocks=1, outstanding=1)
+    # Places of a ring are told apart by the low bits of a count.
+    bursts = 1 << store.outstanding.bit_length()
 
     def zeros(*size: int) -> Any:
         return np.zeros(size, np.int64)
@@ -236,8 +238,8 @@ def bus(
         whole=np.full((count, ways, slots), NEVER),
         writer=np.zeros(1, _WRITER),
         stores=np.zeros(ways, _STORE),
-        lengths=zeros(ways, store.outstanding + 1, 2),
-        answers=zeros(ways, store.outstanding + 1),
+        lengths=zeros(ways, bursts, 2),
+        answers=zeros(ways, bursts),
         dram=channels(memory, ways),
         times=timing(memory, gigahertz),
     )

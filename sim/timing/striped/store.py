@@ -18,7 +18,7 @@ def _answer(b: Bus, channel: int, now: int) -> None:
     store = b.stores[channel]
     answered = False
     if store.answers_in != store.answers_out:
-        place = store.answers_out % b.answers.shape[1]
+        place = store.answers_out & (b.answers.shape[1] - 1)
         answered = b.answers[channel, place] <= now
         store.answers_out += answered
     if not b.c.deep:
@@ -36,10 +36,11 @@ def _send(b: Bus, channel: int, now: int) -> None:
         store.w = 0
         if store.w_last:
             write(b, channel, store.w_block, store.w_beats)
-            b.answers[channel, store.answers_in % b.answers.shape[1]] = now + b.c.latency
+            place = store.answers_in & (b.answers.shape[1] - 1)
+            b.answers[channel, place] = now + b.c.latency
             store.answers_in += 1
     if not store.w and store.beat and store.lengths_in != store.lengths_out:
-        place = store.lengths_out % b.lengths.shape[1]
+        place = store.lengths_out & (b.lengths.shape[1] - 1)
         store.w = 1
         store.w_first = store.sending == 0
         store.w_beats = b.lengths[channel, place, 0]
@@ -60,7 +61,7 @@ def _issue(b: Bus, channel: int, room: bool) -> None:
     """Bursts to ``aw`` and on; ``room``: for an address."""
     store = b.stores[channel]
     if store.aw:
-        place = store.lengths_in % b.lengths.shape[1]
+        place = store.lengths_in & (b.lengths.shape[1] - 1)
         b.lengths[channel, place, 0] = store.aw_beats
         b.lengths[channel, place, 1] = store.aw_block
         store.lengths_in += 1

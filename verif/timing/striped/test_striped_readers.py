@@ -41,18 +41,13 @@ def check(name: str, seed: int, readers: int, *, shared: bool = True) -> None:
     assert int(machine.channels["read"].sum()) == real.beats * geometry.beat_bytes
 
 
-every_geometry = pytest.mark.parametrize(
-    "name", slow_but([], GEOMETRIES, ["four", "three, lines of two"])
-)
-
-
-@every_geometry
+@pytest.mark.parametrize("name", slow_but([], GEOMETRIES, ["four", "three, lines of two"]))
 def test_three_readers_that_share_the_channels(name: str) -> None:
     for seed in range(by_size(1, 1, 6)):
         check(name, seed, 3)
 
 
-@every_geometry
+@pytest.mark.parametrize("name", slow_but([], GEOMETRIES, ["two"]))
 def test_a_reader_alone(name: str) -> None:
     for seed in range(by_size(1, 2, 6)):
         check(name, seed, 1, shared=seed % 2 == 0)
