@@ -5,7 +5,10 @@ from ..registry import System
 SYSTEM = System(
     name="sida",
     entries=(),
-    tables={"sida-reuse": "tilewright.tables.sida_reuse:sida_reuse"},
+    tables={
+        "sida-reuse": "tilewright.tables.sida_reuse:sida_reuse",
+        "sida-ceiling": "tilewright.tables.sida_ceiling:sida_ceiling",
+    },
     pages=("oei.md",),
     place=6,
 )

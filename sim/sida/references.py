@@ -1,0 +1,169 @@
+"""What a computation takes on accelerators that are ideal in one way or another.
+
+All have the bandwidth and the lanes of one that is real, and always reach one of the two. They
+differ in what they read again:
+
+* *ideal*: nothing is kept between operators. Each element-wise operation reads its operands and
+  writes its result, and each product reads the matrix, by columns;
+* *fused*: the same, but all element-wise work behind a product is done on the way;
+* *oracle*: the OEI dataflow with a buffer without limits: the matrix once for two products.
+
+Source: SIDA, methodology (the idealised sparse accelerator, which is what *ideal* is here) and the
+oracle of its section on cross-iteration reuse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...hw.spec.elementwise.instructions import Instruction
+from ...hw.spec.elementwise.program import PARTS, Program
+
+__all__ = [
+    "POINTER_BYTES",
+    "Demand",
+    "Machine",
+    "Spent",
+    "fused",
+    "ideal",
+    "oracle",
+    "vectors_moved",
+    "vectors_of_part",
+]
+
+POINTER_BYTES = 8
+"""Of where a column, or a row, begins."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What all of them have.
+
+    Parameters
+    ----------
+    bytes_a_cycle: of the memory
+    lanes: products, and element-wise operations, of a core a cycle
+    """
+
+    bytes_a_cycle: float
+    lanes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What is computed.
+
+    Parameters
+    ----------
+    size, elements: of the matrix
+    iterations: products with it
+    program: the element-wise work, E1 after odd iterations and E2 after even ones
+    value_bytes, index_bytes: of a value, of a row's number
+    features: columns of the vectors
+    """
+
+    size: int
+    elements: int
+    iterations: int
+    program: Program
+    value_bytes: int = 4
+    index_bytes: int = 4
+    features: int = 1
+
+    @property
+    def matrix_bytes(self) -> int:
+        """Of the matrix by columns, stored once."""
+        return self.elements * (self.value_bytes + self.index_bytes) + self.pointer_bytes
+
+    @property
+    def pointer_bytes(self) -> int:
+        """Of where columns, or rows, begin."""
+        return (self.size + 1) * POINTER_BYTES
+
+    @property
+    def vector_bytes(self) -> int:
+        """Of a vector."""
+        return self.size * self.features * self.value_bytes
+
+    def part(self, iteration: int) -> tuple[Instruction, ...]:
+        """The element-wise work behind a product, counted from 0."""
+        return self.program.part(PARTS[iteration % 2])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """What it takes: bytes of memory, and cycles."""
+
+    bytes: int
+    cycles: float
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(bytes=self.bytes + other.bytes, cycles=self.cycles + other.cycles)
+
+
+def _at_the_roof(machine: Machine, bytes_: int, operations: int) -> Spent:
+    cycles = max(bytes_ / machine.bytes_a_cycle, operations / machine.lanes)
+    return Spent(bytes=bytes_, cycles=cycles)
+
+
+def ideal(machine: Machine, demand: Demand) -> Spent:
+    """Operator after operator."""
+    total = Spent(bytes=0, cycles=0.0)
+    vector, lanes = demand.vector_bytes, demand.size * demand.features
+    for iteration in range(demand.iterations):
+        products = demand.elements * demand.features
+        total += _at_the_roof(machine, demand.matrix_bytes + 2 * vector, products)
+        for one in demand.part(iteration):
+            moved = vectors_moved(one)
+            if moved:
+                total += _at_the_roof(machine, moved * vector, lanes)
+    return total
+
+
+def vectors_moved(one: Instruction) -> int:
+    """Vectors that an operation of its own reads and writes. What is loaded, stored or given as the
+    result is a vector in memory already."""
+    if one.operation.name in ("load", "store", "out", "end"):
+        return 0
+    return len(set(one.reads)) + len(one.of("d"))
+
+
+def fused(machine: Machine, demand: Demand) -> Spent:
+    """Products with the element-wise work behind them."""
+    total = Spent(bytes=0, cycles=0.0)
+    for iteration in range(demand.iterations):
+        moved = 1 + vectors_of_part(demand.part(iteration))
+        total += _at_the_roof(
+            machine,
+            demand.matrix_bytes + moved * demand.vector_bytes,
+            demand.elements * demand.features,
+        )
+    return total
+
+
+def vectors_of_part(part: tuple[Instruction, ...], *, result: bool = True) -> int:
+    """Vectors that a part loads and stores, each once, and its ``result`` if that is not stored
+    anyway."""
+    loaded = {one.of("v")[0] for one in part if one.operation.name == "load"}
+    stored = {one.of("v")[0]: one.of("a")[0] for one in part if one.operation.name == "store"}
+    given = [one.of("a")[0] for one in part if one.operation.name == "out"] or [0]
+    written = given[0] in stored.values() or not result
+    return len(loaded) + len(stored) + (not written)
+
+
+def oracle(machine: Machine, demand: Demand) -> Spent:
+    """Two products a pass, as long as there are two; the result of E1 goes to the second product
+    on chip, and to memory only if E1 stores it."""
+    total = Spent(bytes=0, cycles=0.0)
+    products = demand.elements * demand.features
+    for first in range(0, demand.iterations, 2):
+        last = first + 1 == demand.iterations
+        moved = 1 + vectors_of_part(demand.part(first), result=last)
+        more = 0
+        if not last:
+            moved += vectors_of_part(demand.part(first + 1))
+            more = demand.pointer_bytes
+        total += _at_the_roof(
+            machine, demand.matrix_bytes + more + moved * demand.vector_bytes, products
+        )
+    return total
