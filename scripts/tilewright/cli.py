@@ -218,6 +218,21 @@ def table(
     ] = None,
     target: TargetOption = "cmos",
     json_file: JsonOption = None,
+    scale: Annotated[
+        float | None,
+        typer.Option(metavar="PART", help="Of the papers' sizes, of tables that have such: 0.01."),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Measure what is named so, of tables of many inputs."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of what is measured."),
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Draw it, of tables that are drawn.")
+    ] = None,
 ) -> None:
     """Measure a table of the papers: theirs beside ours."""
     known = tables()
@@ -225,15 +240,21 @@ def table(
         raise UserError(f"table must be one of {', '.join(known)}, not {name!r}")
     if json_file is not None:
         _check_output(json_file, ".json")
+    if svg is not None:
+        _check_output(svg, ".svg")
     from rich.console import Console
 
     from .synth.base.errors import ToolError
 
     measure = named_object(known[name])
-    if files:
-        if "files" not in signature(measure).parameters:
-            raise UserError(f"{name} takes no files, not {files[0]}")
-        measure = partial(measure, files=files)
+    taken = signature(measure).parameters
+    if files and "files" not in taken:
+        raise UserError(f"{name} takes no files, not {files[0]}")
+    chosen = {"files": files, "scale": scale, "only": only, "settings": settings, "svg": svg}
+    chosen = {option: value for option, value in chosen.items() if value not in (None, [])}
+    if unknown := [option for option in chosen if option not in taken]:
+        raise UserError(f"{name} takes no --{unknown[0].replace('settings', 'set')}")
+    measure = partial(measure, **chosen)
     terminal = Console(stderr=True)
     with user_errors(ValueError, OSError, ToolError):
         if terminal.is_terminal:

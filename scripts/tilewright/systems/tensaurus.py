@@ -36,6 +36,7 @@ SYSTEM = System(
     tables={
         "ciss-bandwidth": "tilewright.tables.ciss_bandwidth:ciss_bandwidth",
         "tensaurus-dense": "tilewright.tables.tensaurus_dense:tensaurus_dense",
+        "tensaurus-roofline": "tilewright.tables.tensaurus_roofline:tensaurus_roofline",
     },
     commands={
         "spmttkrp": "tilewright.apps.tensors.products:spmttkrp",
@@ -47,6 +48,6 @@ SYSTEM = System(
         "tucker": "tilewright.apps.tensors.tucker:tucker",
         "gcn": "tilewright.apps.tensors.gcn:gcn",
     },
-    pages=("tensaurus.md", "tensaurus-applications.md", "ciss.md"),
+    pages=("tensaurus.md", "tensaurus-applications.md", "tensaurus-roofline.md", "ciss.md"),
     place=5,
 )

@@ -1,0 +1,1 @@
+"""Sparse products on Tensaurus under its roofline."""

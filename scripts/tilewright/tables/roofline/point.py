@@ -1,0 +1,167 @@
+"""A product under the roofline: what must be moved and computed, and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ...hw.spec.tensaurus import TensaurusConfig
+from ...sim.sparse.tensor import Tensor, modes_from
+from ...sim.tensaurus.work import Cut, Work
+from ...sim.timing.dram import MemoryModel
+
+__all__ = ["Point", "Roof", "compulsory_bytes", "geomean", "operations_wanted", "roof_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roof:
+    """What an accelerator and its memory can do at most, in units of 10^9 a second.
+
+    Parameters
+    ----------
+    operations: of all lanes: a multiplication and an addition each, in every cycle
+    row_operations: of one lane a row, which is what products with a vector use
+    ports: bytes of the ports, each way
+    bytes: of the memory, both ways together
+    """
+
+    operations: float
+    row_operations: float
+    ports: float
+    bytes: float
+
+    def peak(self, kernel: str) -> float:
+        """Operations of a kernel if nothing waits for memory."""
+        return self.row_operations if kernel == "mv" else self.operations
+
+    def at(self, kernel: str, intensity: float) -> float:
+        """Operations at so many of them a byte."""
+        return min(self.peak(kernel), self.bytes * intensity)
+
+
+def roof_of(config: TensaurusConfig, memory: MemoryModel, gigahertz: float) -> Roof:
+    """The roof of a configuration: of its array, its ports and its memory."""
+    ports = config.channels * config.geometry.beat_bytes * gigahertz
+    return Roof(
+        operations=2 * config.rows * config.unit_values * gigahertz,
+        row_operations=2 * config.rows * gigahertz,
+        ports=ports,
+        bytes=2 * ports if memory.flat else min(2 * ports, config.channels * memory.gigabytes),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """What was measured.
+
+    Parameters
+    ----------
+    group, label, origin: of the input
+    kernel: of the product; columns: F, values of a row of its last operand
+    values: of the tensor; tiles: of the job
+    slices: that have values
+    operations: of wanted values: padding lanes do not count
+    read, written: bytes of the beats that were read, and of the result
+    compulsory: the tensor's stream, each operand and the output, once
+    cycles: on a memory with banks; flat_cycles: on one without
+    gigahertz: of the clock
+    reference: seconds of SciPy on a core of the machine at hand; None if it was not asked
+    roof: that it is under
+    """
+
+    group: str
+    label: str
+    origin: str
+    kernel: str
+    columns: int
+    values: int
+    tiles: int
+    slices: int
+    operations: int
+    read: int
+    written: int
+    compulsory: int
+    cycles: int
+    flat_cycles: int
+    gigahertz: float
+    reference: float | None
+    roof: Roof
+
+    @property
+    def microseconds(self) -> float:
+        """Of the job."""
+        return self.cycles / self.gigahertz / 1000
+
+    @property
+    def bytes(self) -> int:
+        """All that was moved."""
+        return self.read + self.written
+
+    @property
+    def intensity(self) -> float:
+        """Operations a byte."""
+        return self.operations / self.bytes
+
+    @property
+    def highest(self) -> float:
+        """The roof there, GOP/s."""
+        return self.roof.at(self.kernel, self.intensity)
+
+    @property
+    def reached(self) -> float:
+        """GOP/s."""
+        return self.operations * self.gigahertz / self.cycles
+
+    @property
+    def ratio(self) -> float:
+        """Of the roof what was reached."""
+        return self.reached / self.highest
+
+    @property
+    def flat_ratio(self) -> float:
+        """The same of a memory without banks, whose ports read and write at the same time."""
+        least = max(
+            self.operations / self.roof.peak(self.kernel),
+            max(self.read, self.written) / self.roof.ports,
+        )
+        return least * self.gigahertz / self.flat_cycles
+
+    @property
+    def compulsory_ratio(self) -> float:
+        """The same if no byte were moved twice."""
+        return self.reached / self.roof.at(self.kernel, self.operations / self.compulsory)
+
+    @property
+    def limit(self) -> str:
+        """What the roof is there."""
+        return "array" if self.highest == self.roof.peak(self.kernel) else "memory"
+
+
+def operations_wanted(config: TensaurusConfig, work: Work, cut: Cut, operations: int) -> int:
+    """Of counted operations those of columns that are wanted, not padding."""
+    if work.kernel == "mv":
+        return operations
+    columns = work.ranks[-1]
+    lanes = cut.kernel.vectors * config.unit_values
+    padded = lanes * -(-columns // lanes)
+    return round(operations * columns / padded)
+
+
+def compulsory_bytes(config: TensaurusConfig, work: Work, tensor: Tensor, mode: int) -> int:
+    """The tensor as one stream, the other operands and the output, nothing padded, each once."""
+    layout = config.layout(work.order)
+    slices = np.bincount(tensor.indices[:, mode], minlength=1)
+    slots = tensor.nnz + int(np.count_nonzero(slices))
+    stream = (-(-slots // config.rows) + 1) * layout.entry_bytes
+    value, result = config.format.bits // 8, config.sum_format.bits // 8
+    modes = modes_from(tensor.order, mode)[1:]
+    operands = sum(tensor.shape[one] * rank for one, rank in zip(modes, work.ranks, strict=True))
+    return stream + operands * value + prod(work.result_shape) * result
+
+
+def geomean(ratios: Sequence[float]) -> float:
+    """Of positive numbers; 1 of none."""
+    return float(np.exp(np.mean(np.log(ratios)))) if len(ratios) else 1.0

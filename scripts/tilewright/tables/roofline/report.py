@@ -1,0 +1,168 @@
+"""The roofline as a table, and beside it what its paper says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...hw.spec.tensaurus import TensaurusConfig
+from ...synth.tables import Row, Table
+from .point import Point, geomean
+from .published import SPEEDUPS, class_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["BAR", "FEW_SLICES", "LEAST", "Roofline", "few_cycles", "too_small"]
+
+BAR, LEAST = 0.90, 0.75
+"""Of the roof: the geometric mean, and each product that is not too small, should reach these."""
+
+FEW_SLICES = 4
+"""A row: with fewer slices than that rows cannot have equal shares, as a slice is of one row."""
+_FILLS = 2
+"""How often the time that filling the scratchpads and emptying the output buffer once takes a job's
+work must be, at least."""
+
+_COLUMNS = (
+    "product", "kernel", "F", "values", "tiles", "op/byte", "roof", "reached", "%", "flat, %",
+    "once, %", "bound by", "us", "SciPy, us",
+)  # fmt: skip
+
+
+def few_cycles(config: TensaurusConfig) -> int:
+    """Cycles of work of which the first operands and the last output, which nothing overlaps, are a
+    large part: a unit of each is moved a cycle."""
+    return _FILLS * (config.spm_units + config.out_units)
+
+
+def too_small(point: Point, config: TensaurusConfig) -> str:
+    """Why a product is smaller than the array, or nothing."""
+    if point.slices < FEW_SLICES * config.rows:
+        return "few slices"
+    if point.operations * point.gigahertz < few_cycles(config) * point.highest:
+        return "short"
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roofline:
+    """Points and what they were measured on.
+
+    Parameters
+    ----------
+    points: in order
+    config: of the accelerator
+    what: accelerator, memory, clock and scale, in words
+    notes: what was left out, and why
+    """
+
+    points: Sequence[Point]
+    config: TensaurusConfig
+    what: str
+    notes: Sequence[str] = ()
+
+    @property
+    def large(self) -> list[Point]:
+        """Those that are not too small."""
+        return [point for point in self.points if not too_small(point, self.config)]
+
+    def summary(self) -> dict[str, float]:
+        """Geometric mean and least of the ratios, on both memories, and how many there are."""
+        large = self.large
+        ratios = [point.ratio for point in large]
+        flat = [point.flat_ratio for point in large]
+        return {
+            "points": len(self.points),
+            "too_small": len(self.points) - len(large),
+            "geomean": geomean(ratios),
+            "least": min(ratios, default=1.0),
+            "flat_geomean": geomean(flat),
+            "flat_least": min(flat, default=1.0),
+            "below": sum(ratio < LEAST for ratio in ratios),
+        }
+
+    def speedups(self) -> Table:
+        """How many times as fast as SciPy on one core, by class of inputs; the paper's baselines
+        are others."""
+        by_class: dict[str, list[float]] = {}
+        for point in self.points:
+            if point.reference is not None:
+                ratio = point.reference * 1e6 / point.microseconds
+                by_class.setdefault(class_of(point), []).append(ratio)
+        rows = [
+            Row(name, SPEEDUPS.get(name, (None,) * 3), [geomean(ratios), None, None], [1, 2, 1])
+            for name, ratios in by_class.items()
+        ]
+        columns = [
+            "over SciPy, a core of this machine; paper: SPLATT or Sparse BLAS, a core of a Xeon E7",
+            "paper: over a Titan Xp",
+            "paper: over Cambricon-X",
+        ]
+        return Table("times as fast, geometric mean", "model", columns, rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"table", "what", "notes", "summary", "points": [...], "speedups": ...}``."""
+        derived = (
+            "intensity", "highest", "reached", "ratio", "flat_ratio", "compulsory_ratio", "limit",
+            "microseconds",
+        )  # fmt: skip
+        points: list[Mapping[str, Any]] = [
+            asdict(point)
+            | {name: getattr(point, name) for name in derived}
+            | {"too_small": too_small(point, self.config)}
+            for point in self.points
+        ]
+        return {
+            "table": "tensaurus-roofline", "what": self.what, "notes": list(self.notes),
+            "summary": self.summary(), "points": points, "speedups": self.speedups().to_json(),
+        }  # fmt: skip
+
+    def cells(self, point: Point) -> list[str]:
+        """A line of the table."""
+        reference = "-" if point.reference is None else f"{point.reference * 1e6:,.0f}"
+        small = too_small(point, self.config)
+        return [
+            point.label, point.kernel, f"{point.columns:,}", f"{point.values:,}",
+            f"{point.tiles:,}", f"{point.intensity:.2f}", f"{point.highest:.1f}",
+            f"{point.reached:.1f}", f"{100 * point.ratio:.1f}", f"{100 * point.flat_ratio:.1f}",
+            f"{100 * point.compulsory_ratio:.1f}", point.limit + (f" ({small})" if small else ""),
+            f"{point.microseconds:,.1f}", reference,
+        ]  # fmt: skip
+
+    def print(self, console: Console) -> None:
+        """Write the tables to a Rich console."""
+        from rich.table import Table as RichTable
+
+        shown = RichTable(title=f"tensaurus-roofline, {self.what}", title_justify="left")
+        for number, name in enumerate(_COLUMNS):
+            words = number < 2 or name == "bound by"
+            shown.add_column(name, justify="left" if words else "right", overflow="fold")
+        group = ""
+        for point in self.points:
+            if group and group != point.group:
+                shown.add_section()
+            group = point.group
+            shown.add_row(*self.cells(point))
+        console.print(shown)
+        found = self.summary()
+        console.print(_said(found, few_cycles(self.config)))
+        for note in self.notes:
+            console.print(note)
+        self.speedups().print(console)
+
+
+def _said(found: Mapping[str, float], few: int) -> str:
+    """A summary in words."""
+
+    def share(name: str) -> str:
+        return f"{100 * found[name]:.1f} %"
+
+    return (
+        f"{found['points'] - found['too_small']:.0f} products: {share('geomean')} of the roof on "
+        f"average (geometric), {share('least')} at least, {found['below']:.0f} below "
+        f"{100 * LEAST:.0f} %; on flat memory {share('flat_geomean')} and {share('flat_least')}. "
+        f"Left out as too small: {found['too_small']:.0f}, with fewer than {FEW_SLICES} slices a "
+        f"row (few slices) or less than {few:,} cycles of work (short)."
+    )

@@ -1,0 +1,90 @@
+"""The table of sparse products on Tensaurus under its roofline, by the cycle model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UserError
+
+if TYPE_CHECKING:
+    from .roofline.report import Roofline
+
+__all__ = ["SCALE", "tensaurus_roofline"]
+
+SCALE = 0.001
+"""Of the papers' sizes, unless another one is asked for: some minutes."""
+
+
+def tensaurus_roofline(
+    target: str,
+    progress: Callable[[str], None] = lambda said: None,
+    *,
+    files: Sequence[Path] = (),
+    scale: float = SCALE,
+    only: str = "",
+    settings: Sequence[str] = (),
+    svg: Path | None = None,
+    host: bool = True,
+) -> Roofline:
+    """Every input of ``roofline.inputs`` on a configuration, with four modes where they are
+    needed, at 1 GHz, with eight channels of HBM, and with a flat memory.
+
+    Parameters
+    ----------
+    target: "cmos", the default: nothing is synthesised
+    progress: is told what comes next
+    files: more tensors and matrices; one that is named as a generated tensor stands for it
+    scale: values of the large tensors, as a part of the real ones', and columns of the layers'
+        operands: 1 takes hours and 16 GB
+    only: a group, or a part of the name, of what is measured
+    settings: parameters of the accelerator, NAME=VALUE
+    svg: where a drawing is written
+    host: whether SciPy computes the same, for its time
+
+    Raises
+    ------
+    UserError for another target, a wrong scale or parameter, files that cannot be read, or if
+    nothing is chosen.
+    """
+    if target != "cmos":
+        raise UserError(f"tensaurus-roofline is computed by a model: no --target, not {target!r}")
+    if not 1e-6 <= scale <= 1:
+        raise UserError(f"--scale must be in 1e-6..1, not {scale:g}")
+    from ..apps.common.files import check_output, write_whole
+    from ..hw.spec.tensaurus import TENSAURUS
+    from ..settings import read_config
+    from .roofline.inputs import GROUPS, sources
+    from .roofline.measure import GIGAHERTZ, Setting, measure
+    from .roofline.picture import picture
+    from .roofline.point import Point, roof_of
+    from .roofline.report import Roofline
+
+    configured: Any = read_config(TENSAURUS, None, settings)
+    for path in files:
+        if path.suffix.lower() not in (".tns", ".mtx") or not path.is_file():
+            raise UserError(f"{path}: must be a .tns or .mtx file")
+    if svg is not None:
+        check_output(svg, (".svg",))
+    notes: list[str] = []
+    chosen = [
+        source
+        for source in sources(scale, files, notes.append)
+        if only in source.name or only == source.group
+    ]
+    if not chosen:
+        raise UserError(f"--only must be one of {', '.join(GROUPS)}, or in a name, not {only!r}")
+    setting = Setting(config=configured, host=host)
+    points: list[Point] = []
+    for source in chosen:
+        points.extend(measure(source, setting, progress))
+    config, memory = setting.config, setting.memory
+    what = (
+        f"{config.rows} x {config.cols} elements of {config.vlen} {config.value}, {config.banks} "
+        f"banks, {config.channels} channels of {memory.name}, {GIGAHERTZ:g} GHz, scale {scale:g}"
+    )
+    if svg is not None:
+        drawn = picture(f"Tensaurus: {what}", roof_of(config, memory, GIGAHERTZ), points)
+        write_whole(svg, lambda file: file.write(drawn.encode()))
+    return Roofline(points=points, config=config, what=what, notes=notes)
