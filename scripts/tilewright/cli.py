@@ -217,6 +217,9 @@ def table(
         typer.Argument(metavar="FILES", help="What to measure, of tables that take files."),
     ] = None,
     target: TargetOption = "cmos",
+    full: Annotated[
+        bool, typer.Option("--full", help="The paper's size, of tables that measure a smaller one.")
+    ] = False,
     json_file: JsonOption = None,
     scale: Annotated[
         float | None,
@@ -250,7 +253,8 @@ def table(
     taken = signature(measure).parameters
     if files and "files" not in taken:
         raise UserError(f"{name} takes no files, not {files[0]}")
-    chosen = {"files": files, "scale": scale, "only": only, "settings": settings, "svg": svg}
+    chosen = {"files": files, "full": full or None, "scale": scale, "only": only}
+    chosen |= {"settings": settings, "svg": svg}
     chosen = {option: value for option, value in chosen.items() if value not in (None, [])}
     if unknown := [option for option in chosen if option not in taken]:
         raise UserError(f"{name} takes no --{unknown[0].replace('settings', 'set')}")

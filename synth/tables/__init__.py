@@ -6,5 +6,6 @@ from .m3xu import m3xu_area
 from .matraptor import matraptor_area
 from .simd2 import simd2_area
 from .table import Row, Table
+from .tensaurus import tensaurus_area
 
-__all__ = ["Row", "Table", "m3xu_area", "matraptor_area", "simd2_area"]
+__all__ = ["Row", "Table", "m3xu_area", "matraptor_area", "simd2_area", "tensaurus_area"]

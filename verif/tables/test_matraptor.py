@@ -9,7 +9,7 @@ import pytest
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.synth.report import AsicReport, MemoryBits, ModuleArea
 from tilewright.synth.tables import Row, Table, matraptor_area, measure
-from tilewright.synth.tables.matraptor import BIT_TRANSISTORS, BIT_UM2
+from tilewright.synth.tables.parts import BIT_TRANSISTORS, BIT_UM2
 
 TINY: dict[str, Any] = {
     "lanes": 1, "channels": 1, "queues": 3, "queue_depth": 64, "value": "fp16", "outstanding": 2,

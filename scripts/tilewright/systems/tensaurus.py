@@ -34,6 +34,7 @@ SYSTEM = System(
         ),
     ),
     tables={
+        "tensaurus-area": "tilewright.synth.tables.tensaurus:tensaurus_area",
         "ciss-bandwidth": "tilewright.tables.ciss_bandwidth:ciss_bandwidth",
         "tensaurus-dense": "tilewright.tables.tensaurus_dense:tensaurus_dense",
         "tensaurus-roofline": "tilewright.tables.tensaurus_roofline:tensaurus_roofline",

@@ -1,0 +1,79 @@
+"""Parts of an accelerator in a table of areas: logic is measured, memories are estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..report import AsicReport
+from .measure import part_area, part_memory
+
+__all__ = ["BIT_TRANSISTORS", "BIT_UM2", "Areas", "Part", "part_of"]
+
+BIT_UM2 = 1 / 0.826
+"""um2 a bit of SRAM, with decoders, sense amplifiers and the like: 0.826 Mb/mm2 is what OpenRAM
+(M. Guthaus et al., ICCAD 2016, comparison with fabricated SRAMs) publishes for its memories in
+FreePDK45, the process of the library gscl45nm. Those have one port for reading and writing, ours
+one for each, and small memories are less dense. Fabricated 40 to 45 nm memories are given there
+with 0.33 to 0.94 Mb/mm2. So this is an estimate, and one for 45 nm alone."""
+
+BIT_TRANSISTORS = 6
+"""Of a cell, without what is around the array."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Of all instances of a part: area of its logic, and bits of its memories."""
+
+    logic: float
+    bits: int
+
+
+def part_of(report: AsicReport, names: str | Sequence[str]) -> Part:
+    """All instances of a component, or of several that do not contain each other."""
+    each = [names] if isinstance(names, str) else names
+    areas = [part_area(report, name) for name in each]
+    bits = sum(part_memory(report, name) for name in each)
+    return Part(sum(area * count for area, count in areas), bits)
+
+
+class Areas:
+    """Areas of the parts of a report, in mm2 (of a library whose unit is taken to be um2) or in
+    transistors (``cmos``).
+
+    Parameters
+    ----------
+    report: of the whole
+    counted: the parts that a paper counts
+
+    Members
+    -------
+    metric: in mm2
+    scale: of the library's unit in the table's
+    bit: area of a bit in the library's unit
+    whole, counted: area of everything, and of the parts that the paper counts
+    """
+
+    def __init__(self, report: AsicReport, counted: Iterable[Part]) -> None:
+        self.metric = report.target != "cmos"
+        self.scale = 1e-6 if self.metric else 1.0
+        self.bit: float = BIT_UM2 if self.metric else BIT_TRANSISTORS
+        self.whole = self.area(Part(report.area, report.memory_bits))
+        self.counted = sum(map(self.area, counted))
+
+    def area(self, part: Part) -> float:
+        return (part.logic + part.bits * self.bit) * self.scale
+
+    def figures(self, part: Part) -> list[float]:
+        """Logic, memory bits, area of these, area, and its share of the whole in percent."""
+        return [
+            part.logic * self.scale,
+            part.bits,
+            part.bits * self.bit * self.scale,
+            self.area(part),
+            100 * self.area(part) / self.whole,
+        ]
+
+    def counted_share(self, part: Part) -> float:
+        """Its share of what the paper counts, in percent."""
+        return 100 * self.area(part) / self.counted
