@@ -253,7 +253,7 @@ def table(
     taken = signature(measure).parameters
     if files and "files" not in taken:
         raise UserError(f"{name} takes no files, not {files[0]}")
-    chosen = {"files": files, "full": full or None, "scale": scale, "only": only}
+    chosen: dict[str, object] = {"files": files, "full": full or None, "scale": scale, "only": only}
     chosen |= {"settings": settings, "svg": svg}
     chosen = {option: value for option, value in chosen.items() if value not in (None, [])}
     if unknown := [option for option in chosen if option not in taken]:
