@@ -23,7 +23,8 @@ TILE_WORDS: dict[str, tuple[int, int]] = {
 }
 """Lowest bit and width of each field.
 
-load: bit m - 1: the operand of mode m is loaded; else the one that was loaded last is used again
+load: bit m - 1: the operand of mode m is loaded; else the one that the job has loaded last is used
+    again, as many of its rows or fewer
 last: bit 0: behind this tile the output's slices are complete, and are written
 slices: slices of the output, from its first one on
 entries: of the stream, that which ends it included; of a dense tensor nothing

@@ -32,8 +32,7 @@ class _Stopped(Exception):
 
 class TensaurusModel(ModelDevice):
     """Works off the list of tiles in memory. What a job leaves there is the hardware's, bit for
-    bit; of what it counts only that which does not depend on time, the rest being zero. An operand
-    that a job has not loaded before it is used is a ValueError.
+    bit; of what it counts only that which does not depend on time, the rest being zero.
 
     Tiles are taken one after the other: the first one that is wrong ends the job. Outputs that were
     complete before are written.
@@ -114,7 +113,15 @@ class _Job:
         indices = 1 << config.index_bits
         if not 0 < tile["slices"] <= min(most_slices(config, kernel), indices):
             return False
-        return all(self._holds(mode, tile[f"size_{mode}"], indices) for mode in self._modes())
+        return all(
+            self._holds(mode, tile[f"size_{mode}"], indices) and self._is_loaded(mode, tile)
+            for mode in self._modes()
+        )
+
+    def _is_loaded(self, mode: int, tile: dict[str, int]) -> bool:
+        """Whether an operand's rows are there when the tile begins."""
+        loads = tile["load"] >> mode - 1 & 1
+        return bool(loads) or tile[f"size_{mode}"] <= len(self._loaded.get(mode, ()))
 
     def _holds(self, mode: int, size: int, indices: int) -> bool:
         """Whether an operand's rows are in its scratchpad."""
@@ -134,8 +141,6 @@ class _Job:
                 count = tile[f"size_{mode}"] * row
                 content = self._read(tile[f"operand_{mode}"], count * config.format.bits // 8)
                 self._loaded[mode] = from_bytes(content, config.format).reshape(-1, row)
-            if len(self._loaded.get(mode, ())) < tile[f"size_{mode}"]:
-                raise ValueError(f"tile {number} uses an operand {mode} that no tile has loaded")
         entries = self._entries(number, tile)
         if self._output is None:
             self._output = empty_output(config, kernel, most_slices(config, kernel))

@@ -168,6 +168,7 @@ def test_tiles_that_are_wrong(device: Device) -> None:
             assert check_end(device, placed.with_tile(number, **changes)).error == "tile", changes
         last = placed.tiles - 1
         assert check_end(device, placed.with_tile(last, last=0)).detail == last
+        assert check_end(device, placed.with_tile(0, load=0)).detail == 0
         check_placed(device, placed)
 
 

@@ -51,7 +51,13 @@ ERRORS = (
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
     Error("bus_write", 7, "address", "the same of a write"),
     Error("index", 8, "entry", "an index of the stream is not below its mode's size"),
-    Error("tile", 9, "tile", "a tile has a misaligned address, or does not fit the buffers"),
+    Error(
+        "tile",
+        9,
+        "tile",
+        "a tile has a misaligned address, does not fit the buffers, or uses an operand that is not "
+        "loaded",
+    ),
     Error("slice", 10, "entry", "a slice of the stream is not below SLICES, or does not ascend"),
     Error("stream", 11, "entry", "a value stands before a header, or a row's end is missing"),
 )

@@ -22,8 +22,9 @@ class TileCheck(wiring.Component):
     After a tile that is wrong nothing is taken any more, until ``clear``.
 
     Wrong are addresses that are no multiples of a line or too wide, those of operands that are
-    loaded; such a pitch; an operand of nothing, or beyond its scratchpad; no slices, or more than
-    the output buffer holds or an index counts; no entries; a job's end without that of an output.
+    loaded; such a pitch; an operand of nothing, or beyond its scratchpad, or with more rows than
+    were loaded last; no slices, or more than the output buffer holds or an index counts; no
+    entries; a job's end without that of an output.
 
     Members
     -------
@@ -60,6 +61,7 @@ class TileCheck(wiring.Component):
         m.d.comb += final.eq(self.number == self.job.tiles - 1)
         faults = Cat(
             *(self._operand_fault(m, mode, fields) & used[mode] for mode in modes),
+            *(self._not_loaded(m, mode, fields) & used[mode] for mode in modes),
             self._slices_fault(m, fields),
             *(
                 self._misplaced(fields[name]) & chosen
@@ -177,6 +179,16 @@ class TileCheck(wiring.Component):
             | (end > limit)
             | (scalar & self._unaligned(m, mode, region))
         )
+
+    def _not_loaded(self, m: Module, mode: int, fields: dict[str, Value]) -> Value:
+        """Whether rows of an operand are used that no tile of the job has loaded."""
+        loads, size = fields["load"][mode - 1], self.o.payload[f"size_{mode}"]
+        there = Signal(len(size), name=f"loaded_{mode}")
+        with m.If(self.start):
+            m.d.sync += there.eq(0)
+        with m.Elif(self.o.valid & self.o.ready & loads):
+            m.d.sync += there.eq(size)
+        return ~loads & (size > there)
 
     def _unaligned(self, m: Module, mode: int, region: Value) -> Value:
         """Whether scalars do not begin with a vector."""

@@ -37,6 +37,7 @@ class List:
             for mode in range(1, self.order - 1):
                 used = self.vectors * prod(self.scalars.values())
                 self.scalars[mode] = rng.randint(1, most // used)
+        self._loaded = dict.fromkeys(range(1, self.order), 0)
         self.regions = {mode: self._region(mode) for mode in (1, 2, 3)}
         for number in range(self.tiles):
             self.fields.append(self._tile(final=number == self.tiles - 1))
@@ -87,8 +88,14 @@ class List:
             found["pitch"] += rng.randrange(2)
         for mode in (1, 2, 3):
             if mode < self.order:
-                room = self.room(mode)
-                found[f"size_{mode}"] = rng.choice([1, room, rng.randint(1, room)])
+                # What is not loaded must be there.
+                found["load"] |= int(not self._loaded[mode]) << mode - 1
+                loads = found["load"] >> mode - 1 & 1
+                room = self.room(mode) if loads else self._loaded[mode]
+                size = rng.choice([1, room, rng.randint(1, room)])
+                found[f"size_{mode}"] = size
+                if loads:
+                    self._loaded[mode] = size
             else:
                 found[f"size_{mode}"] = rng.getrandbits(32)
             used = mode < self.order and found["load"] >> mode - 1 & 1

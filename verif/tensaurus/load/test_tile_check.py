@@ -155,6 +155,20 @@ def test_the_last_tile_ends_an_output() -> None:
     assert checked(tiles.config, [tiles]) == [(2, 2)]
 
 
+@pytest.mark.parametrize("dense", [0, 1])
+def test_operands_are_loaded_before_they_are_used(dense: int) -> None:
+    """By the job itself, whatever the one before has loaded; and as many rows."""
+    held = List("small", 7, tiles=3, kernel="mttkrp", dense=dense)
+    never, fewer = (List("small", 7, tiles=3, kernel="mttkrp", dense=dense) for _ in range(2))
+    for fields in never.fields:
+        fields["load"] &= ~2
+    for fields, load, size in zip(fewer.fields, (1, 0, 0), (2, 2, 3), strict=True):
+        fields |= {"load": fields["load"] & ~1 | load, "size_1": size, "operand_1": 0}
+    assert checked(held.config, [held, never, held, fewer]) == [
+        (3, None), (0, 0), (3, None), (2, 2)
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["small", "odd"])
 def test_scalars_begin_with_a_vector(name: str) -> None:
     tiles = List(name, 6, tiles=2, kernel="mv")

@@ -163,9 +163,13 @@ def test_scalars_must_begin_at_a_vector() -> None:
     assert (status.error, status.detail) == ("tile", 0)
 
 
-def test_an_operand_that_was_never_loaded_is_the_callers_mistake() -> None:
-    with pytest.raises(ValueError, match=r"^tile 0 uses an operand 1 that no tile has loaded$"):
-        Device(load=2).run()
+@pytest.mark.parametrize(
+    ("changes", "tile"), [({"load": 2}, 0), ({"load": 0}, 0), ({"load": 1, "size_2": 7}, 2)]
+)
+def test_operands_must_have_been_loaded(changes: dict[str, int], tile: int) -> None:
+    """Of a single tile, and, with fewer rows, by those before."""
+    status = Device(tiles=tile + 1, **changes).run()
+    assert (status.error, status.detail) == ("tile", tile)
 
 
 def test_what_is_wrong_stays_unwritten() -> None:
