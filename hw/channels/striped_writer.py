@@ -48,6 +48,7 @@ class StripedWriter(wiring.Component):
     -------
     request: see :func:`extent_layout`
     i: lines of all requests, one after the other; of a request's last line the first bytes count
+    wrote: out; of each channel, whether it gets a block of the line that is taken in this cycle
     aw, w, b: of each channel (arrays)
     stop, idle, error, error_address: see :class:`Supervision`; ``stop`` drops what has not begun
     """
@@ -67,6 +68,7 @@ class StripedWriter(wiring.Component):
             {
                 "request": In(stream.Signature(self._extent)),
                 "i": In(stream.Signature(8 * geometry.interleave * line_blocks)),
+                "wrote": Out(channels),
                 "aw": Out(stream.Signature(address_layout(addr_bits))).array(channels),
                 "w": Out(stream.Signature(write_layout(data_bits))).array(channels),
                 "b": In(stream.Signature(response_layout())).array(channels),
@@ -180,7 +182,10 @@ class StripedWriter(wiring.Component):
                         ]
         m.d.comb += free.eq((Cat(register.i.ready for register in registers) | ~wanted).all())
         for number, register in enumerate(registers):
-            m.d.comb += register.i.valid.eq(step & wanted[number])
+            m.d.comb += [
+                register.i.valid.eq(step & wanted[number]),
+                self.wrote[number].eq(step & wanted[number]),
+            ]
         return registers
 
     def _write(self, m: Module, number: int, source: OutputRegister) -> BurstWriter:

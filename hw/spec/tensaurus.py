@@ -27,7 +27,7 @@ __all__ = [
 KERNELS = ("mttkrp", "ttmc", "mm", "mv")
 """What a job computes, by the value of its register; of a sparse or of a dense tensor."""
 
-READS = ("list", "matrices", "tensor")
+READS = ("list", "matrices", "tensor", "output")
 """What is read, each under IDs of its own."""
 
 _READER_BITS = 2
@@ -38,6 +38,12 @@ reduced or wait for their product."""
 
 OUTPUT_SIDES = 4
 """The same of slices in the output register: one is summed, others are reduced, or leave."""
+
+_MEMORY_SLOTS = 64
+"""Units that are added to memory at a time, at most."""
+
+_SLICE_BITS = 24
+"""Width of a slice's number in memory, at most."""
 
 OVERDUE = 128
 """Operations after which one is left out for the sake of a sum that found no free adder."""
@@ -241,6 +247,44 @@ class TensaurusConfig(Config):
     def out_units(self) -> int:
         """Units that one side of the output buffer holds."""
         return self.out_bytes // self.result_unit_bytes
+
+    @property
+    def slice_numbers(self) -> int:
+        """Slices that any output may have: in memory, or, of values, in the buffer."""
+        return max(self.memory_slices, self.out_units * self.unit_values)
+
+    # Sums in memory
+
+    @property
+    def memory_slices(self) -> int:
+        """Slices that an output in memory may have."""
+        return 1 << min(self.index_bits, _SLICE_BITS)
+
+    @property
+    def memory_slots(self) -> int:
+        """Units that may be under way to memory at a time: a power of two."""
+        return 1 << min(_MEMORY_SLOTS, self.outstanding, self.out_units).bit_length() - 1
+
+    @property
+    def memory_reads(self) -> int:
+        """Blocks of these that may be read in each channel at a time."""
+        blocks = self.memory_slots * (self.unit_block_bytes // self.interleave)
+        return min(self.outstanding, max(2, -(-blocks // self.channels)))
+
+    @property
+    def unit_lines(self) -> int:
+        """Lines of a unit in memory, which begins with a line."""
+        return -(-self.result_unit_bytes // self.line_bytes)
+
+    @property
+    def memory_unit_bytes(self) -> int:
+        """Bytes from a unit in memory to the next."""
+        return self.unit_lines * self.line_bytes
+
+    @property
+    def unit_block_bytes(self) -> int:
+        """Bytes of the blocks of the interleaving that a unit in memory has a part in."""
+        return -(-self.result_unit_bytes // self.interleave) * self.interleave
 
     # Sums
 

@@ -51,6 +51,7 @@ def job_layout(config: TensaurusConfig) -> data.StructLayout:
         "kernel": range(len(KERNELS)),
         "order": range(config.order + 1),
         "dense": 1,
+        "direct": 1,
         "vectors": vectors,
         "scalars_1": vectors,
         "scalars_2": vectors,
@@ -121,7 +122,7 @@ def drain_layout(config: TensaurusConfig) -> data.StructLayout:
     return data.StructLayout(
         {
             "valid": 1,
-            "slice": range(config.out_units * config.unit_values),
+            "slice": range(config.slice_numbers),
             "vector": range(max(config.tlen, config.olen) + 1),
         }
     )

@@ -85,12 +85,14 @@ class Tensaurus(AcceleratorTop):
             array.scalar_write.eq(matrices.scalar_write),
             matrices.row_done.eq(array.row_done),
             array.open.eq(store.open),
+            array.hold.eq(store.hold),
+            store.leaves.eq(array.leaves),
             array.clear.eq(control.stop),
             store.drain.eq(array.drain),
             store.drain_data.eq(array.drain_data),
             store.drained.eq(array.drained),
         ]
-        beats = self._connect_bus(m, readers, store)
+        beats = self._connect_bus(m, (*readers, store), store)
         m.d.comb += Cat(counters.read).eq(Cat(beats))
         self._connect_control(m, control, readers, array, store)
         m.d.comb += [
@@ -139,10 +141,11 @@ class Tensaurus(AcceleratorTop):
         fetcher, matrices, tensor = readers
         quiet = Cat(part.idle for part in (*readers, store)).all()
         m.d.comb += [
-            control.read_error.eq(Cat(part.error for part in readers)),
+            control.read_error.eq(Cat(*(part.error for part in readers), store.read_error)),
             control.list_address.eq(fetcher.error_address),
             control.matrices_address.eq(matrices.error_address),
             control.tensor_address.eq(tensor.error_address),
+            control.output_address.eq(store.read_error_address),
             control.write_error.eq(store.error),
             control.write_address.eq(store.error_address),
             control.tile_error.eq(fetcher.wrong),

@@ -20,7 +20,7 @@ from ..sparse.tensor import Tensor, arrangement, modes_from
 from .job_list import JobList
 from .job_tiles import TensorTiles, dense_tiles, sparse_tiles
 from .tiles import Plan, plan
-from .work import Cut, Work
+from .work import STORES, Cut, Work
 
 __all__ = ["TensorDevice", "TensorDriver", "plan_of"]
 
@@ -161,6 +161,7 @@ class TensorDriver(JobDriver[TensaurusConfig]):
             **{f"REGION_{mode}": regions.get(mode, 0) for mode in (1, 2, 3)},
             "TILES": self.tiles,
             "LIST": base["list"],
+            "DIRECT": STORES.index(cut.store),
         })  # fmt: skip
         status.check()
         self.counts = status.counts

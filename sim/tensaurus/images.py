@@ -18,6 +18,7 @@ __all__ = [
     "from_bytes",
     "operand_bytes",
     "output_bytes",
+    "output_from_bytes",
     "pitch_of",
     "to_bytes",
 ]
@@ -67,6 +68,21 @@ def dense_from_bytes(
     return from_bytes(rows.tobytes(), config.format).reshape(shape)
 
 
-def output_bytes(config: TensaurusConfig, kernel: Kernel, slices: int) -> int:
-    """Bytes of an output of so many slices."""
+def output_bytes(
+    config: TensaurusConfig, kernel: Kernel, slices: int, store: str = "buffer"
+) -> int:
+    """Bytes of an output of so many slices; of one that is added up in memory each unit begins a
+    line."""
+    if store == "memory":
+        return slices * kernel.units * config.memory_unit_bytes
     return slices * kernel.slice_values(config) * config.sum_format.bits // 8
+
+
+def output_from_bytes(
+    config: TensaurusConfig, kernel: Kernel, content: bytes, store: str = "buffer"
+) -> Patterns:
+    """Its values: slices and, of each, ``kernel.slice_values``."""
+    if store == "memory":
+        units = np.frombuffer(content, np.uint8).reshape(-1, config.memory_unit_bytes)
+        content = units[:, : config.result_unit_bytes].tobytes()
+    return from_bytes(content, config.sum_format).reshape(-1, kernel.slice_values(config))

@@ -12,7 +12,7 @@ from ...hw.spec.tensaurus import TensaurusConfig
 from ...hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ..numbers.scalars import Patterns
 from ..sparse.image import Read
-from .images import from_bytes, operand_bytes, output_bytes, pitch_of
+from .images import operand_bytes, output_bytes, output_from_bytes, pitch_of, to_bytes
 from .job_tiles import TensorTiles
 from .work import Cut, Work
 
@@ -108,16 +108,18 @@ class JobList:
         return self._used(mode, groups[self._group], int(groups.max()) + 1, row_bytes)
 
     def _output(self) -> _Parts:
-        row_bytes = output_bytes(self._config, self._cut.kernel, 1)
+        row_bytes = output_bytes(self._config, self._cut.kernel, 1, self._cut.store)
         return self._used(0, self._group, max(1, len(self._groups)), row_bytes)
 
     def moved(self) -> dict[str, int]:
-        """Bytes of the job, as its tiles say: tensor, operand_1, ..., output, list."""
+        """Bytes of the job, as its tiles say: tensor, operand_1, ..., output, list. Of what is
+        added up in memory they say nothing."""
         tensor = np.diff(self._parts.first)
         found = {"tensor": int(tensor[self.part].sum())}
         for mode, each in self._operands.items():
             found[f"operand_{mode}"] = int(each.size[each.which[_changes(each.which)]].sum())
-        return found | {"output": int(self._outputs.size.sum()), "list": self.sizes["list"]}
+        output = int(self._outputs.size.sum()) if self._cut.store == "buffer" else 0
+        return found | {"output": output, "list": self.sizes["list"]}
 
     def fields(self, base: Mapping[str, int]) -> dict[str, Ints]:
         """What the list says: each field of all tiles; fields that are not named are 0.
@@ -178,10 +180,21 @@ class JobList:
         for number, at in enumerate(self._tensor[:-1].tolist()):
             content = tiles.content[tiles.first[number] : tiles.first[number + 1]].tobytes()
             yield base["tensor"] + at, content
+        if self._cut.store == "memory":
+            yield from self._empty_outputs(base["output"])
         table = np.zeros(len(self.part), _TILE)
         for name, field in self.fields(base).items():
             table[name] = field
         yield base["list"], table.tobytes()
+
+    def _empty_outputs(self, base: int) -> Iterator[tuple[int, bytes]]:
+        """What is added to: the identity of (+)."""
+        config = self._config
+        identity = config.operators.identity_in(config.sum_format)
+        assert identity is not None
+        value = to_bytes(np.array([identity], np.uint64), config.sum_format)
+        for at, size in zip(self._outputs.first.tolist(), self._outputs.size.tolist(), strict=True):
+            yield base + at, value * (size // len(value))
 
     def result(self, read: Read, base: Mapping[str, int], empty: int) -> Patterns:
         """The result from the outputs in memory.
@@ -205,7 +218,8 @@ class JobList:
         for number, turn, length, at, size in zip(
             *(part.tolist() for part in outputs[1:]), strict=True
         ):
-            values = from_bytes(read(base["output"] + at, size), config.sum_format)
+            content = read(base["output"] + at, size)
+            values = output_from_bytes(config, kernel, content, self._cut.store)
             begin = number * self._cut.steps[0]
             where = [slice(begin, begin + length)]
             if work.kernel != "mv":

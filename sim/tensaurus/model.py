@@ -11,15 +11,21 @@ from ...hw.spec.tensaurus import KERNELS, TensaurusConfig
 from ...hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ..device.model import ModelDevice
 from ..numbers.scalars import Patterns
+from ..numbers.semirings import combine
 from ..sparse.ciss_stream import slot_type
 from .images import dense_from_bytes, from_bytes, output_bytes, to_bytes
 from .result.entries import Entries, of_dense
 from .result.kernel import Kernel
-from .result.tile import add_tile, empty_output, work_of
+from .result.tile import add_tile, empty_output, slice_sums, work_of
 from .stream import Fault, read_stream
-from .work import most_slices
+from .work import STORES, most_slices
 
 __all__ = ["TensaurusModel", "kernel_of"]
+
+
+_COUNTED = ("products", "operations", "drains", "bytes_written", "bytes_output")
+_PIECE = 1 << 14
+"""Units in memory that are added to at once."""
 
 
 class _Stopped(Exception):
@@ -35,7 +41,7 @@ class TensaurusModel(ModelDevice):
     bit; of what it counts only that which does not depend on time, the rest being zero.
 
     Tiles are taken one after the other: the first one that is wrong ends the job. Outputs that were
-    complete before are written.
+    complete before are written; those in memory have the sums of the tiles before.
 
     Parameters
     ----------
@@ -77,11 +83,12 @@ class _Job:
         self._device, self._config = device, device.config
         self._tiles, self._list = values["TILES"], values["LIST"]
         self._dense = bool(values["DENSE"])
+        self._store = STORES[values["DIRECT"]]
         self._regions = [values[f"REGION_{mode}"] for mode in (1, 2, 3)]
         self.kernel = kernel_of(values)
         self._loaded: dict[int, Patterns] = {}
         self._output: Patterns | None = None
-        self._counts = dict.fromkeys(("products", "operations", "drains", "bytes_written"), 0)
+        self._counts = dict.fromkeys(_COUNTED, 0)
 
     def run(self) -> dict[str, int]:
         """Work off the tiles; returns what is counted."""
@@ -111,7 +118,7 @@ class _Job:
         if (self._dense and tile["pitch"] % line) or not (self._dense or tile["entries"]):
             return False
         indices = 1 << config.index_bits
-        if not 0 < tile["slices"] <= min(most_slices(config, kernel), indices):
+        if not 0 < tile["slices"] <= min(most_slices(config, kernel, self._store), indices):
             return False
         return all(
             self._holds(mode, tile[f"size_{mode}"], indices) and self._is_loaded(mode, tile)
@@ -142,15 +149,18 @@ class _Job:
                 content = self._read(tile[f"operand_{mode}"], count * config.format.bits // 8)
                 self._loaded[mode] = from_bytes(content, config.format).reshape(-1, row)
         entries = self._entries(number, tile)
-        if self._output is None:
-            self._output = empty_output(config, kernel, most_slices(config, kernel))
-        add_tile(config, kernel, self._output, entries, self._loaded)
         found = work_of(config, kernel, entries)
         for name, count in (
             ("products", found.products), ("operations", found.operations),
             ("drains", found.drains),
         ):  # fmt: skip
             self._counts[name] += count
+        if self._store == "memory":
+            self._add_in_memory(tile["output"], entries)
+            return
+        if self._output is None:
+            self._output = empty_output(config, kernel, most_slices(config, kernel))
+        add_tile(config, kernel, self._output, entries, self._loaded)
         if tile["last"] & 1:
             content = to_bytes(self._output[: tile["slices"]], config.sum_format)
             try:
@@ -159,6 +169,24 @@ class _Job:
                 raise _Stopped("bus_write", self._device.memory_bytes) from None
             self._counts["bytes_written"] += output_bytes(config, kernel, tile["slices"])
             self._output = None
+
+    def _add_in_memory(self, base: int, entries: Entries) -> None:
+        """Units are read, added to, and written. Raises IndexError where there is no memory."""
+        config, kernel, fmt = self._config, self.kernel, self._config.sum_format
+        slices, sums = slice_sums(config, kernel, entries, self._loaded)
+        units = (slices[:, None] * kernel.units + np.arange(kernel.units)).reshape(-1)
+        vectors = sums.reshape(len(units), config.unit_values)
+        memory, size = self._device.memory, config.result_unit_bytes
+        if len(units) and base >= len(memory):
+            raise IndexError
+        for first in range(0, len(units), _PIECE):
+            some = slice(first, first + _PIECE)
+            places = base + units[some, None] * config.memory_unit_bytes + np.arange(size)
+            held = from_bytes(memory[places].tobytes(), fmt).reshape(-1, config.unit_values)
+            total = to_bytes(combine(config.operators, held, vectors[some], fmt), fmt)
+            memory[places] = np.frombuffer(total, np.uint8).reshape(places.shape)
+        self._counts["bytes_written"] += len(units) * size
+        self._counts["bytes_output"] += len(units) * config.unit_block_bytes
 
     def _read(self, address: int, count: int) -> bytes:
         return self._device.read_memory(address, count)

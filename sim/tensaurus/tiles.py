@@ -17,8 +17,9 @@ import numpy.typing as npt
 from ...hw.spec.tensaurus import TensaurusConfig
 from ...hw.spec.tensaurus_tiles import TILE_BYTES
 from .expected_time import Cycles, expected_cycles, fibers_of
+from .images import output_bytes
 from .result.kernel import Kernel
-from .work import Cut, Work, balanced, count_of, most_slices
+from .work import STORES, Cut, Work, balanced, count_of, most_slices
 
 __all__ = ["Cost", "Plan", "cost_of", "loads", "plan"]
 
@@ -33,7 +34,8 @@ class Cost:
     ----------
     tensor: of the streams, headers and no-ops included; ``headers``: of the headers alone
     operands: of each other mode's operand, padding included
-    output: of the result, padding included
+    output: of the result, padding included: written once from the buffer; in memory the units of
+        each slice that has values are read and written with each tile
     tiles: expected number of tiles that have values; ``list``: of their descriptions
     cycles: of memory, array and drains
     """
@@ -89,7 +91,7 @@ def plan(
     fibers: different places of values in the first two modes, in the first three, ..., in all but
         the last; None: as many as of values that are anywhere
     fixed: what is not to be chosen: "vectors", "scalars_1", "scalars_2", "step_0" (slices),
-        "step_1", ..., and "loops"
+        "step_1", ..., "loops", and "store", its place in ``STORES``
 
     Raises
     ------
@@ -171,8 +173,10 @@ def cost_of(config: TensaurusConfig, work: Work, cut: Cut, spread: _Spread | Int
         level = max(slots / config.rows, spread.longest / max(1, inner) * min(1, ranges[0]))
         stream = (level + tiles) * entry
         headers = headers * config.layout(work.order).slot_bytes
-    values = 1 if kernel.name == "mv" else kernel.units * config.unit_values
-    output = groups * work.shape[0] * values * config.sum_format.bits // 8
+    output = groups * output_bytes(config, kernel, work.shape[0])
+    if cut.store == "memory":
+        unit_bytes = config.unit_block_bytes + config.result_unit_bytes
+        output = int(groups * announced) * kernel.units * unit_bytes
     listed = int(np.ceil(groups * tiles))
     moved = int(groups * stream) + sum(operands) + output + listed * TILE_BYTES
     cycles = expected_cycles(
@@ -212,20 +216,24 @@ def _cuts(
     config: TensaurusConfig, work: Work, fixed: Mapping[str, int | tuple[int, ...]]
 ) -> Iterator[Cut]:
     """Those that are worth a look."""
-    names = {"vectors", "scalars_1", "scalars_2", "loops"}
+    names = {"vectors", "scalars_1", "scalars_2", "loops", "store"}
     names |= {f"step_{mode}" for mode in range(work.order)}
     if unknown := set(fixed) - names:
         raise ValueError(f"`fixed` must be of {', '.join(sorted(names))}, not {min(unknown)}")
     orders = list(permutations(range(1, work.order)))
     if "loops" in fixed:
         orders = [fixed["loops"]]  # type: ignore[list-item]
-    for kernel in _kernels(config, work, fixed):
-        most = min(most_slices(config, kernel), config.layout(work.order).largest_slice + 1)
+    stores: Sequence[str] = STORES[:1] if work.kernel == "mv" else STORES
+    if "store" in fixed:
+        stores = [STORES[fixed["store"]]]  # type: ignore[index]
+    for kernel, store in product(_kernels(config, work, fixed), stores):
+        most = most_slices(config, kernel, store)
+        most = min(most, config.layout(work.order).largest_slice + 1)
         most = max(1, min(most, work.shape[0]))
         slices = fixed.get("step_0", balanced(work.shape[0], most))
         for steps in _steps(config, work, kernel, fixed):
             for loops in orders:
-                yield Cut(kernel=kernel, steps=(slices, *steps), loops=loops)  # type: ignore[arg-type]
+                yield Cut(kernel=kernel, steps=(slices, *steps), loops=loops, store=store)  # type: ignore[arg-type]
 
 
 def _kernels(

@@ -8,7 +8,10 @@ from typing import NamedTuple
 from ...hw.spec.tensaurus import KERNELS, TensaurusConfig
 from .result.kernel import Kernel
 
-__all__ = ["Cut", "Regions", "Work", "balanced", "count_of", "most_slices"]
+__all__ = ["STORES", "Cut", "Regions", "Work", "balanced", "count_of", "most_slices"]
+
+STORES = ("buffer", "memory")
+"""Where outputs are added up, by the value of register DIRECT."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,11 +86,13 @@ class Cut:
     kernel: what all tiles have in common
     steps: slices of an output, then indices of each other mode that a tile has
     loops: the other modes, the outermost first
+    store: one of ``STORES``
     """
 
     kernel: Kernel
     steps: tuple[int, ...]
     loops: tuple[int, ...]
+    store: str = "buffer"
 
     def __post_init__(self) -> None:
         order = self.kernel.order
@@ -95,6 +100,12 @@ class Cut:
             raise ValueError(f"`steps` must be {order} of at least 1, not {self.steps}")
         if sorted(self.loops) != list(range(1, order)):
             raise ValueError(f"`loops` must have modes 1 to {order - 1}, not {self.loops}")
+        stores = STORES[:1] if self.kernel.name == "mv" else STORES
+        if self.store not in stores:
+            raise ValueError(
+                f"`store` must be {' or '.join(stores)} with kernel {self.kernel.name}, "
+                f"not {self.store!r}"
+            )
 
     def group_columns(self, config: TensaurusConfig) -> tuple[int, ...]:
         """Columns of the operands that are used together: of ttmc mode by mode, else one number."""
@@ -137,14 +148,16 @@ class Cut:
         ):  # fmt: skip
             if found > most:
                 raise ValueError(f"a tile's operands must have at most {most} {what}, not {found}")
-        slices = most_slices(config, self.kernel)
+        slices = most_slices(config, self.kernel, self.store)
         if self.steps[0] > slices:
             raise ValueError(f"an output must have at most {slices} slices, not {self.steps[0]}")
         config.layout(self.kernel.order).check_shape(self.steps)
 
 
-def most_slices(config: TensaurusConfig, kernel: Kernel) -> int:
-    """Slices that one side of the output buffer holds."""
+def most_slices(config: TensaurusConfig, kernel: Kernel, store: str = "buffer") -> int:
+    """Slices that one side of the output buffer holds, or that there may be in memory."""
+    if store == "memory":
+        return config.memory_slices
     if kernel.name == "mv":
         return config.out_units * config.unit_values
     return config.out_units // kernel.units

@@ -11,14 +11,17 @@ __all__ = ["exercise"]
 
 
 def exercise(device: TensorDevice, rng: np.random.Generator) -> int:
-    """Each kernel of the device, of a sparse and of a dense tensor, held against the model. Returns
-    their number."""
+    """Each kernel of the device, of a sparse and of a dense tensor, some with sums in memory, held
+    against the model. Returns their number."""
     config = device.config
     count = 0
     by_name = {(kernel.name, kernel.order): kernel for kernel in fitting(config)}
     for number, kernel in enumerate(by_name.values()):
         dense = bool(number % 2)
-        case = random_case(rng, config, kernel=kernel, dense=dense, most=5, values=20)
+        store = "memory" if number in (1, 2) and kernel.name != "mv" else "buffer"
+        case = random_case(
+            rng, config, kernel=kernel, dense=dense, store=store, most=5, values=20
+        )  # fmt: skip
         model = TensaurusModel(config, device.memory_bytes)
         found, expected = (run_case(TensorDriver(on), case) for on in (device, model))
         assert np.array_equal(found, expected), case.work

@@ -14,7 +14,7 @@ from tilewright.sim.sparse.tensor import Tensor
 from tilewright.sim.tensaurus.driver import TensorDriver
 from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.sim.tensaurus.result.kernel import Kernel
-from tilewright.sim.tensaurus.work import Cut, Work, most_slices
+from tilewright.sim.tensaurus.work import STORES, Cut, Work, most_slices
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
 from tilewright.verif.kit.sampling import draw_until
 from tilewright.verif.tensaurus.model.cases import kernels, patterns
@@ -25,7 +25,7 @@ Patterns = npt.NDArray[np.uint64]
 TensorRtl = JobRtl[TensaurusConfig]
 """What the jobs run on."""
 
-_COUNTED = ("products", "operations", "drains", "bytes_written")
+_COUNTED = ("products", "operations", "drains", "bytes_written", "bytes_output")
 """Counters that do not depend on time."""
 
 
@@ -58,6 +58,7 @@ def random_case(
     *,
     kernel: Kernel | None = None,
     dense: bool | None = None,
+    store: str | None = "buffer",
     most: int = 12,
     values: int = 200,
 ) -> TensorCase:
@@ -67,6 +68,7 @@ def random_case(
     ----------
     kernel: any, if None
     dense: either, if None
+    store: either that the kernel can have, if None
     most: the longest mode of a tensor of order 3; a matrix has more, one of order 4 fewer
     values: of a sparse tensor at most
     """
@@ -92,7 +94,9 @@ def random_case(
         tensor = patterns(rng, shape, config.format)
     else:
         tensor = _sparse(rng, config, shape, values)
-    return TensorCase(work, _any_cut(rng, config, one, shape), tensor, operands)
+    if store is None:
+        store = "buffer" if one.name == "mv" else STORES[int(rng.integers(2))]
+    return TensorCase(work, _any_cut(rng, config, one, shape, store), tensor, operands)
 
 
 def _sparse(
@@ -108,15 +112,19 @@ def _sparse(
 
 
 def _any_cut(
-    rng: np.random.Generator, config: TensaurusConfig, kernel: Kernel, shape: tuple[int, ...]
+    rng: np.random.Generator,
+    config: TensaurusConfig,
+    kernel: Kernel,
+    shape: tuple[int, ...],
+    store: str,
 ) -> Cut:
-    slices = most_slices(config, kernel)
+    slices = most_slices(config, kernel, store)
 
     def draw() -> Cut | None:
         steps = [int(rng.integers(1, min(shape[0], slices) + 1))]
         steps += [int(rng.integers(1, size + 1)) for size in shape[1:]]
         loops = tuple(int(mode) for mode in rng.permutation(np.arange(1, kernel.order)))
-        cut = Cut(kernel=kernel, steps=tuple(steps), loops=loops)
+        cut = Cut(kernel=kernel, steps=tuple(steps), loops=loops, store=store)
         try:
             cut.check(config)
         except ValueError:

@@ -17,6 +17,7 @@ from tilewright.sim.tensaurus.driver import TensorDriver
 from tilewright.sim.tensaurus.images import output_bytes
 from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.sim.tensaurus.result.kernel import Kernel
+from tilewright.sim.tensaurus.work import STORES
 from tilewright.verif.kit.job_checks import Mismatch, QuietAtEnd, soft_reset_after
 from tilewright.verif.tensaurus.jobs import TensorCase, TensorRtl, run_case
 
@@ -85,7 +86,9 @@ class Placed:
         found = []
         for tile in map(self.tile, range(self.tiles)):
             if array == "output":
-                found.append((tile["output"], output_bytes(config, kernel, tile["slices"])))
+                store = STORES[self.registers["DIRECT"]]
+                size = output_bytes(config, kernel, tile["slices"], store)
+                found.append((tile["output"], size))
             elif array == "tensor" and self.registers["DENSE"]:
                 cells = int(np.prod([tile[f"size_{mode}"] for mode in range(1, kernel.order)]))
                 count = (tile["slices"] - 1) * tile["pitch"] + cells * config.format.bits // 8

@@ -13,6 +13,7 @@ from tilewright.hw.spec.jobs.tensaurus import job_spec
 from tilewright.hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.tensor import Tensor
+from tilewright.sim.tensaurus.work import STORES
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import by_size, draw_until, slow_but
@@ -60,12 +61,15 @@ def rng_of(seed: int) -> np.random.Generator:
 
 
 def some_job(
-    rng: np.random.Generator, config: TensaurusConfig, dense: bool | None = None
+    rng: np.random.Generator,
+    config: TensaurusConfig,
+    dense: bool | None = None,
+    store: str | None = None,
 ) -> Placed:
-    """A product of a few tiles."""
+    """A product of a few tiles; in which store, and whether dense, if it is not said."""
 
     def draw() -> Placed | None:
-        case = random_case(rng, config, dense=dense)
+        case = random_case(rng, config, dense=dense, store=store)
         placed = place(rng, config, case, MEMORY_BYTES)
         return placed if placed.tiles > 1 else None
 
@@ -75,12 +79,14 @@ def some_job(
 def test_random_products(device: Device) -> None:
     """Of every kernel, sparse and dense, on a memory that answers at once and on any other."""
     rng = rng_of(1)
-    seen = set()
+    seen, stores = set(), set()
     for number in range(by_size(60, 80, 2000)):
         device.behave(any_behaviour(rng) if number % 3 else AxiBehaviour())
-        case = random_case(rng, device.config)
+        case = random_case(rng, device.config, store=None)
         check_case(rng, device, case)
         seen.add((case.work.kernel, case.work.order, case.work.dense))
+        stores.add(case.cut.store)
+    assert stores == set(STORES)
     assert len(seen) == 2 * len({(kernel.name, kernel.order) for kernel in fitting(device.config)})
 
 
@@ -99,14 +105,19 @@ def shapes(config: TensaurusConfig) -> list[tuple[str, tuple[int, ...], int]]:
 def test_slices_that_are_empty_alone_or_everything(device: Device) -> None:
     rng = rng_of(2)
     config = device.config
+    done = set()
     device.behave(AxiBehaviour())
-    for name, shape, count in shapes(config):
+    for name, shape, count in shapes(config) * 2:
         kernel = next(k for k in fitting(config) if (k.name, k.order) == (name, len(shape)))
         case = random_case(rng, config, kernel=kernel, dense=False)
         places = rng.choice(int(np.prod(shape)), count, replace=False)
         indices = np.stack(np.unravel_index(places, shape), axis=1).astype(np.int64)
         tensor = Tensor(shape=shape, indices=indices, values=rng.standard_normal(count).round(1))
-        check_case(rng, device, _with(case, shape, tensor, config, rng))
+        whole = _with(case, shape, tensor, config, rng)
+        if (name, shape, count) in done and name != "mv":
+            whole = replace(whole, cut=replace(whole.cut, store="memory"))
+        done.add((name, shape, count))
+        check_case(rng, device, whole)
 
 
 def _with(
@@ -208,7 +219,7 @@ def test_bus_errors_end_the_job(device: Device, array: str) -> None:
     step = geometry.interleave if array == "output" else geometry.beat_bytes
     side, error = ("write", "bus_write") if array == "output" else ("read", "bus_read")
     for _ in range(by_size(3, 5, 60)):
-        placed = some_job(rng, device.config)
+        placed = some_job(rng, device.config, store="buffer" if array == "output" else None)
         first, size = placed.spans(array)[0]
         bad = (first + int(rng.integers(size))) // step * step
         responses = dict.fromkeys(range(bad, bad + step, geometry.beat_bytes), 2)
@@ -216,6 +227,24 @@ def test_bus_errors_end_the_job(device: Device, array: str) -> None:
         where[bad : bad + step] = True
         device.behave(any_behaviour(rng, **{f"{side}_errors": responses}))
         check_end(device, placed, error=error, where=where)
+        device.behave(any_behaviour(rng))
+        check_placed(device, placed)
+
+
+@pytest.mark.parametrize("side", ["read", "write"])
+def test_bus_errors_of_sums_in_memory(device: Device, side: str) -> None:
+    """Wherever in an output they may come; then a good job."""
+    rng = rng_of(12)
+    for _ in range(by_size(3, 4, 60)):
+        kinds = [kernel for kernel in fitting(device.config) if kernel.name != "mv"]
+        kernel = kinds[int(rng.integers(len(kinds)))]
+        case = random_case(rng, device.config, kernel=kernel, store="memory")
+        placed = place(rng, device.config, case, MEMORY_BYTES)
+        where = placed.inside("output")
+        step = device.config.geometry.beat_bytes
+        responses = dict.fromkeys((np.flatnonzero(where[::step]) * step).tolist(), 2)
+        device.behave(any_behaviour(rng, **{f"{side}_errors": responses}))
+        check_end(device, placed, error=f"bus_{side}", where=where)
         device.behave(any_behaviour(rng))
         check_placed(device, placed)
 

@@ -30,7 +30,8 @@ COUNTERS: dict[str, str] = {
     "wait_operands": "the same, for want of operands",
     "wait_sums": "the same, for want of a fiber's sum",
     "wait_output": "the same, for want of room in a register for sums",
-    "drains": "vectors that left the rows for the output buffer",
+    "drains": "vectors that left the rows for the output",
+    "bytes_output": "bytes of the beats that were read of outputs, to add to them",
 }
 """What is counted from the start of a job to its end."""
 
@@ -46,7 +47,12 @@ ERRORS = (
     Error(
         "misaligned_base", 3, "register", "LIST is not a multiple of what is read at once, a line"
     ),
-    Error("kernel", 4, "register", "KERNEL is none of this unit, or ORDER or SCALARS do not fit"),
+    Error(
+        "kernel",
+        4,
+        "register",
+        "KERNEL is none of this unit, or ORDER, SCALARS or DIRECT do not fit",
+    ),
     Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
     Error("bus_write", 7, "address", "the same of a write"),
@@ -79,6 +85,10 @@ def _kernel_checks(config: TensaurusConfig) -> Iterator[Check]:
     found = kernels(config)
     numbers = tuple(KERNELS.index(name) for name in found)
     yield Check(register="KERNEL", rule=Rule.ONE_OF, choices=numbers, error="kernel")
+    # In memory whole units are added.
+    units = tuple(number for number in numbers if KERNELS[number] != "mv")
+    in_memory = Condition(register="DIRECT", value=1)
+    yield Check(register="KERNEL", rule=Rule.ONE_OF, choices=units, error="kernel", when=in_memory)
     for name in found:
         orders = (2,) if name in ("mm", "mv") else tuple(range(3, config.order + 1))
         yield Check(
@@ -233,6 +243,9 @@ def _job(config: TensaurusConfig) -> list[Register]:
             64,
             f"byte address of the tiles' descriptions, a multiple of {config.line_bytes}",
         ),
+        number(
+            "DIRECT", 0x130, "rw", 1, "0: slices are added up in the output buffer; 1: in memory"
+        ),
     ]
 
 
@@ -241,7 +254,7 @@ def job_spec(config: TensaurusConfig) -> JobSpec:
     return JobSpec(
         accelerator="accelerator",
         letters=b"TWTS",
-        version=0x0001_0000,
+        version=0x0001_0001,
         constants=_constants(config),
         detail="wrong register, bus address, tile, or entry of a tile's stream",
         counters=COUNTERS,

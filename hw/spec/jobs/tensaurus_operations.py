@@ -29,7 +29,7 @@ def operations(config: TensaurusConfig) -> tuple[OperationEntry, ...]:
 def _operation(config: TensaurusConfig, name: str, kernel: str, dense: bool) -> OperationEntry:
     single = kernel == "mv"
     settings = {
-        "KERNEL": KERNELS.index(kernel), "ORDER": 2, "DENSE": int(dense),
+        "KERNEL": KERNELS.index(kernel), "ORDER": 2, "DENSE": int(dense), "DIRECT": 0,
         "VECTORS": 1, "SCALARS_1": 1, "SCALARS_2": 1,
     }  # fmt: skip
     return OperationEntry(

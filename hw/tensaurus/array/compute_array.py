@@ -50,6 +50,8 @@ class ComputeArray(wiring.Component):
     tiles: stream of tiles whose operands are in the scratchpads, see :func:`tile_token_layout`
     unit_write, scalar_write: in; always taken; can be read two cycles later
     open: in; pulse: one more tile may leave; at most ``OPEN_TILES`` ahead
+    hold: in; no vector must leave
+    leaves: out; one leaves its row, and is at ``drain`` two cycles later
     row_done: out; pulse a row: it needs no operand of its current tile any more
     drained: out; pulse a row: all slices of its current tile have left
     drain, drain_data: out; see :func:`drain_layout`; by column, c cycles later
@@ -71,6 +73,8 @@ class ComputeArray(wiring.Component):
                 "unit_write": In(unit_write_layout(config)),
                 "scalar_write": In(scalar_write_layout(config)),
                 "open": In(1),
+                "hold": In(1),
+                "leaves": Out(1),
                 "row_done": Out(rows),
                 "drained": Out(rows),
                 "drain": Out(drain_layout(config)),
@@ -164,7 +168,12 @@ class ComputeArray(wiring.Component):
         """Which row's vector leaves; its row and slot, for the first column."""
         config = self._config
         m.submodules.drain_grant = grant = DrainGrant(config)
-        m.d.comb += [grant.offers.eq(Cat(row.offer for row in rows)), grant.clear.eq(self.clear)]
+        m.d.comb += [
+            grant.offers.eq(Cat(row.offer for row in rows)),
+            grant.hold.eq(self.hold),
+            grant.clear.eq(self.clear),
+            self.leaves.eq(grant.valid),
+        ]
         m.d.comb += [row.taken.eq(grant.taken[r]) for r, row in enumerate(rows)]
         chosen = Signal.like(grant.row, name="drain_row")
         slot = Signal.like(rows[0].slot, name="drain_slot")

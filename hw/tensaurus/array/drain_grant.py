@@ -23,6 +23,7 @@ class DrainGrant(wiring.Component):
     Members
     -------
     offers: in; the rows that offer a vector
+    hold: in; none is taken
     taken: out; the row whose vector is taken
     valid, row: out; whether there is one, and its number
     clear: in; the first row is next again
@@ -33,6 +34,7 @@ class DrainGrant(wiring.Component):
         super().__init__(
             {
                 "offers": In(config.rows),
+                "hold": In(1),
                 "taken": Out(config.rows),
                 "valid": Out(1),
                 "row": Out(range(max(2, config.rows))),
@@ -50,7 +52,10 @@ class DrainGrant(wiring.Component):
         # Rows above the one that was served last.
         above = Signal(rows)
         behind = Signal(rows)
-        m.d.comb += [behind.eq(self.offers & above), self.valid.eq(self.offers.any())]
+        m.d.comb += [
+            behind.eq(self.offers & above),
+            self.valid.eq(self.offers.any() & ~self.hold),
+        ]
         for offers in (self.offers, behind):
             for row in reversed(range(rows)):
                 with m.If(offers[row]):

@@ -64,8 +64,8 @@ def slot_range(config: TensaurusConfig) -> range:
 
 
 def slice_range(config: TensaurusConfig) -> range:
-    """Numbers of slices, of which SpMV has the most."""
-    return range(config.out_units * config.unit_values)
+    """Numbers of slices."""
+    return range(config.slice_numbers)
 
 
 def most_vectors(config: TensaurusConfig) -> int:

@@ -23,8 +23,8 @@ class TileCheck(wiring.Component):
 
     Wrong are addresses that are no multiples of a line or too wide, those of operands that are
     loaded; such a pitch; an operand of nothing, or beyond its scratchpad, or with more rows than
-    were loaded last; no slices, or more than the output buffer holds or an index counts; no
-    entries; a job's end without that of an output.
+    were loaded last; no slices, or more than the output buffer holds or an index counts, or, where
+    sums are in memory, than are allowed there; no entries; a job's end without that of an output.
 
     Members
     -------
@@ -210,8 +210,9 @@ class TileCheck(wiring.Component):
         """Whether there are no slices, or not the room for them."""
         config, job = self._config, self.job
         slices = fields["slices"]
-        most = min(config.out_units * config.unit_values, 1 << config.index_bits)
-        bits = most.bit_length()
+        buffered = min(config.out_units * config.unit_values, 1 << config.index_bits)
+        most = Mux(job.direct, config.memory_slices, buffered)
+        bits = config.slice_numbers.bit_length()
         pair = Signal(range(max(config.tlen, config.olen) + 1))
         units = Signal.like(pair)
         product = Signal(bits + len(units), name="slices_units")
@@ -221,4 +222,5 @@ class TileCheck(wiring.Component):
             units.eq(pair * job.vectors),
             product.eq(slices[:bits] * units),
         ]
-        return (slices == 0) | (slices > most) | (~mv & (product > config.out_units))
+        too_many = ~mv & ~job.direct & (product > config.out_units)
+        return (slices == 0) | (slices > most) | too_many

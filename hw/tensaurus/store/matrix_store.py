@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import address_layout, response_layout, write_layout
-from ...axi.supervision import Supervision
 from ...channels.striped_writer import StripedWriter
 from ...spec.tensaurus import KERNELS, TensaurusConfig
 from ..layouts import drain_layout, job_layout, tile_layout
+from ..load.lines import reader_members
 from .layouts import walk_layout
+from .memory_sums import MemorySums
 from .output_walk import OutputWalk, output_extent
 from .places import Places
 from .store_column import StoreColumn, settling_cycles
@@ -29,8 +32,11 @@ class MatrixStore(wiring.Component):
     the buffer change places: its slices are written, and all that was added to is set to the
     identity, while the next tiles are added up in the other side.
 
-    After reset, and after ``stop``, both sides are set to the identity first; ``ready`` says that
-    they are.
+    A job that is ``direct`` adds to memory instead, see :class:`MemorySums`: ``hold`` says when
+    rows must wait. Behind its last tile all sums are waited for.
+
+    After reset, after ``stop`` and after such a job both sides are set to the identity first;
+    ``ready`` says that they are.
 
     Source: Tensaurus, the matrix store unit.
 
@@ -44,14 +50,16 @@ class MatrixStore(wiring.Component):
     start: pulse: a job begins
     tiles: see ``tile_layout``
     open: pulse: rows may give vectors of one further tile
+    leaves, hold: in, out; a vector leaves a row, two cycles before ``drain``; none must
     drain, drain_data: see ``drain_layout``; of each column its vector, that of column c c cycles
         later
     drained: of each row, a pulse: it has given all of the oldest tile that is open
     ready: the buffer is empty, and a job may begin
     finished: the job's last output is in memory
     sent: bytes of the result that are sent in this cycle
-    aw, w, b: of each channel (arrays)
-    stop, idle, error, error_address: see :class:`Supervision`
+    aw, w, b, ar, r: of each channel (arrays)
+    stop, idle, error, error_address: see :class:`Supervision`; of writes
+    read_error, read_error_address: the same of reads
     """
 
     def __init__(self, config: TensaurusConfig) -> None:
@@ -64,6 +72,8 @@ class MatrixStore(wiring.Component):
                 "start": In(1),
                 "tiles": In(stream.Signature(tile_layout(config))),
                 "open": Out(1),
+                "leaves": In(1),
+                "hold": Out(1),
                 "drain": In(drain_layout(config)),
                 "drain_data": In(data.ArrayLayout(vector_bits, config.cols)),
                 "drained": In(config.rows),
@@ -73,7 +83,9 @@ class MatrixStore(wiring.Component):
                 "aw": Out(stream.Signature(address_layout(geometry.addr_bits))).array(channels),
                 "w": Out(stream.Signature(write_layout(geometry.data_bits))).array(channels),
                 "b": In(stream.Signature(response_layout())).array(channels),
-                **Supervision(geometry.addr_bits).members,
+                "read_error": Out(1),
+                "read_error_address": Out(geometry.addr_bits),
+                **reader_members(config),
             }
         )
 
@@ -82,38 +94,86 @@ class MatrixStore(wiring.Component):
         config = self._config
         m.submodules.places = places = Places(config)
         m.submodules.output_walk = walk = OutputWalk(config)
+        m.submodules.memory_sums = direct = MemorySums(config)
+        writer = self._writer(m, walk, direct)
+        units = self._units(m)
+        m.d.comb += [
+            places.job.eq(self.job),
+            places.units.eq(units),
+            places.drain.eq(self.drain),
+            places.slot.eq(direct.slot),
+            places.value.eq(self.drain_data[0][: config.sum_format.bits]),
+            walk.clear.eq(self.stop),
+        ]
+        side = Signal()
+        fill = Signal(walk_layout(config))
+        control = Signal(walk_layout(config), name="walk")
+        m.d.comb += control.eq(Mux(fill.both, fill, walk.walk))
+        with m.If(self.job.direct):
+            m.d.comb += [
+                control.read.eq(direct.sum_read.valid),
+                control.read_address.eq(direct.sum_read.slot),
+            ]
+        found = self._columns(m, side, places.o, control, direct)
+        m.d.comb += [walk.unit.eq(found), direct.sum.eq(found)]
+        extent = self._extent(m, units)
+        m.d.comb += walk.extent.eq(extent)
+        self._direct(m, direct, places, extent.address)
+        free = self._tiles(m, side, walk, places.o, fill, direct)
+        m.d.comb += self.idle.eq(free & ~walk.busy & writer.idle & direct.idle)
+        return m
+
+    def _writer(self, m: Module, walk: OutputWalk, direct: MemorySums) -> StripedWriter:
+        """Lines of whole outputs, or of units."""
+        config, chosen = self._config, self.job.direct
         m.submodules.writer = writer = StripedWriter(
             config.geometry,
             line_blocks=config.line_blocks,
             bytes_bits=config.out_bytes.bit_length(),
             outstanding=config.outstanding,
         )
-        wiring.connect(m, walk.request, writer.request)
-        wiring.connect(m, walk.lines, writer.i)
+        for name, i in (("request", writer.request), ("lines", writer.i)):
+            outputs, units = getattr(walk, name), getattr(direct, name)
+            m.d.comb += [
+                i.valid.eq(Mux(chosen, units.valid, outputs.valid)),
+                Value.cast(i.payload).eq(
+                    Mux(chosen, Value.cast(units.payload), Value.cast(outputs.payload))
+                ),
+                units.ready.eq(i.ready & chosen),
+                outputs.ready.eq(i.ready & ~chosen),
+            ]
         for name in ("aw", "w", "b"):
             for number in range(config.channels):
                 port = getattr(self, name)[number]
                 wiring.connect(m, getattr(writer, name)[number], wiring.flipped(port))
-        units = self._units(m)
         m.d.comb += [
-            places.job.eq(self.job),
-            places.units.eq(units),
-            places.drain.eq(self.drain),
-            places.value.eq(self.drain_data[0][: config.sum_format.bits]),
             writer.stop.eq(self.stop),
-            walk.clear.eq(self.stop),
             self.error.eq(writer.error),
             self.error_address.eq(writer.error_address),
-            self.sent.eq(walk.sent),
+            self.sent.eq(Mux(chosen, direct.sent, walk.sent)),
+            direct.wrote.eq(writer.wrote),
         ]
-        side = Signal()
-        fill = Signal(walk_layout(config))
-        control = Signal(walk_layout(config), name="walk")
-        m.d.comb += control.eq(Mux(fill.both, fill, walk.walk))
-        m.d.comb += walk.unit.eq(self._columns(m, side, places.o, control))
-        free = self._tiles(m, side, walk, places.o, units, fill)
-        m.d.comb += self.idle.eq(free & ~walk.busy & writer.idle)
-        return m
+        return writer
+
+    def _direct(self, m: Module, direct: MemorySums, places: Places, base: Value) -> None:
+        """Sums in memory."""
+        m.d.comb += [
+            direct.active.eq(self.job.direct),
+            direct.start.eq(self.start),
+            direct.leaves.eq(self.leaves),
+            self.hold.eq(direct.hold),
+            direct.base.eq(base),
+            direct.drained.eq(self.drain.valid),
+            direct.number.eq(places.number),
+            direct.stop.eq(self.stop),
+            self.read_error.eq(direct.error),
+            self.read_error_address.eq(direct.error_address),
+        ]
+        for number in range(self._config.channels):
+            b = self.b[number]
+            m.d.comb += direct.answered[number].eq(b.valid & b.ready)
+            wiring.connect(m, direct.ar[number], wiring.flipped(self.ar[number]))
+            wiring.connect(m, wiring.flipped(self.r[number]), direct.r[number])
 
     def _units(self, m: Module) -> Value:
         """Units of a slice: the scalars and the vectors of a row, multiplied."""
@@ -126,9 +186,12 @@ class MatrixStore(wiring.Component):
         ]
         return units
 
-    def _columns(self, m: Module, side: Value, first: Value, walk: Value) -> Value:
+    def _columns(
+        self, m: Module, side: Value, first: Value, walk: Value, direct: MemorySums
+    ) -> Value:
         """The columns, which hand on what is added; returns the unit that was read."""
         config, given = self._config, first
+        bits = config.vlen * config.sum_format.bits
         columns = []
         for number in range(config.cols):
             column = StoreColumn(config)
@@ -138,13 +201,22 @@ class MatrixStore(wiring.Component):
                 column.i.eq(given),
                 column.vector.eq(self.drain_data[number]),
                 column.walk.eq(walk),
+                column.direct.eq(self.job.direct),
+                column.read.eq(direct.read),
+                column.unit.eq(direct.unit[number * bits : (number + 1) * bits]),
             ]
             given = column.onward
             columns.append(column.o)
         return Cat(columns)
 
     def _tiles(
-        self, m: Module, side: Signal, walk: OutputWalk, added: Value, units: Value, fill: Value
+        self,
+        m: Module,
+        side: Signal,
+        walk: OutputWalk,
+        added: Value,
+        fill: Value,
+        direct: MemorySums,
     ) -> Value:
         """The tiles one after the other; returns whether none is under way."""
         config = self._config
@@ -161,8 +233,7 @@ class MatrixStore(wiring.Component):
             walk.units.eq(touched),
             self.finished.eq(ended & self.idle),
         ]
-        self._extent(m, walk, units)
-        with m.If(added.valid & (added.address >= touched)):
+        with m.If(added.valid & ~self.job.direct & (added.address >= touched)):
             m.d.sync += touched.eq(added.address + 1)
         with m.If(self.start):
             m.d.sync += ended.eq(0)
@@ -193,6 +264,10 @@ class MatrixStore(wiring.Component):
                 m.d.sync += [seen.eq(seen | self.drained), wait.eq(settling_cycles(config))]
                 with m.If(seen.all()):
                     m.next = "settle"
+                    with m.If(self.job.direct):
+                        m.next = "take"
+                        with m.If(final):
+                            m.next = "empty"
                 self._stop(m, wait)
             with m.State("settle"):
                 m.d.sync += wait.eq(wait - 1)
@@ -206,6 +281,12 @@ class MatrixStore(wiring.Component):
                     m.d.comb += walk.start.eq(1)
                     m.d.sync += [side.eq(~side), touched.eq(0), ended.eq(final)]
                     m.next = "take"
+                self._stop(m, wait)
+            with m.State("empty"):
+                m.d.sync += at.eq(0)
+                with m.If(direct.empty):
+                    m.d.sync += ended.eq(1)
+                    m.next = "fill"
                 self._stop(m, wait)
             with m.State("stopped"):
                 # What is under way in the columns comes to its end.
@@ -222,7 +303,7 @@ class MatrixStore(wiring.Component):
             m.d.sync += wait.eq(settling_cycles(self._config))
             m.next = "stopped"
 
-    def _extent(self, m: Module, walk: OutputWalk, units: Value) -> None:
+    def _extent(self, m: Module, units: Value) -> Any:
         """What of the side is written behind the tile at hand: there long before it is wanted."""
         config, tile = self._config, self.tiles.payload
         slices = Signal(range(config.out_units * config.unit_values + 1))
@@ -236,4 +317,4 @@ class MatrixStore(wiring.Component):
             parts.eq(Mux(single, slices, slices * units)),
             extent.bytes.eq(parts * Mux(single, value_bytes, config.result_unit_bytes)),
         ]
-        m.d.comb += walk.extent.eq(extent)
+        return extent

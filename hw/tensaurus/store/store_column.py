@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -10,9 +12,9 @@ from amaranth.lib.wiring import In, Out
 from ...arith.scalar_functions import delay
 from ...arith.scalar_sum import ScalarSum
 from ...spec.tensaurus import TensaurusConfig
-from .layouts import addend_layout, walk_layout
+from .layouts import addend_layout, slot_read_layout, walk_layout
 
-__all__ = ["StoreColumn", "settling_cycles"]
+__all__ = ["StoreColumn", "adding_cycles", "settling_cycles"]
 
 _READ = 1
 
@@ -22,11 +24,19 @@ def settling_cycles(config: TensaurusConfig) -> int:
     return config.cols + _READ + config.adder_stages + 3
 
 
+def adding_cycles(config: TensaurusConfig) -> int:
+    """Cycles from ``read`` to the first in which the sum can be read."""
+    return _READ + config.adder_stages + 1
+
+
 class StoreColumn(wiring.Component):
     """Reads, adds and writes a vector a cycle in one side; the other one is read and cleared.
 
     An address must not come again before its sum is written, :func:`settling_cycles` later, unless
-    for other lanes. ``o`` is there a cycle after ``read`` and stays until the next.
+    for other lanes. ``o`` is there a cycle after ``walk.read`` and stays until the next.
+
+    With ``direct`` vectors are only kept in the one side; each is read there once, with ``read``,
+    and its sum with ``unit`` goes to the same address of the other side.
 
     Source: Tensaurus, the matrix store unit and its double buffer.
 
@@ -40,6 +50,9 @@ class StoreColumn(wiring.Component):
     i: see :func:`addend_layout`
     onward: the same for the next column, a cycle later
     vector: what the column adds; a cycle before ``i``
+    direct: constant while anything is under way
+    read: see :func:`slot_read_layout`
+    unit: what is added then
     walk: see :func:`walk_layout`
     o: the vector that was read
     """
@@ -53,6 +66,9 @@ class StoreColumn(wiring.Component):
                 "i": In(addend_layout(config)),
                 "onward": Out(addend_layout(config)),
                 "vector": In(bits),
+                "direct": In(1),
+                "read": In(slot_read_layout(config)),
+                "unit": In(bits),
                 "walk": In(walk_layout(config)),
                 "o": Out(bits),
             }
@@ -74,6 +90,8 @@ class StoreColumn(wiring.Component):
             vector.eq(self.vector),
             addend.eq(Mux(self.i.single, self.i.value.replicate(config.vlen), vector)),
         ]
+        with m.If(self.direct):
+            m.d.sync += addend.eq(self.unit)
         sums = Signal(data.ArrayLayout(bits, config.vlen))
         held = Signal(data.ArrayLayout(bits, config.vlen))
         for lane in range(config.vlen):
@@ -85,18 +103,30 @@ class StoreColumn(wiring.Component):
                 adder.advance.eq(1),
                 sums[lane].eq(adder.o),
             ]
+        reads = Mux(self.direct, self.read.valid, self.i.valid)
+        read_address = Mux(self.direct, self.read.slot, self.i.address)
         # Only what says that something is written has a reset.
-        writes = Mux(self.i.valid, lanes, 0)
+        writes = Mux(reads, lanes | self.direct.replicate(config.vlen), 0)
         for stage in range(_READ + config.adder_stages):
             register = Signal(config.vlen, name=f"writes_{stage}")
             m.d.sync += register.eq(writes)
             writes = register
         one = Const(1, 1)
-        address = delay(m, self.i.address, _READ + config.adder_stages, one, "address")
-        reads = [self._side(m, number, writes, address, sums) for number in range(2)]
+        address = delay(m, read_address, _READ + config.adder_stages, one, "address")
+        sides = []
+        for number in range(2):
+            read, write = self._side(m, number)
+            added = Signal(name=f"added_{number}")
+            m.d.comb += [
+                added.eq(self.side == number),
+                read.en.eq(Mux(added, reads, self.walk.read)),
+                read.addr.eq(Mux(added, read_address, self.walk.read_address)),
+            ]
+            self._write(m, number, write, added, vector, writes, address, Cat(sums))
+            sides.append(read.data)
         m.d.comb += [
-            held.eq(Mux(self.side, reads[1], reads[0])),
-            self.o.eq(Mux(self.side, reads[0], reads[1])),
+            held.eq(Mux(self.side, sides[1], sides[0])),
+            self.o.eq(Mux(self.side, sides[0], sides[1])),
         ]
         return m
 
@@ -111,26 +141,40 @@ class StoreColumn(wiring.Component):
             onward.value.eq(self.i.value),
         ]
 
-    def _side(self, m: Module, number: int, writes: Value, address: Value, sums: Value) -> Value:
-        """A side; returns what was read of it."""
+    def _side(self, m: Module, number: int) -> tuple[Any, Any]:
+        """A side's ports: to read, and to write."""
+        config = self._config
+        bits = config.sum_format.bits
+        m.submodules[f"side_{number}"] = side = Memory(
+            shape=config.vlen * bits, depth=config.out_units, init=[]
+        )
+        return side.read_port(), side.write_port(granularity=bits)
+
+    def _write(
+        self,
+        m: Module,
+        number: int,
+        port: Any,
+        added: Value,
+        vector: Value,
+        writes: Value,
+        address: Value,
+        sums: Value,
+    ) -> None:
+        """What a side gets: the identity, a vector to keep, or lanes of sums."""
         config, walk = self._config, self.walk
         bits = config.sum_format.bits
         identity = config.operators.identity_in(config.sum_format)
         assert identity is not None
-        m.submodules[f"side_{number}"] = side = Memory(
-            shape=config.vlen * bits, depth=config.out_units, init=[]
-        )
-        read = side.read_port()
-        write = side.write_port(granularity=bits)
-        added = Signal(name=f"added_{number}")
         clears = Signal(name=f"clears_{number}")
+        keeps = Signal(name=f"keeps_{number}")
+        sums_go = Mux(self.direct, ~added, added)
+        whole = Const(-1, config.vlen)
+        kept = Mux(keeps, vector, sums)
         m.d.comb += [
-            added.eq(self.side == number),
             clears.eq(walk.clear & (walk.both | ~added)),
-            read.en.eq(Mux(added, self.i.valid, walk.read)),
-            read.addr.eq(Mux(added, self.i.address, walk.read_address)),
-            write.en.eq(Mux(clears, Const(-1, config.vlen), Mux(added, writes, 0))),
-            write.addr.eq(Mux(clears, walk.clear_address, address)),
-            write.data.eq(Mux(clears, Const(identity, bits).replicate(config.vlen), Cat(sums))),
+            keeps.eq(self.direct & added & self.i.valid),
+            port.en.eq(Mux(clears | keeps, whole, Mux(sums_go, writes, 0))),
+            port.addr.eq(Mux(clears, walk.clear_address, Mux(keeps, self.i.address, address))),
+            port.data.eq(Mux(clears, Const(identity, bits).replicate(config.vlen), kept)),
         ]
-        return read.data

@@ -40,7 +40,8 @@ def tiles_from(content: bytes, order: int) -> npt.NDArray[np.void]:
 
 class TensaurusCycles(TensaurusModel):
     """The model of results, with all counters of the cycle model for jobs that end well. Each job
-    finds the accelerator as it is behind a reset.
+    finds the accelerator as it is behind a reset. A job with sums in memory, of which the cycle
+    model knows nothing, is a ValueError.
 
     Parameters
     ----------
@@ -70,6 +71,8 @@ class TensaurusCycles(TensaurusModel):
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
         values = self._values
+        if values["DIRECT"]:
+            raise ValueError("`DIRECT` must be 0 on the cycle model, not 1")
         kernel = kernel_of(values)
         # Before the result is written.
         tiles = tiles_from(

@@ -46,6 +46,8 @@ def work_cycles(
     ValueError if the parts do not fit each other or the device, NoRoom if addresses end before.
     """
     cut.check(config)
+    if cut.store != "buffer":
+        raise ValueError(f"`store` of `cut` must be buffer, not {cut.store}")
     kernel = cut.kernel
     if (kernel.name, kernel.order) != (work.kernel, work.order):
         raise ValueError(f"`cut` must be of {work.kernel}, not of {kernel.name}")

@@ -15,7 +15,7 @@ from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.sim.tensaurus.result.entries import Entries, of_dense
 from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.sim.tensaurus.result.tile import add_tile, empty_output
-from tilewright.sim.tensaurus.work import Cut, Work
+from tilewright.sim.tensaurus.work import STORES, Cut, Work
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.tensaurus.model.cases import device, patterns
 from tilewright.verif.tensaurus.model.works import (
@@ -32,12 +32,15 @@ SMALL = {"spm_bytes": 256, "out_bytes": 512, "banks": 2}
 BYTES = {"int8": 1, "int32": 4, "fp32": 4, "fp64": 8}
 
 
-def run(config: TensaurusConfig, product: Product, cut: Cut | None = None) -> Any:
+def run(
+    config: TensaurusConfig, product: Product, cut: Cut | None = None, store: str | None = None
+) -> Any:
     """On the model; returns the driver, too."""
+    fixed = {} if store is None else {"store": STORES.index(store)}
     driver = TensorDriver(TensaurusModel(config, 1 << 20))
     tensor = encoded(to_dense(product.tensor), config) if product.work.dense else product.tensor
     if cut is None:
-        cut = plan_of(config, product.work, tensor).cut
+        cut = plan_of(config, product.work, tensor, fixed=fixed).cut
     operands = product.operands(config)
     if isinstance(tensor, Tensor):
         return driver, driver.sparse(product.work, cut, tensor, operands)
@@ -56,30 +59,38 @@ WORKS = [
 ]
 
 
+@pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("value", slow_but(["int8"], ["int8", "int32", "fp32", "fp64"]))
 @pytest.mark.parametrize(("kernel", "shape", "ranks"), WORKS)
 def test_products_of_any_size_are_exact(
-    kernel: str, shape: tuple[int, ...], ranks: tuple[int, ...], value: str, dense: bool
+    kernel: str,
+    shape: tuple[int, ...],
+    ranks: tuple[int, ...],
+    value: str,
+    dense: bool,
+    store: str,
 ) -> None:
     """Whole numbers, in as many tiles as a small device needs: what NumPy makes of them."""
+    store = "buffer" if kernel == "mv" else store
     rng = np.random.default_rng(len(shape) + ranks[0])
     config = device(value=value, marker="zero", **SMALL | {"spm_bytes": 64 * BYTES[value]})
     product = random_product(rng, kernel, shape, ranks, count=by_size(60, 300, 800), dense=dense)
-    driver, found = run(config, product)
+    driver, found = run(config, product, store=store)
     assert (decode(found, config.sum_format) == product.exact).all()
     assert driver.tiles > 1 or product.tensor.nnz == 1
     assert driver.counts["products"] > 0
 
 
+@pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("loops", [(1, 2), (2, 1)])
-def test_tiles_are_added_in_the_order_of_the_loops(loops: tuple[int, int]) -> None:
+def test_tiles_are_added_in_the_order_of_the_loops(loops: tuple[int, int], store: str) -> None:
     """Bits of floats, with any values: the same as from tiles cut by hand, every loop turning back
     at its end."""
     rng = np.random.default_rng(loops)
     config = device(**SMALL)
     kernel = Kernel(name="mttkrp", order=3)
-    cut = Cut(kernel=kernel, steps=(5, 3, 4), loops=loops)
+    cut = Cut(kernel=kernel, steps=(5, 3, 4), loops=loops, store=store)
     shape = (12, 8, 10)
     work = Work(kernel="mttkrp", shape=shape, ranks=(6, 6))
     places = np.sort(rng.choice(960, 400, replace=False))

@@ -15,11 +15,14 @@ from tilewright.sim.tensaurus.job_list import JobList
 from tilewright.sim.tensaurus.job_tiles import dense_tiles, sparse_tiles
 from tilewright.sim.tensaurus.model import TensaurusModel
 from tilewright.sim.tensaurus.tiles import cost_of, plan
-from tilewright.sim.tensaurus.work import Cut, Work
+from tilewright.sim.tensaurus.work import STORES, Cut, Work
 from tilewright.verif.tensaurus.model.cases import device
 from tilewright.verif.tensaurus.model.works import encoded, random_product, to_dense
 
 SMALL = {"spm_bytes": 256, "out_bytes": 512, "banks": 2}
+
+BUFFER = {"store": STORES.index("buffer")}
+MEMORY = {"store": STORES.index("memory")}
 
 WORKS = [
     ("mv", (70, 300), (1,)),
@@ -57,7 +60,7 @@ def test_costs_of_dense_tensors_are_what_is_moved(
     config = device(**SMALL)
     product = random_product(np.random.default_rng(1), kernel, shape, ranks, count=9, dense=True)
     tensor = encoded(to_dense(product.tensor), config)
-    found = plan_of(config, product.work, tensor)
+    found = plan_of(config, product.work, tensor, fixed=BUFFER)
     parts = dense_tiles(config, product.work, found.cut, tensor)
     job = JobList(config, product.work, found.cut, parts)
     real = moved(config, found.cut, job)
@@ -79,7 +82,7 @@ def test_costs_of_sparse_tensors_are_about_what_is_moved(
     """Of values that are spread evenly: within a fifth."""
     config = device(**SMALL)
     product = random_product(np.random.default_rng(1), kernel, shape, ranks, count=1500)
-    found = plan_of(config, product.work, product.tensor)
+    found = plan_of(config, product.work, product.tensor, fixed=BUFFER)
     parts = sparse_tiles(config, product.work, found.cut, product.tensor, 0)
     job = JobList(config, product.work, found.cut, parts)
     real = moved(config, found.cut, job)
@@ -114,6 +117,48 @@ def test_cycles_are_about_what_is_counted(
         assert cycles.most == max(cycles.memory, cycles.array, cycles.drains)
         line = config.channels * config.data_bits // 8
         assert cycles.memory == -(-found.cost.total // line)
+
+
+@pytest.mark.parametrize(("kernel", "shape", "ranks"), WORKS[1:])
+@pytest.mark.parametrize("dense", [False, True])
+def test_costs_of_outputs_in_memory(
+    kernel: str, shape: tuple[int, ...], ranks: tuple[int, ...], dense: bool
+) -> None:
+    """Against what the model counts: to the byte of dense tensors, within a fifth of sparse ones.
+    There is no limit to slices."""
+    config = device(**SMALL)
+    rng = np.random.default_rng(1)
+    product = random_product(rng, kernel, shape, ranks, count=1500, dense=dense)
+    driver = TensorDriver(TensaurusModel(config, 1 << 22))
+    operands = product.operands(config)
+    if dense:
+        tensor = encoded(to_dense(product.tensor), config)
+        found = plan_of(config, product.work, tensor, fixed=MEMORY)
+        driver.dense(product.work, found.cut, tensor, operands)
+    else:
+        found = plan_of(config, product.work, product.tensor, fixed=MEMORY)
+        driver.sparse(product.work, found.cut, product.tensor, operands)
+    assert found.cut.store == "memory"
+    assert found.cut.steps[0] == shape[0]
+    counts = driver.counts
+    assert counts["bytes_written"] == counts["drains"] * config.result_unit_bytes
+    real = counts["bytes_written"] + counts["bytes_output"]
+    assert abs(real - found.cost.output) <= (0 if dense else 0.2 * found.cost.output)
+
+
+def test_few_values_are_added_in_memory() -> None:
+    """Where few slices have values they alone move, and operands are read once; of a dense tensor
+    the buffer is the faster one."""
+    config = device(**SMALL)
+    work = Work(kernel="mttkrp", shape=(40_000, 10, 12), ranks=(6, 6))
+    few = plan(config, work, np.full(200, 5))
+    assert few.cut.store == "memory"
+    assert few.cut.steps[0] == 40_000
+    assert few.cost.tiles <= 6
+    buffered = plan(config, work, np.full(200, 5), BUFFER)
+    assert buffered.cost.total > 10 * few.cost.total
+    dense = Work(kernel="mttkrp", shape=(30, 50, 60), ranks=(6, 6), dense=True)
+    assert plan(config, dense, None).cut.store == "buffer"
 
 
 def test_few_long_fibers_are_not_cut() -> None:
@@ -152,12 +197,14 @@ def test_everything_that_fits_is_read_once() -> None:
 @pytest.mark.parametrize(
     ("fixed", "message"),
     [
-        ({"step_0": 1000}, "no tiles fit the device: an output must have at most 21 slices, "
-         "not 1000"),
+        ({"step_0": 1000} | BUFFER, "no tiles fit the device: an output must have at most 21 "
+         "slices, not 1000"),
+        ({"step_0": 1 << 25} | MEMORY, "no tiles fit the device: an output must have at most "
+         "16777216 slices, not 33554432"),
         ({"step_1": 30, "step_2": 20}, "no tiles fit the device: a tile's operands must have at "
          "most 32 units, not 50"),
         ({"step_3": 1}, "`fixed` must be of loops, scalars_1, scalars_2, step_0, step_1, step_2, "
-         "vectors, not step_3"),
+         "store, vectors, not step_3"),
         ({"loops": (1, 1)}, "`loops` must have modes 1 to 2, not (1, 1)"),
         ({"step_1": 0}, "`steps` must be 3 of at least 1, not (20, 0, 20)"),
     ],

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Value
 from tilewright.hw.spec.tensaurus import TensaurusConfig
-from tilewright.hw.tensaurus.layouts import job_layout, tile_layout
 from tilewright.hw.tensaurus.store.matrix_store import MatrixStore
 from tilewright.sim.numbers.semirings import combine
 from tilewright.sim.tensaurus.result.kernel import Kernel
@@ -19,6 +15,7 @@ from tilewright.verif.channels.striped.written import written, written_channels
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Source, Wire, run_agents
 from tilewright.verif.tensaurus.model.cases import device, patterns
+from tilewright.verif.tensaurus.store.rows import Given, Rows, job_word, tile_bits
 
 SMALL: dict[str, Any] = {"out_bytes": 1024, "spm_bytes": 256, "data_bits": 64}
 DEVICES = {
@@ -29,79 +26,6 @@ DEVICES = {
     "fast adders": device(**SMALL, adder_stages=1, cols=2, rows=3),
 }
 EVERY = slow_but([], DEVICES, ["units of three columns", "int8", "minplus"])
-
-
-@dataclass
-class Given:
-    """A tile, and what each row gives of it: (slice, vector, values of the unit)."""
-
-    slices: int
-    last: bool
-    output: int
-    rows: list[list[tuple[int, int, list[int]]]]
-
-
-@dataclass
-class Rows:
-    """An agent that gives what the rows of the array would; ``stall``: share of idle cycles."""
-
-    dut: MatrixStore
-    config: TensaurusConfig
-    tiles: list[Given]
-    stall: float = 0.0
-    seed: int = 0
-    opened: int = 0
-    at: int = 0
-    cycles: list[int] = field(default_factory=list)
-    stopped: bool = False
-
-    def __post_init__(self) -> None:
-        self._random = Random(f"{self.seed}")
-        self._late: list[int] = [0] * self.config.cols
-        self._travelling: list[list[int]] = [[] for _ in range(self.config.cols)]
-        self._begin()
-
-    def _begin(self) -> None:
-        if self.at < len(self.tiles):
-            self._left = [list(row) for row in self.tiles[self.at].rows]
-            self._ended = [False] * self.config.rows
-
-    def drive(self, sim: Any, cycle: int) -> None:
-        config, vector_bits = self.config, self.config.vlen * self.config.sum_format.bits
-        drained, given, unit = 0, None, 0
-        if self.at < self.opened and not self.stopped:
-            for row, left in enumerate(self._left):
-                if not left and not self._ended[row]:
-                    self._ended[row] = True
-                    drained |= 1 << row
-            choices = [row for row, left in enumerate(self._left) if left]
-            if choices and self._random.random() >= self.stall:
-                row = self._random.choice(choices)
-                given = self._left[row].pop(0)
-                unit = sum(v << n * config.sum_format.bits for n, v in enumerate(given[2]))
-                self.cycles.append(cycle)
-                if not self._left[row]:
-                    self._ended[row] = True
-                    drained |= 1 << row
-            if all(self._ended):
-                self.at += 1
-                self._begin()
-        sim.set(self.dut.drained, drained)
-        sim.set(self.dut.drain.valid, int(given is not None))
-        if given is not None:
-            sim.set(self.dut.drain.slice, given[0])
-            sim.set(self.dut.drain.vector, given[1])
-        word = 0
-        for column, travelling in enumerate(self._travelling):
-            vector = unit >> column * vector_bits & ((1 << vector_bits) - 1)
-            # Anything where nothing is given.
-            travelling.append(vector if given else self._random.getrandbits(vector_bits))
-            if len(travelling) > column:
-                word |= travelling.pop(0) << column * vector_bits
-        sim.set(Value.cast(self.dut.drain_data), word)
-
-    def observe(self, sim: Any, cycle: int) -> None:
-        self.opened += sim.get(self.dut.open)
 
 
 def drawn(rng: np.random.Generator, config: TensaurusConfig, kernel: Kernel) -> list[Given]:
@@ -149,24 +73,6 @@ def golden(config: TensaurusConfig, kernel: Kernel, tiles: list[Given]) -> dict[
     return memory
 
 
-def job_word(config: TensaurusConfig, kernel: Kernel) -> int:
-    """The job's registers, packed."""
-    return (
-        job_layout(config)
-        .const(
-            {
-                "kernel": kernel.number,
-                "order": kernel.order,
-                "vectors": kernel.vectors,
-                "scalars_1": kernel.scalars[0],
-                "scalars_2": kernel.scalars[1],
-            }
-        )
-        .as_value()
-        .value
-    )
-
-
 def run(
     config: TensaurusConfig,
     kernel: Kernel,
@@ -181,20 +87,7 @@ def run(
     and the tiles come again."""
     dut = MatrixStore(config)
     channels = written_channels(config.geometry, dut, seed=seed, stall=stall, bad=bad)
-    words = [
-        tile_layout(config)
-        .const(
-            {
-                "slices": tile.slices,
-                "last": tile.last,
-                "output": tile.output,
-                "final": number == len(tiles) - 1,
-            }
-        )
-        .as_value()
-        .value
-        for number, tile in enumerate(tiles)
-    ]
+    words = tile_bits(config, tiles)
     source = Source(dut.tiles, words, seed=seed)
     rows = Rows(dut, config, tiles, stall=stall, seed=seed)
     seen: dict[str, Any] = {"sent": 0, "error": None, "finished": None, "rows": rows}

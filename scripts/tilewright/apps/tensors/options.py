@@ -15,6 +15,7 @@ from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from ...settings import read_config
 from ...sim.rtl.build import ToolMissing, require_tools
+from ...sim.tensaurus.work import STORES
 from ...sim.timing.dram import MemoryModel
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
@@ -54,7 +55,8 @@ class TensorOptions:
             metavar="NAME=N,...",
             help="Sizes not to be chosen: i slices of an output (rows of the result); j, k, l "
             "indices of the other modes of a tile, in their order; f vectors of a row; f1, f2 "
-            "scalars of a row; loops=kj, outermost first.",
+            "scalars of a row; loops=kj, outermost first; store=buffer or store=memory: where the "
+            "result is added up.",
             rich_help_panel=PANEL,
         ),
     ] = None
@@ -125,6 +127,8 @@ def choose_tensor_unit(
     if semiring is not None and semiring not in SEMIRINGS:
         raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
     fixed = _fixed(options.tile, order)
+    if options.backend == "cycles" and fixed.setdefault("store", 0):
+        raise UserError("store of --tile must be buffer with the cycles backend, not 'memory'")
     given = list(options.settings or ())
     named = named_parameters(options.config_file, given)
     if semiring is not None:
@@ -160,7 +164,8 @@ def _fixed(text: str | None, order: int) -> dict[str, int | tuple[int, ...]]:
     """What --tile says, as the planner takes it."""
     found: dict[str, int | tuple[int, ...]] = {}
     letters = _MODES[:order]
-    names = [name for name in _NAMES if name not in _MODES or name in letters] + ["loops"]
+    names = [name for name in _NAMES if name not in _MODES or name in letters]
+    names += ["loops", "store"]
     for part in text.split(",") if text is not None else ():
         name, equals, value = (word.strip() for word in part.partition("="))
         if not equals or name not in names:
@@ -171,6 +176,11 @@ def _fixed(text: str | None, order: int) -> dict[str, int | tuple[int, ...]]:
                     f"loops of --tile must be {letters[1:]} in any order, not {value!r}"
                 )
             found[name] = tuple(letters.index(letter) for letter in value)
+            continue
+        if name == "store":
+            if value not in STORES:
+                raise UserError(f"store of --tile must be {' or '.join(STORES)}, not {value!r}")
+            found[name] = STORES.index(value)
             continue
         if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) < 1:
             raise UserError(f"{name} of --tile must be an integer of at least 1, not {value!r}")

@@ -71,6 +71,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "kernel": cut.kernel.name, "order": cut.kernel.order, "vectors": cut.kernel.vectors,
         "scalars": list(cut.kernel.scalars), "steps": list(cut.steps),
         "loops": "".join(_LETTERS[mode] for mode in cut.loops), "compared": plan.compared,
+        "store": cut.store,
         "bytes": {
             "tensor": cost.tensor, "headers": cost.headers, "operands": list(cost.operands),
             "output": cost.output, "list": cost.list, "total": cost.total,
@@ -128,7 +129,8 @@ def _timed_rows(choice: TensorChoice, counts: dict[str, int]) -> Rows:
         ("cycles", f"{cycles:,}; rows began products in {counts['products'] / peak:.1%} of theirs; "
                    f"waited for {waits}"),
         ("bytes read", f"tensor {counts['bytes_tensor']:,}, operands "
-                       f"{counts['bytes_matrices']:,}, list {counts['bytes_list']:,}"),
+                       f"{counts['bytes_matrices']:,}, list {counts['bytes_list']:,}, result "
+                       f"{counts['bytes_output']:,}"),
         ("bytes written", f"{counts['bytes_written']:,}"),
     ]  # fmt: skip
 
@@ -155,7 +157,8 @@ def _explained(plan: Plan) -> Table:
             what = f"{count} scalar{'s' if count > 1 else ''}"
         table.add_row(f"operand of {letters[mode]}", f"{cut.steps[mode]:,} rows of {what}",
                       _times(plan.loads[mode]), f"{cost.operands[mode - 1]:,}")  # fmt: skip
-    table.add_row("result", f"{cut.steps[0]:,} slices", "1 x", f"{cost.output:,}")
+    often = "1 x" if cut.store == "buffer" else "read and written in memory where a tile adds"
+    table.add_row("result", f"{cut.steps[0]:,} slices", often, f"{cost.output:,}")
     table.add_row("list", "", "1 x", f"{cost.list:,} ({cost.tiles:,} tiles)")
     table.add_row("all", "", "", f"{cost.total:,}")
     table.caption = (

@@ -22,6 +22,7 @@ from ...sim.numbers.values import decode
 from ...sim.sparse.tensor import Tensor
 from ...sim.tensaurus.cycles.device import TensaurusCycles
 from ...sim.tensaurus.driver import TensorDriver, plan_of
+from ...sim.tensaurus.images import output_bytes
 from ...sim.tensaurus.model import TensaurusModel
 from ...sim.tensaurus.tiles import Plan
 from ...sim.tensaurus.work import Work
@@ -44,7 +45,7 @@ MOST_MULTIPLICATIONS = {
 _LATENCY = 20
 """Of the memory behind the RTL, in cycles."""
 
-_COUNTED = ("products", "operations", "drains", "bytes_written")
+_COUNTED = ("products", "operations", "drains", "bytes_written", "bytes_output")
 """Counters that do not depend on time, which the model has."""
 
 _FIRST_BYTES = 1 << 22
@@ -184,7 +185,10 @@ class TensorProducts:
                 f"some {plan.cost.tiles:,} tiles are too many; at most {MOST_TILES:,} of a product"
             )
         # The result and the reference, which are compared; the device's memory.
-        check_memory("the product", 48 * prod(work.result_shape) + 2 * plan.cost.output)
+        config, cut = self._choice.config, plan.cut
+        slices = work.shape[0] * prod(cut.group_counts(config, work))
+        outputs = output_bytes(config, cut.kernel, slices, cut.store)
+        check_memory("the product", 48 * prod(work.result_shape) + 2 * outputs)
 
     def _with_room(
         self,
