@@ -17,22 +17,20 @@ from ...timing.striped.reader import accepts, ask, has_line, take_line
 from ...timing.striped.state import Bus, Reader, Writer, bus
 from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_line, writer_idle
 from ..result.kernel import Kernel
-from .array.state import ARRAY, set_up_array
+from .array.state import set_up_array
 from .array.step import array_step
 from .load.fetcher import fetch_tiles
 from .load.matrices import load_matrices
 from .load.row_queue import queue_step
-from .load.state import LOAD, READERS, SKIDS, set_up_load
+from .load.state import READERS, SKIDS, set_up_load
 from .load.streams import skid_step
 from .load.tensor import load_tensor
 from .report import TensorCycles, report
+from .state import MACHINE
 from .store.outputs import is_finished, store_tiles, walk_output, walks
-from .store.state import STORE, set_up_store
+from .store.state import set_up_store
 
-__all__ = ["MACHINE", "TileJob", "run_job"]
-
-MACHINE = np.dtype([*ARRAY, *LOAD, *STORE])
-"""Everything that changes, and the configuration and the job in numbers."""
+__all__ = ["TileJob", "run_job"]
 
 _LIST_BLOCKS, _LIST_REQUESTS = 2, 2
 _PATIENCE = 1 << 20

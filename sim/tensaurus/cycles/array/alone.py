@@ -12,7 +12,8 @@ import numpy.typing as npt
 from .....hw.spec.tensaurus import TensaurusConfig
 from ....timing.compiled import called, compiled
 from ...result.kernel import Kernel
-from .state import ARRAY, COUNTS, SIDES, set_up_array
+from ..state import MACHINE
+from .state import COUNTS, SIDES, set_up_array
 from .step import END, HEADER, VALUE, array_step, has_room_for_token
 
 __all__ = ["END", "HEADER", "VALUE", "ArrayCounts", "RowSlots", "array_counts"]
@@ -113,7 +114,7 @@ def array_counts(
     ``regions``: by mode, where its operand begins; ``sides``: by tile, bit m - 1 of mode m's.
     ``phase``: cycles since the reset. Raises RuntimeError if it takes ``limit`` cycles.
     """
-    machines = np.zeros(1, np.dtype(ARRAY))
+    machines = np.zeros(1, MACHINE)
     set_up_array(machines[0], config, kernel, regions)
     start = np.cumsum([0, *(len(row.kind) for row in rows)])
     index = np.zeros((start[-1], 3), np.int64)

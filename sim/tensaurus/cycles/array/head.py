@@ -147,9 +147,24 @@ def _next_fiber_product(m: Any, row: Any, level: int) -> None:
 
 
 @called
+def _is_quiet(m: Any, row: Any) -> bool:
+    """Whether nothing changes until a value comes, or slots become free."""
+    if row.issued:
+        return False
+    for level in range(m.levels):
+        here = row.levels[level]
+        if here.queued or here.closes:
+            return False
+    return True
+
+
+@called
 def head(m: Any, row: Any) -> tuple[bool, int, int]:
     """A cycle: whether the decoder's value is taken; the size of the slice that is released, if
     one is, and whether it is the end of a tile instead."""
+    if row.quiet and not row.decoded and not row.freed:
+        row.wait_slots += 1
+        return False, NOTHING, 0
     output = m.levels - 1
     walks = min(3, m.latency - 1)
     first = output if m.order == 2 else 0
@@ -300,4 +315,5 @@ def head(m: Any, row: Any) -> tuple[bool, int, int]:
         if row.vector == m.vectors[first]:
             row.vector = 0
             taken = True
+    row.quiet = _is_quiet(m, row)
     return taken, released, released_end

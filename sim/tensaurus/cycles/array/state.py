@@ -87,7 +87,7 @@ _ROW = np.dtype(
             # The decoder's register, and the slice that was announced.
             *("decoded", "end", "value_slice", "product", "fiber_0", "fiber_1", "slice"),
             # The head: the open fiber, the vector of the product, how long a sum was not added.
-            *("held_slice", "held_0", "held_1", "vector", "age"),
+            *("held_slice", "held_0", "held_1", "vector", "age", "quiet"),
             # The operation in its register, and what is in the window.
             *("issued", "source", "bank", "key", "active", "release", "ends"),
             *("level", "oldest", "newest", "going"),
