@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ....hw.spec.tensaurus import READS, TensaurusConfig
+from ....hw.spec.tensaurus import TensaurusConfig
 from ..result.kernel import Kernel
 from .array.state import COUNTS
+from .load.state import READERS
 
 __all__ = ["TensorCycles", "report"]
 
@@ -73,7 +74,9 @@ def report(
         "operations": 2 * values * counts["products"],
         "bytes_read": sum(read),
         "bytes_written": int(m["sent"]),
-        **{f"bytes_{name}": count for name, count in zip(READS, read, strict=True)},
+        **{f"bytes_{name}": count for name, count in zip(READERS, read, strict=True)},
+        # Outputs are read where they are added up in memory, which is refused here.
+        "bytes_output": 0,
         "drains": int(m["drains"]),
     }
     return TensorCycles(
