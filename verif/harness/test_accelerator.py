@@ -106,6 +106,7 @@ STRESS = [
 @pytest.mark.parametrize("behaviour", STRESS, ids=lambda b: f"seed{b.seed}")
 def test_what_is_written_is_read(device: NativeAccelerator[None], behaviour: AxiBehaviour) -> None:
     device.behave(behaviour)
+    before = len(device.faults)  # of tests that make some
     random = np.random.default_rng(behaviour.seed)
     for _ in range(10):
         bursts, beats = int(random.integers(1, 17)), 2 ** int(random.integers(0, 6))
@@ -120,7 +121,7 @@ def test_what_is_written_is_read(device: NativeAccelerator[None], behaviour: Axi
         move(device, READ, bursts=bursts, beats=beats, address=address)
         assert read(device, "SUM") == sum_of(device, count, address)
         assert read(device, "ERRORS") == 0
-    assert device.faults == []
+    assert device.faults[before:] == []
 
 
 def test_the_same_seed_gives_the_same_cycles(device: NativeAccelerator[None]) -> None:

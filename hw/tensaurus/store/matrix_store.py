@@ -203,7 +203,7 @@ class MatrixStore(wiring.Component):
                 column.walk.eq(walk),
                 column.direct.eq(self.job.direct),
                 column.read.eq(direct.read),
-                column.unit.eq(direct.unit[number * bits : (number + 1) * bits]),
+                column.given.eq(direct.unit[number * bits : (number + 1) * bits]),
             ]
             given = column.onward
             columns.append(column.o)

@@ -36,7 +36,7 @@ class StoreColumn(wiring.Component):
     for other lanes. ``o`` is there a cycle after ``walk.read`` and stays until the next.
 
     With ``direct`` vectors are only kept in the one side; each is read there once, with ``read``,
-    and its sum with ``unit`` goes to the same address of the other side.
+    and its sum with ``given`` goes to the same address of the other side.
 
     Source: Tensaurus, the matrix store unit and its double buffer.
 
@@ -52,7 +52,7 @@ class StoreColumn(wiring.Component):
     vector: what the column adds; a cycle before ``i``
     direct: constant while anything is under way
     read: see :func:`slot_read_layout`
-    unit: what is added then
+    given: what is added then
     walk: see :func:`walk_layout`
     o: the vector that was read
     """
@@ -68,7 +68,7 @@ class StoreColumn(wiring.Component):
                 "vector": In(bits),
                 "direct": In(1),
                 "read": In(slot_read_layout(config)),
-                "unit": In(bits),
+                "given": In(bits),
                 "walk": In(walk_layout(config)),
                 "o": Out(bits),
             }
@@ -91,7 +91,7 @@ class StoreColumn(wiring.Component):
             addend.eq(Mux(self.i.single, self.i.value.replicate(config.vlen), vector)),
         ]
         with m.If(self.direct):
-            m.d.sync += addend.eq(self.unit)
+            m.d.sync += addend.eq(self.given)
         sums = Signal(data.ArrayLayout(bits, config.vlen))
         held = Signal(data.ArrayLayout(bits, config.vlen))
         for lane in range(config.vlen):

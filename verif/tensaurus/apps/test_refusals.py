@@ -66,7 +66,8 @@ OPTIONS = [
     (("--backend", "rtl", "--memory", "hbm"),
      "memory must be flat with the rtl backend, not 'hbm'"),
     (("--gigahertz", "0"), "--gigahertz must be a number in 0.01..100, not '0'"),
-    (("--tile", "m=3"), "--tile must be of NAME=N, names f, f1, f2, i, j, k, loops, not 'm=3'"),
+    (("--tile", "m=3"),
+     "--tile must be of NAME=N, names f, f1, f2, i, j, k, loops, store, not 'm=3'"),
     (("--tile", "i=0"), "i of --tile must be an integer of at least 1, not '0'"),
     (("--tile", "loops=jj"), "loops of --tile must be jk in any order, not 'jj'"),
     (("--tile", "j=100000"), "no tiles fit the device: a tile's operands must have at most 1024 "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tilewright.hw.spec.tensaurus import TensaurusConfig
-from tilewright.sim.tensaurus.cycles.array.alone import RowSlots, array_counts
 from tilewright.sim.tensaurus.cycles.array.state import COUNTS
+from tilewright.sim.tensaurus.cycles.array_alone import RowSlots, array_counts
 from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.tensaurus.array.array_bench import (

