@@ -74,7 +74,9 @@ class UnitLines(wiring.Component):
             read.valid.eq((sums != 0) & (~valid | (taken & ends))),
             read.slot.eq(slot),
             self.lines.valid.eq(valid),
-            self.lines.payload.eq(self.unit.word_select(line, 8 * config.line_bytes)),
+            self.lines.payload.eq(
+                self.unit.word_select(line, 8 * config.line_bytes) if last else self.unit
+            ),
             self.sent.eq(Mux(taken, Mux(ends, rest, config.line_bytes), 0)),
         ]
         m.d.sync += [

@@ -50,6 +50,12 @@ class Rows:
         self._rest()
         self._begin()
 
+    def forget(self) -> None:
+        """As after a stop: nothing is on its way, no tile is open, and the first is the next."""
+        self._rest()
+        self.at = self.opened = 0
+        self._begin()
+
     def _rest(self) -> None:
         """Nothing is on its way."""
         self._ahead: deque[tuple[int, Any, int]] = deque([(0, None, 0)] * 2)
@@ -64,7 +70,7 @@ class Rows:
         drained, unit = 0, 0
         given: tuple[int, int, list[int]] | None = None
         if self.stopped:
-            self._rest()
+            self.forget()
         if self.at < self.opened and not self.stopped:
             for row, left in enumerate(self._left):
                 if not left and not self._ended[row]:

@@ -100,8 +100,6 @@ def run(
             source.forget()
         if stop_at is not None and cycle == stop_at + 2:
             source.words.extend(words)
-            rows.at = rows.opened = 0
-            rows._begin()
         return int(stops)
 
     def done(sim: Any, cycle: int) -> bool:
