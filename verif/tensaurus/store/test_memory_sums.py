@@ -223,7 +223,7 @@ def test_a_stop_forgets_everything() -> None:
     tiles = drawn(rng, config, kernel, slices=5, tiles=6)
     memory = memory_of(rng, config, kernel, 5)
     expected = golden(config, kernel, tiles, memory)
-    for at in range(config.out_units + 2, config.out_units + 150, by_size(50, 50, 7)):
+    for at in range(config.out_units + 2, config.out_units + 150, by_size(49, 49, 7)):
         changed = bytearray(memory)
         run(config, kernel, tiles, changed, MANNERS[at % 2], stop_at=at, seed=at)
         assert changed == expected, at
