@@ -1,0 +1,1 @@
+"""SIDA: two products with a sparse matrix in one pass over it."""

@@ -1,0 +1,64 @@
+"""What the parts of SIDA hand to each other."""
+
+from __future__ import annotations
+
+from amaranth.lib import data
+
+from ..spec.sida import SidaConfig
+
+__all__ = ["count_bits", "gathered_layout", "leaf_layout", "results_layout", "set_layout"]
+
+
+def count_bits(config: SidaConfig) -> int:
+    """Width of a number of rows or columns, 0 to ``vector_words``."""
+    return config.vector_words.bit_length()
+
+
+def leaf_layout(config: SidaConfig) -> data.StructLayout:
+    """An element of a set: ``valid``; its ``row`` and ``value``; its column, as an ``offset`` from
+    the set's ``base``."""
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "row": config.place_bits,
+            "offset": range(config.pes),
+            "value": config.format.bits,
+        }
+    )
+
+
+def set_layout(config: SidaConfig) -> data.StructLayout:
+    """Elements that follow each other in the matrix by columns: element n is leaf ``n % pes``.
+
+    Its columns are ``base`` to ``base + pes - 1`` at most, and of one step; all columns before
+    ``base`` are complete; with the set ``columns`` more are, from ``base`` on, empty ones included.
+    A set may have no element. Only columns ``base`` and ``base + columns`` can have elements in
+    other sets. ``final``: of the matrix' last set.
+    """
+    return data.StructLayout(
+        {
+            "base": count_bits(config),
+            "columns": range(config.pes + 1),
+            "final": 1,
+            "leaves": data.ArrayLayout(leaf_layout(config), config.pes),
+        }
+    )
+
+
+def gathered_layout(config: SidaConfig) -> data.StructLayout:
+    """A set with the elements of both vectors that its rows name: ``x``, ``z``, arrays by leaf,
+    anything where a leaf is not valid, or the element of z is not there yet."""
+    values = data.ArrayLayout(config.format.bits, config.pes)
+    return data.StructLayout({"set": set_layout(config), "x": values, "z": values})
+
+
+def results_layout(config: SidaConfig) -> data.StructLayout:
+    """Complete columns' results: ``columns`` of them from column ``base`` on, ``values`` by their
+    offset from it."""
+    return data.StructLayout(
+        {
+            "base": count_bits(config),
+            "columns": range(config.pes + 1),
+            "values": data.ArrayLayout(config.format.bits, config.pes),
+        }
+    )

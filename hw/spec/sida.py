@@ -1,0 +1,133 @@
+"""Configuration of the SIDA accelerator for two products in one pass over a sparse matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from .channels import ChannelGeometry
+from .config import Config, IntRange, OneOf, SubsetOf, like, parameter
+from .formats import FORMATS, Format
+from .semirings import SEMIRINGS, Semiring
+
+__all__ = ["INDEX_BITS", "SidaConfig"]
+
+INDEX_BITS = 32
+"""Of a pointer, a row's or a column's number in memory."""
+
+_VALUES = ("fp32", "fp16", "fp64", "int32")
+_GATHER_BANKS = 2
+"""Banks of the vectors for each element of a set, so that few wait for each other."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SidaConfig(Config):
+    """Columns of a sparse matrix, ``pes`` elements a cycle, each used for two products.
+
+    Source: Exploiting data reuse with inter-operator dataflow, the SIDA microarchitecture.
+    """
+
+    pes: int = parameter(
+        16,
+        allowed=IntRange(4, 64, power_of_two=True),
+        doc="elements of each core: multipliers, leaves of the trees, lanes",
+    )
+    subtensor: int = parameter(
+        64, allowed=IntRange(1, 4096, power_of_two=True), doc="columns of a step"
+    )
+    buffer_words: int = parameter(
+        65536,
+        allowed=IntRange(64, 1 << 24, power_of_two=True),
+        doc="elements of the matrix that may wait on chip for their row",
+    )
+    vector_words: int = parameter(
+        16384,
+        allowed=IntRange(64, 1 << 20, power_of_two=True),
+        doc="elements of each vector on chip, at least the matrix's rows",
+    )
+    value: str = parameter("fp32", allowed=OneOf(_VALUES), doc="format of all values")
+    semirings: tuple[str, ...] = parameter(
+        ("mma", "orand", "minplus"),
+        allowed=SubsetOf(SEMIRINGS),
+        doc="semirings either product may be of",
+    )
+    window: int = parameter(
+        16,
+        allowed=IntRange(2, 64, power_of_two=True),
+        doc="operands of a leaf that are fetched, or wait for others of their set",
+    )
+    program_words: int = parameter(
+        64, allowed=IntRange(8, 1024, power_of_two=True), doc="instructions of a program"
+    )
+    channels: int = parameter(4, allowed=IntRange(1, 16), doc="memory channels")
+    data_bits: int = like(ChannelGeometry, "data_bits")
+    interleave: int = like(ChannelGeometry, "interleave")
+    addr_bits: int = like(ChannelGeometry, "addr_bits")
+    outstanding: int = parameter(
+        64,
+        allowed=IntRange(2, 256, power_of_two=True),
+        doc="blocks that a reader may have under way in a channel",
+    )
+    adder_stages: int = parameter(3, allowed=IntRange(1, 3), doc="latency of an adder, in cycles")
+    multiplier_stages: int = parameter(
+        3, allowed=IntRange(1, 3), doc="latency of a multiplier, in cycles"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.buffer_words < 4 * self.pes:
+            raise ValueError(
+                f"`buffer_words` must be at least {4 * self.pes}, four for each of `pes`, "
+                f"not {self.buffer_words}"
+            )
+        if self.vector_words < _GATHER_BANKS * self.pes:
+            raise ValueError(
+                f"`vector_words` must be at least {_GATHER_BANKS * self.pes}, two for each of "
+                f"`pes`, not {self.vector_words}"
+            )
+
+    @property
+    def format(self) -> Format:
+        """Of all values."""
+        return FORMATS[self.value]
+
+    @property
+    def operators(self) -> tuple[Semiring, ...]:
+        """The semirings themselves, in the order of ``SEMIRINGS``."""
+        return tuple(row for name, row in SEMIRINGS.items() if name in self.semirings)
+
+    @property
+    def partials(self) -> int:
+        """Sums that the sets of a column are dealt out to, one more than an adder's latency."""
+        return self.adder_stages + 1
+
+    @property
+    def place_bits(self) -> int:
+        """Width of the number of a row, or of a column."""
+        return (self.vector_words - 1).bit_length()
+
+    @property
+    def gather_banks(self) -> int:
+        """Banks of the vectors whose elements rows name."""
+        return _GATHER_BANKS * self.pes
+
+    @cached_property
+    def geometry(self) -> ChannelGeometry:
+        """The memory's channels."""
+        return ChannelGeometry(
+            channels=self.channels,
+            interleave=self.interleave,
+            data_bits=self.data_bits,
+            addr_bits=self.addr_bits,
+        )
+
+    @property
+    def line_blocks(self) -> int:
+        """Blocks that the channels carry in the cycles of one: at least 1, and a power of two."""
+        blocks = max(1, self.channels * self.geometry.beat_bytes // self.interleave)
+        return 1 << blocks.bit_length() - 1
+
+    @property
+    def line_bytes(self) -> int:
+        """What is read or written at once. Arrays begin at multiples of it."""
+        return self.line_blocks * self.interleave
