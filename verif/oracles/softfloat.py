@@ -16,7 +16,16 @@ import numpy.typing as npt
 import softfloatpy
 from tilewright.hw.spec.formats import FloatFormat
 
-__all__ = ["FORMATS", "add", "equal", "less", "multiply", "multiply_add"]
+__all__ = [
+    "FORMATS",
+    "add",
+    "divide",
+    "equal",
+    "less",
+    "multiply",
+    "multiply_add",
+    "square_root",
+]
 
 Patterns = npt.NDArray[np.uint64]
 
@@ -40,6 +49,14 @@ def multiply_add(
     if fmt.name not in _NATIVE:
         raise ValueError(f"SoftFloat has no fused multiply-add of {fmt.name}")
     return _arithmetic("mul_add", (a, b, c), fmt)
+
+
+def divide(a: npt.ArrayLike, b: npt.ArrayLike, fmt: FloatFormat) -> Patterns:
+    return _arithmetic("div", (a, b), fmt)
+
+
+def square_root(a: npt.ArrayLike, fmt: FloatFormat) -> Patterns:
+    return _arithmetic("sqrt", (a,), fmt)
 
 
 def less(a: npt.ArrayLike, b: npt.ArrayLike, fmt: FloatFormat) -> npt.NDArray[np.bool_]:
