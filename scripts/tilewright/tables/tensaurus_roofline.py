@@ -38,7 +38,7 @@ def tensaurus_roofline(
     files: more tensors and matrices; one that is named as a generated tensor stands for it
     scale: values of the large tensors, as a part of the real ones', and columns of the layers'
         operands: 1 takes hours and 16 GB
-    only: a group, or a part of the name, of what is measured
+    only: a group, or a part of the name of a product: "nell-2, mode 0, mttkrp"
     settings: parameters of the accelerator, NAME=VALUE
     svg: where a drawing is written
     host: whether SciPy computes the same, for its time
@@ -56,7 +56,7 @@ def tensaurus_roofline(
     from ..hw.spec.tensaurus import TENSAURUS
     from ..settings import read_config
     from .roofline.inputs import GROUPS, sources
-    from .roofline.measure import GIGAHERTZ, Setting, measure
+    from .roofline.measure import GIGAHERTZ, Setting, may_have, measure
     from .roofline.picture import picture
     from .roofline.point import Point, roof_of
     from .roofline.report import Roofline
@@ -68,17 +68,13 @@ def tensaurus_roofline(
     if svg is not None:
         check_output(svg, (".svg",))
     notes: list[str] = []
-    chosen = [
-        source
-        for source in sources(scale, files, notes.append)
-        if only in source.name or only == source.group
-    ]
-    if not chosen:
-        raise UserError(f"--only must be one of {', '.join(GROUPS)}, or in a name, not {only!r}")
+    chosen = [source for source in sources(scale, files, notes.append) if may_have(source, only)]
     setting = Setting(config=configured, host=host)
     points: list[Point] = []
     for source in chosen:
-        points.extend(measure(source, setting, progress))
+        points.extend(measure(source, setting, progress, only=only))
+    if not points:
+        raise UserError(f"--only must be one of {', '.join(GROUPS)}, or in a name, not {only!r}")
     config, memory = setting.config, setting.memory
     what = (
         f"{config.rows} x {config.cols} elements of {config.vlen} {config.value}, {config.banks} "

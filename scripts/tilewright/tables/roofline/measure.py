@@ -17,7 +17,7 @@ from .host import host_seconds
 from .inputs import Source, works
 from .point import Point, compulsory_bytes, operations_wanted, roof_of
 
-__all__ = ["GIGAHERTZ", "Setting", "measure"]
+__all__ = ["GIGAHERTZ", "Setting", "may_have", "measure"]
 
 GIGAHERTZ = 1.0
 """The clock: eight ports of 128 bits then carry what eight channels of HBM have. The paper's is
@@ -40,14 +40,27 @@ class Setting:
     host: bool = True
 
 
+def may_have(source: Source, only: str) -> bool:
+    """Whether products of a tensor may be meant by a group, or by a part of the name of a product:
+    "nell-2, mode 0, mttkrp"."""
+    within = only == source.group or only in source.name
+    return within or only.startswith(f"{source.name}, mode")
+
+
 def measure(
-    source: Source, setting: Setting, said: Callable[[str], None] = lambda said: None
+    source: Source,
+    setting: Setting,
+    said: Callable[[str], None] = lambda said: None,
+    *,
+    only: str = "",
 ) -> Iterator[Point]:
-    """All products of a tensor."""
+    """The products of a tensor that are meant, see :func:`may_have`."""
     said(f"{source.name}: {source.origin}")
     tensor = source.make()
     for work, mode in works(source, tensor):
         label = source.name if work.order == 2 else f"{source.name}, mode {mode}"
+        if only != source.group and only not in f"{label}, {work.kernel}":
+            continue
         said(f"{label}: {work.kernel}, F = {work.ranks[-1]}, {tensor.nnz:,} values")
         yield _point(source, label, setting, work, tensor, mode)
 
