@@ -15,7 +15,7 @@ from tilewright.hw.channels.channel_of_row import ChannelOfRow
 from tilewright.hw.channels.stripe_walk import StripeWalk
 from tilewright.hw.channels.word_placer import WordPlacer
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.stream.proof import prove
+from tilewright.verif.stream.proof import never_broken
 
 GEOMETRY = ChannelGeometry(channels=3, interleave=64, data_bits=128, addr_bits=32)
 PARTS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
@@ -94,12 +94,11 @@ class WatchedOutputs(wiring.Component):
 @pytest.mark.parametrize("name", PARTS)
 def test_no_sequence_breaks_a_rule(name: str, tmp_path: Path) -> None:
     build, outputs = PARTS[name]
-    prove(WatchedOutputs(build(), outputs), tmp_path)
+    assert never_broken(WatchedOutputs(build(), outputs), tmp_path)
 
 
 @pytest.mark.slow
 def test_a_rule_can_be_broken(tmp_path: Path) -> None:
     """Without an exception for ``clear`` the same check finds what it drops."""
     part = WordPlacer(GEOMETRY, word_bytes=8, step=1)
-    with pytest.raises(AssertionError, match="proof did fail"):
-        prove(WatchedOutputs(part, ("o",), over_clear=True), tmp_path)
+    assert not never_broken(WatchedOutputs(part, ("o",), over_clear=True), tmp_path)

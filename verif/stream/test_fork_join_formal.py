@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.stream.fork import Fork
 from tilewright.hw.stream.join import Join
-from tilewright.verif.stream.proof import prove
+from tilewright.verif.stream.proof import never_broken
 
 BITS = 2
 COUNT = 2
@@ -145,16 +145,15 @@ class WatchedJoin(wiring.Component):
 @pytest.mark.slow
 @pytest.mark.parametrize("eager", [False, True])
 def test_no_sequence_breaks_a_fork(eager: bool, tmp_path: Path) -> None:
-    prove(WatchedFork(Fork(BITS, COUNT, eager=eager), patient=not eager), tmp_path)
+    assert never_broken(WatchedFork(Fork(BITS, COUNT, eager=eager), patient=not eager), tmp_path)
 
 
 @pytest.mark.slow
 def test_a_lazy_fork_needs_patient_sinks(tmp_path: Path) -> None:
     """The same check finds the offer that is taken back when a sink is ready no longer."""
-    with pytest.raises(AssertionError, match="proof did fail"):
-        prove(WatchedFork(Fork(BITS, COUNT), patient=False), tmp_path)
+    assert not never_broken(WatchedFork(Fork(BITS, COUNT), patient=False), tmp_path)
 
 
 @pytest.mark.slow
 def test_no_sequence_breaks_a_join(tmp_path: Path) -> None:
-    prove(WatchedJoin(), tmp_path)
+    assert never_broken(WatchedJoin(), tmp_path)

@@ -15,7 +15,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.stream.gearbox import Gearbox
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.stream.proof import prove
+from tilewright.verif.stream.proof import never_broken
 
 COUNT_BITS = 2
 SIZES: dict[str, tuple[int, tuple[int, ...]]] = {
@@ -140,11 +140,10 @@ class WatchedGearbox(wiring.Component):
 
 @pytest.mark.parametrize("name", slow_but([], SIZES, ["wider"]))
 def test_no_sequence_breaks_a_rule(name: str, tmp_path: Path) -> None:
-    prove(WatchedGearbox(*SIZES[name]), tmp_path)
+    assert never_broken(WatchedGearbox(*SIZES[name]), tmp_path)
 
 
 @pytest.mark.slow
 def test_a_rule_can_be_broken(tmp_path: Path) -> None:
     """The same check finds that what is left of a last line was to be kept."""
-    with pytest.raises(AssertionError, match="proof did fail"):
-        prove(WatchedGearbox(*SIZES["wider"], kept=True), tmp_path)
+    assert not never_broken(WatchedGearbox(*SIZES["wider"], kept=True), tmp_path)

@@ -14,7 +14,7 @@ from tilewright.hw.stream.deep_queue import DeepQueue
 from tilewright.hw.stream.output_register import OutputRegister
 from tilewright.hw.stream.queue import Queue
 from tilewright.hw.stream.skid_buffer import SkidBuffer
-from tilewright.verif.stream.proof import prove
+from tilewright.verif.stream.proof import never_broken
 from tilewright.verif.stream.rigid_pipeline import RigidPipeline
 
 BITS = 2
@@ -111,21 +111,19 @@ class Watched(wiring.Component):
         m.d.comb += self.broken.eq(changed | wrong | late | full)
 
 
-def check(part: Any, latency: int, capacity: int, directory: Path) -> None:
-    prove(Watched(part, latency=latency, capacity=capacity), directory)
+def holds(part: Any, latency: int, capacity: int, directory: Path) -> bool:
+    return never_broken(Watched(part, latency=latency, capacity=capacity), directory)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PARTS)
 def test_no_sequence_breaks_a_rule(name: str, tmp_path: Path) -> None:
     build, latency, capacity = PARTS[name]
-    check(build(), latency, capacity, tmp_path)
+    assert holds(build(), latency, capacity, tmp_path)
 
 
 @pytest.mark.slow
 def test_a_rule_can_be_broken(tmp_path: Path) -> None:
     """The same check finds a queue that holds more, or answers later, than it should."""
-    with pytest.raises(AssertionError, match="proof did fail"):
-        check(Queue(BITS, 3), 1, 2, tmp_path)
-    with pytest.raises(AssertionError, match="proof did fail"):
-        check(DeepQueue(BITS, 2), 1, 3, tmp_path)
+    assert not holds(Queue(BITS, 3), 1, 2, tmp_path)
+    assert not holds(DeepQueue(BITS, 2), 1, 3, tmp_path)

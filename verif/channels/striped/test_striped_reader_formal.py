@@ -12,7 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.channels.striped_reader import StripedReader
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.verif.stream.proof import prove
+from tilewright.verif.stream.proof import never_broken
 
 READERS = {
     # channels, blocks of a line, cycles of the proof
@@ -169,11 +169,10 @@ class WatchedReader(wiring.Component):
 @pytest.mark.parametrize("name", READERS)
 def test_no_sequence_breaks_the_order(name: str, tmp_path: Path) -> None:
     channels, line_blocks, cycles = READERS[name]
-    prove(WatchedReader(channels, line_blocks), tmp_path, cycles=cycles)
+    assert never_broken(WatchedReader(channels, line_blocks), tmp_path, cycles=cycles)
 
 
 @pytest.mark.long
 def test_a_wrong_order_is_found(tmp_path: Path) -> None:
     """The same check, of a bus that gives a block to the one that asked for another."""
-    with pytest.raises(AssertionError, match="proof did fail"):
-        prove(WatchedReader(2, 1, swapped=True), tmp_path)
+    assert not never_broken(WatchedReader(2, 1, swapped=True), tmp_path)
