@@ -124,10 +124,10 @@ class CissLayout(Config):
                 )
 
     def placement(self, *, base: str, count: str, align: int, read_bytes: int) -> CissPlacement:
-        """For the sidecar: a matrix as a stream. ``base``, ``count``: parts of the operation's
-        list. Raises ValueError of tensors of more modes."""
-        if self.order != 2:
-            raise ValueError(f"`order` must be 2 for the sidecar, not {self.order}")
+        """For the sidecar: a tensor as a stream. ``base``, ``count``: parts of the operation's
+        list."""
+        lows = range(self.format.bits, self.slot_bits, self.index_bits)
+        first, *more = (Part(low=low, bits=self.number_bits) for low in lows)
         return CissPlacement(
             base=base,
             count=count,
@@ -136,7 +136,8 @@ class CissLayout(Config):
             rows=self.rows,
             slot_bytes=self.slot_bytes,
             value=Part(low=0, bits=self.format.bits),
-            index=Part(low=self.format.bits, bits=self.number_bits),
+            index=first,
+            more=tuple(more) or None,
             header=self.header(0),
             no_op=self.no_op,
         )

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from jschon import JSON, JSONSchema, create_catalog
-from tilewright.hw.emit import sidecar as sidecar_module
-from tilewright.hw.emit.sidecar import schema
-from tilewright.hw.emit.unit import Emitted, describe, emit
-from tilewright.hw.spec.unit import named_object
-from tilewright.registry import Entry, entries
+from tilewright.hw.emit.unit import Emitted
+from tilewright.registry import entries
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.rtl.behaviour import ManagerTraffic
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
@@ -32,13 +26,21 @@ from tilewright.verif.catalogue.described.jobs import JobDriver
 from tilewright.verif.catalogue.described.operations import (
     Matrices,
     by_definition,
+    contracted,
     numbers_of,
     operands,
     operands_of,
     padded,
 )
 from tilewright.verif.catalogue.described.streams import StreamDriver, illegal_opcodes, sizes_of
-from tilewright.verif.kit.options import OPTIONS, small
+from tilewright.verif.catalogue.sidecars import (
+    LABELS,
+    Golden,
+    as_read,
+    emitted,
+    faults,
+    golden_of,
+)
 from tilewright.verif.kit.pages import examples, page
 from tilewright.verif.kit.sampling import by_size, slow_but
 
@@ -49,157 +51,21 @@ MEMORY_BYTES = 1 << 16
 MOST = 14
 """Largest size of a job."""
 
-LABELS = {name: (name, dict[str, Any]()) for name in entries()} | {
-    f"{name} {dict(changes)}": (name, dict(changes))
-    for name, entry in entries().items()
-    for changes in entry.variants
-}
-"""What is driven: of each unit the small configuration, and its variants."""
-
 _LATER = ("engine_m3xu", "m3xu_baseline", "m3xu_wide", "simd2")
 """They say no more than others that are driven do: the sparse `simd2` is no less."""
+
+FOUR_MODES = "tensaurus {'order': 4, 'marker': 'bit', 'index_bits': 16}"
+"""It has all that a `tensaurus` of three modes has."""
 
 DRIVEN = slow_but(
     ["m3xu"],
     LABELS,
-    [name for name in entries() if name not in ("m3xu", *_LATER)] + ["simd2 {'sparsity': '2:4'}"],
+    [
+        *(name for name in entries() if name not in ("m3xu", "tensaurus", *_LATER)),
+        "simd2 {'sparsity': '2:4'}",
+        FOUR_MODES,
+    ],
 )
-
-DESCRIBED = slow_but(["m3xu", "matraptor"], entries())
-
-
-def config_of(label: str) -> tuple[Entry, Any]:
-    name, changes = LABELS[label]
-    return entries()[name], small(entries()[name], changes)
-
-
-@cache
-def emitted(label: str) -> Emitted:
-    entry, config = config_of(label)
-    return emit(entry.unit, config)
-
-
-def as_read(sidecar: Mapping[str, Any]) -> dict[str, Any]:
-    """What a program that reads the file has."""
-    found: dict[str, Any] = json.loads(json.dumps(sidecar))
-    return found
-
-
-@cache
-def checker() -> JSONSchema:
-    create_catalog("2020-12")
-    return JSONSchema(schema())
-
-
-def faults(sidecar: Mapping[str, Any]) -> list[str]:
-    """Where a sidecar breaks the schema."""
-    found = checker().evaluate(JSON(dict(sidecar)))
-    if found.valid:
-        return []
-    said: Any = found.output("basic")
-    return [f"{x['instanceLocation']}: {x['error']}" for x in said["errors"]]
-
-
-def test_the_schema_obeys_its_own() -> None:
-    assert checker().validate().valid
-
-
-@pytest.mark.parametrize("name", DESCRIBED)
-def test_obeys_the_schema(name: str) -> None:
-    entry = entries()[name]
-    for config in (entry.small_config, entry.unit.config()):
-        assert faults(as_read(describe(entry.unit, config))) == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("label", OPTIONS)
-def test_every_option_obeys_the_schema(label: str) -> None:
-    name, changes = OPTIONS[label]
-    assert faults(as_read(describe(name, small(entries()[name], changes)))) == []
-
-
-def objects(value: Any, kind: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every object of a sidecar, with the names on the way to it."""
-    if isinstance(value, dict):
-        yield kind, value
-        for name, item in value.items():
-            yield from objects(item, f"{kind}/{name}")
-    elif isinstance(value, list):
-        for item in value:
-            yield from objects(item, kind)
-
-
-def test_the_schema_is_strict() -> None:
-    """Whatever is an object says which names it may have."""
-    described = [(kind, x) for kind, x in objects(schema()) if x.get("type") == "object"]
-    assert len(described) > 40
-    for kind, found in described:
-        free = found.get("additionalProperties")
-        assert free is False or (isinstance(free, dict) and "properties" not in found), kind
-        assert set(found.get("required", ())) <= set(found.get("properties", ())), kind
-
-
-def test_what_the_schema_does_not_know_is_refused() -> None:
-    """One of each kind of object with a name more; names that are missing; a wrong value."""
-    entry = entries()["m3xu_baseline"]
-    sidecar = as_read(describe(entry.unit, entry.small_config))
-    kinds = dict(objects(sidecar))
-    for kind in ("", "/streams/fields", "/formats/fp16", "/operations/operands/placement/bits"):
-        kinds[kind]["unknown"] = 1
-        assert faults(sidecar), f"{kind} may have anything"
-        del kinds[kind]["unknown"]
-    for name in ("operations", "formats", "latency", "reset"):
-        kept = sidecar.pop(name)
-        assert faults(sidecar), f"{name} may be missing"
-        sidecar[name] = kept
-    sidecar["operations"][0]["operands"][0]["padding"] = 0
-    assert faults(sidecar)
-
-
-@pytest.mark.parametrize("name", DESCRIBED)
-def test_what_it_names_is_there(name: str) -> None:
-    """Sizes, formats, registers, streams, errors: whatever an entry refers to."""
-    entry = entries()[name]
-    sidecar = as_read(describe(entry.unit, entry.small_config))
-    fields = {(x["name"], field["name"]) for x in sidecar["streams"] for field in x["fields"]}
-    fields |= {
-        (x["name"], field["name"]) for x in sidecar.get("registers", ()) for field in x["fields"]
-    }
-    jobs = sidecar.get("jobs", {})
-    errors = {x["name"] for x in jobs.get("errors", ())}
-    assert {x["detail"] for x in jobs.get("errors", ())} == set(jobs.get("details", ()))
-    for kind, found in objects(sidecar):
-        if kind in ("/jobs/details", "/jobs/controls"):
-            continue
-        owner = found.get("stream", found.get("register"))
-        if owner is not None:
-            assert (owner, found.get("field", "value")) in fields, (kind, found)
-        if "error" in found:
-            assert found["error"] in errors, (kind, found)
-    for operation in sidecar["operations"]:
-        sizes = {size["name"] for size in operation["sizes"]}
-        names = {operand["name"] for operand in operation["operands"]}
-        for operand in operation["operands"]:
-            assert {operand["rows"], operand["columns"]} <= sizes
-            assert operand["format"] in sidecar["formats"]
-            assert set(operand["placement"].get("may_be", ())) <= names
-    for port in sidecar.get("axi", ()):
-        for side in (port.get("reads"), port.get("writes")):
-            low = 0
-            for part in side["id_parts"] if side else ():
-                assert part["low"] == low
-                low += part["bits"]
-                assert part["count"] <= 1 << part["bits"]
-                assert len(part.get("names", [""] * part["count"])) == part["count"]
-            assert low <= port["id_bits"]
-
-
-def test_the_schema_ships() -> None:
-    """As data of the package."""
-    project = tomllib.loads((page("..") / "pyproject.toml").read_text())
-    patterns = project["tool"]["setuptools"]["package-data"]["*"]
-    (found,) = Path(sidecar_module.__file__).parent.glob("*.json")
-    assert any(found.match(pattern) for pattern in patterns)
 
 
 def test_the_driver_knows_nothing_of_units() -> None:
@@ -212,12 +78,10 @@ def test_the_driver_knows_nothing_of_units() -> None:
     assert beyond == {"tilewright.sim.rtl.streams", "tilewright.sim.rtl.accelerator"}
 
 
-Golden = Callable[[str, Mapping[str, int], Matrices], Matrices]
-
-
 def check(
     sidecar: Mapping[str, Any],
     operation: Mapping[str, Any],
+    sizes: Mapping[str, int],
     meant: Matrices | None,
     got: Matrices,
     wanted: Matrices,
@@ -226,7 +90,8 @@ def check(
     assert set(got) == set(wanted)
     for name, matrix in wanted.items():
         np.testing.assert_equal(got[name], matrix, f"{operation['name']}: {name}")
-    if meant is not None and operation["compute"]["kind"] == "product":
+    kind = operation["compute"]["kind"]
+    if meant is not None and kind in ("product", "contraction"):
         numbers = {
             x["name"]: numbers_of(sidecar, x, meant[x["name"]])
             for x in operands_of(operation, "in")
@@ -234,7 +99,11 @@ def check(
         }
         (result,) = operands_of(operation, "out")
         found = numbers_of(sidecar, result, got[result["name"]])
-        expected = by_definition(operation, numbers)
+        expected: Any = (
+            by_definition(operation, numbers)
+            if kind == "product"
+            else contracted(operation, numbers, sizes)
+        )
         if identity := operation["compute"].get("identity"):
             empty = decode(sidecar["formats"], result["format"], int(identity, 16))
             expected = dict.fromkeys(found, empty) | expected
@@ -259,8 +128,9 @@ def drive_streams(made: Emitted, golden: Golden, seed: int) -> None:
     results = driver.run(Pauses(seed=seed, gap=0.2, stall=0.2))
     assert len(results) == len(sent)
     for (operation, given, left), got in zip(sent, results, strict=True):
-        wanted = golden(operation["name"], sizes_of(operation), given)
-        check(sidecar, operation, left, got, wanted)
+        sizes = sizes_of(operation)
+        wanted = golden(operation["name"], sizes, given)
+        check(sidecar, operation, sizes, left, got, wanted)
 
 
 def drive_jobs(made: Emitted, golden: Golden, seed: int) -> None:
@@ -278,7 +148,8 @@ def drive_jobs(made: Emitted, golden: Golden, seed: int) -> None:
                 assert driver.start(job) == {"error": None, "detail": 0}
                 got = driver.results(job)
                 wanted = golden(operation["name"], job.sizes, job.operands)
-                check(sidecar, operation, job.operands if exact else None, got, wanted)
+                meant = job.operands if exact else None
+                check(sidecar, operation, job.sizes, meant, got, wanted)
             driver.check_rules(job)
             driver.check_failures(job)
             # Nothing of it is left.
@@ -325,13 +196,6 @@ def test_the_bus_carries_what_is_said(name: str, tmp_path: Path) -> None:
         check_bus(sidecar, waves)
 
 
-def golden_of(label: str) -> Golden:
-    """The model that is registered, of the configuration."""
-    entry, config = config_of(label)
-    golden: Golden = partial(named_object(entry.golden), config)
-    return golden
-
-
 @pytest.mark.parametrize("label", DRIVEN)
 def test_a_driver_needs_nothing_else(label: str) -> None:
     made, golden = emitted(label), golden_of(label)
@@ -361,6 +225,33 @@ def test_a_wrong_sidecar_is_found(place: tuple[str | int, ...], change: dict[str
     assert faults(sidecar) == []
     with pytest.raises(AssertionError):
         drive_streams(Emitted(made.verilog, sidecar), golden_of("m3xu"), seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "place", "change"),
+    [
+        # The innermost index where the middle one is; the sum over an index that is one of the
+        # result's; a matrix in both its mode's place and another's; operands over each other.
+        ("spmttkrp_4", ("operands", 0, "placement"), {"index": {"low": 48, "bits": 15}}),
+        ("dttmc_3", ("operands", 3), {"columns": "G", "more": ["F"]}),
+        ("dmttkrp_3", ("operands", 2, "placement"), {"base": "operand_1"}),
+        ("spttmc_4", ("operands", 1, "region"), {"multiple_of": 1}),
+    ],
+)
+def test_a_wrong_tensor_is_found(
+    name: str, place: tuple[str | int, ...], change: dict[str, Any]
+) -> None:
+    made = emitted(FOUR_MODES)
+    sidecar = as_read(made.sidecar)
+    sidecar["operations"] = [x for x in sidecar["operations"] if x["name"] == name]
+    entry: Any = sidecar["operations"][0]
+    for step in place:
+        entry = entry[step]
+    entry.update(change)
+    assert faults(sidecar) == []
+    with pytest.raises(AssertionError):
+        drive_jobs(Emitted(made.verilog, sidecar), golden_of(FOUR_MODES), seed=1)
 
 
 @pytest.mark.slow

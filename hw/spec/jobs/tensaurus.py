@@ -10,9 +10,9 @@ from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
 from ..tensaurus import KERNELS, TensaurusConfig
 from ..tensaurus_tiles import OPERANDS
-from .tensaurus_operations import operations
+from .tensaurus_operations import kernels, operations
 
-__all__ = ["COUNTERS", "ERRORS", "job_spec", "kernels"]
+__all__ = ["COUNTERS", "ERRORS", "job_spec"]
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
@@ -68,12 +68,6 @@ ERRORS = (
     Error("stream", 11, "entry", "a value stands before a header, or a row's end is missing"),
 )
 """Codes that other accelerators have mean the same there."""
-
-
-def kernels(config: TensaurusConfig) -> tuple[str, ...]:
-    """Those that a unit has: a fiber's sum is multiplied again by + and * only."""
-    chained = config.semiring == "mma" and config.order > 2
-    return KERNELS if chained else tuple(name for name in KERNELS if name in ("mm", "mv"))
 
 
 def _is(kernel: str) -> Condition:

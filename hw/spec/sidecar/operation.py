@@ -15,6 +15,7 @@ __all__ = [
     "Limit",
     "Operand",
     "OperationEntry",
+    "Region",
     "ResultFlag",
     "Size",
 ]
@@ -22,9 +23,9 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Compute:
-    """What is computed: ``kind`` is product, conversion or other.
+    """What is computed: ``kind`` is product, contraction, conversion or other.
 
-    ``plus``, ``times``: of a product, the operators of :mod:`tilewright.hw.spec.semirings`;
+    ``plus``, ``times``: of the first two, the operators of :mod:`tilewright.hw.spec.semirings`;
     ``identity``: the container word of what elements are that nothing adds to, if there are such.
     """
 
@@ -37,9 +38,9 @@ class Compute:
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """A number of rows or columns: a constant ``value``; or ``scale`` times the number in
-    ``register``; or the number in a ``part`` of the operation's list; or, where the hardware need
-    not know it, anything up to ``most``."""
+    """A number of rows, columns or further indices: a constant ``value``; or ``scale`` times the
+    number in ``register``; or the number in a ``part`` of the operation's list; or, where the
+    hardware need not know it, anything up to ``most``."""
 
     name: str
     doc: str
@@ -52,20 +53,24 @@ class Size:
 
 @dataclass(frozen=True, kw_only=True)
 class Operand:
-    """A matrix that goes in or comes out: ``rows`` x ``columns`` name sizes.
+    """A matrix that goes in or comes out: ``rows`` x ``columns`` name sizes. Of a tensor ``more``
+    names those of its further modes.
 
-    ``padding``: the container word that fills the operand up, or starts the sum, without changing a
-    result; ``used_when``: the setting with which the operand is looked at, if there is one.
+    ``region``: what it takes of a memory inside; ``padding``: the container word that fills the
+    operand up, or starts the sum, without changing a result; ``used_when``: the setting with which
+    the operand is looked at, if there is one.
     """
 
     name: str
     direction: str
     rows: str
     columns: str
+    more: tuple[str, ...] | None = None
     format: AnyFormat
     padding: int | None = None
     used_when: Setting | None = None
     placement: Placement
+    region: Region | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +79,21 @@ class Factor:
 
     size: str
     divided_by: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region:
+    """What an operand takes of a memory inside, which others may have a part of: from the number in
+    ``register`` on the product of the factors in places. Begin and size are multiples of
+    ``multiple_of``, the size by rounding up, and so much is read of the operand. A region that ends
+    behind ``at_most`` ends the job with ``error``."""
+
+    register: str
+    memory: str
+    product_of: tuple[Factor, ...]
+    multiple_of: int
+    at_most: int
+    error: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,12 +105,13 @@ class RegisterPlacement:
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixPlacement:
-    """In memory by rows, or, with the setting ``transposed``, by columns.
+    """In memory by rows, or, with the setting ``transposed``, by columns; a tensor's further modes
+    within the rows, the last one innermost.
 
     ``base`` and ``stride``: registers, or parts of the operation's list; ``row_bytes``: the stride
-    where it is a constant; ``align``: what base and stride are multiples of; ``read_bytes``: what
-    is read are whole aligned blocks of so many bytes; ``may_be``: operands whose place may be the
-    same.
+    where it is a constant; without either rows follow each other at once; ``align``: what base
+    and stride are multiples of; ``read_bytes``: what is read are whole aligned blocks of so many
+    bytes; ``may_be``: operands whose place may be the same.
     """
 
     kind: ClassVar[str] = "matrix"
@@ -190,8 +191,9 @@ class CissPlacement:
     """Sparse, as a stream of entries with a slot for each of ``rows`` rows of the array.
 
     ``base`` and ``count``: parts of the operation's list, the address and how many entries there
-    are; ``slot_bytes``: of a slot; ``value``, ``index``: its parts; ``header``: what a header is
-    with 0 for its index; ``no_op``: the slot that is none.
+    are; ``slot_bytes``: of a slot; ``value``, ``index``: its parts; ``more``: those of a tensor's
+    further indices; ``header``: what a header is with 0 for its index; ``no_op``: the slot that is
+    none.
     """
 
     kind: ClassVar[str] = "ciss"
@@ -203,6 +205,7 @@ class CissPlacement:
     slot_bytes: int
     value: Part
     index: Part
+    more: tuple[Part, ...] | None = None
     header: int
     no_op: int
 

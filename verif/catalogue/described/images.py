@@ -1,9 +1,10 @@
-"""Matrices in memory: where the bytes of each of the sidecar's placements are."""
+"""Matrices and tensors in memory: where the bytes of each of the sidecar's placements are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import numpy.typing as npt
 __all__ = ["Arrays", "arrays", "read_matrix", "touched", "write_list", "write_matrix"]
 
 Memory = npt.NDArray[np.uint8]
-Places = dict[tuple[int, int], int]
+Place = tuple[int, ...]
+"""Row, column and, of tensors, further indices."""
+Places = dict[Place, int]
 
 
 @dataclass(frozen=True)
@@ -52,24 +55,34 @@ def _stored(place: Mapping[str, Any], at: tuple[int, int]) -> tuple[int, int]:
 
 
 def arrays(
-    place: Mapping[str, Any], shape: Sequence[int], *, transposed: bool, room: int
+    place: Mapping[str, Any],
+    shape: Sequence[int],
+    *,
+    transposed: bool,
+    room: int,
+    behind: int = 0,
 ) -> Arrays:
-    """The arrays of a matrix.
+    """The arrays of a matrix, or a tensor.
 
     Parameters
     ----------
     place: its placement
-    shape: rows and columns
+    shape: rows, columns and, of tensors, further sizes
     transposed: it is stored by columns
     room: entries that the arrays of a sparse matrix have room for; in C2SR each channel
+    behind: elements that may be read behind the last one of a matrix
     """
     block = place.get("read_bytes", 1)
     if place["kind"] == "matrix":
-        down, across = reversed(shape) if transposed else shape
-        stride = _up(across * place["element_bytes"], np.lcm(place["align"], block))
-        stride = place.get("row_bytes", stride)
-        strides = {place["stride"]: stride} if "stride" in place else {}
-        return Arrays(place["align"], {place["base"]: int(down * stride)}, strides)
+        down, across = (shape[1], shape[0]) if transposed else (shape[0], prod(shape[1:]))
+        element = place["element_bytes"]
+        strides = {}
+        stride = place.get("row_bytes", across * element)
+        if "stride" in place:
+            stride = int(_up(stride, np.lcm(place["align"], block)))
+            strides = {place["stride"]: stride}
+        size = _up(down * stride + behind * element, block)
+        return Arrays(place["align"], {place["base"]: size}, strides)
     if place["kind"] == "ciss":
         # However unevenly they are dealt out: an element, or a header, an entry, and the last one.
         size = (room + 1) * place["rows"] * place["slot_bytes"]
@@ -155,11 +168,22 @@ class _Sparse:
 
 
 def _element(
-    place: Mapping[str, Any], registers: Mapping[str, int], transposed: bool, at: tuple[int, int]
+    place: Mapping[str, Any],
+    registers: Mapping[str, int],
+    shape: Sequence[int],
+    at: Place,
+    *,
+    transposed: bool = False,
 ) -> list[int]:
-    """Addresses of the bytes of an element of a dense matrix."""
-    down, across = reversed(at) if transposed else at
-    stride = registers[place["stride"]] if "stride" in place else place.get("row_bytes", 0)
+    """Addresses of the bytes of an element of a dense matrix, or tensor."""
+    down, across = at[0], 0
+    for index, size in zip(at[1:], shape[1:], strict=True):
+        across = across * size + index
+    if transposed:
+        down, across = across, down
+    stride = place.get("row_bytes", prod(shape[1:]) * place["element_bytes"])
+    if "stride" in place:
+        stride = registers[place["stride"]]
     first = registers[place["base"]] + down * stride + across * place["element_bytes"]
     return list(range(first, first + place["element_bytes"]))
 
@@ -168,21 +192,23 @@ def _write_ciss(
     memory: Memory,
     place: Mapping[str, Any],
     registers: dict[str, int],
-    matrix: Mapping[tuple[int, int], int],
+    matrix: Mapping[Place, int],
 ) -> None:
     """Rows to whichever row of the array has fewest slots; the number of entries where it goes."""
     header, no_op = int(place["header"], 16), int(place["no_op"], 16)
-    rows: dict[int, list[tuple[int, int]]] = {}
-    for (row, column), word in sorted(matrix.items()):
+    indices = [part["low"] for part in (place["index"], *place.get("more", ()))]
+    value = place["value"]["low"]
+    rows: dict[int, list[int]] = {}
+    for at, word in sorted(matrix.items()):
         # A header has this word where that is what tells it.
         if word or header:
-            rows.setdefault(row, []).append((column, word))
-    value, index = place["value"]["low"], place["index"]["low"]
+            slot = sum(number << low for number, low in zip(at[1:], indices, strict=True))
+            rows.setdefault(at[0], []).append(slot + (word << value))
     slots: list[list[int]] = [[] for _ in range(place["rows"])]
     for row, its in rows.items():
         mine = min(slots, key=len)
-        mine.append(header + (row << index))
-        mine += [word << value | column << index for column, word in its]
+        mine.append(header + (row << indices[0]))
+        mine += its
     entries = max(map(len, slots)) + 1
     content = b"".join(
         (its[number] if number < len(its) else no_op).to_bytes(place["slot_bytes"], "little")
@@ -209,7 +235,7 @@ def write_matrix(
     memory: Memory,
     place: Mapping[str, Any],
     registers: dict[str, int],
-    shape: tuple[int, int],
+    shape: Place,
     matrix: Any,
     *,
     transposed: bool,
@@ -218,7 +244,7 @@ def write_matrix(
     """Put a matrix where the registers say; C2SR leaves gaps between rows, 0 or 1 entry each."""
     if place["kind"] == "matrix":
         for at, word in np.ndenumerate(matrix):
-            where = _element(place, registers, transposed, (at[0], at[1]))
+            where = _element(place, registers, shape, at, transposed=transposed)
             memory[where] = list(int(word).to_bytes(len(where), "little"))
         return
     if place["kind"] == "ciss":
@@ -247,7 +273,7 @@ def read_matrix(
     memory: Memory,
     place: Mapping[str, Any],
     registers: Mapping[str, int],
-    shape: tuple[int, int],
+    shape: Place,
     room: int,
 ) -> Any:
     """A result, as it lies there: words by row and column, or by place if it is sparse.
@@ -256,10 +282,9 @@ def read_matrix(
     """
     if place["kind"] == "matrix":
         words = [
-            int.from_bytes(memory[_element(place, registers, False, (at[0], at[1]))].tobytes(),
-                           "little")
+            int.from_bytes(memory[_element(place, registers, shape, at)].tobytes(), "little")
             for at in np.ndindex(*shape)
-        ]  # fmt: skip
+        ]
         return np.array(words, np.uint64).reshape(shape)
     found: Places = {}
     sparse = _Sparse(place, registers)
@@ -276,15 +301,11 @@ def read_matrix(
 
 
 def touched(
-    memory: Memory, place: Mapping[str, Any], registers: Mapping[str, int], shape: tuple[int, int]
+    memory: Memory, place: Mapping[str, Any], registers: Mapping[str, int], shape: Place
 ) -> list[int]:
     """Addresses of the bytes of a result: all that a job may change."""
     if place["kind"] == "matrix":
-        return [
-            byte
-            for at in np.ndindex(*shape)
-            for byte in _element(place, registers, False, (at[0], at[1]))
-        ]
+        return [byte for at in np.ndindex(*shape) for byte in _element(place, registers, shape, at)]
     sparse = _Sparse(place, registers)
     heads = range(shape[0] if sparse.c2sr else shape[0] + 1)
     found = [byte for row in heads for byte in sparse.head(row)]

@@ -6,15 +6,30 @@ import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
 from tilewright.verif.catalogue.described.formats import decode, random_words, small_words
 
-__all__ = ["Matrices", "by_definition", "numbers_of", "operands", "operands_of", "padded"]
+__all__ = [
+    "Matrices",
+    "Shape",
+    "by_definition",
+    "contracted",
+    "numbers_of",
+    "operands",
+    "operands_of",
+    "padded",
+    "shape_of",
+]
 
 Matrices = dict[str, Any]
-"""By operand: container words (rows, columns), or ``{(row, column): word}`` of a sparse one."""
+"""By operand: container words (rows, columns), of tensors also by further indices, or, of a sparse
+one, ``{(row, column): word}``."""
+
+Shape = tuple[int, ...]
+"""Rows, columns and, of tensors, further sizes."""
 
 _SPARSE = ("c2sr", "csr", "ciss")
 
@@ -24,13 +39,21 @@ def operands_of(operation: Mapping[str, Any], direction: str) -> list[dict[str, 
     return [x for x in operation["operands"] if x["direction"] == direction]
 
 
-def _present(
-    rng: np.random.Generator, operand: Mapping[str, Any], shape: tuple[int, int]
-) -> list[tuple[int, int]]:
+def _indices(operand: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sizes that an operand names."""
+    return (operand["rows"], operand["columns"], *operand.get("more", ()))
+
+
+def shape_of(operand: Mapping[str, Any], sizes: Mapping[str, int]) -> Shape:
+    """Of an operand, with sizes by name."""
+    return tuple(sizes[name] for name in _indices(operand))
+
+
+def _present(rng: np.random.Generator, operand: Mapping[str, Any], shape: Shape) -> list[Shape]:
     """Where a sparse operand has elements."""
     structure = operand["placement"].get("structure")
     if structure is None:
-        return [(row, column) for row, column in np.argwhere(rng.random(shape) < 0.4).tolist()]
+        return [tuple(at) for at in np.argwhere(rng.random(shape) < 0.4).tolist()]
     kept, group = structure["kept"], structure["group"]
     return [
         (row, first + int(place))
@@ -52,9 +75,9 @@ def operands(
     words = small_words if small else random_words
     found: Matrices = {}
     for operand in operands_of(operation, "in"):
-        shape = sizes[operand["rows"]], sizes[operand["columns"]]
+        shape = shape_of(operand, sizes)
         place = operand["placement"]
-        drawn = words(rng, sidecar["formats"], operand["format"], shape[0] * shape[1])
+        drawn = words(rng, sidecar["formats"], operand["format"], prod(shape))
         if place["kind"] in _SPARSE or place.get("structure"):
             present = _present(rng, operand, shape)
             found[operand["name"]] = dict(zip(present, drawn.tolist(), strict=False))
@@ -85,13 +108,13 @@ def padded(operation: Mapping[str, Any], given: Matrices) -> tuple[Matrices, Mat
 
 def numbers_of(
     sidecar: Mapping[str, Any], operand: Mapping[str, Any], matrix: Any
-) -> dict[tuple[int, int], Any]:
-    """The numbers of a matrix by place."""
+) -> dict[Shape, Any]:
+    """The numbers of a matrix or tensor by place."""
     if not isinstance(matrix, Mapping):
         matrix = dict(np.ndenumerate(matrix))
     return {
-        (int(row), int(column)): decode(sidecar["formats"], operand["format"], int(word))
-        for (row, column), word in matrix.items()
+        tuple(map(int, at)): decode(sidecar["formats"], operand["format"], int(word))
+        for at, word in matrix.items()
     }
 
 
@@ -122,11 +145,11 @@ def _apply(name: str, x: Any, y: Any) -> Any:
 
 
 def by_definition(
-    operation: Mapping[str, Any], numbers: Mapping[str, Mapping[tuple[int, int], Any]]
-) -> dict[tuple[int, int], Any]:
+    operation: Mapping[str, Any], numbers: Mapping[str, Mapping[Shape, Any]]
+) -> dict[Shape, Any]:
     """A product of the numbers of a, b and perhaps c, by place; exact."""
     plus, times = operation["compute"]["plus"], operation["compute"]["times"]
-    terms: dict[tuple[int, int], list[Any]] = {}
+    terms: dict[Shape, list[Any]] = {}
     for place, number in numbers.get("c", {}).items():
         terms[place] = [number]
     columns: dict[int, list[tuple[int, Any]]] = {}
@@ -138,3 +161,25 @@ def by_definition(
     return {
         place: reduce(lambda x, y: _apply(plus, x, y), several) for place, several in terms.items()
     }
+
+
+def contracted(
+    operation: Mapping[str, Any],
+    numbers: Mapping[str, Mapping[Shape, Any]],
+    sizes: Mapping[str, int],
+) -> dict[Shape, float]:
+    """A contraction of the numbers of operands that go in, by place: einsum of small integers."""
+    compute = operation["compute"]
+    assert (compute["kind"], compute["plus"], compute["times"]) == ("contraction", "add", "mul")
+    letter = {name: chr(ord("a") + number) for number, name in enumerate(sizes)}
+    terms, given = [], []
+    for operand in operands_of(operation, "in"):
+        dense = np.zeros(shape_of(operand, sizes))
+        for at, number in numbers[operand["name"]].items():
+            dense[at] = number
+        given.append(dense)
+        terms.append("".join(letter[name] for name in _indices(operand)))
+    (result,) = operands_of(operation, "out")
+    wanted = "".join(letter[name] for name in _indices(result))
+    found = np.einsum(f"{','.join(terms)}->{wanted}", *given)
+    return {at: float(number) for at, number in np.ndenumerate(found)}
