@@ -1,8 +1,7 @@
-"""``tilewright run`` of sparse products: real matrices on models and RTL, and what is refused."""
+"""``tilewright run`` of sparse products: real matrices on models and RTL, and what it tells."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,11 @@ import pytest
 from PIL import Image
 from scipy.io import mmread, mmwrite
 from scipy.sparse import coo_array, random_array
-from tilewright.apps.sparse.session import MOST_PRODUCTS
 from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.verif.apps.graphs import RING, Edges, write_graph
+from tilewright.verif.apps.sparse_runs import CYCLES, MODEL, TWO, report_of, write_random
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
-from tilewright.verif.kit.malformed import MALFORMED
-
-MODEL = ("--backend", "model")
-CYCLES = ("--backend", "cycles")
-TWO = ("--lanes", "2", "--set", "queues=5", "--set", "outstanding=16")
-"""What the RTL is built with."""
 
 
 @pytest.fixture
@@ -30,24 +23,10 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return Run(tmp_path, capsys)
 
 
-def _write(path: Path, rows: int, cols: int, density: float, seed: int) -> Path:
-    rng = np.random.default_rng(seed)
-    matrix = random_array((rows, cols), density=density, rng=rng)
-    mmwrite(path, matrix.tocoo())
-    return path
-
-
-def _report(run: Run, *arguments: object, status: int = 0) -> dict[str, Any]:
-    file = run.directory / "report.json"
-    assert run(*arguments, "--json", file) == status, run.out
-    found: dict[str, Any] = json.loads(file.read_text())
-    return found
-
-
 @pytest.mark.parametrize("semiring", SEMIRINGS)
 def test_every_semiring_agrees_with_the_reference(run: Run, semiring: str) -> None:
-    a, b = (_write(run.directory / f"{n}.mtx", 40, 40, 0.15, n) for n in (1, 2))
-    found = _report(run, "spgemm", a, b, "--semiring", semiring, *MODEL)
+    a, b = (write_random(run.directory / f"{n}.mtx", 40, 40, 0.15, n) for n in (1, 2))
+    found = report_of(run, "spgemm", a, b, "--semiring", semiring, *MODEL)
     assert found["reference"]["wrong"] == 0
     assert found["reference"]["structure"] is True
     assert found["counters"]["results"] == found["c"]["entries"] > 200
@@ -60,7 +39,7 @@ def test_every_format_agrees_with_scipy(run: Run, value: str) -> None:
     if value == "int32":
         matrix.data = np.rint(1000 * matrix.data)
     mmwrite(a, matrix.tocoo())
-    found = _report(run, "spgemm", a, "--transposed-b", "--set", f"value={value}", *MODEL)
+    found = report_of(run, "spgemm", a, "--transposed-b", "--set", f"value={value}", *MODEL)
     assert found["reference"] | {"largest_error": 0} == {
         "source": "SciPy", "structure": True, "wrong": 0, "overflows": 0, "vanished": 0,
         "not_finite": 0, "largest_error": 0,
@@ -129,7 +108,7 @@ def test_what_the_format_destroys_is_told(run: Run, case: str) -> None:
     value, semiring, left, right, lines, verdict = LOSSES[case]
     a, b = _matrix(run, "a.mtx", left), _matrix(run, "b.mtx", right)
     settings = ("--semiring", semiring, "--set", f"value={value}", *MODEL)
-    found = _report(run, "spgemm", a, b, *settings)
+    found = report_of(run, "spgemm", a, b, *settings)
     names = {"A:": f"{a}:", "C:": "the product of a.mtx and b.mtx:"}
     expected = [line.replace(line[:2], names[line[:2]], 1) for line in lines]
     assert run.err.splitlines() == [f"warning: {line}" for line in expected]
@@ -182,7 +161,7 @@ def test_probabilities_that_vanish_are_told(run: Run) -> None:
 
 
 def test_result_is_written_whole(run: Run) -> None:
-    a = _write(run.directory / "a.mtx", 20, 20, 0.3, 4)
+    a = write_random(run.directory / "a.mtx", 20, 20, 0.3, 4)
     product = run.directory / "c.mtx"
     assert run("spgemm", a, "-o", product, "--set", "value=fp64", *MODEL) == 0
     matrix = mmread(a).tocsr()
@@ -207,8 +186,8 @@ def test_picture_shows_where_entries_are(run: Run) -> None:
 
 @pytest.mark.slow
 def test_figures_of_the_cycle_model(run: Run) -> None:
-    a = _write(run.directory / "a.mtx", 300, 300, 0.02, 5)
-    found = _report(run, "spgemm", a, *CYCLES)
+    a = write_random(run.directory / "a.mtx", 300, 300, 0.02, 5)
+    found = report_of(run, "spgemm", a, *CYCLES)
     counters = found["counters"]
     matrix = mmread(a).tocsr()
     used = np.bincount(matrix.indices, minlength=300)
@@ -234,9 +213,9 @@ def test_figures_of_the_cycle_model(run: Run) -> None:
 
 
 def test_overflows_are_split(run: Run) -> None:
-    a = _write(run.directory / "a.mtx", 60, 60, 0.3, 6)
+    a = write_random(run.directory / "a.mtx", 60, 60, 0.3, 6)
     settings = ("--set", "queues=3", "--set", "queue_depth=8")
-    found = _report(run, "spgemm", a, *settings, *MODEL)
+    found = report_of(run, "spgemm", a, *settings, *MODEL)
     assert found["overflows"] > 1
     assert found["reference"]["wrong"] == 0
 
@@ -245,7 +224,7 @@ def test_overflows_are_split(run: Run) -> None:
 def test_a_matrix_without_entries(run: Run) -> None:
     empty = run.directory / "empty.mtx"
     mmwrite(empty, coo_array((5, 5)))
-    found = _report(run, "spgemm", empty, *CYCLES)
+    found = report_of(run, "spgemm", empty, *CYCLES)
     assert found["c"] == {"shape": [5, 5], "entries": 0}
     assert found["counters"]["operations"] == 0
 
@@ -265,7 +244,7 @@ def test_triangles_of_random_graphs(run: Run) -> None:
         graph = networkx.gnp_random_graph(40, 0.2, seed=seed)
         edges = [(u + 1, v + 1, 1.0) for u, v in graph.edges]
         file = write_graph(run.directory / "g.mtx", edges, 40)
-        found = _report(run, "triangles", file, *MODEL)
+        found = report_of(run, "triangles", file, *MODEL)
         assert found["triangles"] == sum(networkx.triangles(graph).values()) // 3 > 0
 
 
@@ -278,128 +257,12 @@ def test_clusters_of_separate_cliques(run: Run) -> None:
     assert np.load(labels).ravel().tolist() == [0] * 5 + [1] * 5 + [2] * 5
 
 
-REFUSED = {
-    "semiring": (("--semiring", "plusplus"), "semiring must be one of mma, minplus, maxplus, "
-                 "minmul, maxmul, minmax, maxmin, orand, addnorm, not 'plusplus'"),
-    "backend": (("--backend", "paper"), "backend must be one of rtl, cycles, model, not 'paper'"),
-    "memory": ((*CYCLES, "--memory", "tape"), "memory must be one of hbm, hbm32, flat, "
-               "not 'tape'"),
-    "memory of the rtl": (("--memory", "hbm"), "memory must be flat with the rtl backend, "
-                          "not 'hbm'"),
-    "twice": (("--lanes", "2", "--set", "lanes=4"), "--lanes and a setting of `lanes` exclude "
-              "each other"),
-    "lanes": (("--set", "lanes=3", "--set", "channels=2"), "matraptor: `channels` must divide "
-              "`lanes` or be a multiple of it, 3, not 2"),
-    "entries": (("--set", "value=fp64", "--set", "data_bits=64"), "matraptor: `data_bits` must be "
-                "at least 128 for entries of fp64, not 64"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_refused_options(run: Run, case: str) -> None:
-    a = _write(run.directory / "a.mtx", 5, 5, 0.5, 1)
-    arguments, line = REFUSED[case]
-    output = run.directory / "c.mtx"
-    assert run.refused("spgemm", a, *arguments, "-o", output) == line
-    assert not output.exists()
-
-
-FIXED = {
-    "mcl": (("mcl",), "mma", "mcl"),
-    "triangles": (("triangles",), "mma", "triangles"),
-    "apsp": (("apsp", "--sparse"), "minplus", "apsp --sparse"),
-}
-
-
-@pytest.mark.parametrize("case", FIXED)
-def test_a_semiring_that_an_application_cannot_take(run: Run, case: str) -> None:
-    """From --set or a file; its own may be named."""
-    words, semiring, name = FIXED[case]
-    file, toml = write_graph(run.directory / "g.mtx", RING, 5), run.directory / "unit.toml"
-    for wrong in ("maxmin", "x"):
-        toml.write_text(f'semiring = "{wrong}"\n')
-        for given in (("--set", f"semiring={wrong}"), ("-c", toml)):
-            line = run.refused(*words, file, *given, *MODEL)
-            if wrong == "x":
-                assert line.endswith("minmax, maxmin, orand, addnorm, not 'x'")
-            else:
-                assert line == f"`semiring` must be {semiring} for {name}, not 'maxmin'"
-    assert run(*words, file, "--set", f"semiring={semiring}", *MODEL) == 0
-
-
-def test_the_accelerator_of_sparse_paths(run: Run) -> None:
-    graph = write_graph(run.directory / "ring.mtx", RING, 5)
-    options = ("--lanes", "2", "--memory", "hbm32", "--gigahertz", "1.5", "--backend", "model")
-    found = _report(run, "apsp", graph, "--sparse", *options)
-    assert (found["config"]["lanes"], found["config"]["channels"]) == (2, 2)
-    assert (found["memory"], found["gigahertz"]) == ("hbm32", 1.5)
-    for option, value in (("lanes", 2), ("memory", "flat"), ("gigahertz", 2.0)):
-        assert run.refused("apsp", graph, f"--{option}", value, *MODEL) == (
-            f"--{option} is for sparse products only: it must come with --sparse, not alone, as "
-            f"{value!r}"
-        )
-    assert run.refused("apsp", graph, "--sparse", "--lanes", 99, *MODEL) == (
-        "matraptor: `lanes` must be an integer in 1..16, not 99"
-    )
-    line = run.refused("apsp", graph, "--sparse", "--algorithm", "floyd", *MODEL)
-    assert line == "--algorithm must be one of leyzorek, bellman-ford, not 'floyd'"
-
-
-def test_refused_operands(run: Run) -> None:
-    a = _write(run.directory / "a.mtx", 5, 4, 0.5, 1)
-    assert run.refused("spgemm", a) == (f"{a}: must have 4 rows, as many as {a} has columns, not 5")
-    wide = _write(run.directory / "wide.mtx", 70000, 70000, 1e-8, 1)
-    assert run.refused("spgemm", wide, "--set", "index_bits=16", *MODEL) == (
-        f"{wide}: must have between 1 and 65536 rows with `index_bits` 16, not 70000"
-    )
-    empty = run.directory / "none.mtx"
-    empty.write_text("%%MatrixMarket matrix coordinate real general\n0 0 0\n")
-    line = run.refused("spgemm", empty, *MODEL)
-    assert line == f"{empty}: must have between 1 and 4294967296 rows with `index_bits` 32, not 0"
-    complex_file = run.directory / "complex.mtx"
-    mmwrite(complex_file, coo_array(np.eye(3) * 1j))
-    line = run.refused("spgemm", complex_file, *MODEL)
-    assert line == f"{complex_file}: holds complex numbers; values must be real"
-
-
-def test_refused_products(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    a = _write(run.directory / "a.mtx", 30, 30, 0.5, 1)
-    monkeypatch.setitem(MOST_PRODUCTS, "model", 1000)
-    line = run.refused("spgemm", a, *MODEL)
-    assert line.endswith(
-        "products are too many for the model backend, which takes at most 1,000 of a multiplication"
-    )
-
-
-def test_refused_graphs(run: Run) -> None:
-    negative = write_graph(run.directory / "n.mtx", [(1, 2, 1), (2, 3, -3), (3, 1, 1)], 3)
-    line = run.refused("apsp", negative, "--sparse", *MODEL)
-    assert line.endswith("has a cycle of negative length; shortest paths would have no end")
-    line = run.refused("mcl", negative, *MODEL)
-    assert line.endswith("mcl needs weights that are not negative, but the edge 2 -> 3 has -3")
-    ring = write_graph(run.directory / "ring.mtx", RING, 5)
-    assert run.refused("apsp", ring, "--sparse", "--unit", "matraptor", *MODEL) == (
-        "unit must not be given with --sparse, not 'matraptor'"
-    )
-    line = run.refused("mcl", ring, "--set", "value=int32", *MODEL)
-    assert line == "`value` must be a float format for mcl, not 'int32'"
-
-
-@needs_data
-@pytest.mark.parametrize("name", MALFORMED)
-def test_malformed_files_are_refused(run: Run, name: str) -> None:
-    file = data_file(f"malformed/{name}")
-    line = run.refused("spgemm", file, *MODEL, "-o", run.directory / "c.mtx")
-    assert line.startswith(f"{file}: {MALFORMED[name]}")
-    assert [*run.directory.iterdir()] == []
-
-
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["karate", "west0067", "LFAT5", "lp_afiro", "olm1000"])
 def test_real_matrices_on_rtl(run: Run, name: str) -> None:
     file = data_file(f"matrices/{name}.mtx")
-    found = _report(run, "spgemm", file, "--transposed-b", *TWO)
+    found = report_of(run, "spgemm", file, "--transposed-b", *TWO)
     assert found["mismatches"] == 0 < found["checked"]
     assert found["reference"]["wrong"] == 0
     matrix = mmread(file).tocsr()
@@ -415,7 +278,7 @@ def test_a_corner_of_a_network_on_rtl(run: Run) -> None:
     whole = mmread(data_file("matrices/p2p-Gnutella31.mtx")).tocsr()
     corner = run.directory / "corner.mtx"
     mmwrite(corner, whole[:2000, :2000].tocoo())
-    found = _report(run, "spgemm", corner, *TWO)
+    found = report_of(run, "spgemm", corner, *TWO)
     assert found["mismatches"] == 0 < found["checked"]
     assert found["reference"]["wrong"] == 0
 
@@ -424,14 +287,14 @@ def test_a_corner_of_a_network_on_rtl(run: Run) -> None:
 @pytest.mark.slow
 def test_applications_on_rtl(run: Run) -> None:
     karate = data_file("matrices/karate.mtx")
-    found = _report(run, "triangles", karate, *TWO, "--set", "value=fp32")
+    found = report_of(run, "triangles", karate, *TWO, "--set", "value=fp32")
     assert (found["triangles"], found["mismatches"]) == (45, 0)
-    found = _report(run, "mcl", karate, *TWO)
+    found = report_of(run, "mcl", karate, *TWO)
     assert (found["same"], found["mismatches"]) == (True, 0)
     shallow = ("lanes=2", "channels=2", "queues=5", "queue_depth=24", "outstanding=4",
                "data_bits=64")  # fmt: skip
     settings = [word for setting in shallow for word in ("--set", setting)]
-    found = _report(run, "apsp", karate, "--sparse", *settings)
+    found = report_of(run, "apsp", karate, "--sparse", *settings)
     assert found["overflows"] > 0
     assert found["mismatches"] == 0 == found["agreement"]["wrong"]
     assert found["checked"] > 1156

@@ -1,22 +1,15 @@
-"""The native simulation harness: stream rules, pauses, time-outs, payload layout, cache."""
+"""The native simulation harness: stream rules, pauses, time-outs, waves, cache."""
 
 from __future__ import annotations
 
-import itertools
 import os
-import random
 import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from amaranth import Module, Signal
-from amaranth.hdl import Value
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
-from tilewright.hw.emit.unit import Emitted, emit_component
+from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.rtl import build as native_build
 from tilewright.sim.rtl import glue
 from tilewright.sim.rtl.accelerator_glue import ACCELERATOR
@@ -32,83 +25,8 @@ from tilewright.sim.rtl.streams import (
     unpack,
 )
 from tilewright.sim.rtl.waves import WaveError
+from tilewright.verif.harness.adder import DEPTH, build, check, stimuli
 from tilewright.verif.kit.caches import empty_cache
-
-LAYOUT = data.StructLayout({
-    "op": 3,
-    "a": data.ArrayLayout(16, 5),
-    "wide": 70,
-    "c": data.ArrayLayout(12, 6),
-})  # fmt: skip
-RESULT = data.StructLayout({"error": 1, "sum": 40, "a": data.ArrayLayout(16, 5), "c": 72})
-DEPTH = 3
-
-
-class Adder(wiring.Component):
-    """Test unit: ``sum = a[0] + a[1] + op``, the rest passed on, ``DEPTH`` registers.
-
-    ``fault`` makes it break the stream rules: "drop" (valid goes away), "change" (payload
-    changes), "hang" (no result ever).
-    """
-
-    def __init__(self, fault: str = "") -> None:
-        self.fault = fault
-        super().__init__({"i": In(stream.Signature(LAYOUT)), "o": Out(stream.Signature(RESULT))})
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        valid = Signal(DEPTH)
-        stage = [Signal(RESULT, name=f"stage_{n}") for n in range(DEPTH)]
-        ready = Signal()
-        m.d.comb += [
-            ready.eq(~valid[-1] | self.o.ready),
-            self.i.ready.eq(ready),
-            self.o.valid.eq(valid[-1]),
-            self.o.payload.eq(stage[-1]),
-        ]
-        i = self.i.payload
-        with m.If(ready):
-            m.d.sync += valid.eq((valid << 1) | self.i.valid)
-            m.d.sync += [
-                stage[0].sum.eq(i.a[0] + i.a[1] + i.op),
-                stage[0].error.eq(i.wide[69]),
-                stage[0].a.eq(i.a),
-                stage[0].c.eq(Value.cast(i.c)),
-            ]
-            for before, after in itertools.pairwise(stage):
-                m.d.sync += after.eq(before)
-        if self.fault == "drop":
-            with m.If(~ready):
-                m.d.sync += valid[-1].eq(0)
-        elif self.fault == "change":
-            m.d.sync += stage[-1].sum.eq(stage[-1].sum + 1)
-        elif self.fault == "hang":
-            m.d.comb += self.o.valid.eq(0)
-        return m
-
-
-def build(fault: str = "") -> Emitted:
-    """The test unit's Verilog and sidecar."""
-    return emit_component(Adder(fault), name="adder")
-
-
-def stimuli(count: int, seed: int) -> dict[str, np.ndarray]:
-    draw = np.random.default_rng(seed)
-    wide = draw.integers(0, 1 << 32, (count, 3), dtype=np.uint32)
-    wide[:, 2] &= 0x3F
-    return {
-        "op": draw.integers(0, 8, count, dtype=np.uint8),
-        "a": draw.integers(0, 1 << 16, (count, 5), dtype=np.uint16),
-        "wide": wide,
-        "c": draw.integers(0, 1 << 12, (count, 6), dtype=np.uint16),
-    }
-
-
-def check(fields: dict[str, np.ndarray], results: dict[str, np.ndarray]) -> None:
-    total = fields["a"][:, 0].astype(np.uint64) + fields["a"][:, 1] + fields["op"]
-    np.testing.assert_array_equal(results["sum"], total)
-    np.testing.assert_array_equal(results["a"], fields["a"])
-    np.testing.assert_array_equal(results["error"], fields["wide"][:, 2] >> 5)
 
 
 @pytest.fixture(scope="module")
@@ -211,88 +129,6 @@ def test_faulty_units_are_caught(fault: str, error: type[Exception], text: str) 
     payloads = pack(stimuli(50, 8), simulation.stream("i"))
     with pytest.raises(error, match=text):
         simulation.run(payloads, pauses=Pauses(seed=1, stall=0.5), time_out=100)
-
-
-def _slow_pack(fields: dict[str, np.ndarray], stream_entry: dict[str, Any]) -> np.ndarray:
-    """Bit by bit, in Python integers."""
-    rows = []
-    for n in range(len(next(iter(fields.values())))):
-        value = 0
-        for entry in stream_entry["fields"]:
-            bits = entry.get("element_bits", entry.get("width"))
-            shape = entry.get("shape", [])
-            elements = fields[entry["name"]][n].reshape(int(np.prod(shape, dtype=int)), -1)
-            for position, element in enumerate(elements):
-                size = 32 if bits > 64 else 64
-                number = sum(int(word) << (size * k) for k, word in enumerate(element))
-                for bit in range(bits):
-                    value |= ((number >> bit) & 1) << (entry["offset"] + position * bits + bit)
-        words = -(-stream_entry["width"] // 32)
-        rows.append([(value >> (32 * k)) & 0xFFFFFFFF for k in range(words)])
-    return np.array(rows, np.uint32)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_pack_round_trip_on_random_layouts(seed: int) -> None:
-    pick, draw = random.Random(seed), np.random.default_rng(seed)
-    entry: dict[str, Any] = {"name": "x", "fields": []}
-    fields, offset = {}, 0
-    for n in range(pick.randint(1, 6)):
-        bits = pick.choice([1, 3, 7, 8, 12, 16, 31, 32, 33, 45, 63, 64, 65, 100, 128])
-        shape = pick.choice([None, [1], [3], [2, 5], [4, 4]])
-        field: dict[str, Any] = {"name": f"f{n}", "offset": offset}
-        field |= {"width": bits} if shape is None else {"shape": shape, "element_bits": bits}
-        raw = draw.integers(0, 1 << 63, (5, *(shape or []), 4), dtype=np.uint64).astype(np.uint32)
-        if bits > 64:
-            values = raw[..., : -(-bits // 32)]
-            values[..., -1] &= np.uint32((1 << ((bits - 1) % 32 + 1)) - 1)
-        else:
-            values = (raw[..., 0].astype(np.uint64) << np.uint64(32) | raw[..., 1]) >> np.uint64(
-                64 - bits
-            )
-            values = values.astype(f"u{next(b for b in (8, 16, 32, 64) if b >= bits) // 8}")
-        fields[field["name"]] = values
-        entry["fields"].append(field)
-        offset += bits * int(np.prod(shape or [1])) + pick.choice([0, 0, 5])
-    entry["width"] = offset
-    rows = pack(fields, entry)
-    np.testing.assert_array_equal(rows, _slow_pack(fields, entry))
-    for name, values in unpack(rows, entry).items():
-        np.testing.assert_array_equal(values, fields[name])
-        assert values.dtype == fields[name].dtype
-
-
-def test_pack_refuses_what_does_not_fit(simulation: NativeSimulation) -> None:
-    entry = simulation.stream("i")
-    fields: dict[str, Any] = stimuli(4, 9)
-    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
-        ({"op": np.full(4, 8)}, ValueError, "field `op` must fit 3 bits, not 0x8"),
-        ({"c": np.full((4, 6), 4096)}, ValueError, "field `c` must fit 12 bits, not 0x1000"),
-        ({"op": np.full(4, -1)}, ValueError, "field `op` must fit 3 bits"),
-        ({"a": np.zeros((4, 4), int)}, ValueError, r"shape \(count, \(5,\)\), not \(4, 4\)"),
-        ({"a": np.zeros((3, 5), int)}, ValueError, "fields of stream `i` differ in count"),
-        ({"a": np.zeros((4, 5))}, TypeError, "must be integers"),
-        ({"z": np.zeros(4, int)}, ValueError, "stream `i` has the fields op, a, wide, c, not"),
-    ]
-    for change, error, text in cases:
-        with pytest.raises(error, match=text):
-            pack(fields | change, entry)
-
-
-def test_rows_are_checked(simulation: NativeSimulation) -> None:
-    table = np.zeros((4, 3), np.uint32)
-    for rows, text in [
-        (Rows(table[:, :2]), "a table must be contiguous uint32"),
-        (Rows(table[:3]), "a table needs 4 rows, not 3"),
-        (Rows(table, np.array([0, 1, 2, 4])), r"an index must lie in 0\.\.3"),
-        (Rows(table, np.array([0, 1, 2])), r"an index must be int64 of shape \(4,\)"),
-    ]:
-        with pytest.raises(ValueError, match=text):
-            simulation.run_fields({"a": rows}, {}, 4)
-    with pytest.raises(ValueError, match="stream `i` has the fields op, a, wide, c, not b"):
-        simulation.run_fields({"b": Rows(table)}, {}, 4)
-    with pytest.raises(ValueError, match="`gap` must be at least 0 and below 1, not 1"):
-        Pauses(gap=1)
 
 
 @pytest.mark.slow
