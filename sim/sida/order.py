@@ -153,6 +153,22 @@ def _kind(out_of: int, into: int, most: int) -> int:
 
 
 @compiled
+def _lose(
+    degree: Ints, out_of: Ints, into: Ints, first: Ints, before: Ints, behind: Ints, vertex: int,
+    most: int, highest: int,
+) -> int:  # fmt: skip
+    """A vertex that is not placed has one edge fewer, of ``degree``, which is ``out_of`` or
+    ``into``; the highest list of a difference that there may be."""
+    if out_of[vertex] < 0:
+        return highest
+    _unlink(first, before, behind, vertex, _kind(out_of[vertex], into[vertex], most))
+    degree[vertex] -= 1
+    kind = _kind(out_of[vertex], into[vertex], most)
+    _link(first, before, behind, vertex, kind)
+    return max(highest, kind) if kind <= 2 * most else highest
+
+
+@compiled
 def _upper(
     row_start: Ints, row_index: Ints, col_start: Ints, col_index: Ints, out_of: Ints, into: Ints,
     first: Ints, before: Ints, behind: Ints, most: int, order: Ints,
@@ -185,22 +201,10 @@ def _upper(
         out_of[vertex] = -size - 1
         for place in range(row_start[vertex], row_start[vertex + 1]):
             other = int(row_index[place])
-            if out_of[other] >= 0:
-                _unlink(first, before, behind, other, _kind(out_of[other], into[other], most))
-                into[other] -= 1
-                kind = _kind(out_of[other], into[other], most)
-                _link(first, before, behind, other, kind)
-                if kind <= 2 * most:
-                    highest = max(highest, kind)
+            highest = _lose(into, out_of, into, first, before, behind, other, most, highest)
         for place in range(col_start[vertex], col_start[vertex + 1]):
             other = int(col_index[place])
-            if out_of[other] >= 0:
-                _unlink(first, before, behind, other, _kind(out_of[other], into[other], most))
-                out_of[other] -= 1
-                kind = _kind(out_of[other], into[other], most)
-                _link(first, before, behind, other, kind)
-                if kind <= 2 * most:
-                    highest = max(highest, kind)
+            highest = _lose(out_of, out_of, into, first, before, behind, other, most, highest)
 
 
 @compiled

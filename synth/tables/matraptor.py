@@ -8,7 +8,7 @@ from tilewright.hw.spec.matraptor import MatRaptorConfig
 
 from ..report import AsicReport
 from .measure import Progress, measure, quiet
-from .parts import Areas, Part, part_of
+from .parts import Areas, Part, area_columns, area_unit, part_of
 from .table import Figures, Row, Table
 
 __all__ = ["matraptor_area"]
@@ -126,14 +126,10 @@ def matraptor_area(target: str = "cmos", *, progress: Progress = quiet, **parame
     config = MatRaptorConfig(**parameters)
     designs = {"matraptor": ("matraptor", config)}
     report = measure("matraptor-area", designs, target, progress)["matraptor"]
-    unit = "transistors" if target == "cmos" else "mm2"
-    columns = [
-        f"logic, {unit}",
-        "memory bits",
-        f"memory, {unit}, estimated",
-        f"area, {unit}",
-        f"area of one lane's share, {unit}",
+    columns = area_columns(
+        target,
+        f"area of one lane's share, {area_unit(target)}",
         "share, %",
         "share of elements and loaders, %",
-    ]
+    )
     return Table("matraptor-area", target, columns, _rows(report, config.lanes))

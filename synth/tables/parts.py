@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..report import AsicReport
 from .measure import part_area, part_memory
 
-__all__ = ["BIT_TRANSISTORS", "BIT_UM2", "Areas", "Part", "part_of"]
+__all__ = ["BIT_TRANSISTORS", "BIT_UM2", "Areas", "Part", "area_columns", "area_unit", "part_of"]
 
 BIT_UM2 = 1 / 0.826
 """um2 a bit of SRAM, with decoders, sense amplifiers and the like: 0.826 Mb/mm2 is what OpenRAM
@@ -19,6 +19,23 @@ with 0.33 to 0.94 Mb/mm2. So this is an estimate, and one for 45 nm alone."""
 
 BIT_TRANSISTORS = 6
 """Of a cell, without what is around the array."""
+
+
+def area_unit(target: str) -> str:
+    """What areas of a table are given in."""
+    return "transistors" if target == "cmos" else "mm2"
+
+
+def area_columns(target: str, *shares: str) -> list[str]:
+    """Of a table of :meth:`Areas.figures`, whose shares follow."""
+    unit = area_unit(target)
+    return [
+        f"logic, {unit}",
+        "memory bits",
+        f"memory, {unit}, estimated",
+        f"area, {unit}",
+        *shares,
+    ]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from tilewright.hw.spec.tensaurus import TensaurusConfig
 
 from ..report import AsicReport
 from .measure import Progress, measure, quiet
-from .parts import Areas, Part, part_of
+from .parts import Areas, Part, area_columns, part_of
 from .table import Figures, Row, Table
 
 __all__ = ["SMALL", "tensaurus_area"]
@@ -120,13 +120,5 @@ def tensaurus_area(
     config = TensaurusConfig(**{**({} if full else SMALL), **parameters})
     designs = {"tensaurus": ("tensaurus", config)}
     report = measure("tensaurus-area", designs, target, progress)["tensaurus"]
-    unit = "transistors" if target == "cmos" else "mm2"
-    columns = [
-        f"logic, {unit}",
-        "memory bits",
-        f"memory, {unit}, estimated",
-        f"area, {unit}",
-        "share, %",
-        "share of what the paper counts, %",
-    ]
+    columns = area_columns(target, "share, %", "share of what the paper counts, %")
     return Table("tensaurus-area", target, columns, _rows(report))

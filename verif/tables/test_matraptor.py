@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from tilewright.hw.spec.matraptor import MatRaptorConfig
-from tilewright.synth.report import AsicReport, MemoryBits, ModuleArea
+from tilewright.synth.report import AsicReport
 from tilewright.synth.tables import Row, Table, matraptor_area, measure
 from tilewright.synth.tables.parts import BIT_TRANSISTORS, BIT_UM2
+from tilewright.verif.tables.made_up import made_up, ours_of
 
 TINY: dict[str, Any] = {
     "lanes": 1, "channels": 1, "queues": 3, "queue_depth": 64, "value": "fp16", "outstanding": 2,
@@ -31,10 +32,6 @@ def _row(table: Table, label: str) -> Row:
     return next(row for row in table.rows if row.label == label)
 
 
-def _ours(table: Table, label: str) -> list[float]:
-    return [x or 0.0 for x in _row(table, label).ours]
-
-
 def _check_shape(table: Table, target: str) -> None:
     found = json.loads(json.dumps(table.to_json()))
     assert list(found) == ["table", "target", "columns", "rows"]
@@ -45,14 +42,14 @@ def _check_shape(table: Table, target: str) -> None:
         assert len(row["paper"]) == len(row["ours"]) == 7
     # The parts are the whole, and so are their shares.
     for column in (0, 1, 2, 3, 4, 5):
-        parts = sum(_ours(table, label)[column] for label in PARTS)
-        assert parts == pytest.approx(_ours(table, "whole")[column])
-    assert _ours(table, "whole")[5] == pytest.approx(100)
-    assert sum(_ours(table, label)[6] for label in PARTS[:3]) == pytest.approx(100)
+        parts = sum(ours_of(table, label)[column] for label in PARTS)
+        assert parts == pytest.approx(ours_of(table, "whole")[column])
+    assert ours_of(table, "whole")[5] == pytest.approx(100)
+    assert sum(ours_of(table, label)[6] for label in PARTS[:3]) == pytest.approx(100)
     assert _row(table, "processing elements").paper[6] == 88.44
     assert _row(table, "processing elements, queues").paper[1] == 8 * 10 * 8 * 2**10 * 8
-    element = _ours(table, "processing elements")
-    logic, queues = (_ours(table, f"processing elements, {x}")[3] for x in ("logic", "queues"))
+    element = ours_of(table, "processing elements")
+    logic, queues = (ours_of(table, f"processing elements, {x}")[3] for x in ("logic", "queues"))
     assert logic + queues == pytest.approx(element[3])
 
 
@@ -74,20 +71,7 @@ def _report(unit: str, config: Any, target: str) -> AsicReport:
         "row_merge": (2, 25.0, 0),
         "partial_row_merge": (2, 15.0, 0),
     }
-    modules = tuple(
-        ModuleArea(
-            name=f"matraptor_{name}", instances=n, combinational=area, sequential=0.0,
-            flip_flops=0, total=n * area, whole=area, memory_bits=bits,
-        )
-        for name, (n, area, bits) in parts.items()
-    )  # fmt: skip
-    return AsicReport(
-        unit=unit, target=target, library="made up", area_unit="of some kind", area=360.0,
-        combinational=350.0, sequential=0.0, buffer_area=10.0, buffers=5, nand2_equivalents=1.0,
-        transistors=None, flip_flops=7, cells=9, modules=modules, path=None, fo4_ns=1.0,
-        timing_by="hand", memory_bits=26500,
-        memories=(MemoryBits(name="memory", instances=1, bits=26500, total=26500),),
-    )  # fmt: skip
+    return made_up(unit, target, parts, area=360.0, memory_bits=26500, buffer_area=10.0)
 
 
 @pytest.mark.parametrize("target", ["cmos", "liberty:made up"])
@@ -102,16 +86,16 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch, target: str) 
     element = 200 + 20000 * bit
     loaders = 40 + 2000 * bit, 60 + 4000 * bit
     whole = 360 + 26500 * bit
-    ours = _ours(table, "processing elements")
+    ours = ours_of(table, "processing elements")
     assert ours[:2] == pytest.approx([200 * scale, 20000])
     assert ours[2:5] == pytest.approx([20000 * bit * scale, element * scale, element * scale / 2])
     assert ours[5:] == pytest.approx(
         [100 * element / whole, 100 * element / (element + sum(loaders))]
     )
     rest = 350 - 200 - 40 - 60 - 10 - 14 - 11 - 5
-    assert _ours(table, "control and the rest")[:2] == pytest.approx([rest * scale, 500])
-    assert _ours(table, "buffers of high fan-out")[0] == pytest.approx(10 * scale)
-    assert _ours(table, "  phase II, adder tree, logic")[0] == pytest.approx(18 * scale)
+    assert ours_of(table, "control and the rest")[:2] == pytest.approx([rest * scale, 500])
+    assert ours_of(table, "buffers of high fan-out")[0] == pytest.approx(10 * scale)
+    assert ours_of(table, "  phase II, adder tree, logic")[0] == pytest.approx(18 * scale)
     paper = _row(table, "processing elements").paper
     if target == "cmos":
         # Areas in transistors are nothing to compare with.
@@ -125,12 +109,12 @@ def test_a_small_table() -> None:
     table = matraptor_area("cmos", **TINY)
     _check_shape(table, "cmos")
     # Two sets of three queues of entries of six bytes.
-    assert _ours(table, "processing elements")[1] == 2 * 3 * 64 * 48
+    assert ours_of(table, "processing elements")[1] == 2 * 3 * 64 * 48
     for label in PARTS:
-        assert _ours(table, label)[0] > 0
-    logic = _ours(table, "processing elements, logic")[0]
+        assert ours_of(table, label)[0] > 0
+    logic = ours_of(table, "processing elements, logic")[0]
     names = ("multiplication", "phase I, merging", "sorting queues, both sets", "phase II")
-    inside = [_ours(table, f"  {name}, logic")[0] for name in names]
+    inside = [ours_of(table, f"  {name}, logic")[0] for name in names]
     assert all(x > 0 for x in inside)
     assert sum(inside) < logic
 

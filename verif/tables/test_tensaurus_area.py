@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from tilewright.cli import main
 from tilewright.hw.spec.tensaurus import TensaurusConfig
-from tilewright.synth.report import AsicReport, MemoryBits, ModuleArea
-from tilewright.synth.tables import Table, measure, tensaurus_area
+from tilewright.synth.report import AsicReport
+from tilewright.synth.tables import measure, tensaurus_area
 from tilewright.synth.tables.parts import BIT_TRANSISTORS, BIT_UM2
 from tilewright.synth.tables.tensaurus import SMALL
+from tilewright.verif.tables.made_up import made_up, ours_of
 
 COUNTED = {
     "processing elements": (4 * 100.0, 0),
@@ -34,10 +35,6 @@ OTHERS = {
 EVERYTHING = {**COUNTED, **OTHERS}
 
 
-def _ours(table: Table, label: str) -> list[float]:
-    return [x or 0.0 for row in table.rows if row.label == label for x in row.ours]
-
-
 def _report(unit: str, config: Any, target: str) -> AsicReport:
     """Each part's logic has an area of its own."""
     parts: dict[str, tuple[int, float, int]] = {
@@ -56,22 +53,11 @@ def _report(unit: str, config: Any, target: str) -> AsicReport:
         "counters": (1, 7.0, 0),
         "row_head": (2, 25.0, 0),
     }
-    modules = tuple(
-        ModuleArea(
-            name=f"{unit}_{name}", instances=n, combinational=area, sequential=0.0,
-            flip_flops=0, total=n * area, whole=area, memory_bits=bits,
-        )
-        for name, (n, area, bits) in parts.items()
-    )  # fmt: skip
     area = sum(logic for logic, _ in EVERYTHING.values())
     bits = sum(bits for _, bits in EVERYTHING.values())
-    return AsicReport(
-        unit=unit, target=target, config=config.resolved(), library="made up",
-        area_unit="of some kind", area=area, combinational=area - 12.0, sequential=0.0,
-        buffer_area=12.0, buffers=5, nand2_equivalents=1.0, transistors=None, flip_flops=7, cells=9,
-        modules=modules, path=None, fo4_ns=1.0, timing_by="hand", memory_bits=bits,
-        memories=(MemoryBits(name="memory", instances=1, bits=bits, total=bits),),
-    )  # fmt: skip
+    return made_up(
+        unit, target, parts, area=area, memory_bits=bits, buffer_area=12.0, config=config.resolved()
+    )
 
 
 @pytest.mark.parametrize("target", ["cmos", "liberty:made up"])
@@ -87,13 +73,13 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch, target: str) 
         return sum(logic + bits * bit for logic, bits in parts.values()) * scale
 
     for label, (logic, bits) in EVERYTHING.items():
-        found = _ours(table, label)
+        found = ours_of(table, label)
         assert found[:2] == pytest.approx([logic * scale, bits])
         assert found[3] == pytest.approx(found[0] + found[2])
         assert found[4] == pytest.approx(100 * found[3] / area(EVERYTHING))
         share = 100 * found[3] / area(COUNTED) if label in COUNTED else 0
         assert found[5] == pytest.approx(share)
-    assert _ours(table, "whole")[3:5] == pytest.approx([area(EVERYTHING), 100])
+    assert ours_of(table, "whole")[3:5] == pytest.approx([area(EVERYTHING), 100])
     counted = table.rows[-1]
     assert counted.ours[5] == pytest.approx(100)
     # 288 KiB of scratchpads and 256 KiB of output, where the paper's text says 512.
@@ -126,6 +112,6 @@ def test_tables_of_one_size(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_small_table() -> None:
     table = tensaurus_area("cmos", cols=1, vlen=1, channels=1, rows=1, spm_bytes=512, value="fp16")
     for label in EVERYTHING:
-        assert _ours(table, label)[3] > 0, label
-    parts = sum(_ours(table, label)[3] for label in EVERYTHING)
-    assert parts == pytest.approx(_ours(table, "whole")[3])
+        assert ours_of(table, label)[3] > 0, label
+    parts = sum(ours_of(table, label)[3] for label in EVERYTHING)
+    assert parts == pytest.approx(ours_of(table, "whole")[3])

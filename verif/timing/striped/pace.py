@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from amaranth.hdl import Value
+from tilewright.sim.timing.dram import MemoryModel
 
-__all__ = ["Offers", "Takes", "Watch", "pattern"]
+__all__ = ["Offers", "Pace", "Takes", "Watch", "pattern"]
 
 
 def pattern(rng: np.random.Generator, cycles: int, pauses: float) -> npt.NDArray[np.uint8]:
@@ -19,6 +20,32 @@ def pattern(rng: np.random.Generator, cycles: int, pauses: float) -> npt.NDArray
         for start in rng.integers(0, cycles, cycles // 150):
             found[start : start + rng.integers(1, 60)] = False
     return found.astype(np.uint8)
+
+
+class Pace(NamedTuple):
+    """How fast a memory without timing of its own and those around it are.
+
+    latency: of the memory, cycles
+    gap, wait: shares of the cycles in which nothing is asked for, and no line moves
+    """
+
+    latency: int
+    gap: float
+    wait: float
+
+    @classmethod
+    def random(cls, rng: np.random.Generator) -> Pace:
+        """Any."""
+        return cls(
+            int(rng.choice([1, 2, 5, 20, 60])),
+            float(rng.choice([0.0, 0.3, 0.9])),
+            float(rng.choice([0.0, 0.3, 0.8])),
+        )
+
+    @property
+    def memory(self) -> MemoryModel:
+        """The memory of the cycle model."""
+        return MemoryModel(name="flat", banks=0, latency=self.latency)
 
 
 class Offers:

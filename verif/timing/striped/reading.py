@@ -25,7 +25,7 @@ from tilewright.sim.timing.striped.reader import (
 from tilewright.sim.timing.striped.state import Bus, Reader
 from tilewright.verif.channels.striped.memories import ChannelMemory, Manner
 from tilewright.verif.stream.agents import Agent, run_agents
-from tilewright.verif.timing.striped.pace import Offers, Takes, Watch, pattern
+from tilewright.verif.timing.striped.pace import Offers, Pace, Takes, Watch, pattern
 
 __all__ = ["Reading", "Seen", "on_model", "on_rtl"]
 
@@ -64,12 +64,10 @@ class Reading:
         geometry: ChannelGeometry,
         readers: list[Reader],
         rng: np.random.Generator,
+        pace: Pace,
         *,
-        latency: int,
         cycles: int,
         count: int,
-        gap: float = 0.0,
-        stall: float = 0.0,
         longest: int = 12,
     ) -> Reading:
         """``count`` requests to each reader, of up to ``longest`` lines; half of them are short."""
@@ -85,9 +83,10 @@ class Reading:
             sizes[short] = rng.integers(1, line + 1, int(short.sum()))
             requests.append([(int(at), int(size)) for at, size in zip(places, sizes, strict=True)])
         patterns = [
-            np.stack([pattern(rng, cycles, pauses) for _ in readers]) for pauses in (gap, stall)
+            np.stack([pattern(rng, cycles, pauses) for _ in readers])
+            for pauses in (pace.gap, pace.wait)
         ]
-        return cls(geometry, readers, latency, requests, *patterns)
+        return cls(geometry, readers, pace.latency, requests, *patterns)
 
 
 class _Top(wiring.Component):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tilewright.sim.timing.dram import MemoryModel
 from tilewright.sim.timing.striped.state import Reader, bus
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.timing.striped.geometries import GEOMETRIES
+from tilewright.verif.timing.striped.pace import Pace
 from tilewright.verif.timing.striped.reading import Reading, on_model, on_rtl
 
 
@@ -23,20 +23,11 @@ def check(name: str, seed: int, readers: int, *, shared: bool = True) -> None:
         )
         for _ in range(readers)
     ]
-    job = Reading.random(
-        geometry,
-        kinds,
-        rng,
-        latency=int(rng.choice([1, 2, 5, 20, 60])),
-        cycles=20_000,
-        count=by_size(6, 8, 40),
-        longest=by_size(6, 6, 12),
-        gap=float(rng.choice([0.0, 0.3, 0.9])),
-        stall=float(rng.choice([0.0, 0.3, 0.8])),
-    )
-    memory = MemoryModel(name="flat", banks=0, latency=job.latency)
+    pace = Pace.random(rng)
+    sizes = {"count": by_size(6, 8, 40), "longest": by_size(6, 6, 12)}
+    job = Reading.random(geometry, kinds, rng, pace, cycles=20_000, **sizes)
     real = on_rtl(job, shared=shared)
-    machine = bus(geometry, readers=kinds, memory=memory, shared=shared)
+    machine = bus(geometry, readers=kinds, memory=pace.memory, shared=shared)
     assert on_model(job, machine, len(real.idle[0])) == real, seed
     assert int(machine.channels["read"].sum()) == real.beats * geometry.beat_bytes
 

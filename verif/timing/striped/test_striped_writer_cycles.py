@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tilewright.hw.spec.channels import ChannelGeometry
-from tilewright.sim.timing.dram import MemoryModel
 from tilewright.sim.timing.striped.state import Reader, Writer, bus
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.timing.striped.geometries import GEOMETRIES
+from tilewright.verif.timing.striped.pace import Pace
 from tilewright.verif.timing.striped.writing import Writing, on_model, on_rtl
 
 
@@ -16,20 +16,11 @@ def check(geometry: ChannelGeometry, line_blocks: int, seed: int) -> None:
     """A writer of any size, and what it is asked for."""
     rng = np.random.default_rng([seed, geometry.channels, geometry.data_bits])
     writer = Writer(line_blocks=line_blocks, outstanding=int(rng.choice([1, 2, 4, 15, 16, 32])))
-    job = Writing.random(
-        geometry,
-        writer,
-        rng,
-        latency=int(rng.choice([1, 2, 5, 20, 60])),
-        cycles=20_000,
-        count=by_size(8, 12, 40),
-        gap=float(rng.choice([0.0, 0.3, 0.9])),
-        wait=float(rng.choice([0.0, 0.3, 0.8])),
-    )
-    memory = MemoryModel(name="flat", banks=0, latency=job.latency)
+    pace, count = Pace.random(rng), by_size(8, 12, 40)
+    job = Writing.random(geometry, writer, rng, pace, cycles=20_000, count=count)
     real = on_rtl(job)
     nobody = [Reader(line_blocks=1, outstanding=2)]
-    machine = bus(geometry, readers=nobody, writer=writer, memory=memory)
+    machine = bus(geometry, readers=nobody, writer=writer, memory=pace.memory)
     assert on_model(job, machine, len(real.idle)) == real, seed
     assert int(machine.writer["bytes"][0]) == sum(size for _, size in job.extents)
 

@@ -21,7 +21,7 @@ from tilewright.sim.timing.striped.writer import (
 )
 from tilewright.verif.channels.striped.written import written_channels
 from tilewright.verif.stream.agents import Agent, run_agents
-from tilewright.verif.timing.striped.pace import Offers, Watch, pattern
+from tilewright.verif.timing.striped.pace import Offers, Pace, Watch, pattern
 
 __all__ = ["Seen", "Writing", "on_model", "on_rtl"]
 
@@ -56,12 +56,10 @@ class Writing:
         geometry: ChannelGeometry,
         writer: Writer,
         rng: np.random.Generator,
+        pace: Pace,
         *,
-        latency: int,
         cycles: int,
         count: int,
-        gap: float = 0.0,
-        wait: float = 0.0,
         longest: int = 12,
     ) -> Writing:
         """``count`` extents of up to ``longest`` lines, one behind the other; half are short."""
@@ -72,8 +70,8 @@ class Writing:
             size = int(rng.integers(1, most + 1))
             extents.append((place * line, size))
             place += -(-size // line) + int(rng.integers(0, 4))
-        patterns = [pattern(rng, cycles, pauses) for pauses in (gap, wait)]
-        return cls(geometry, writer, latency, extents, *patterns)
+        patterns = [pattern(rng, cycles, pauses) for pauses in (pace.gap, pace.wait)]
+        return cls(geometry, writer, pace.latency, extents, *patterns)
 
     @property
     def lines(self) -> int:
