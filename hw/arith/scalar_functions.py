@@ -22,11 +22,11 @@ def truth(condition: Value, fmt: Format) -> Value:
     return Mux(condition, C(one, fmt.bits), C(0, fmt.bits))
 
 
-def choose(m: Module, a: Value, b: Value, fmt: Format, *, maximum: bool) -> Value:
+def choose(m: Module, a: Value, b: Value, fmt: Format, *, maximum: bool | Value) -> Value:
     """The smaller or the larger value: IEEE 754-2019 ``minimum`` or ``maximum`` of floats."""
     if isinstance(fmt, FloatFormat):
         m.submodules.choose = chooser = FloatMinMax(fmt)
-        m.d.comb += [chooser.a.eq(a), chooser.b.eq(b), chooser.maximum.eq(int(maximum))]
+        m.d.comb += [chooser.a.eq(a), chooser.b.eq(b), chooser.maximum.eq(maximum)]
         return chooser.o
     less = Signal(name="less")
     m.d.comb += less.eq(a.as_signed() < b.as_signed())

@@ -19,7 +19,7 @@ class ScalarProduct(ScalarOperator):
     Integers: sums saturate, products are taken modulo ``2**bits``, and where (+) is min or max
     the product of the two padding values is its identity. A squared difference of floats is that
     of the difference rounded to the format's precision, which neither overflows nor underflows
-    before it is squared.
+    before it is squared. "second" is b where a is not 0, else 0.
 
     Latency ``stages`` cycles, an operation a cycle. Registers have no reset and move only while
     ``advance`` is set.
@@ -45,6 +45,8 @@ class ScalarProduct(ScalarOperator):
             return m
         if times == "and":
             result = truth(is_true(self.a, fmt) & is_true(self.b, fmt), fmt)
+        elif times == "second":
+            result = Mux(is_true(self.a, fmt), self.b, C(0, fmt.bits))
         elif times in ("min", "max"):
             result = choose(m, self.a, self.b, fmt, maximum=times == "max")
         else:

@@ -6,7 +6,15 @@ from amaranth.lib import data
 
 from ..spec.sida import SidaConfig
 
-__all__ = ["count_bits", "gathered_layout", "leaf_layout", "results_layout", "set_layout"]
+__all__ = [
+    "count_bits",
+    "gathered_layout",
+    "leaf_layout",
+    "results_layout",
+    "set_layout",
+    "sums_layout",
+    "terms_layout",
+]
 
 
 def count_bits(config: SidaConfig) -> int:
@@ -62,3 +70,27 @@ def results_layout(config: SidaConfig) -> data.StructLayout:
             "values": data.ArrayLayout(config.format.bits, config.pes),
         }
     )
+
+
+def terms_layout(config: SidaConfig) -> data.StructLayout:
+    """What the columns' sums take of a set in a cycle, if ``valid``: its ``base`` and ``columns``;
+    by leaf ``offset``, whether it is ``present`` (else anything may be in it), and the factors
+    ``operand``, of the vector, and ``value``, of the matrix."""
+    pes = config.pes
+    values = data.ArrayLayout(config.format.bits, pes)
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "base": count_bits(config),
+            "columns": range(pes + 1),
+            "offset": data.ArrayLayout(range(pes), pes),
+            "present": pes,
+            "operand": values,
+            "value": values,
+        }
+    )
+
+
+def sums_layout(config: SidaConfig) -> data.StructLayout:
+    """``results``, if ``valid``: then they are of one column at least."""
+    return data.StructLayout({"valid": 1, "results": results_layout(config)})

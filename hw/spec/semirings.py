@@ -9,7 +9,7 @@ from .formats import Format
 __all__ = ["PLUS", "SEMIRINGS", "TIMES", "Semiring"]
 
 PLUS = ("add", "min", "max", "or")
-TIMES = ("mul", "add", "min", "max", "and", "square_difference")
+TIMES = ("mul", "add", "min", "max", "and", "square_difference", "second")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Semiring:
     opcode: the value of ``op`` that selects it
     plus: the operator (+), one of ``PLUS``
     times: the operator (x), one of ``TIMES``; "and" goes with "or" only, "square_difference"
-        with "add" only
+        and "second" (b where a is not 0, else 0) with "add" only
     identity: what (+) leaves alone: "0", "+inf" or "-inf"
     padding: what a and b are padded with, so that their product is the identity
 
@@ -41,8 +41,8 @@ class Semiring:
         for role, operator, known in (("plus", self.plus, PLUS), ("times", self.times, TIMES)):
             if operator not in known:
                 raise ValueError(f"`{role}` must be one of {', '.join(known)}, not {operator!r}")
-        # A truth value is no number, and a square is only ever added.
-        for plus, times in (("or", "and"), ("add", "square_difference")):
+        # A truth value is no number; squares, and operands that pass, are only ever added.
+        for plus, times in (("or", "and"), ("add", "square_difference"), ("add", "second")):
             if self.times == times and self.plus != plus:
                 raise ValueError(f"`plus` must be {plus} with times {times}, not {self.plus!r}")
         if self.plus == "or" and self.times != "and":

@@ -10,10 +10,18 @@ from .config import Config, IntRange, OneOf, SubsetOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
 
-__all__ = ["INDEX_BITS", "SidaConfig"]
+__all__ = ["INDEX_BITS", "SIDA_SEMIRINGS", "SidaConfig"]
 
 INDEX_BITS = 32
 """Of a pointer, a row's or a column's number in memory."""
+
+_ARIL_ADD = Semiring(
+    name="aril-add", opcode=9, plus="add", times="second", identity="0", padding=("0", "0")
+)
+
+SIDA_SEMIRINGS = {**SEMIRINGS, _ARIL_ADD.name: _ARIL_ADD}
+"""By name: those of all units, and *aril-add*, which adds the second operands (of the matrix) where
+the first (of the vector) are true."""
 
 _VALUES = ("fp32", "fp16", "fp64", "int32")
 _GATHER_BANKS = 2
@@ -47,8 +55,8 @@ class SidaConfig(Config):
     )
     value: str = parameter("fp32", allowed=OneOf(_VALUES), doc="format of all values")
     semirings: tuple[str, ...] = parameter(
-        ("mma", "orand", "minplus"),
-        allowed=SubsetOf(SEMIRINGS),
+        ("mma", "orand", "minplus", "aril-add"),
+        allowed=SubsetOf(SIDA_SEMIRINGS),
         doc="semirings either product may be of",
     )
     window: int = parameter(
@@ -93,13 +101,20 @@ class SidaConfig(Config):
 
     @property
     def operators(self) -> tuple[Semiring, ...]:
-        """The semirings themselves, in the order of ``SEMIRINGS``."""
-        return tuple(row for name, row in SEMIRINGS.items() if name in self.semirings)
+        """The semirings themselves, in the order of ``SIDA_SEMIRINGS``."""
+        return tuple(row for name, row in SIDA_SEMIRINGS.items() if name in self.semirings)
 
     @property
     def partials(self) -> int:
         """Sums that the sets of a column are dealt out to, one more than an adder's latency."""
         return self.adder_stages + 1
+
+    @property
+    def sums_latency(self) -> int:
+        """Cycles from a set of elements to the results of its columns: the multipliers, the tree, a
+        register behind it, the sums from set to set and those of partial sums, a register."""
+        adders = (self.pes - 1).bit_length() + 1 + (self.partials - 1).bit_length()
+        return self.multiplier_stages + adders * self.adder_stages + 2
 
     @property
     def place_bits(self) -> int:

@@ -160,6 +160,11 @@ def _times_square(a: Patterns, b: Patterns, element: Format, result: Format) -> 
     return encode(distance * distance, result)
 
 
+def _times_second(a: Patterns, b: Patterns, element: Format, result: Format) -> Patterns:
+    passed = b if element == result else encode(decode(b, element), result)
+    return np.where(is_true(a, element), passed, np.uint64(0))
+
+
 def _plus_add(x: Patterns, y: Patterns, fmt: Format) -> Patterns:
     return encode(decode(x, fmt) + decode(y, fmt), fmt)
 
@@ -175,6 +180,7 @@ _TIMES: dict[str, Product] = {
     "max": _times_max,
     "and": _times_and,
     "square_difference": _times_square,
+    "second": _times_second,
 }
 
 _PLUS: dict[str, Sum] = {"add": _plus_add, "min": _minimum, "max": _maximum, "or": _plus_or}

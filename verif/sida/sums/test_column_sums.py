@@ -1,0 +1,237 @@
+"""Sums of columns in hardware, bit for bit and cycle for cycle, against the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+from tilewright.hw.sida.layouts import sums_layout, terms_layout
+from tilewright.hw.sida.sums.column_sums import ColumnSums
+from tilewright.hw.spec.semirings import Semiring
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.numbers.semirings import combine, product
+from tilewright.sim.sida.result.products import (
+    Columns,
+    Rules,
+    input_stationary,
+    output_stationary,
+)
+from tilewright.sim.sida.result.sums import tree_sums
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.sida.sums.sets import KINDS, drawn_columns, drawn_values, sets_of
+
+Patterns = npt.NDArray[np.uint64]
+Cycle = tuple[int, int, bool]
+"""The word that comes in, the semiring, whether all is forgotten."""
+Result = tuple[int, tuple[int, ...]]
+"""Of columns from a number on."""
+
+SMALL = SidaConfig(pes=4, subtensor=8, buffer_words=64, vector_words=64)
+CONFIGS = {
+    "fp32": SMALL,
+    "fp16 2": SidaConfig(
+        pes=4, subtensor=4, buffer_words=64, vector_words=64, value="fp16",
+        semirings=("addnorm", "maxmul", "aril-add"), adder_stages=2, multiplier_stages=1,
+    ),
+    "int32 1": SidaConfig(
+        pes=8, subtensor=4, buffer_words=64, vector_words=64, value="int32",
+        semirings=("mma", "minplus", "maxmin"), adder_stages=1, multiplier_stages=2,
+    ),
+    "fp64": SidaConfig(
+        pes=4, subtensor=16, buffer_words=64, vector_words=64, value="fp64", semirings=("mma",)
+    ),
+    "fp32 16": SidaConfig(pes=16, subtensor=32, buffer_words=64, vector_words=64),
+}  # fmt: skip
+
+
+class Pass:
+    """One of the two products with a matrix: what comes in, by cycles, and what is to come out."""
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        config: SidaConfig,
+        kind: str,
+        *,
+        cut: float | None = None,
+        gap: float | None = None,
+    ) -> None:
+        size = int(rng.integers(1, min(5 * config.pes, config.vector_words) + 1))
+        self.config = config
+        self.matrix = matrix = drawn_columns(rng, kind, size, config)
+        self.vector = drawn_values(rng, matrix.size, config.format)
+        self.number = int(rng.integers(len(config.operators)))
+        step = config.subtensor
+        second = bool(rng.random() < 0.5)
+        ready = matrix.rows // step + 2 <= matrix.columns // step
+        self.present = ready if second else np.ones(len(matrix.rows), bool)
+        self.results = first_sums(config, self.semiring, matrix, self.vector, self.present)
+        self._cut = float(rng.choice([0.0, 0.1, 0.5])) if cut is None else cut
+        self._gap = float(rng.choice([0.0, 0.3])) if gap is None else gap
+        self._rng = rng
+
+    @property
+    def semiring(self) -> Semiring:
+        return self.config.operators[self.number]
+
+    def cycles(self) -> Iterator[tuple[Cycle, Result | None]]:
+        """What comes in, and what comes of it."""
+        matrix, config = self.matrix, self.config
+        layout = terms_layout(config)
+        for one in sets_of(self._rng, matrix, config, self._cut):
+            while self._rng.random() < self._gap:
+                word = self._junk() & ~1
+                yield (word, self.number, False), None
+            junk = layout.from_bits(self._junk())
+            fields: dict[str, Any] = {
+                "valid": 1,
+                "base": one.base,
+                "columns": one.columns,
+                "present": sum(int(self.present[n]) << leaf for leaf, n in one.elements.items()),
+            }
+            offset = [junk.offset[n] for n in range(config.pes)]
+            operand = [junk.operand[n] for n in range(config.pes)]
+            value = [junk.value[n] for n in range(config.pes)]
+            for leaf, n in one.elements.items():
+                offset[leaf] = int(matrix.columns[n]) - one.base
+                operand[leaf] = int(self.vector[matrix.rows[n]])
+                value[leaf] = int(matrix.values[n])
+            fields |= {"offset": offset, "operand": operand, "value": value}
+            word = layout.const(fields).as_bits()
+            found = self.results[one.base : one.base + one.columns].tolist()
+            yield (word, self.number, False), ((one.base, tuple(found)) if found else None)
+
+    def _junk(self) -> int:
+        """Any word."""
+        return int.from_bytes(self._rng.bytes(terms_layout(self.config).size // 8), "little")
+
+
+def first_sums(
+    config: SidaConfig,
+    row: Semiring,
+    matrix: Columns,
+    vector: Patterns,
+    present: npt.NDArray[np.bool_],
+) -> Patterns:
+    """The sums of what is present, by the model's order."""
+    fmt = config.format
+    terms = product(row, vector[matrix.rows[present]], matrix.values[present], fmt, fmt)
+    columns, sums = tree_sums(
+        np.flatnonzero(present),
+        matrix.columns[present],
+        terms,
+        partial(combine, row, fmt=fmt),
+        leaves=config.pes,
+        partials=config.partials,
+    )
+    identity = row.identity_in(fmt)
+    assert identity is not None
+    found = np.full(matrix.size, identity, np.uint64)
+    found[columns] = sums
+    return found
+
+
+def run(config: SidaConfig, cycles: list[Cycle]) -> dict[int, Result]:
+    """What comes out, by cycle."""
+    part = ColumnSums(config)
+    layout = sums_layout(config)
+    found: dict[int, Result] = {}
+
+    async def bench(sim: Any) -> None:
+        shown = None
+        for number in range(len(cycles) + config.sums_latency + 1):
+            word, semiring, clear = cycles[number] if number < len(cycles) else (0, shown, False)
+            sim.set(Value.cast(part.i), word)
+            sim.set(part.clear, clear)
+            if semiring != shown:
+                sim.set(part.semiring, semiring)
+                shown = semiring
+            if sim.get(part.o.valid):
+                results = layout.from_bits(sim.get(Value.cast(part.o))).results
+                columns = int(results.columns)
+                values = tuple(int(results.values[n]) for n in range(columns))
+                found[number] = (int(results.base), values)
+            await sim.tick()
+
+    simulator = Simulator(part)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found
+
+
+def expected_of(
+    config: SidaConfig, rng: np.random.Generator, kinds: list[str], clears: bool
+) -> tuple[list[Cycle], dict[int, Result]]:
+    """Passes one after the other, and what is to come of them. A pass of another semiring begins
+    when the one before has left, or where that is forgotten in the middle."""
+    latency = config.sums_latency
+    cycles: list[Cycle] = []
+    expected: dict[int, Result] = {}
+    for kind in kinds:
+        one = Pass(rng, config, kind)
+        if cycles and cycles[-1][1] != one.number and not cycles[-1][2]:
+            cycles += [(0, cycles[-1][1], False)] * latency
+        mine = list(one.cycles())
+        stop = int(rng.integers(len(mine))) if clears and rng.random() < 0.5 else len(mine)
+        for inside, result in mine[:stop]:
+            if result is not None:
+                expected[len(cycles) + latency] = result
+            cycles.append(inside)
+        if stop < len(mine):
+            # What enters in that cycle is forgotten, too; the outputs of that cycle are not.
+            (word, number, _), _ = mine[stop]
+            now = len(cycles)
+            expected = {cycle: result for cycle, result in expected.items() if cycle <= now}
+            cycles.append((word, number, True))
+    return cycles, expected
+
+
+@pytest.mark.parametrize("name", slow_but(["int32 1"], CONFIGS, ["fp32"]))
+@pytest.mark.parametrize("clears", [False, True])
+def test_every_bit_in_its_cycle(name: str, clears: bool) -> None:
+    """All kinds of matrices, either product, several semirings; sets in parts, gaps, or neither."""
+    config = CONFIGS[name]
+    rng = np.random.default_rng(3 + clears)
+    kinds = list(KINDS) * by_size(1, 1, 10)
+    rng.shuffle(kinds)
+    cycles, expected = expected_of(config, rng, kinds, clears)
+    found = run(config, cycles)
+    assert found == expected
+    assert len(expected) > len(kinds)
+
+
+def test_a_column_may_begin_and_another_end_in_every_cycle() -> None:
+    """A set a cycle in, a column a cycle out, each across two sets."""
+    config = replace(SMALL, subtensor=64)
+    rng = np.random.default_rng(5)
+    one = Pass(rng, config, "pairs", cut=0.0, gap=0.0)
+    found = run(config, [inside for inside, _ in one.cycles()])
+    assert one.matrix.size > 2 * config.pes
+    columns = [(n, (value,)) for n, value in enumerate(one.results.tolist())]
+    assert found == {config.sums_latency + n: result for n, result in enumerate(columns)}
+
+
+def test_the_bench_expects_what_the_model_computes() -> None:
+    """Of all elements the first product; of those that are ready the second, if no others are."""
+    rng = np.random.default_rng(6)
+    rules = Rules(fmt=SMALL.format, leaves=4, partials=4, subtensor=8)
+    row = SMALL.operators[0]
+    matrix = drawn_columns(rng, "dense", 40, SMALL)
+    vector = drawn_values(rng, 40, SMALL.format)
+    everything = np.ones(len(matrix.rows), bool)
+    found = first_sums(SMALL, row, matrix, vector, everything)
+    assert found.tolist() == output_stationary(rules, row, matrix, vector).tolist()
+    ready = matrix.rows // 8 + 2 <= matrix.columns // 8
+    pointers = np.concatenate([[0], np.cumsum(np.bincount(matrix.columns[ready], minlength=40))])
+    upper = Columns(pointers=pointers, rows=matrix.rows[ready], values=matrix.values[ready])
+    every = np.ones(len(upper.rows), bool)
+    found = first_sums(SMALL, row, upper, vector, every)
+    assert found.tolist() == input_stationary(rules, row, upper, vector).tolist()
