@@ -33,7 +33,7 @@ class OutputWalk(wiring.Component):
     -------
     start: in, a pulse, while not ``busy``
     extent: with ``start``: what is written, see :func:`output_extent`
-    units: with ``start``: how many units are set to the identity, at least those that are written
+    units: with ``start``: how many units are set to the identity, those that are written besides
     busy: out; not all units are set, or not all lines are taken
     walk: see ``walk_layout``; a read and its clearing are a cycle apart
     unit: the unit that was read, a cycle after ``read``
@@ -98,14 +98,15 @@ class OutputWalk(wiring.Component):
             takes.eq(self.lines.valid & self.lines.ready),
             ends.eq(owed <= line_bytes),
             gears.clear.eq(self.clear | (takes & ends)),
-            self.busy.eq(asks | (at != units) | (owed != 0) | clears),
+            # Reads may pass the last unit that was added to.
+            self.busy.eq(asks | (at < units) | (owed != 0) | clears),
         ]
         with m.If(takes):
             m.d.comb += self.sent.eq(Mux(ends, owed, line_bytes))
             m.d.sync += owed.eq(Mux(ends, 0, owed - line_bytes))
         with m.If(self.request.ready):
             m.d.sync += asks.eq(0)
-        steps = reads | ((unread == 0) & (at != units))
+        steps = reads | ((unread == 0) & (at < units))
         m.d.sync += [
             valid.eq(reads | (valid & ~gears.lines.ready)),
             clears.eq(steps),

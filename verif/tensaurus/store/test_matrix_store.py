@@ -157,6 +157,25 @@ def test_a_vector_every_cycle() -> None:
     assert cycles == list(range(cycles[0], cycles[0] + 2 * slices))
 
 
+def test_last_slices_without_values_take_no_time() -> None:
+    """The walk over an output ends with what is written, whatever of it was added to."""
+    config = DEVICES["units of three columns"]
+    kernel = Kernel(name="mm", order=2)
+    slices, rng, took = config.out_units, np.random.default_rng(6), []
+    for last in (1, slices - 1):
+        tiles = []
+        for number in range(2):
+            rows: list[list[tuple[int, int, list[int]]]] = [[] for _ in range(config.rows)]
+            for slice_ in (0, last):
+                unit = patterns(rng, (config.unit_values,), config.sum_format).tolist()
+                rows[0].append((slice_, 0, unit))
+            tiles.append(Given(slices, True, number * 2 * config.out_bytes, rows))
+        found, seen = run(config, kernel, tiles)
+        assert found == golden(config, kernel, tiles)
+        took.append(seen["finished"])
+    assert took[0] == took[1]
+
+
 @pytest.mark.slow
 def test_a_stop_empties_the_buffer() -> None:
     """Whenever it comes, before anything is written: the tiles again give their output."""
