@@ -40,8 +40,7 @@ def tiles_from(content: bytes, order: int) -> npt.NDArray[np.void]:
 
 class TensaurusCycles(TensaurusModel):
     """The model of results, with all counters of the cycle model for jobs that end well. Each job
-    finds the accelerator as it is behind a reset. A job with sums in memory, of which the cycle
-    model knows nothing, is a ValueError.
+    finds the accelerator as it is behind a reset.
 
     Parameters
     ----------
@@ -71,8 +70,6 @@ class TensaurusCycles(TensaurusModel):
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
         values = self._values
-        if values["DIRECT"]:
-            raise ValueError("`DIRECT` must be 0 on the cycle model, not 1")
         kernel = kernel_of(values)
         # Before the result is written.
         tiles = tiles_from(
@@ -85,6 +82,7 @@ class TensaurusCycles(TensaurusModel):
         job = TileJob(
             kernel=kernel,
             dense=bool(values["DENSE"]),
+            direct=bool(values["DIRECT"]),
             regions={mode: values[f"REGION_{mode}"] for mode in (1, 2, 3)},
             list_address=values["LIST"],
             tiles=tiles,

@@ -13,7 +13,7 @@ from ....hw.spec.tensaurus import TensaurusConfig
 from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
 from ...timing.striped.bus import step
-from ...timing.striped.reader import accepts, ask, has_line, take_line
+from ...timing.striped.reader import accepts, ask, has_line, is_last, take_line
 from ...timing.striped.state import Bus, Reader, Writer, bus
 from ...timing.striped.writer import put_extent, put_line, takes_extent, takes_line, writer_idle
 from ..result.kernel import Kernel
@@ -22,11 +22,12 @@ from .array.step import array_step
 from .load.fetcher import fetch_tiles
 from .load.matrices import load_matrices
 from .load.row_queue import queue_step
-from .load.state import READERS, SKIDS, set_up_load
+from .load.state import OUTPUT, READERS, SKIDS, set_up_load
 from .load.streams import skid_step
 from .load.tensor import load_tensor
 from .report import TensorCycles, report
 from .state import MACHINE
+from .store.memory_sums import add_sums, leave_for_memory, write_sums
 from .store.outputs import is_finished, store_tiles, walk_output, walks
 from .store.state import set_up_store
 
@@ -43,7 +44,7 @@ class TileJob:
 
     Parameters
     ----------
-    kernel, dense: as the registers say them
+    kernel, dense, direct: as the registers say them
     regions: by mode, where its operand begins in its scratchpad
     list_address: of the tiles' descriptions
     tiles: of type ``TILE``
@@ -52,6 +53,7 @@ class TileJob:
 
     kernel: Kernel
     dense: bool
+    direct: bool
     regions: Mapping[int, int]
     list_address: int
     tiles: npt.NDArray[np.void]
@@ -89,14 +91,24 @@ def _run(machines: Any, tiles: Any, content: Any, b: Bus, phase: int, patience: 
         m.writer_idle = writer_idle(b)
         finished = is_finished(m)
         busy = walks(m)
-        walk_output(m)
+        if m.direct:
+            write_sums(m)
+        else:
+            walk_output(m)
         if m.puts_line:
             put_line(b)
         if m.walk_asks and takes_extent(b):
             put_extent(b, m.walk_address, m.walk_bytes)
             m.walk_asks = 0
         store_tiles(m, tiles, busy, now)
+        if m.direct:
+            m.ports[OUTPUT].last = is_last(b, OUTPUT)
+            for channel in range(b.c.channels):
+                m.answers[channel] = b.stores[channel].answers_out
+            add_sums(m)
         _parts_step(m, tiles, content, now, half)
+        if m.direct:
+            leave_for_memory(m, tiles)
         for number in range(len(READERS)):
             port = m.ports[number]
             if port.asks:
@@ -139,14 +151,15 @@ def run_job(
     m = machines[0]
     set_up_array(m, config, job.kernel, job.regions)
     set_up_load(m, config, job.kernel, job.dense)
-    set_up_store(m, config, job.kernel)
+    set_up_store(m, config, job.kernel, job.direct)
     m["tiles"], m["list_address"] = len(job.tiles), job.list_address
     lines = {"line_blocks": config.line_blocks}
     loader = Reader(**lines, outstanding=config.outstanding)
     fetcher = Reader(**lines, outstanding=_LIST_BLOCKS, requests=_LIST_REQUESTS)
+    adder = Reader(**lines, outstanding=config.memory_reads, requests=max(2, config.memory_slots))
     channels = bus(
         config.geometry,
-        readers=[fetcher, loader, loader],
+        readers=[fetcher, loader, loader, adder],
         writer=Writer(**lines, outstanding=config.outstanding),
         memory=memory,
         gigahertz=gigahertz,

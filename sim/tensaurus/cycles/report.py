@@ -75,8 +75,6 @@ def report(
         "bytes_read": sum(read),
         "bytes_written": int(m["sent"]),
         **{f"bytes_{name}": count for name, count in zip(READERS, read, strict=True)},
-        # Outputs are read where they are added up in memory, which is refused here.
-        "bytes_output": 0,
         "drains": int(m["drains"]),
     }
     return TensorCycles(

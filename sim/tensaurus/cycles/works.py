@@ -46,8 +46,6 @@ def work_cycles(
     ValueError if the parts do not fit each other or the device, NoRoom if addresses end before.
     """
     cut.check(config)
-    if cut.store != "buffer":
-        raise ValueError(f"`store` of `cut` must be buffer, not {cut.store}")
     kernel = cut.kernel
     if (kernel.name, kernel.order) != (work.kernel, work.order):
         raise ValueError(f"`cut` must be of {work.kernel}, not of {kernel.name}")
@@ -79,6 +77,7 @@ def work_cycles(
     job = TileJob(
         kernel=kernel,
         dense=work.dense,
+        direct=cut.store == "memory",
         regions=cut.regions(config).begins,
         list_address=base["list"],
         tiles=tiles,

@@ -127,8 +127,6 @@ def choose_tensor_unit(
     if semiring is not None and semiring not in SEMIRINGS:
         raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
     fixed = _fixed(options.tile, order)
-    if options.backend == "cycles" and fixed.setdefault("store", 0):
-        raise UserError("store of --tile must be buffer with the cycles backend, not 'memory'")
     given = list(options.settings or ())
     named = named_parameters(options.config_file, given)
     if semiring is not None:

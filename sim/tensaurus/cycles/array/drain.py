@@ -26,23 +26,26 @@ def drain(m: Any, now: int) -> None:
                 row.tiles -= 1
                 m.drained += 1
                 m.drained_at = now
-            elif chosen < 0 or (chosen <= m.served < number):
+            elif not m.hold and (chosen < 0 or (chosen <= m.served < number)):
                 chosen = number
     if chosen != FREE:
         m.served = chosen
         m.drains += 1
+        m.leaves = 1
         _leave(m, m.rows[chosen])
 
 
 @called
 def _leave(m: Any, row: Any) -> None:
     """A vector of the row's first slice."""
+    slice_ = row.numbers[row.slice_out % SLICES]
+    m.left_unit = slice_ * m.slice_units + row.vector_out
     row.vector_out += 1
     if row.vector_out == m.slice_units:
         row.vector_out = 0
         row.leaving = 1
         row.freed = row.slices[row.first, 0]
-        unit = row.numbers[row.slice_out % SLICES] // m.unit_slices
+        unit = slice_ // m.unit_slices
         row.slice_out += 1
         m.touched = max(m.touched, (unit + 1) * m.slice_units)
 

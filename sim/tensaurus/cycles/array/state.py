@@ -150,8 +150,8 @@ ARRAY: list[tuple[Any, ...]] = [
     ("count", np.int64, (OPERANDS,)),
     # Whose vector left last; ends of tiles that have left, and when the last one did.
     *fields("served", "drained", "drained_at"),
-    # In this cycle: a token comes, a tile is opened.
-    *fields("token", "opens"),
+    # In this cycle: a token comes, a tile is opened; no vector may leave; one does, of which unit.
+    *fields("token", "opens", "hold", "leaves", "left_unit"),
     # Cycles with a product, the first and the last one; vectors that left, the highest unit + 1.
     *fields("busy", "first_at", "last_at", "drains", "touched"),
     # The waves [arbiter, wave, bank], [arbiter, wave, row], and the complete one.

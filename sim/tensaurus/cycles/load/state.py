@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from .....hw.spec.tensaurus import TensaurusConfig
+from .....hw.spec.tensaurus import READS, TensaurusConfig
 from .....hw.spec.tensaurus_tiles import OPERANDS, TILE_WORDS
 from ...result.kernel import Kernel
 from ..array.state import MOST_ROWS, fields
 
-__all__ = ["FORKS", "GEARS", "LIST", "LOAD", "MATRICES", "READERS", "SKIDS", "TENSOR", "TILE",
-           "set_up_load"]  # fmt: skip
+__all__ = ["FORKS", "GEARS", "LIST", "LOAD", "MATRICES", "OUTPUT", "READERS", "SKIDS", "TENSOR",
+           "TILE", "set_up_load"]  # fmt: skip
 
 TILE = np.dtype(fields(*TILE_WORDS, "elements", "stream"))
 """A tile: its description, the elements of a dense slice, and where its stream is in the content
 that the model is given."""
 
-READERS = ("list", "matrices", "tensor")
-LIST, MATRICES, TENSOR = range(3)
+READERS = READS
+LIST, MATRICES, TENSOR, OUTPUT = range(4)
 
 SKIDS = ("matrices_tiles", "tensor_tiles", "store_tiles", "cuts", "writes", "tile", "context")
 """Skid buffers: the first three are the tile fetcher's, by user."""
@@ -39,7 +39,7 @@ _GEAR = np.dtype(fields("level", "left", "valid", "last"))
 _WALK = np.dtype(
     fields(*("active", "slices", "elements", "group", "line", "address", "row"), *("pitch", "step"))
 )
-_PORT = np.dtype(fields(*("accepts", "line"), *("asks", "address", "bytes", "takes")))
+_PORT = np.dtype(fields(*("accepts", "line", "last"), *("asks", "address", "bytes", "takes")))
 
 LOAD: list[tuple[Any, ...]] = [
     # The configuration and the job.

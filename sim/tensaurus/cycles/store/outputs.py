@@ -9,7 +9,7 @@ from ..load.streams import gear, gear_is_ready
 
 __all__ = ["is_finished", "store_tiles", "walk_output", "walks"]
 
-_TAKE, _DRAIN, _SETTLE, _TURN = range(4)
+_TAKE, _DRAIN, _SETTLE, _TURN, _EMPTY = range(5)
 _TILES_SKID = 2
 _OUTPUT = 3
 _SEEN = 3
@@ -21,7 +21,7 @@ _ENDLESS = 1 << 62
 @called
 def walks(m: Any) -> bool:
     """Whether an output is being written."""
-    return bool(m.walk_asks or m.walk_at != m.walk_units or m.owed or m.clears)
+    return bool(m.walk_asks or m.walk_at < m.walk_units or m.owed or m.clears)
 
 
 @called
@@ -41,7 +41,7 @@ def walk_output(m: Any) -> None:
     free = gear_is_ready(cut, owed != 0, m.line_bytes, m.result_unit_bytes, takes)
     gear(cut, owed != 0, _ENDLESS, m.line_bytes, m.result_unit_bytes, there, takes)
     reads = unread != 0 and (free or not m.unit_valid)
-    steps = reads or (unread == 0 and m.walk_at != m.walk_units)
+    steps = reads or (unread == 0 and m.walk_at < m.walk_units)
     m.puts_line = takes
     if takes:
         m.sent += owed if ends else m.line_bytes
@@ -53,7 +53,7 @@ def walk_output(m: Any) -> None:
     m.unit_valid = reads or (m.unit_valid and not free)
     m.clears = steps
     if steps:
-        m.walk_at = (m.walk_at + 1) & m.at_mask
+        m.walk_at += 1
     if reads:
         m.unread = max(0, unread - m.result_unit_bytes)
 
@@ -89,9 +89,15 @@ def store_tiles(m: Any, tiles: Any, busy: bool, now: int) -> None:
         if m.drained == m.height and now >= m.drained_at + _SEEN:
             m.storing = _SETTLE
             m.wait = m.settling
+            if m.direct:
+                m.storing = _EMPTY if m.store_tile == m.tiles - 1 else _TAKE
     elif m.storing == _SETTLE:
         if m.wait == 0:
             m.storing = _TURN if tiles[m.store_tile].last & 1 else _TAKE
         m.wait -= 1
+    elif m.storing == _EMPTY:
+        if not m.sums_under_way:
+            m.output_ended = 1
+            m.storing = _TAKE
     elif not busy:
         _turn(m, tiles[m.store_tile])

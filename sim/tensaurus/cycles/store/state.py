@@ -7,12 +7,13 @@ from typing import Any
 from .....hw.spec.tensaurus import TensaurusConfig
 from ...result.kernel import Kernel
 from ..array.state import fields
+from .sums_state import SUMS, set_up_sums
 
 __all__ = ["STORE", "set_up_store"]
 
 STORE: list[tuple[Any, ...]] = [
     # The configuration and the job.
-    *fields("slice_bytes", "result_unit_bytes", "settling", "at_mask"),
+    *fields("slice_bytes", "result_unit_bytes", "settling"),
     # The writer's port in this cycle: it takes a line, an extent; what is given.
     *fields("line_accepts", "puts_line", "writer_idle"),
     # The state and the tile at hand; whether the output behind it is the job's last.
@@ -23,18 +24,21 @@ STORE: list[tuple[Any, ...]] = [
     *fields("walk_at", "walk_units", "unread", "owed", "unit_valid", "clears"),
     # Bytes that were sent.
     *fields("sent"),
+    *SUMS,
 ]
 """Fields of the machine."""
 
 _READ = 1
 
 
-def set_up_store(m: Any, config: TensaurusConfig, kernel: Kernel) -> None:
-    """A machine of zeros gets a store side behind a reset, whose buffer is empty."""
+def set_up_store(m: Any, config: TensaurusConfig, kernel: Kernel, direct: bool) -> None:
+    """A machine of zeros gets a store side behind a reset, whose buffer is empty; ``direct``: the
+    job adds in memory."""
     for name, value in {
         "slice_bytes": kernel.slice_values(config) * config.sum_format.bits // 8,
         "result_unit_bytes": config.result_unit_bytes,
         "settling": config.cols + _READ + config.adder_stages + 3,
-        "at_mask": (1 << config.out_units.bit_length()) - 1,
     }.items():
         m[name] = value
+    if direct:
+        set_up_sums(m, config)
