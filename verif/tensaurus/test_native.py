@@ -42,11 +42,17 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "or_and": {"semiring": "orand", "value": "bf16", "order": 3, "adder_stages": 1},
     "fast": {"adder_stages": 1, "multiplier_stages": 1, "order": 3, "data_bits": 128,
              "tlen": 16, "olen": 16, "cols": 2, "vlen": 1},
+    # Units of two lines, and of a line of two blocks.
+    "lines": {"value": "int32", "vlen": 8, "channels": 3, "order": 3, "outstanding": 8,
+              "out_bytes": 8192},
+    "wide": {"value": "bf16", "vlen": 13, "channels": 4, "data_bits": 256, "order": 3},
 }  # fmt: skip
 Device = NativeAccelerator[TensaurusConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small", "int8", "min_plus"]))
+@pytest.fixture(
+    scope="module", params=slow_but([], CONFIGS, ["small", "int8", "lines", "min_plus"])
+)
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = small(**CONFIGS[request.param])
     with NativeAccelerator(
@@ -88,6 +94,18 @@ def test_random_products(device: Device) -> None:
         stores.add(case.cut.store)
     assert stores == set(STORES)
     assert len(seen) == 2 * len({(kernel.name, kernel.order) for kernel in fitting(device.config)})
+
+
+def test_the_same_sums_in_memory_again_and_again(device: Device) -> None:
+    """Tiles of a few slices, so that most units are wanted while they are under way."""
+    rng = rng_of(13)
+    kinds = [kernel for kernel in fitting(device.config) if kernel.name != "mv"]
+    for _ in range(by_size(10, 20, 400)):
+        device.behave(any_behaviour(rng))
+        kernel = kinds[int(rng.integers(len(kinds)))]
+        check_case(
+            rng, device, random_case(rng, device.config, kernel=kernel, store="memory", most=3)
+        )
 
 
 def shapes(config: TensaurusConfig) -> list[tuple[str, tuple[int, ...], int]]:

@@ -12,6 +12,7 @@ from tilewright.hw.spec.jobs.tensaurus import job_spec
 from tilewright.hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.tensaurus.model import TensaurusModel
+from tilewright.sim.tensaurus.work import STORES
 from tilewright.verif.bench.axi_memory import DECERR
 from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.kit.job_checks import check_interrupt, register_answers, started_twice
@@ -68,12 +69,16 @@ def test_registers_are_those_of_the_table(device: Device) -> None:
 
 def test_every_kernel_on_any_memory(device: Device) -> None:
     rng = rng_of(1)
+    stores = []
     behaviours: list[dict[str, Any]] = [{}, {"latency": (40, 40)}, {"stall": 0.6}, ROUGH]
     for seed, behaviour in enumerate(behaviours):
         device.behave(seed=seed, **behaviour)
         for kernel in fitting(device.config)[seed % 2 :: 2]:
-            check_case(rng, device, random_case(rng, device.config, kernel=kernel, most=5))
+            case = random_case(rng, device.config, kernel=kernel, store=None, most=5)
+            check_case(rng, device, case)
+            stores.append(case.cut.store)
     assert device.faults == []
+    assert set(stores) == set(STORES)
 
 
 def test_errors_of_the_bus(device: Device) -> None:
