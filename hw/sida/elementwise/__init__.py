@@ -1,0 +1,1 @@
+"""The element-wise work between two products: programs on rows of elements."""

@@ -1,0 +1,78 @@
+"""Rows of elements, what programs load and store of them, and the fields of an instruction."""
+
+from __future__ import annotations
+
+from amaranth.lib import data
+
+from ...spec.elementwise.instructions import INSTRUCTIONS, REDUCTIONS, VECTORS
+from ...spec.sida import SidaConfig
+from ..layouts import count_bits
+
+__all__ = [
+    "KINDS",
+    "block_rows",
+    "instruction_layout",
+    "opcode",
+    "place_layout",
+    "request_layout",
+    "row_layout",
+    "stored_layout",
+    "values_layout",
+]
+
+_MOST_ROWS = 8
+"""Of a block: more than an instruction's latency."""
+
+KINDS = tuple(REDUCTIONS)
+"""Reductions by the number that the hardware has for them."""
+
+
+def opcode(name: str) -> int:
+    """Of an instruction's name."""
+    return INSTRUCTIONS[name].opcode
+
+
+def block_rows(config: SidaConfig) -> int:
+    """Rows that an instruction is done on before the next one: at most those of a step."""
+    return min(_MOST_ROWS, config.subtensor // config.pes)
+
+
+def instruction_layout() -> data.StructLayout:
+    """A word of a program. ``d``: register that is written, or reduction; ``a``, ``b``, ``c``:
+    registers, or scalars where the top bit is set; ``c`` a vector where there is one."""
+    return data.StructLayout({"opcode": 6, "d": 6, "a": 6, "b": 6, "c": 6, "spare": 2})
+
+
+def place_layout(config: SidaConfig) -> data.StructLayout:
+    """Where a value of a lane is: ``row`` of the block; ``number`` of the register, or of the
+    vector whose stored value is kept (``stored``)."""
+    return data.StructLayout({"row": range(max(2, block_rows(config))), "number": 4, "stored": 1})
+
+
+def values_layout(config: SidaConfig) -> data.ArrayLayout:
+    """The values of a row: of ``pes`` elements that follow each other."""
+    return data.ArrayLayout(config.format.bits, config.pes)
+
+
+def row_layout(config: SidaConfig) -> data.StructLayout:
+    """A row: elements ``base`` to ``base + pes - 1``, of which there are those in ``mask``, all but
+    in the last row. ``base`` is a multiple of ``pes``."""
+    return data.StructLayout(
+        {"base": count_bits(config), "mask": config.pes, "values": values_layout(config)}
+    )
+
+
+def stored_layout(config: SidaConfig) -> data.StructLayout:
+    """A row that goes to a vector in memory."""
+    return data.StructLayout({"vector": range(VECTORS), "row": row_layout(config)})
+
+
+def request_layout(config: SidaConfig) -> data.StructLayout:
+    """So many rows of a vector in memory, from element ``base`` on; at least one."""
+    return data.StructLayout(
+        {
+            "vector": range(VECTORS),
+            "base": count_bits(config),
+            "rows": range(block_rows(config) + 1),
+        }
+    )

@@ -1,0 +1,95 @@
+"""What a program loads, asked for before it is due."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.elementwise.instructions import VECTORS, WORD_BITS
+from ...spec.sida import SidaConfig
+from ...stream.output_register import OutputRegister
+from ..layouts import count_bits
+from .block_walk import BlockWalk
+from .layouts import instruction_layout, opcode, request_layout
+
+__all__ = ["LoadWalker"]
+
+
+class LoadWalker(wiring.Component):
+    """Runs through a part's program ahead of the lanes, once for each block, and asks for what it
+    loads: but not for what the part itself has stored before, which the lanes have kept.
+
+    An instruction a cycle.
+
+    Parameters
+    ----------
+    config: the accelerator's
+
+    Members
+    -------
+    start: in; begins a part
+    entry, columns: in, with ``start``; the part's first word, and the elements
+    address: out; of the program's next word
+    word: in; what was at it a cycle before
+    requests: see :func:`request_layout`
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        address = range(config.program_words)
+        super().__init__(
+            {
+                "start": In(1),
+                "entry": In(address),
+                "columns": In(count_bits(config)),
+                "address": Out(address),
+                "word": In(WORD_BITS),
+                "requests": Out(stream.Signature(request_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.walk = walk = BlockWalk(self._config)
+        m.submodules.output = output = OutputRegister(request_layout(self._config), clearable=True)
+        wiring.connect(m, output.o, wiring.flipped(self.requests))
+        entry = Signal(range(self._config.program_words))
+        place = Signal(range(self._config.program_words))
+        runs = Signal()
+        stored = Signal(VECTORS)
+        word = data.View(instruction_layout(), self.word)
+        vector = Signal(range(VECTORS))
+        following = self.address
+        m.d.comb += [
+            walk.start.eq(self.start),
+            walk.columns.eq(self.columns),
+            vector.eq(word.c),
+            following.eq(place),
+            output.clear.eq(self.clear),
+            output.i.payload.vector.eq(vector),
+            output.i.payload.base.eq(walk.base),
+            output.i.payload.rows.eq(walk.rows),
+        ]
+        m.d.sync += place.eq(following)
+        with m.If(runs), m.Switch(word.opcode):
+            with m.Case(opcode("end")):
+                m.d.comb += [following.eq(entry), walk.next.eq(1)]
+                m.d.sync += [stored.eq(0), runs.eq(~walk.ends)]
+            with m.Case(opcode("load")):
+                m.d.comb += output.i.valid.eq(~stored.bit_select(vector, 1))
+                with m.If(output.i.ready | ~output.i.valid):
+                    m.d.comb += following.eq(place + 1)
+            with m.Case(opcode("store")):
+                m.d.comb += following.eq(place + 1)
+                m.d.sync += stored.bit_select(vector, 1).eq(1)
+            with m.Default():
+                m.d.comb += following.eq(place + 1)
+        with m.If(self.start):
+            m.d.comb += following.eq(self.entry)
+            m.d.sync += [entry.eq(self.entry), stored.eq(0), runs.eq(1)]
+        with m.If(self.clear):
+            m.d.sync += runs.eq(0)
+        return m

@@ -1,0 +1,176 @@
+"""Reductions over all elements, in the order of additions of the products' columns."""
+
+from __future__ import annotations
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...arith.scalar_functions import delay
+from ...spec.elementwise.instructions import SCALARS
+from ...spec.sida import SidaConfig
+from .layouts import KINDS, values_layout
+from .reduction_sum import ReductionSum
+from .reduction_tree import ReductionTree
+
+__all__ = ["Reductions"]
+
+
+class Reductions(wiring.Component):
+    """Reduces what each reducing instruction of a part is given, row by row.
+
+    A row goes through a tree, and to the partial result whose turn it is, of ``partials`` for each
+    instruction, so that one can come every cycle. When the part is over these are reduced in
+    pairs, instruction by instruction, and those of one scalar one after the other.
+
+    Parameters
+    ----------
+    config: the accelerator's
+
+    Members
+    -------
+    start: in; a part begins
+    valid: in; a row comes
+    kind, slot: in, with it; number of the reduction, see ``KINDS``, and the instruction's place
+    turn, fresh: in, with it; the partial result, and whether it has nothing yet
+    mask, values: in, with it; the row
+    busy: out; rows are on their way
+    finish: in; what instruction ``slot`` has is to be brought to scalar ``number``. It stays set
+        until ``finished``; nothing may be on its way
+    number, count: in, with it; ``count``: rows that there were, ``partials`` if more
+    finished: out; for one cycle; the scalar is written at its end
+    scalar: in; what scalar ``number`` was a cycle before
+    write: out; writes ``total`` to scalar ``number``
+    total: out
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        bits = config.format.bits
+        super().__init__(
+            {
+                "start": In(1),
+                "valid": In(1),
+                "kind": In(range(len(KINDS))),
+                "slot": In(range(config.program_words)),
+                "turn": In(range(config.partials)),
+                "fresh": In(1),
+                "mask": In(config.pes),
+                "values": In(values_layout(config)),
+                "busy": Out(1),
+                "finish": In(1),
+                "number": In(range(SCALARS)),
+                "count": In(range(config.partials + 1)),
+                "finished": Out(1),
+                "scalar": In(bits),
+                "write": Out(1),
+                "total": Out(bits),
+                "clear": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.tree = tree = ReductionTree(config)
+        m.submodules.sum = adder = ReductionSum(config.format, config.adder_stages)
+        turn_bits = (config.partials - 1).bit_length()
+        m.submodules.partials = partials = Memory(
+            shape=config.format.bits, depth=config.program_words << turn_bits, init=[]
+        )
+        kept = partials.read_port(domain="comb")
+        other = partials.read_port(domain="comb")
+        write = partials.write_port()
+        flight = Signal(tree.latency + config.adder_stages)
+        m.d.sync += flight.eq(Cat(self.valid, flight)[: len(flight)])
+        with m.If(self.clear):
+            m.d.sync += flight.eq(0)
+        m.d.comb += [
+            tree.kind.eq(self.kind),
+            tree.mask.eq(self.mask),
+            tree.values.eq(self.values),
+            self.busy.eq(flight.any()),
+        ]
+        place = Cat(self.turn, self.slot)
+        behind = {
+            name: delay(m, value, tree.latency, C(1), name)
+            for name, value in {"place": place, "kind": self.kind, "fresh": self.fresh}.items()
+        }
+        m.d.comb += [
+            kept.addr.eq(behind["place"]),
+            adder.kind.eq(behind["kind"]),
+            adder.a.eq(kept.data),
+            adder.a_present.eq(~behind["fresh"]),
+            adder.b.eq(tree.o),
+            adder.b_present.eq(1),
+            write.addr.eq(delay(m, behind["place"], config.adder_stages, C(1), "result_place")),
+            write.data.eq(adder.o),
+            write.en.eq(flight[-1]),
+            self.total.eq(adder.o),
+        ]
+        self._finish(m, adder, kept, other, write)
+        return m
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        """Partial results that are reduced with each other, into the first one, in order."""
+        found: list[tuple[int, int]] = []
+        left = list(range(self._config.partials))
+        while len(left) > 1:
+            found += [(left[n], left[n + 1]) for n in range(0, len(left) - 1, 2)]
+            left = left[::2]
+        return found
+
+    def _finish(
+        self, m: Module, adder: ReductionSum, kept: Value, other: Value, write: Value
+    ) -> None:
+        """Pairs of an instruction's partial results; what is left goes to the scalar."""
+        config, pairs = self._config, self._pairs()
+        step = Signal(range(len(pairs) + 1))
+        left = Signal(range(config.adder_stages + 1))
+        seen = Signal(SCALARS)
+        first = Signal(range(config.partials))
+        second = Signal(range(config.partials))
+        last = Signal()
+        m.d.comb += last.eq(step == len(pairs))
+        with m.Switch(step):
+            for n, (x, y) in enumerate(pairs):
+                with m.Case(n):
+                    m.d.comb += [first.eq(x), second.eq(y)]
+        following = Signal.like(step)
+        m.d.comb += following.eq(Mux(last, 0, step + 1))
+        active = Signal(name="finishes")
+        waits = Signal(name="waits")
+        with m.If(~active):
+            m.d.sync += active.eq(self.finish)
+        with m.Elif(~waits):
+            m.d.comb += [
+                kept.addr.eq(Cat(first, self.slot)),
+                other.addr.eq(Cat(second, self.slot)),
+                adder.kind.eq(self.kind),
+                adder.a.eq(Mux(last, self.scalar, kept.data)),
+                adder.b.eq(Mux(last, kept.data, other.data)),
+                adder.a_present.eq(~last | seen.bit_select(self.number, 1)),
+            ]
+            m.d.sync += left.eq(config.adder_stages)
+            with m.If(~last & (second >= self.count)):
+                m.d.sync += step.eq(following)
+            with m.Else():
+                m.d.sync += waits.eq(1)
+        with m.Else():
+            m.d.sync += left.eq(left - 1)
+            with m.If(left == 1):
+                m.d.comb += [
+                    write.addr.eq(Cat(first, self.slot)),
+                    write.en.eq(~last),
+                    self.write.eq(last),
+                    self.finished.eq(last),
+                ]
+                m.d.sync += [step.eq(following), waits.eq(0), active.eq(~last)]
+                with m.If(last):
+                    m.d.sync += seen.bit_select(self.number, 1).eq(1)
+        with m.If(self.clear):
+            m.d.sync += [step.eq(0), waits.eq(0), active.eq(0)]
+        with m.If(self.start):
+            m.d.sync += seen.eq(0)

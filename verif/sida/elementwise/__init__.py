@@ -1,0 +1,1 @@
+"""Benches of the core for programs between two products."""

@@ -1,0 +1,165 @@
+"""The element-wise core between a host and a memory, one part of a program after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.sida.elementwise.layouts import block_rows
+from tilewright.hw.spec.elementwise.instructions import SCALARS
+from tilewright.hw.spec.elementwise.program import Program, words_of
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.numbers.values import Patterns
+from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
+from tilewright.verif.sida.elementwise.core_unit import Command, CoreUnit
+
+__all__ = ["Fields", "Found", "Part", "loads", "run_part"]
+
+Fields = dict[str, npt.NDArray[Any]]
+Commands = list[tuple[Any, int, int]]
+"""Command, place, value."""
+_UNPAUSED = Pauses()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of a program, and what it is run on.
+
+    Parameters
+    ----------
+    program, name: the part is its ``e1`` or ``e2``
+    y: (size,) patterns
+    scalars: patterns by number
+    vectors: (size,) patterns by number
+    clear: the cycle, from the start, in which all is forgotten; None: none
+    wrong: whether the program has a word that the core must refuse
+    """
+
+    program: Program
+    name: str
+    y: Patterns
+    scalars: list[int]
+    vectors: Mapping[int, Patterns]
+    clear: int | None = None
+    wrong: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a part gave; of one that is cleared or wrong no rows.
+
+    Members
+    -------
+    rows: fields of the results
+    requests, stored: likewise of what is loaded, and of what went to memory
+    scalars: afterwards
+    error: the place of the word that is no instruction; None: there is none
+    cycles, executed: from start to done, and those in which an instruction was done on a row
+    """
+
+    rows: Fields
+    requests: Fields
+    stored: Fields
+    scalars: list[int]
+    error: int | None
+    cycles: int
+    executed: int
+
+
+@cache
+def _simulation(config: SidaConfig) -> NativeSimulation:
+    return NativeSimulation(emit_component(CoreUnit(config), name="ewise"))
+
+
+def run_part(config: SidaConfig, part: Part, pauses: Pauses = _UNPAUSED) -> Found:
+    """A part, on the core as the part before left it."""
+    unit = _simulation(config)
+    _run(unit, pauses, _commands(unit, _set_up(part)), {})
+    rows = -(-len(part.y) // config.pes)
+    given = {
+        "i": _rows(unit, "i", config, part.y, slice(None)),
+        "loaded": np.concatenate(
+            [
+                _rows(unit, "loaded", config, part.vectors[vector], slice(first, first + count))
+                for vector, first, count in loads(config, part)
+            ]
+            or [_rows(unit, "loaded", config, part.y, slice(0))]
+        ),
+    }
+    first = len(words_of(part.program.e1)) if part.name == "e2" else 0
+    start = [(Command.START, first, len(part.y))]
+    counts = {"answers": 1}
+    if part.clear is not None:
+        commands = [(Command.IGNORE, 0, 0), *start, (Command.CLEAR, 0, part.clear)]
+        counts = {}
+    elif part.wrong:
+        commands = [(Command.IGNORE, 0, 0), *start, (Command.AWAIT, 0, 0), (Command.CLEAR, 0, 9)]
+    else:
+        commands = [*start, (Command.AWAIT, 0, 0)]
+        names = [one.operation.name for one in part.program.part(part.name)]
+        counts |= {
+            "o": rows,
+            "stored": rows * names.count("store"),
+            "requests": len(list(loads(config, part))),
+        }
+    found = _run(unit, pauses, {"commands": _commands(unit, commands)["commands"], **given}, counts)
+    reads = _commands(unit, [(Command.READ, number, 0) for number in range(SCALARS)])
+    answer = {name: int(values[0]) for name, values in found["answers"].items() if len(values)}
+    return Found(
+        rows=found["o"],
+        requests=found["requests"],
+        stored=found["stored"],
+        scalars=_run(unit, pauses, reads, {"answers": SCALARS})["answers"]["value"].tolist(),
+        error=answer["value"] if answer.get("error") else None,
+        cycles=answer.get("cycles", 0),
+        executed=answer.get("executed", 0),
+    )
+
+
+def loads(config: SidaConfig, part: Part) -> Iterator[tuple[int, int, int]]:
+    """What the part loads, in order: vector, first row, rows. It keeps what it has stored."""
+    rows = -(-len(part.y) // config.pes)
+    for first in range(0, rows, block_rows(config)):
+        stored: set[int] = set()
+        for one in part.program.part(part.name):
+            if one.operation.name == "store":
+                stored |= set(one.of("v"))
+            elif one.operation.name == "load" and one.of("v")[0] not in stored:
+                yield one.of("v")[0], first, min(block_rows(config), rows - first)
+
+
+def _set_up(part: Part) -> Commands:
+    words = [*words_of(part.program.e1), *words_of(part.program.e2)]
+    return [(Command.PROGRAM, place, word) for place, word in enumerate(words)] + [
+        (Command.SCALAR, place, pattern) for place, pattern in enumerate(part.scalars)
+    ]
+
+
+def _commands(unit: NativeSimulation, commands: Commands) -> Fields:
+    columns = zip(
+        *((command.value, place, value) for command, place, value in commands), strict=True
+    )
+    names = ("command", "place", "value")
+    fields = {n: np.array(c, np.uint64) for n, c in zip(names, columns, strict=True)}
+    return {"commands": pack(fields, unit.stream("commands"))}
+
+
+def _rows(
+    unit: NativeSimulation, stream: str, config: SidaConfig, values: Patterns, which: slice
+) -> npt.NDArray[Any]:
+    """Payloads of some of a vector's rows, with ones behind the last element."""
+    more = np.full(-len(values) % config.pes, (1 << config.format.bits) - 1, np.uint64)
+    rows = np.concatenate([values, more]).reshape(-1, config.pes)[which]
+    return pack({"values": rows}, unit.stream(stream))
+
+
+def _run(
+    unit: NativeSimulation, pauses: Pauses, given: Fields, counts: dict[str, int]
+) -> dict[str, Fields]:
+    found, _ = unit.run_streams(given, counts, pauses=pauses)
+    return {name: unpack(words, unit.stream(name)) for name, words in found.items()}
