@@ -28,8 +28,9 @@ def point(**changes: object) -> Point:
     """A product of 1000 slices that takes as long as the roof says."""
     fields: dict[str, object] = {
         "group": "matrices", "label": "a", "origin": "file", "kernel": "mm", "columns": 32,
-        "values": 10_000, "tiles": 1, "slices": 1000, "operations": 5_120_000, "read": 500_000,
-        "written": 780_000, "compulsory": 640_000, "cycles": 10_000, "flat_cycles": 10_000,
+        "values": 10_000, "tiles": 1, "store": "buffer", "slices": 1000,
+        "operations": 5_120_000, "read": 500_000, "written": 780_000,
+        "compulsory": 640_000, "cycles": 10_000, "flat_cycles": 10_000,
         "gigahertz": 1.0, "reference": 2e-4, "roof": roof_of(CONFIG, HBM, 1.0),
     }  # fmt: skip
     return Point(**(fields | changes))  # type: ignore[arg-type]
@@ -157,6 +158,20 @@ def test_no_point_is_above_its_roof(tmp_path: Path) -> None:
     assert len(found.points) == 2 * 3 + 2 * 4
     assert svg.read_text().count("<title>") == len(found.points) + 1
     assert any("ttmc, F = 32" in each for each in said)
+
+
+@pytest.mark.slow
+def test_few_values_are_added_in_memory() -> None:
+    """As the planner chooses; what has many values in each slice is not."""
+    found = tensaurus_roofline("cmos", only="density 0.000", host=False)
+    check(found)
+    assert [each.store for each in found.points] == ["memory", "memory"]
+    assert [each.kernel for each in found.points] == ["mm", "mm"]
+    for each in found.points:
+        assert each.compulsory_ratio <= each.ratio
+        assert found.cells(each)[11] == "memory (short, sums in memory)"
+    buffered = tensaurus_roofline("cmos", only="c1_1", host=False)
+    assert [each.store for each in buffered.points] == ["buffer"]
 
 
 @pytest.mark.long

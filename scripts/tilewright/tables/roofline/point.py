@@ -61,11 +61,12 @@ class Point:
     ----------
     group, label, origin: of the input
     kernel: of the product; columns: F, values of a row of its last operand
-    values: of the tensor; tiles: of the job
+    values: of the tensor; tiles: of the job; store: where it adds its output up
     slices: that have values
     operations: of wanted values: padding lanes do not count
     read, written: bytes of the beats that were read, and of the result
-    compulsory: the tensor's stream, each operand and the output, once
+    compulsory: the tensor's stream, each operand and the output, once; in memory only the
+        slices of it that have values
     cycles: on a memory with banks; flat_cycles: on one without
     gigahertz: of the clock
     reference: seconds of SciPy on a core of the machine at hand; None if it was not asked
@@ -79,6 +80,7 @@ class Point:
     columns: int
     values: int
     tiles: int
+    store: str
     slices: int
     operations: int
     read: int
@@ -150,16 +152,20 @@ def operations_wanted(config: TensaurusConfig, work: Work, cut: Cut, operations:
     return round(operations * columns / padded)
 
 
-def compulsory_bytes(config: TensaurusConfig, work: Work, tensor: Tensor, mode: int) -> int:
-    """The tensor as one stream, the other operands and the output, nothing padded, each once."""
+def compulsory_bytes(
+    config: TensaurusConfig, work: Work, tensor: Tensor, mode: int, store: str = "buffer"
+) -> int:
+    """The tensor as one stream, the other operands and the output, nothing padded, each once; of an
+    output in memory (``store``) the slices that have values."""
     layout = config.layout(work.order)
-    slices = np.bincount(tensor.indices[:, mode], minlength=1)
-    slots = tensor.nnz + int(np.count_nonzero(slices))
+    slices = int(np.count_nonzero(np.bincount(tensor.indices[:, mode], minlength=1)))
+    slots = tensor.nnz + slices
     stream = (-(-slots // config.rows) + 1) * layout.entry_bytes
     value, result = config.format.bits // 8, config.sum_format.bits // 8
     modes = modes_from(tensor.order, mode)[1:]
     operands = sum(tensor.shape[one] * rank for one, rank in zip(modes, work.ranks, strict=True))
-    return stream + operands * value + prod(work.result_shape) * result
+    written = slices if store == "memory" else work.shape[0]
+    return stream + operands * value + written * prod(work.result_shape[1:]) * result
 
 
 def geomean(ratios: Sequence[float]) -> float:

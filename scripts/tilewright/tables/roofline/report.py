@@ -119,12 +119,14 @@ class Roofline:
     def cells(self, point: Point) -> list[str]:
         """A line of the table."""
         reference = "-" if point.reference is None else f"{point.reference * 1e6:,.0f}"
-        small = too_small(point, self.config)
+        said = [too_small(point, self.config)]
+        said += ["sums in memory"] if point.store == "memory" else []
+        words = ", ".join(filter(None, said))
         return [
             point.label, point.kernel, f"{point.columns:,}", f"{point.values:,}",
             f"{point.tiles:,}", f"{point.intensity:.2f}", f"{point.highest:.1f}",
             f"{point.reached:.1f}", f"{100 * point.ratio:.1f}", f"{100 * point.flat_ratio:.1f}",
-            f"{100 * point.compulsory_ratio:.1f}", point.limit + (f" ({small})" if small else ""),
+            f"{100 * point.compulsory_ratio:.1f}", point.limit + (f" ({words})" if words else ""),
             f"{point.microseconds:,.1f}", reference,
         ]  # fmt: skip
 
