@@ -169,7 +169,7 @@ def test_few_values_are_added_in_memory() -> None:
     assert [each.kernel for each in found.points] == ["mm", "mm"]
     for each in found.points:
         assert each.compulsory_ratio <= each.ratio
-        assert found.cells(each)[11] == "memory (short, sums in memory)"
+        assert found.cells(each)[11] == "memory (sums in memory)"
     buffered = tensaurus_roofline("cmos", only="c1_1", host=False)
     assert [each.store for each in buffered.points] == ["buffer"]
 
