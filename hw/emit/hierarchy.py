@@ -4,7 +4,7 @@ Every component is converted by itself, with the ports of its signature, and app
 parent as an instance. (Amaranth's own conversion of a hierarchy makes a module of each
 instance, with ports that depend on what it is wired to.) Two components share a module if their
 class, attributes and signature are equal, in which case only one of them is elaborated, or
-else if their text is equal.
+else if their text and the fields of their signals are equal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from amaranth.back import rtlil
 from amaranth.hdl import ClockSignal, Format, Fragment, Instance, Module, ResetSignal, Shape, Signal
 from amaranth.hdl._ir import Design, PortDirection
 from amaranth.lib import wiring
@@ -24,7 +23,8 @@ from amaranth.lib.memory import Memory
 from .blocks import Block
 from .comments import comment_of
 from .keywords import KEYWORDS
-from .layouts import Struct, coded_parts, struct_of
+from .layouts import Fields, Struct, coded_parts, fields_of, struct_of
+from .rtlil.convert import convert
 from .rtlil.tidy import MODULE, tidy
 
 __all__ = ["Hierarchy", "ports_of"]
@@ -181,7 +181,7 @@ class Hierarchy:
         self._top = top
         self._source = source
         self._by_key: dict[Any, Block] = {}
-        self._by_text: dict[str, Block] = {}
+        self._by_text: dict[tuple[str, Fields], Block] = {}
         self._owners: dict[int, tuple[Signal, str]] = {}
         self.blocks: dict[str, Block] = {}
         self._convert(component, top)
@@ -211,20 +211,26 @@ class Hierarchy:
         foreign = {n for n, _, _ in design.ports} - set(ports) - {"clk", "rst"}
         if foreign:
             raise ValueError(f"a unit has one clock domain; also needed: {', '.join(foreign)}")
-        text, _ = rtlil.convert_fragment(design, name=MODULE, emit_src=False)
-        block = self._by_text.get(text)
+        text, layouts = convert(design, MODULE), _layouts(design)
+        alike = text, fields_of(layouts)
+        block = self._by_text.get(alike)
         if block is None:
-            block = self._add(text, component, name, design)
-            self._by_text[text] = block
+            block = self._add(text, component, name, design, layouts)
+            self._by_text[alike] = block
         self._claim(design, block.module)
         if key is not None:
             self._by_key[key] = block
         return block
 
     def _add(
-        self, text: str, component: wiring.Component, name: str | None, design: Design
+        self,
+        text: str,
+        component: wiring.Component,
+        name: str | None,
+        design: Design,
+        layouts: Mapping[str, Any],
     ) -> Block:
-        codes, layouts = _codes(design), _layouts(design)
+        codes = _codes(design)
         part_codes, part_names = _part_codes(codes, layouts, text), _part_names(text)
         text = tidy(text, keep_clock=name is not None)
         module = name or self._free_name(_snake_case(type(component).__name__))

@@ -10,7 +10,10 @@ from amaranth.hdl import Format
 
 from .keywords import KEYWORDS
 
-__all__ = ["Struct", "bits_of", "coded_parts", "ranges_of", "struct_of"]
+__all__ = ["Fields", "Struct", "bits_of", "coded_parts", "fields_of", "ranges_of", "struct_of"]
+
+Fields = tuple[tuple[str | int, Any], ...]
+"""Of signals, or of one: the name of each, and what it is made of."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,22 @@ def struct_of(description: Any) -> Struct | None:
     names = [name for name, _ in struct.fields]
     plain = all(map(str.isidentifier, names)) and len(set(names)) == len(names) > 0
     return struct if plain and struct.width == bits_of(description) else None
+
+
+def fields_of(descriptions: Mapping[Any, Any]) -> Fields:
+    """Equal for signals of the same names that are divided alike."""
+    return tuple((name, _parts(description)) for name, description in descriptions.items())
+
+
+def _parts(description: Any) -> Any:
+    """A width, or the fields, elements or names of values."""
+    if isinstance(description, Format.Struct):
+        return fields_of(description._fields)
+    if isinstance(description, Format.Array):
+        return tuple(_parts(element) for element in description._fields)
+    if isinstance(description, Format.Enum):
+        return tuple(description._variants.items())
+    return bits_of(description)
 
 
 def _range(bits: int, low: int = 0) -> str:

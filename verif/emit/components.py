@@ -6,7 +6,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Arithmetic", "Cell", "Choices", "Grid", "Machine", "Namesakes", "Patterns", "Tables"]
+__all__ = [
+    "Arithmetic", "Cell", "Choices", "Grid", "Machine", "Namesakes", "Patterns", "Steps", "Tables",
+]  # fmt: skip
 
 
 class Arithmetic(wiring.Component):
@@ -220,4 +222,34 @@ class Choices(wiring.Component):
             self.far.eq((self.i << Const(7, 3)) >> 5),
         ]
         m.d.sync += self.count.eq(Mux(self.up == 0, self.count - 1, self.count + self.up))
+        return m
+
+
+class Steps(wiring.Component):
+    """Sums and differences with nothing: as written, and in the bits that are used."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "i": In(5),
+                "s": In(signed(4)),
+                "wide": Out(9),
+                "negative": Out(signed(7)),
+                "place": Out(4),
+                "behind": Out(4),
+                "less": Out(6),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        total = Signal(5)
+        m.d.comb += [
+            total.eq(self.i + 3),
+            self.wide.eq((self.i + 0) * 3),
+            self.negative.eq(Const(0, signed(3)) + (self.s - Const(0, signed(2)))),
+            self.place.eq(Mux(total >= 16, total - 16, total)),
+            self.less.eq(Const(0, 5) - self.i),
+        ]
+        m.d.sync += self.behind.eq(self.i[:4] + 16)
         return m

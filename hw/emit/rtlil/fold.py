@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from .text import NAME, Cell, ModuleText, elements
 
-__all__ = ["without_trivial_operations"]
+__all__ = ["adds_nothing", "without_trivial_operations"]
 
 
 def _constant(sigspec: str) -> str:
@@ -52,6 +52,23 @@ def _shifted(text: ModuleText, cell: Cell) -> str:
     return text.spell([*text.chunks(kept), ("0" * steps, -1, steps)])
 
 
+def _summand(cell: Cell) -> str:
+    """Which operand a sum or a difference with zero is; nothing for any other cell."""
+    if cell.kind not in ("$add", "$sub"):
+        return ""
+    if cell.parameters["\\A_SIGNED"][0] != cell.parameters["\\B_SIGNED"][0]:
+        return ""
+    if set(_constant(cell.ports["\\B"][0])) == {"0"}:
+        return "\\A"
+    swaps = cell.kind == "$add" and set(_constant(cell.ports["\\A"][0])) == {"0"}
+    return "\\B" if swaps else ""
+
+
+def adds_nothing(cell: Cell) -> bool:
+    """Whether a cell adds or subtracts zero, as one may whose upper bits nothing reads."""
+    return bool(_summand(cell))
+
+
 def _result(text: ModuleText, cell: Cell) -> str:
     """The signal that a cell's result is; nothing if it has to be computed."""
     ports = {name: sigspec for name, (sigspec, _) in cell.ports.items()}
@@ -59,6 +76,9 @@ def _result(text: ModuleText, cell: Cell) -> str:
     if cell.kind == "$mux":
         chosen = {"0": a, "1": b}.get(_constant(ports["\\S"]), "")
         return chosen or (a if a == b else "")
+    if port := _summand(cell):
+        signed = bool(cell.parameters[f"{port}_SIGNED"][0])
+        return text.resized(ports[port], _width(cell, "\\Y"), signed=signed)
     if cell.kind in ("$shl", "$shr", "$sshl") and set(_constant(b)) == {"0"}:
         signed = bool(cell.parameters["\\A_SIGNED"][0])
         same = cell.kind != "$shr" or _width(cell, "\\A") >= _width(cell, "\\Y")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 __all__ = ["NAME", "Cell", "Element", "ModuleText", "elements"]
 
@@ -110,8 +111,8 @@ class Element:
 
     first: int
     last: int
-    drives: set[str]
-    reads: set[str]
+    drives: frozenset[str]
+    reads: frozenset[str]
     is_root: bool = False
     wire: str = ""
 
@@ -120,24 +121,32 @@ _DRIVEN_PORTS = {"$dff": "\\Q", "$adff": "\\Q", "$memrd_v2": "\\DATA"}
 _ROOTS = {"$memwr_v2", "$meminit_v2", "$print", "$check", "$tribuf"}
 
 
-def _element(lines: list[str], first: int, last: int) -> Element:
-    words = lines[first].split()
-    body = "\n".join(lines[first : last + 1])
-    names = set(NAME.findall(body))
+@lru_cache(maxsize=1 << 16)
+def _parsed(body: str) -> tuple[frozenset[str], frozenset[str], bool, str]:
+    """What an element drives and reads, whether it is a root, and of which wire it is.
+
+    A module's text is read again after each change, and most of it is as it was before."""
+    words = body.split("\n", 1)[0].split()
+    names = frozenset(NAME.findall(body))
     if words[0] == "wire":
         is_port = words[3] in ("input", "output", "inout")
-        return Element(first, last, set(), {words[-1]} if is_port else set(), is_port, words[-1])
+        return frozenset(), frozenset({words[-1]} if is_port else ()), is_port, words[-1]
     if words[0] == "process":
-        drives = set(re.findall(r"assign ([\\$]\S+)", body))
-        reads = set(NAME.findall(re.sub(r"assign \S+( \[[\d:]+\])?", "", body)))
-        return Element(first, last, drives, reads)
+        drives = frozenset(re.findall(r"assign ([\\$]\S+)", body))
+        reads = frozenset(NAME.findall(re.sub(r"assign \S+( \[[\d:]+\])?", "", body)))
+        return drives, reads, False, ""
     if words[0] == "connect":
-        return Element(first, last, {words[1]}, set(NAME.findall(body.split(None, 2)[2])))
+        return frozenset({words[1]}), frozenset(NAME.findall(body.split(None, 2)[2])), False, ""
     if words[0] == "cell" and words[1].startswith("$") and words[1] not in _ROOTS:
         port = _DRIVEN_PORTS.get(words[1], "\\Y")
-        drives = set(re.findall(rf"connect {re.escape(port)} ([\\$]\S+)", body))
-        return Element(first, last, drives, names - drives)
-    return Element(first, last, set(), names, words[0] in ("cell", "memory"))
+        drives = frozenset(re.findall(rf"connect {re.escape(port)} ([\\$]\S+)", body))
+        return drives, names - drives, False, ""
+    return frozenset(), names, words[0] in ("cell", "memory"), ""
+
+
+def _element(lines: list[str], first: int, last: int) -> Element:
+    body = lines[first] if first == last else "\n".join(lines[first : last + 1])
+    return Element(first, last, *_parsed(body))
 
 
 def elements(lines: list[str]) -> Iterator[Element]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from .fold import without_trivial_operations
+from .fold import adds_nothing, without_trivial_operations
 from .memories import with_plain_memories
 from .register_names import with_own_names
 from .text import NAME, Cell, Element, ModuleText, elements
@@ -283,6 +283,9 @@ def tidy(rtlil: str, *, keep_clock: bool) -> str:
     plain = _connect_unconditional(_drop_initial_values(rtlil))
     text = ModuleText(_simplified(plain))
     _narrow(text)
+    if any(adds_nothing(cell) for cell in text.cells):
+        text = ModuleText(_simplified("\n".join(text.lines)))
+        _narrow(text)
     _extend(text)
     _attach_outputs(text)
     result = re.sub(r"^#\n+", "", "\n".join(text.lines), flags=re.M)

@@ -1,0 +1,24 @@
+"""What need not be computed is not."""
+
+import re
+
+from amaranth.lib import wiring
+from tilewright.hw.emit.unit import emit_component
+from tilewright.verif.emit.components import Steps, Tables
+
+
+def _body(component: wiring.Component) -> str:
+    return emit_component(component, name="unit").verilog.partition(");\n")[2]
+
+
+def test_constants_decide() -> None:
+    assert not re.search(r" [&|?] |<<", _body(Tables()))
+
+
+def test_nothing_is_added_that_is_nothing() -> None:
+    """Neither zero nor what is zero in the bits that count; but what is subtracted from zero is."""
+    body = _body(Steps())
+    assert re.findall(r"[+-] \d+'h0+\b|\b\d+'h0+ \+", body) == []
+    assert "  assign place = i[3:0] + 4'h3;\n" in body
+    assert "behind <= i[3:0];\n" in body
+    assert re.search(r"assign less = 6'h0+ - ", body)
