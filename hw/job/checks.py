@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import groupby
 from operator import mul, or_
@@ -48,6 +48,15 @@ def _holds(spec: JobSpec, job: Any, condition: Condition) -> Value:
     return value == condition.value
 
 
+def _product_above(factors: Sequence[Value], most: int) -> Value:
+    """Whether a product is above a number, which it is if one factor is and none is 0; so only
+    bits that the number has, too, are multiplied."""
+    width = most.bit_length()
+    one_is = reduce(or_, (_bits(factor, width) for factor in factors))
+    product = reduce(mul, (factor[:width] for factor in factors))
+    return (one_is | _above(product, most)) & Cat(factor.any() for factor in factors).all()
+
+
 def breaks(spec: JobSpec, check: Check, job: Any) -> Value:
     """Whether a job breaks a rule, and the rule counts in it.
 
@@ -56,7 +65,10 @@ def breaks(spec: JobSpec, check: Check, job: Any) -> Value:
     job: an object with ``spec.members``
     """
     numbers = [_field(spec, job, name, "value") for name in (check.register, *check.factors)]
-    broken = _BREAKS[check.rule](reduce(mul, numbers), check)
+    if check.factors and check.rule is Rule.AT_MOST:
+        broken = _product_above(numbers, check.number)
+    else:
+        broken = _BREAKS[check.rule](reduce(mul, numbers), check)
     return broken if check.when is None else broken & _holds(spec, job, check.when)
 
 
