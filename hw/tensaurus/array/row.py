@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.tensaurus import TensaurusConfig
 from ...stream.deep_queue import DeepQueue
 from ..layouts import ROW_EVENTS, slot_layout, tile_token_layout
+from .head.row_head import RowHead
 from .layouts import (
     answer_layout,
     multiply_layout,
@@ -22,7 +23,6 @@ from .layouts import (
 from .operand_window import OperandWindow
 from .row_control import RowControl
 from .row_drain import RowDrain
-from .row_head import RowHead
 from .slot_decoder import SlotDecoder
 
 __all__ = ["Row"]

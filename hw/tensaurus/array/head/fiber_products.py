@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.tensaurus import TensaurusConfig
-from .layouts import (
+from ....spec.tensaurus import TensaurusConfig
+from ..layouts import (
     group_layout,
     info_layout,
     level_offset,
@@ -17,7 +17,7 @@ from .layouts import (
     plan_layout,
     slot_range,
 )
-from .ring_step import ring_step
+from ..ring_step import ring_step
 
 __all__ = ["FiberProducts"]
 

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.tensaurus import OVERDUE, TensaurusConfig
-from .fiber_products import FiberProducts
-from .layouts import (
-    Source,
+from ....spec.tensaurus import OVERDUE, TensaurusConfig
+from ..layouts import (
     decoded_layout,
-    info_layout,
     levels,
-    operand_layout,
     operation_layout,
     plan_layout,
     released_layout,
-    slice_range,
 )
+from .choice import Choice
+from .fiber_products import FiberProducts
 from .operation_log import OperationLog
+from .operations import choose_fibers, choose_values
 from .sum_level import SumLevel
 
 __all__ = ["RowHead"]
-
-
-@dataclass
-class _Choice:
-    """The sources of operations: which are offered, find room, and go; and what is issued."""
-
-    fibers: list[FiberProducts]
-    fiber_room: list[Signal]
-    fiber_goes: list[Signal]
-    product: Signal
-    product_room: Signal
-    product_goes: Signal
-    pause_goes: Signal
-    ready: Signal
-    issued: Signal
-    closing: list[Signal]
 
 
 class RowHead(wiring.Component):
@@ -106,7 +86,6 @@ class RowHead(wiring.Component):
                 part.clear.eq(self.clear),
             ]
             m.d.comb += [part.recent[n].eq(log.sums[n]) for n in range(config.sum_latency - 1)]
-        output = sums[-1]
         temporary = sums[:-1]
         fibers = [FiberProducts(config, level) for level in range(len(temporary))]
         for level, (part, products) in enumerate(zip(temporary, fibers, strict=True)):
@@ -122,7 +101,10 @@ class RowHead(wiring.Component):
                 products.starts.eq(log.starts),
                 products.clear.eq(self.clear),
             ]
-        choice = _Choice(
+        choice = Choice(
+            plan,
+            Signal(operation_layout(config), name="operation"),
+            sums,
             fibers,
             [Signal(name=f"fiber_{level}_room") for level in range(len(fibers))],
             [Signal(name=f"fiber_{level}_goes") for level in range(len(fibers))],
@@ -134,22 +116,18 @@ class RowHead(wiring.Component):
             Signal(name="issued"),
             [],
         )
-        operation = self._register(m, output, choice)
-        overdue = self._reductions(m, sums, choice, operation, log)
-        self._products(m, sums, choice, operation)
-        self._fiber_products(m, sums, choice, operation)
-        self._priorities(m, choice, overdue, Cat(part.pending for part in sums).any(), output)
-        self._waits(m, sums, choice)
+        self._register(m, choice)
+        overdue = self._reductions(m, choice, log)
+        choose_values(m, config, self.i, self.clear, choice)
+        choose_fibers(m, self.clear, choice)
+        self._priorities(m, choice, overdue)
+        self._waits(m, choice)
         return m
 
-    def _register(
-        self, m: Module, output: SumLevel, choice: _Choice
-    ) -> data.View[data.StructLayout]:
-        """The operation that is issued in this cycle, and its register."""
-        layout = operation_layout(self._config)
-        operation = Signal(layout, name="operation")
+    def _register(self, m: Module, choice: Choice) -> None:
+        """The register of the operation that is issued, and the slice that may be complete."""
+        output, operation, issued = choice.sums[-1], choice.operation, choice.issued
         valid = Signal()
-        issued = choice.issued
         m.d.comb += [choice.ready.eq(self.o.ready | ~valid), self.o.valid.eq(valid)]
         with m.If(issued):
             m.d.sync += self.o.payload.eq(operation)
@@ -166,17 +144,10 @@ class RowHead(wiring.Component):
             released.end.eq(slice_.end),
             output.freed.eq(self.freed),
         ]
-        return operation
 
-    def _reductions(
-        self,
-        m: Module,
-        sums: list[SumLevel],
-        choice: _Choice,
-        operation: data.View[data.StructLayout],
-        log: OperationLog,
-    ) -> Value:
+    def _reductions(self, m: Module, choice: Choice, log: OperationLog) -> Value:
         """Sums of partial sums where the adder is free; whether one has waited for too long."""
+        sums, operation = choice.sums, choice.operation
         free = Signal(name="adder_free")
         age = Signal(range(OVERDUE))
         offered = Cat(part.offer for part in sums).any()
@@ -205,148 +176,10 @@ class RowHead(wiring.Component):
         # What is offered stays so until it is taken.
         return age == OVERDUE - 1
 
-    def _products(
-        self,
-        m: Module,
-        sums: list[SumLevel],
-        choice: _Choice,
-        operation: data.View[data.StructLayout],
-    ) -> None:
-        """Products of values, and where fibers and slices end."""
-        config, plan, slot = self._config, self.plan, self.i.payload
-        first, output = sums[0], sums[-1]
-        temporary = len(sums) - 1
-
-        def of_first(name: str) -> Value:
-            """A member of the level that products go to."""
-            if not temporary:
-                return Value.cast(getattr(output, name))
-            return Mux(plan.last, getattr(output, name), getattr(first, name))
-
-        held = Signal(data.ArrayLayout(operand_layout(config), temporary), name="fibers")
-        slice_ = Signal(slice_range(config))
-        vector = Signal.like(plan.vectors[0])
-        vectors = Signal.like(plan.vectors[0])
-        differs = Signal(temporary)
-        sliced = Signal(name="slice_ends")
-        leaves = Signal()
-        closing = Signal()
-        ending = Signal()
-        last = Signal()
-        is_open = of_first("open")
-        m.d.comb += [
-            vectors.eq(Mux(plan.last, plan.vectors[-1], plan.vectors[0])),
-            sliced.eq(slot.end | (slot.slice != slice_)),
-            leaves.eq(is_open & (sliced | differs.any())),
-            closing.eq(self.i.valid & leaves & of_first("can_close")),
-            ending.eq(self.i.valid & slot.end & ~is_open & of_first("can_close")),
-            last.eq(vector + 1 == vectors),
-            choice.product.eq(self.i.valid & ~slot.end & (~leaves | closing)),
-            choice.product_room.eq(of_first("room")),
-        ]
-        for level in range(temporary):
-            m.d.comb += differs[level].eq(slot.fibers[level] != held[level])
-        with m.If(choice.product_goes):
-            m.d.sync += [vector.eq(Mux(last, 0, vector + 1)), slice_.eq(slot.slice)]
-            m.d.sync += [held[level].eq(slot.fibers[level]) for level in range(temporary)]
-        with m.If(self.clear):
-            m.d.sync += vector.eq(0)
-        m.d.comb += self.i.ready.eq(Mux(slot.end, ending, choice.product_goes & last))
-        closed = closing | ending
-        if temporary:
-            info = Signal(info_layout(config, 0), name="fiber_info")
-            m.d.comb += [
-                info.fibers.eq(held),
-                info.slice.eq(slice_),
-                info.end.eq(ending),
-                info.closes[0].eq(sliced),
-                first.info.eq(info),
-                first.close.eq(closed & ~plan.last),
-                first.push.eq(choice.product_goes & ~plan.last),
-            ]
-            if temporary == 2:
-                m.d.comb += [
-                    info.closes[0].eq(sliced | (plan.second & differs[1])),
-                    info.closes[1].eq(sliced),
-                ]
-        with m.If(plan.last):
-            m.d.comb += [
-                output.close.eq(closed),
-                output.info.slice.eq(slice_),
-                output.info.end.eq(ending),
-                output.push.eq(choice.product_goes),
-            ]
-        with m.If(choice.product_goes):
-            m.d.comb += [
-                operation.active.eq(1),
-                operation.source.eq(Mux(plan.scalar_products, Source.SCALAR, Source.UNIT)),
-                operation.operand.address.eq(slot.product.address + vector),
-                operation.operand.side.eq(slot.product.side),
-                operation.scalar.eq(slot.value),
-                operation.start.eq(of_first("starts")),
-                operation.slot.eq(of_first("slot")),
-            ]
-
-    def _fiber_products(
-        self,
-        m: Module,
-        sums: list[SumLevel],
-        choice: _Choice,
-        operation: data.View[data.StructLayout],
-    ) -> None:
-        """Products of the fibers' sums, and the groups above that end with them."""
-        plan, output = self.plan, sums[-1]
-        for level, products in enumerate(choice.fibers):
-            lower, goes = sums[level], choice.fiber_goes[level]
-            ends = Signal(name=f"group_{level}_ends")
-            targets: list[tuple[SumLevel, Value]] = [(output, Const(1, 1))]
-            if level + 2 < len(sums):
-                targets = [(sums[level + 1], plan.second), (output, ~plan.second)]
-            can_close = Cat(t.can_close & here for t, here in targets).any()
-            room = Cat(t.room & here for t, here in targets).any()
-            m.d.comb += [
-                choice.fiber_room[level].eq(room & (can_close | ~products.last)),
-                products.taken.eq(goes),
-                ends.eq(products.ends & can_close),
-                lower.finish.eq((goes & products.last) | ends),
-            ]
-            about = products.about
-            for target, here in targets:
-                closes = Signal(name=f"group_{level}_closes_{target.level}")
-                choice.closing.append(closes)
-                info = Signal.like(target.info, name=f"info_{level}_{target.level}")
-                with m.If(here):
-                    # A group ends behind its last product.
-                    m.d.sync += closes.eq(
-                        ~self.clear & (ends | (goes & products.last & about.closes[0]))
-                    )
-                m.d.sync += [info.slice.eq(about.slice), info.end.eq(about.end)]
-                if target is not output:
-                    m.d.sync += [
-                        info.fibers[0].eq(about.fibers[1]),
-                        info.closes[0].eq(about.closes[1]),
-                    ]
-                with m.If(closes):
-                    m.d.comb += [target.close.eq(1), target.info.eq(info)]
-                with m.If(goes & here):
-                    m.d.comb += [
-                        target.push.eq(1),
-                        operation.start.eq(target.starts),
-                        operation.slot.eq(target.slot),
-                    ]
-            with m.If(goes):
-                m.d.comb += [
-                    operation.active.eq(1),
-                    operation.source.eq(Mux(plan.scalar_fibers, Source.SCALAR, Source.UNIT)),
-                    operation.operand.eq(products.operand),
-                    operation.fiber.eq(1),
-                    operation.fiber_slot.eq(products.slot),
-                ]
-
-    def _priorities(
-        self, m: Module, choice: _Choice, overdue: Value, pending: Value, output: SumLevel
-    ) -> None:
+    def _priorities(self, m: Module, choice: Choice, overdue: Value) -> None:
         """Which operation it is."""
+        output = choice.sums[-1]
+        pending = Cat(part.pending for part in choice.sums).any()
         may = Signal()
         needed = Signal(name="pause_needed")
         m.d.comb += may.eq(choice.ready & ~overdue)
@@ -364,7 +197,7 @@ class RowHead(wiring.Component):
             choice.issued.eq(Cat(*choice.fiber_goes, choice.product_goes, choice.pause_goes).any()),
         ]
 
-    def _waits(self, m: Module, sums: list[SumLevel], choice: _Choice) -> None:
+    def _waits(self, m: Module, choice: Choice) -> None:
         """Why there is none."""
         idles = Signal()
         full = Signal(name="output_full")
@@ -382,7 +215,7 @@ class RowHead(wiring.Component):
             self.idle.eq(
                 ~self.i.valid
                 & ~self.o.valid
-                & ~Cat(part.open | part.pending | part.complete for part in sums).any()
+                & ~Cat(part.open | part.pending | part.complete for part in choice.sums).any()
                 & ~Cat(*choice.closing).any()
             ),
         ]

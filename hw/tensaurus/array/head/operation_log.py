@@ -6,8 +6,8 @@ from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.tensaurus import TensaurusConfig
-from .layouts import log_layout
+from ....spec.tensaurus import TensaurusConfig
+from ..layouts import log_layout
 
 __all__ = ["OperationLog"]
 

@@ -8,10 +8,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.tensaurus import TensaurusConfig
-from ...stream.ring import moved_count, ring_address
-from .layouts import group_layout, level_offset, level_slots, log_layout, plan_layout, slot_range
-from .ring_step import ring_step
+from ....spec.tensaurus import TensaurusConfig
+from ....stream.ring import moved_count, ring_address
+from ..layouts import group_layout, level_offset, level_slots, log_layout, plan_layout, slot_range
+from ..ring_step import ring_step
 
 __all__ = ["Pair", "PairSums"]
 

@@ -7,9 +7,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...spec.tensaurus import TensaurusConfig
-from ...stream.ring import moved_count, ring_address
-from .layouts import (
+from ....spec.tensaurus import TensaurusConfig
+from ....stream.ring import moved_count, ring_address
+from ..layouts import (
     group_layout,
     info_layout,
     level_offset,
@@ -19,8 +19,8 @@ from .layouts import (
     plan_layout,
     slot_range,
 )
+from ..ring_step import ring_step
 from .pair_sums import Pair, PairSums
-from .ring_step import ring_step
 
 __all__ = ["SumLevel"]
 

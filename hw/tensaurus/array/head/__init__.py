@@ -1,0 +1,1 @@
+"""The head of a row: what its elements do, operation by operation."""
