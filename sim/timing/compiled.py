@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba import types
 from numba.core import config
 
 from ...hw.spec.host.cache import cache_directory
@@ -16,6 +17,10 @@ from ...hw.spec.host.cache import cache_directory
 __all__ = ["allocating", "called", "code_directory", "compiled", "inlined", "sources"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+# Numba writes down the types of all arguments before each pass over a function, for listeners that
+# there are not; of a record that took as long as a quarter of all that it does for a small one.
+types.Record.__repr__ = types.Type.__str__
 
 
 def sources() -> list[Path]:
@@ -51,6 +56,12 @@ def _kept(function: _Function, **options: Any) -> _Function:
         config.CACHE_DIR = before
 
 
+def _part(function: _Function, **options: Any) -> _Function:
+    """Kept as well, for the next function that is of the same parts. It has no way in from Python:
+    a call from there crashes, in place of many seconds for wrappers that nobody needs."""
+    return _kept(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+
+
 def compiled(function: _Function) -> _Function:
     """A function as machine code; numbers as NumPy has them: no error when dividing by zero.
 
@@ -65,12 +76,16 @@ def allocating(function: _Function) -> _Function:
 
 
 def inlined(function: _Function) -> _Function:
-    """A part of compiled functions: it becomes part of each that calls it, so that tuples of arrays
-    cost nothing to pass."""
-    return numba.njit(inline="always", error_model="numpy", _nrt=False)(function)
+    """A part of compiled functions: its code becomes part of each that calls it, so that tuples of
+    arrays cost nothing to pass.
+
+    By LLVM: Numba's own ``inline="always"`` copies what it has so far with every call. Python
+    itself must not call it.
+    """
+    return _part(function, forceinline=True)
 
 
 def called(function: _Function) -> _Function:
     """A part that compiled functions call. It takes numbers and records, which cost nothing to
-    pass, and is compiled once: large models take far less time than of parts that are `inlined`."""
-    return numba.njit(error_model="numpy", _nrt=False)(function)
+    pass. Python itself must not call it."""
+    return _part(function)

@@ -1,12 +1,15 @@
 """Machine code is made anew whenever a model changes."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numba
 import pytest
 from tilewright.hw.spec import matraptor as spec
 from tilewright.sim.matraptor.cycles import element, rows
-from tilewright.sim.timing.compiled import code_directory, compiled, sources
+from tilewright.sim.timing.compiled import called, code_directory, compiled, inlined, sources
 
 
 def test_every_module_decides_where_code_is_kept(tmp_path: Path) -> None:
@@ -43,3 +46,21 @@ def test_compiled_code_lies_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
     assert compiled(twice)(21) == 42
     assert [path.suffix for path in tmp_path.rglob("*.nb[ci]")]
+
+
+@pytest.mark.parametrize("part", [called, inlined])
+def test_parts_are_kept_too(
+    part: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The next function that is of them does not compile them again."""
+    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda: str(tmp_path))
+
+    def twice(x: int) -> int:
+        return 2 * x
+
+    found = []
+    for _ in range(2):
+        kept = part(twice)
+        kept.compile((numba.int64,))
+        found.append(sum(kept.stats.cache_hits.values()))
+    assert found == [0, 1]
