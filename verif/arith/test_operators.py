@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from tilewright.hw.arith.add import FloatAdd
 from tilewright.hw.arith.multiply import FloatMultiply
@@ -17,26 +16,10 @@ from tilewright.sim.numbers.semirings import combine, product
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from tilewright.verif.arith.scalar_operators import ScalarOperatorsUnit
 from tilewright.verif.kit.refusal import refusal
-from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
-
-Patterns = npt.NDArray[np.uint64]
+from tilewright.verif.kit.sampling import cases, integer_pairs, operand_pairs, slow_but
 
 BUILDS = [f"{name} {stages}" for name in VALUES for stages in (1, 2, 3)]
 """Format and register stages."""
-
-
-def integer_pairs(fmt: IntFormat, count: int, seed: int) -> tuple[Patterns, Patterns]:
-    """The ends of the range, numbers beside them and around 0, in all pairs; then random ones."""
-    rng = np.random.default_rng(seed)
-    ends = [fmt.lowest, fmt.lowest + 1, -2, -1, 0, 1, 2, fmt.highest - 1, fmt.highest]
-    special = np.array(ends, np.int64)
-    left, right = np.meshgrid(special, special, indexing="ij")
-    wide = rng.integers(fmt.lowest, fmt.highest, (2, count), endpoint=True)
-    near = rng.integers(-1000, 1000, (2, count))
-    mask = np.uint64((1 << fmt.bits) - 1)
-    columns = zip((left.ravel(), right.ravel()), wide, near, strict=True)
-    a, b = (np.concatenate(parts).astype(np.uint64) & mask for parts in columns)
-    return a, b
 
 
 @pytest.mark.parametrize("build", slow_but(["bf16 3"], BUILDS))

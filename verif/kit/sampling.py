@@ -9,10 +9,19 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tilewright.hw.spec.formats import FloatFormat
+from tilewright.hw.spec.formats import FloatFormat, Format, IntFormat
 from tilewright.verif.oracles import stimuli
 
-__all__ = ["SIZE", "by_size", "cases", "draw_until", "operand_pairs", "slow_but"]
+__all__ = [
+    "SIZE",
+    "by_size",
+    "cases",
+    "draw_until",
+    "integer_pairs",
+    "operand_pairs",
+    "slow_but",
+    "value_pairs",
+]
 
 _MANY = 1000
 _SIZES = ("quick", "default", "long")
@@ -86,3 +95,24 @@ def operand_pairs(fmt: FloatFormat, count: int, seed: int) -> tuple[Patterns, Pa
     a = np.concatenate([left for left, _ in columns])
     b = np.concatenate([right for _, right in columns])
     return a, b
+
+
+def integer_pairs(fmt: IntFormat, count: int, seed: int) -> tuple[Patterns, Patterns]:
+    """The ends of the range, numbers beside them and around 0, in all pairs; then random ones."""
+    rng = np.random.default_rng(seed)
+    ends = [fmt.lowest, fmt.lowest + 1, -2, -1, 0, 1, 2, fmt.highest - 1, fmt.highest]
+    special = np.array(ends, np.int64)
+    left, right = np.meshgrid(special, special, indexing="ij")
+    wide = rng.integers(fmt.lowest, fmt.highest, (2, count), endpoint=True)
+    near = rng.integers(-1000, 1000, (2, count))
+    mask = np.uint64((1 << fmt.bits) - 1)
+    columns = zip((left.ravel(), right.ravel()), wide, near, strict=True)
+    a, b = (np.concatenate(parts).astype(np.uint64) & mask for parts in columns)
+    return a, b
+
+
+def value_pairs(fmt: Format, count: int, seed: int) -> tuple[Patterns, Patterns]:
+    """``operand_pairs`` or ``integer_pairs``, as the format is."""
+    if isinstance(fmt, FloatFormat):
+        return operand_pairs(fmt, count, seed)
+    return integer_pairs(fmt, count, seed)

@@ -14,6 +14,7 @@ from amaranth.hdl import Value
 from amaranth.sim import Simulator
 from tilewright.hw.sida.layouts import sums_layout, terms_layout
 from tilewright.hw.sida.sums.column_sums import ColumnSums
+from tilewright.hw.sida.sums.segment_tree import SegmentTree
 from tilewright.hw.spec.semirings import Semiring
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.numbers.semirings import combine, product
@@ -24,6 +25,7 @@ from tilewright.sim.sida.result.products import (
     output_stationary,
 )
 from tilewright.sim.sida.result.sums import tree_sums
+from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.sums.sets import KINDS, drawn_columns, drawn_values, sets_of
 
@@ -200,7 +202,7 @@ def test_every_bit_in_its_cycle(name: str, clears: bool) -> None:
     """All kinds of matrices, either product, several semirings; sets in parts, gaps, or neither."""
     config = CONFIGS[name]
     rng = np.random.default_rng(3 + clears)
-    kinds = list(KINDS) * by_size(1, 1, 10)
+    kinds = list(KINDS) * by_size(1, 1, 4)
     rng.shuffle(kinds)
     cycles, expected = expected_of(config, rng, kinds, clears)
     found = run(config, cycles)
@@ -235,3 +237,10 @@ def test_the_bench_expects_what_the_model_computes() -> None:
     every = np.ones(len(upper.rows), bool)
     found = first_sums(SMALL, row, upper, vector, every)
     assert found.tolist() == input_stationary(rules, row, upper, vector).tolist()
+
+
+def test_a_tree_has_a_power_of_two_of_leaves() -> None:
+    rows = SMALL.operators
+    for leaves in (1, 6):
+        said = refusal(lambda: SegmentTree(rows, SMALL.format, leaves=leaves, stages=1))  # noqa: B023
+        assert said == f"`leaves` must be a power of two from 2 on, not {leaves}"
