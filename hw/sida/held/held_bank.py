@@ -1,0 +1,198 @@
+"""A bank of elements that wait for their row."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...spec.sida import SidaConfig
+from ...stream.deep_queue import DeepQueue
+from .layouts import (
+    bank_words,
+    chunk_bits,
+    chunks,
+    held_layout,
+    late_layout,
+    lists,
+    panel_bits,
+    panels,
+)
+from .list_reader import ListReader
+from .panel_lists import PanelLists
+from .scatter_bank import scattered_layout
+
+__all__ = ["HeldBank"]
+
+
+class HeldBank(wiring.Component):
+    """Keeps elements by panel, and gives those of one panel out again, or gives them up.
+
+    Elements of equal ``place`` come out in the order in which they came. An element a cycle goes
+    in, and one comes out.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    i: stream of elements; a mark says that a step's columns are complete
+    opens: in; a pass begins
+    needs: in; steps
+    complete: out; the elements of so many are there
+    starved: out; an element waits for space, and there is none
+    top: out; with ``starved``, no panel above it has elements here
+    order, panel, loses: in, a pulse: the elements of a panel are wanted, or given up if ``loses``
+    busy: out; not all of them are gone; no order must be given
+    lost: out; whether they had been given up before
+    o: stream of elements
+    held: out; elements that are here
+    clear: in; forgets everything; it is ``busy`` then until lists and chunks are in order
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(scattered_layout(held_layout(config)))),
+                "opens": In(1),
+                "needs": In(range(panels(config) + 1)),
+                "complete": Out(1),
+                "starved": Out(1),
+                "top": Out(panel_bits(config)),
+                "order": In(1),
+                "panel": In(panel_bits(config)),
+                "loses": In(1),
+                "busy": Out(1),
+                "lost": Out(1),
+                "o": Out(stream.Signature(late_layout(config))),
+                "held": Out(range(bank_words(config) + 1)),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.lists = table = PanelLists(config)
+        m.submodules.reader = reader = ListReader(config)
+        m.d.comb += [table.clear.eq(self.clear), reader.clear.eq(self.clear)]
+        used, filled = self._chunks(m, table, reader)
+        self._memories(m, table, reader)
+        self._orders(m, table, reader, filled)
+        steps = Signal.like(self.needs)
+        top = Signal(panel_bits(config))
+        enters = Signal()
+        item = self.i.payload
+        m.d.comb += [
+            table.i.valid.eq(self.i.valid & item.present),
+            table.i.payload.eq(item.payload),
+            self.i.ready.eq(table.i.ready | ~item.present),
+            enters.eq(self.i.valid & self.i.ready),
+            self.complete.eq((steps >= self.needs) & ~table.stays),
+            self.starved.eq(table.waits & (used == chunks(config))),
+            self.top.eq(top),
+        ]
+        m.d.sync += steps.eq(steps + (enters & item.mark))
+        # A list's panel is known again a cycle later, when it turns out not to be lost.
+        newest = Signal(panel_bits(config))
+        with m.If(table.i.valid & table.i.ready):
+            m.d.sync += newest.eq(item.payload.panel)
+        with m.If(table.element.valid & (newest > top)):
+            m.d.sync += top.eq(newest)
+        with m.If(self.order & self.loses & (top == self.panel) & (top != 0)):
+            m.d.sync += top.eq(top - 1)
+        with m.If(self.opens | self.clear):
+            m.d.sync += [steps.eq(0), top.eq(0)]
+        return m
+
+    def _chunks(self, m: Module, table: PanelLists, reader: ListReader) -> tuple[Signal, Signal]:
+        """The free ones; how many are not, and whether all were put there."""
+        count = chunks(self._config)
+        m.submodules.free = free = DeepQueue(chunk_bits(self._config), max(2, count))
+        walk = Signal(range(count + 1))
+        filled = Signal()
+        used = Signal(range(count + 1))
+        m.d.comb += [
+            filled.eq(walk == count),
+            # There is room for all.
+            free.i.valid.eq(~filled | reader.freed),
+            free.i.payload.eq(Mux(filled, reader.chunk, walk[: chunk_bits(self._config)])),
+            free.clear.eq(self.clear),
+        ]
+        wiring.connect(m, free.o, table.chunk)
+        m.d.sync += used.eq(used + (table.chunk.valid & table.chunk.ready) - reader.freed)
+        with m.If(~filled):
+            m.d.sync += walk.eq(walk + 1)
+        with m.If(self.clear):
+            m.d.sync += [walk.eq(0), used.eq(0)]
+        return used, filled
+
+    def _memories(self, m: Module, table: PanelLists, reader: ListReader) -> None:
+        """Elements and the chunks' followers; what is here, counted."""
+        config = self._config
+        m.submodules.elements = elements = Memory(
+            shape=late_layout(config), depth=bank_words(config), init=[]
+        )
+        m.submodules.links = links = Memory(shape=chunk_bits(config), depth=chunks(config), init=[])
+        write, read = elements.write_port(), elements.read_port()
+        write_link, read_link = links.write_port(), links.read_port()
+        m.d.comb += [
+            write.en.eq(table.element.valid),
+            write.addr.eq(table.element.place.as_value()),
+            write.data.eq(table.element.late),
+            write_link.en.eq(table.link.valid),
+            write_link.addr.eq(table.link.chunk),
+            write_link.data.eq(table.link.follower),
+            read_link.en.eq(reader.link),
+            read_link.addr.eq(reader.link_chunk),
+            reader.follower.eq(read_link.data),
+            reader.room.eq(~self.o.valid | self.o.ready),
+            read.en.eq(reader.read),
+            read.addr.eq(reader.place.as_value()),
+            self.o.payload.eq(read.data),
+        ]
+        with m.If(reader.room):
+            m.d.sync += self.o.valid.eq(reader.read)
+        gone = Mux(table.fetched & reader.drops, table.entry.count, reader.read)
+        m.d.sync += self.held.eq(self.held + table.element.valid - gone)
+        with m.If(self.clear):
+            m.d.sync += [self.o.valid.eq(0), self.held.eq(0)]
+
+    def _orders(self, m: Module, table: PanelLists, reader: ListReader, filled: Signal) -> None:
+        """The lists of a panel to the reader, one a cycle."""
+        count = lists(self._config)
+        fetches = Signal()
+        panel = Signal.like(self.panel)
+        number = Signal(range(count))
+        drops = Signal()
+        m.d.comb += [
+            table.fetch.eq(fetches),
+            table.panel.eq(panel),
+            table.list.eq(number),
+            table.loses.eq(drops),
+            reader.load.eq(table.fetched),
+            reader.entry.eq(table.entry),
+            reader.run.eq(~fetches & ~table.fetched),
+            reader.drops.eq(drops),
+            self.busy.eq(
+                fetches | table.fetched | reader.busy | self.o.valid | ~filled | ~table.ready
+            ),
+        ]
+        m.d.sync += reader.number.eq(number)
+        with m.If(self.order):
+            m.d.sync += [fetches.eq(1), number.eq(0), panel.eq(self.panel), drops.eq(self.loses)]
+        with m.Elif(fetches):
+            m.d.sync += number.eq(number + 1)
+            with m.If(number == count - 1):
+                m.d.sync += fetches.eq(0)
+        with m.If(table.fetched):
+            m.d.sync += self.lost.eq(table.entry.lost)
+        with m.If(self.clear):
+            m.d.sync += fetches.eq(0)

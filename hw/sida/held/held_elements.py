@@ -1,0 +1,275 @@
+"""What waits on chip for its row, and the late part of the second product."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.sida import SidaConfig
+from ..layouts import count_bits, results_layout, set_layout
+from ..operators import semiring_range
+from .first_values import FirstValues
+from .held_bank import HeldBank
+from .late_elements import LateElements
+from .late_sums import LateSums
+from .layouts import (
+    counts_layout,
+    held_layout,
+    late_layout,
+    line_rows,
+    place_bits,
+    reload_layout,
+    reload_request_layout,
+    row_bits,
+)
+from .panel_control import PanelControl
+from .scatter import Scatter
+
+__all__ = ["HeldElements"]
+
+_WINDOW = 8
+"""Sets that banks take their elements from, or rows that are read again."""
+
+
+class HeldElements(wiring.Component):
+    """``w[j] (+)= z[i] (x) value`` for each element whose row is less than two steps behind its
+    column, in ascending order of rows.
+
+    Such an element waits by its *panel*, ``subtensor`` rows, until that panel's z and the columns
+    of the step behind it are there. Each of ``pes`` banks keeps the panel's elements of columns
+    that no other bank has, so that they go to the banks of w by a rotation. Without space the
+    highest panels are given up, and asked for when they are due: the result is the same, bit for
+    bit, whatever the size of the buffer and the timing. Up to ``pes`` elements a cycle wait, and as
+    many are added, at the same time.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    start: in, a pulse: a pass begins; not before ``done`` or ``clear``
+    columns, semiring: in; of the matrix, at least 1, and the number of the second product's
+        semiring among ``config.operators``; constant during a pass
+    i: stream of sets, all of the matrix
+    first_valid, first: in; see :func:`results_layout`: what columns of w begin with; never waits
+    z: stream of rows of z, ``pes`` elements, ascending; with ``subtensor`` less than ``pes`` a row
+        for each panel, an element in lane i % pes
+    request: stream, see :func:`reload_request_layout`: the panel's rows are to be read again
+    reload: stream, see :func:`reload_layout`: those, rows ascending
+    done: out; w is complete, until the next ``start``
+    place: in; while ``done``: which ``pes`` elements of w are seen
+    w: out; a cycle later, they
+    counts: out; see :func:`counts_layout`; of a pass, kept until the next one begins
+    clear: in, a pulse: forgets everything; a pass may begin in the next cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        values = data.ArrayLayout(config.format.bits, config.pes)
+        super().__init__(
+            {
+                "start": In(1),
+                "columns": In(count_bits(config)),
+                "semiring": In(semiring_range(config.operators)),
+                "i": In(stream.Signature(set_layout(config))),
+                "first_valid": In(1),
+                "first": In(results_layout(config)),
+                "z": In(stream.Signature(values)),
+                "request": Out(stream.Signature(reload_request_layout(config))),
+                "reload": In(stream.Signature(reload_layout(config))),
+                "done": Out(1),
+                "place": In(place_bits(config)),
+                "w": Out(values),
+                "counts": Out(counts_layout(config)),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.control = control = PanelControl(config)
+        banks = [HeldBank(config) for _ in range(config.pes)]
+        sums = [LateSums(config) for _ in range(config.pes)]
+        for n, (bank, part) in enumerate(zip(banks, sums, strict=True)):
+            m.submodules[f"bank_{n}"] = bank
+            m.submodules[f"sums_{n}"] = part
+        m.d.comb += [control.start.eq(self.start), control.columns.eq(self.columns)]
+        m.d.comb += [control.clear.eq(self.clear), self.done.eq(control.done)]
+        wiring.connect(m, control.request, wiring.flipped(self.request))
+        self._fill(m, control, banks)
+        again = self._reload(m, control)
+        self._use(m, control, banks, again, sums)
+        self._vectors(m, control, sums)
+        self._order(m, control, banks)
+        self._count(m, control, banks)
+        return m
+
+    def _fill(self, m: Module, control: PanelControl, banks: list[HeldBank]) -> None:
+        """Elements that come by columns."""
+        config = self._config
+        m.submodules.late = late = LateElements(config)
+        m.submodules.scatter = scatter = Scatter(held_layout(config), config.pes, _WINDOW)
+        wiring.connect(m, late.o, scatter.i)
+        m.d.comb += [
+            late.opens.eq(self.start),
+            late.columns.eq(self.columns),
+            late.i.payload.eq(self.i.payload),
+            late.i.valid.eq(self.i.valid & control.running),
+            self.i.ready.eq(late.i.ready & control.running),
+            scatter.clear.eq(self.clear),
+        ]
+        for bank, source in zip(banks, scatter.o, strict=True):
+            wiring.connect(m, source, bank.i)
+
+    def _reload(self, m: Module, control: PanelControl) -> list[stream.Interface]:
+        """Elements that are read again: by bank of w."""
+        config = self._config
+        lanes = (config.pes - 1).bit_length()
+        m.submodules.again = again = Scatter(late_layout(config), config.pes, _WINDOW)
+        given, found = self.reload.payload, again.i.payload
+        m.d.comb += [
+            again.clear.eq(self.clear),
+            again.i.valid.eq(self.reload.valid & control.reloads),
+            self.reload.ready.eq(again.i.ready & control.reloads),
+            found.mark.eq(given.last),
+        ]
+        for element, leaf in zip(given.elements, found.leaves, strict=True):
+            m.d.comb += [
+                leaf.valid.eq(element.valid),
+                leaf.bank.eq(element.column[:lanes]),
+                leaf.payload.row.eq(given.row[: row_bits(config)]),
+                leaf.payload.place.eq(element.column[lanes:]),
+                leaf.payload.value.eq(element.value),
+            ]
+        ended = Signal(config.pes)
+        for n, source in enumerate(again.o):
+            with m.If(source.valid & source.ready & source.payload.mark):
+                m.d.sync += ended[n].eq(1)
+        m.d.comb += control.reloaded.eq(ended.all())
+        with m.If(~control.reloads | control.reloaded):
+            m.d.sync += ended.eq(0)
+        return list(again.o)
+
+    def _use(
+        self,
+        m: Module,
+        control: PanelControl,
+        banks: list[HeldBank],
+        again: list[stream.Interface],
+        sums: list[LateSums],
+    ) -> None:
+        """Elements of the panel that is due to the sums: turned by the panel's number, or as they
+        are read again."""
+        pes = self._config.pes
+        bits = (pes - 1).bit_length()
+        turn = Signal(bits)
+        m.d.comb += turn.eq(control.due[:bits])
+        offers = [Cat(bank.o.payload, bank.o.valid) for bank in banks]
+        readies = [part.i.ready for part in sums]
+        for bit in range(bits):
+            step = 1 << bit
+            offers = [
+                self._named(m, f"offer_{bit}_{n}", turn[bit], offers[(n + step) % pes], offers[n])
+                for n in range(pes)
+            ]
+            readies = [
+                self._named(m, f"taken_{bit}_{n}", turn[bit], readies[(n - step) % pes], readies[n])
+                for n in range(pes)
+            ]
+        for n, (part, source, bank) in enumerate(zip(sums, again, banks, strict=True)):
+            reads_again = control.reloads & source.payload.present
+            m.d.comb += [
+                part.clear.eq(self.clear),
+                part.semiring.eq(self.semiring),
+                part.i.valid.eq(Mux(control.reloads, source.valid & reads_again, offers[n][-1])),
+                part.i.payload.side.eq(control.due[0]),
+                part.i.payload.late.eq(
+                    Mux(control.reloads, Cat(source.payload.payload), offers[n][:-1])
+                ),
+                source.ready.eq(~source.payload.present | part.i.ready),
+                bank.o.ready.eq(readies[n] & ~control.reloads),
+            ]
+        m.d.comb += control.idle.eq(Cat(part.idle for part in sums).all())
+
+    def _named(self, m: Module, name: str, select: Signal, x: Signal, y: Signal) -> Signal:
+        found = Signal(max(len(x), len(y)), name=name)
+        m.d.comb += found.eq(Mux(select, x, y))
+        return found
+
+    def _vectors(self, m: Module, control: PanelControl, sums: list[LateSums]) -> None:
+        """Rows of z to all sums, first values to their banks; w to be seen."""
+        config = self._config
+        m.submodules.first = first = FirstValues(config)
+        m.d.comb += [
+            first.opens.eq(self.start),
+            first.valid.eq(self.first_valid),
+            first.results.eq(self.first),
+            first.clear.eq(self.clear),
+            control.first_columns.eq(first.columns),
+        ]
+        there = Signal.like(control.z_columns)
+        m.d.comb += [
+            control.z_columns.eq(there),
+            self.z.ready.eq(control.running & (there < control.z_end) & (there < self.columns)),
+        ]
+        with m.If(self.z.valid & self.z.ready):
+            m.d.sync += there.eq(there + min(config.pes, config.subtensor))
+        with m.If(self.start):
+            m.d.sync += there.eq(0)
+        side = (config.subtensor - 1).bit_length()
+        line = (config.pes - 1).bit_length()
+        for n, part in enumerate(sums):
+            m.d.comb += [
+                part.z.valid.eq(self.z.valid & self.z.ready),
+                part.z.side.eq(there[side]),
+                part.z.line.eq(there[line:side] if line_rows(config) > 1 else 0),
+                part.z.values.eq(self.z.payload),
+                part.first.eq(first.banks[n]),
+                part.reads.eq(self.done),
+                part.place.eq(self.place),
+                self.w[n].eq(part.value),
+            ]
+
+    def _order(self, m: Module, control: PanelControl, banks: list[HeldBank]) -> None:
+        """Orders to all banks alike, and what they say."""
+        for bank in banks:
+            m.d.comb += [
+                bank.opens.eq(self.start),
+                bank.clear.eq(self.clear),
+                bank.needs.eq(control.needs),
+                bank.order.eq(control.order),
+                bank.panel.eq(control.panel),
+                bank.loses.eq(control.loses),
+            ]
+        starved = Cat(bank.starved for bank in banks)
+        m.d.comb += [
+            control.complete.eq(Cat(bank.complete for bank in banks).all()),
+            control.starved.eq(starved.any()),
+            control.busy.eq(Cat(bank.busy for bank in banks).any()),
+            control.lost.eq(banks[0].lost),
+        ]
+        for bank in reversed(banks):
+            with m.If(bank.starved):
+                m.d.comb += control.top.eq(bank.top)
+
+    def _count(self, m: Module, control: PanelControl, banks: list[HeldBank]) -> None:
+        counts = self.counts
+        total = banks[0].held
+        for bank in banks[1:]:
+            total = total + bank.held
+        m.d.sync += counts.held.eq(total)
+        with m.If(counts.held > counts.most):
+            m.d.sync += counts.most.eq(counts.held)
+        m.d.sync += [
+            counts.lost.eq(counts.lost + control.given_up),
+            counts.waited.eq(counts.waited + (self.i.valid & ~self.i.ready & control.running)),
+        ]
+        with m.If(self.start | self.clear):
+            m.d.sync += [counts.most.eq(0), counts.lost.eq(0), counts.waited.eq(0)]

@@ -1,0 +1,143 @@
+"""A bank of w: what it begins with, and what is added one by one."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...arith.scalar_functions import delay
+from ...spec.sida import SidaConfig
+from ..operators import SelectedProduct, SelectedSum, semiring_range
+from .first_values import first_layout
+from .layouts import late_layout, line_rows, place_bits, row_bits
+
+__all__ = ["LateSums", "line_layout", "sided_layout"]
+
+
+def line_layout(config: SidaConfig) -> data.StructLayout:
+    """Rows of z that are written: their ``side`` and ``line`` in it, and ``values``."""
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "side": 1,
+            "line": range(max(2, line_rows(config))),
+            "values": data.ArrayLayout(config.format.bits, config.pes),
+        }
+    )
+
+
+def sided_layout(config: SidaConfig) -> data.StructLayout:
+    """A late element, and the ``side`` on which its panel of z is."""
+    return data.StructLayout({"side": 1, "late": late_layout(config)})
+
+
+class LateSums(wiring.Component):
+    """``w[place] = w[place] (+) z[row] (x) value``, in the order in which elements come.
+
+    An element a cycle; one whose place is still being added to waits for that, and all wait while a
+    first value is written. Latency 1 and those of multiplier and adder.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    semiring: in; its number among ``config.operators``, constant during a pass
+    i: stream of elements, see :func:`sided_layout`
+    z: in; see :func:`line_layout`; a side that is written must not be read
+    first: in; see :func:`first_layout`
+    reads, place: in; while nothing is on its way: of the element to be seen
+    value: out; a cycle later, it
+    idle: out; nothing is on its way
+    clear: in; forgets what is on its way
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "semiring": In(semiring_range(config.operators)),
+                "i": In(stream.Signature(sided_layout(config))),
+                "z": In(line_layout(config)),
+                "first": In(first_layout(config)),
+                "reads": In(1),
+                "place": In(place_bits(config)),
+                "value": Out(config.format.bits),
+                "idle": Out(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, late = self._config, self.i.payload.late
+        times, adds = config.multiplier_stages, config.adder_stages
+        advance = Signal()
+        meets = Signal()
+        enters = Signal()
+        under_way = Signal(1 + times + adds)
+        places = [late.place]
+        for stage in range(len(under_way)):
+            places.append(delay(m, places[-1], 1, advance, f"place_{stage}"))
+        # The sums that the next one could not begin with in time.
+        recent = zip(under_way[:adds], places[1 : 1 + adds], strict=True)
+        m.d.comb += [
+            advance.eq(~self.first.valid),
+            meets.eq(Cat(valid & (place == late.place) for valid, place in recent).any()),
+            self.i.ready.eq(advance & ~meets),
+            enters.eq(self.i.valid & self.i.ready),
+            self.idle.eq(under_way == 0),
+        ]
+        with m.If(self.clear):
+            m.d.sync += under_way.eq(0)
+        with m.Elif(advance):
+            m.d.sync += under_way.eq(Cat(enters, under_way))
+        m.submodules.product = product = SelectedProduct(config.operators, config.format, times)
+        m.submodules.sum = total = SelectedSum(config.operators, config.format, adds)
+        for part in (product, total):
+            m.d.comb += [part.semiring.eq(self.semiring), part.advance.eq(advance)]
+        m.d.comb += [
+            product.a.eq(self._operand(m, advance)),
+            product.b.eq(delay(m, late.value, 1, advance, "value")),
+            total.b.eq(product.o),
+        ]
+        m.submodules.w = w = Memory(
+            shape=unsigned(config.format.bits), depth=1 << place_bits(config), init=[]
+        )
+        write = w.write_port()
+        read = w.read_port(transparent_for=(write,))
+        m.d.comb += [
+            read.en.eq(advance),
+            read.addr.eq(Mux(self.reads, self.place, places[times])),
+            total.a.eq(read.data),
+            self.value.eq(read.data),
+            write.en.eq(self.first.valid | under_way[-1]),
+            write.addr.eq(Mux(self.first.valid, self.first.place, places[-1])),
+            write.data.eq(Mux(self.first.valid, self.first.value, total.o)),
+        ]
+        return m
+
+    def _operand(self, m: Module, advance: Signal) -> Value:
+        """The element of z that the element which has entered is multiplied by."""
+        config = self._config
+        width, lines = config.pes * config.format.bits, line_rows(config)
+        lanes = (config.pes - 1).bit_length()
+        m.submodules.z = z = Memory(shape=unsigned(width), depth=2 * lines, init=[])
+        write, read = z.write_port(), z.read_port()
+        row = self.i.payload.late.row
+        lane = delay(m, row[:lanes], 1, advance, "lane")
+        m.d.comb += [
+            write.en.eq(self.z.valid),
+            write.addr.eq(Cat(self.z.line[: row_bits(config) - lanes], self.z.side)),
+            write.data.eq(self.z.values.as_value()),
+            read.en.eq(advance),
+            read.addr.eq(Cat(row[lanes:], self.i.payload.side)),
+        ]
+        return read.data.word_select(lane, config.format.bits)

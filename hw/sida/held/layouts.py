@@ -1,0 +1,122 @@
+"""How many lists and chunks a bank of held elements has, and what its parts hand to each other."""
+
+from __future__ import annotations
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data
+
+from ...spec.sida import SidaConfig
+from ..layouts import count_bits
+
+__all__ = [
+    "CHUNK",
+    "bank_words",
+    "chunk_bits",
+    "chunks",
+    "counts_layout",
+    "held_layout",
+    "late_layout",
+    "line_rows",
+    "lists",
+    "panel_bits",
+    "panels",
+    "place_bits",
+    "reload_layout",
+    "reload_request_layout",
+    "row_bits",
+]
+
+CHUNK = 4
+"""Elements that a list takes at once of a bank's space."""
+
+
+def panels(config: SidaConfig) -> int:
+    """Panels of rows, of ``subtensor`` rows each, at most."""
+    return max(1, config.vector_words // config.subtensor)
+
+
+def panel_bits(config: SidaConfig) -> int:
+    """Width of a panel's number."""
+    return max(1, (panels(config) - 1).bit_length())
+
+
+def bank_words(config: SidaConfig) -> int:
+    """Elements of a bank."""
+    return config.buffer_words // config.pes
+
+
+def chunks(config: SidaConfig) -> int:
+    """Chunks of a bank."""
+    return bank_words(config) // CHUNK
+
+
+def chunk_bits(config: SidaConfig) -> int:
+    """Width of a chunk's number."""
+    return max(1, (chunks(config) - 1).bit_length())
+
+
+def lists(config: SidaConfig) -> int:
+    """Lists of a panel in a bank, a power of two: read in turn, no sum waits for the one before."""
+    return 1 << (config.partials - 1).bit_length()
+
+
+def line_rows(config: SidaConfig) -> int:
+    """Rows of z that a panel has, of ``pes`` elements; the one row of a smaller panel is in the
+    lanes that its elements have in the vector."""
+    return max(1, config.subtensor // config.pes)
+
+
+def row_bits(config: SidaConfig) -> int:
+    """Width of a row's place in its panel's rows of z."""
+    return (line_rows(config) * config.pes - 1).bit_length()
+
+
+def place_bits(config: SidaConfig) -> int:
+    """Width of a column's place in its bank of w."""
+    return max(1, (config.vector_words // config.pes - 1).bit_length())
+
+
+def late_layout(config: SidaConfig) -> data.StructLayout:
+    """An element whose panel and bank of w are known: ``row``, its place in the panel's rows of z;
+    ``place`` of its column in the bank; ``value``."""
+    return data.StructLayout(
+        {"row": row_bits(config), "place": place_bits(config), "value": config.format.bits}
+    )
+
+
+def held_layout(config: SidaConfig) -> data.StructLayout:
+    """An element on its way to a list: its ``panel``, and what the list keeps of it."""
+    return data.StructLayout({"panel": panel_bits(config), "late": late_layout(config)})
+
+
+def reload_request_layout(config: SidaConfig) -> data.StructLayout:
+    """Rows that are read again: those of ``panel``, elements of columns below ``columns``."""
+    return data.StructLayout({"panel": panel_bits(config), "columns": count_bits(config)})
+
+
+def reload_layout(config: SidaConfig) -> data.StructLayout:
+    """Elements of a row that is read again: any of ``pes`` are ``valid``, their ``columns``
+    ascend. ``last``: nothing of this panel follows."""
+    element = data.StructLayout(
+        {"valid": 1, "column": config.place_bits, "value": config.format.bits}
+    )
+    return data.StructLayout(
+        {
+            "row": config.place_bits,
+            "last": 1,
+            "elements": data.ArrayLayout(element, config.pes),
+        }
+    )
+
+
+def counts_layout(config: SidaConfig) -> data.StructLayout:
+    """What a pass came to: elements ``held`` now and at ``most``; panels ``lost``; cycles in which
+    a set ``waited``."""
+    return data.StructLayout(
+        {
+            "held": unsigned(config.buffer_words.bit_length()),
+            "most": unsigned(config.buffer_words.bit_length()),
+            "lost": unsigned(panels(config).bit_length()),
+            "waited": unsigned(32),
+        }
+    )

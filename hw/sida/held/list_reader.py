@@ -1,0 +1,138 @@
+"""The lists of a panel, read in turn, or given up."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.sida import SidaConfig
+from .layouts import CHUNK, bank_words, chunk_bits, lists
+from .panel_lists import element_write_layout, entry_layout
+
+__all__ = ["ListReader"]
+
+
+class ListReader(wiring.Component):
+    """Goes through up to four lists, from each in turn an element, and gives their chunks back.
+
+    A chunk's follower is looked up when the chunk is begun. An element a cycle, or a chunk in one
+    to three where elements are not wanted.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    load, number, entry: in; a list to be read
+    run: in; all lists are loaded
+    drops: in; elements are not wanted; constant while it runs
+    link: out; a chunk is begun, ``link_chunk``
+    follower: in; a cycle later, what follows it
+    room: in; an element may be read
+    read, place: out; one is, from there
+    freed, chunk: out; nothing more is in this chunk
+    busy: out; lists have elements left
+    clear: in; forgets everything
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        chunk = chunk_bits(config)
+        super().__init__(
+            {
+                "load": In(1),
+                "number": In(range(lists(config))),
+                "entry": In(entry_layout(config)),
+                "run": In(1),
+                "drops": In(1),
+                "link": Out(1),
+                "link_chunk": Out(chunk),
+                "follower": In(chunk),
+                "room": In(1),
+                "read": Out(1),
+                "place": Out(element_write_layout(config)["place"].shape),
+                "freed": Out(1),
+                "chunk": Out(chunk),
+                "busy": Out(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        count = lists(self._config)
+        layout = data.StructLayout(
+            {
+                "left": bank_words(self._config).bit_length(),
+                "place": element_write_layout(self._config)["place"].shape,
+                "next": chunk_bits(self._config),
+                "linked": 1,
+            }
+        )
+        cursors = [Signal(layout, name=f"cursor_{n}") for n in range(count)]
+        able = Signal(count)
+        chosen = Signal(range(count))
+        last = Signal(range(count))
+        moves = Signal()
+        ends = Signal()
+        more = Signal()
+        linking = Signal()
+        linked = Signal(range(count))
+        for n, cursor in enumerate(cursors):
+            known = cursor.linked | (cursor.left <= CHUNK)
+            m.d.comb += able[n].eq((cursor.left != 0) & (known | ~self.drops))
+        with m.Switch(last):
+            for served in range(count):
+                with m.Case(served):
+                    # The last assignment counts: the list behind the one read last.
+                    for step in reversed(range(1, count + 1)):
+                        with m.If(able[(served + step) % count]):
+                            m.d.comb += chosen.eq((served + step) % count)
+        now = Signal(layout)
+        left = Signal.like(now.left)
+        m.d.comb += [
+            now.eq(Array(cursors)[chosen]),
+            self.busy.eq(Cat(cursor.left != 0 for cursor in cursors).any()),
+            moves.eq(self.run & able.any() & (self.room | self.drops)),
+            more.eq(Mux(self.drops, now.left > CHUNK, now.left > 1)),
+            left.eq(Mux(more, now.left - Mux(self.drops, CHUNK, 1), 0)),
+            ends.eq(moves & (self.drops | (now.place.offset == CHUNK - 1) | ~more)),
+            self.read.eq(moves & ~self.drops),
+            self.place.eq(now.place),
+            self.freed.eq(ends),
+            self.chunk.eq(now.place.chunk),
+            self.link.eq(self.load | (ends & more)),
+            self.link_chunk.eq(Mux(self.load, self.entry.head, now.next)),
+        ]
+        m.d.sync += [linking.eq(self.link), linked.eq(Mux(self.load, self.number, chosen))]
+        with m.If(moves):
+            m.d.sync += last.eq(chosen)
+        for n, cursor in enumerate(cursors):
+            with m.If(linking & (linked == n)):
+                m.d.sync += [cursor.next.eq(self.follower), cursor.linked.eq(1)]
+            with m.If(self.load & (self.number == n)):
+                m.d.sync += [
+                    cursor.left.eq(self.entry.count),
+                    cursor.place.chunk.eq(self.entry.head),
+                    cursor.place.offset.eq(0),
+                    cursor.linked.eq(0),
+                ]
+            with m.Elif(moves & (chosen == n)):
+                m.d.sync += [cursor.left.eq(left), cursor.place.offset.eq(now.place.offset + 1)]
+                with m.If(ends):
+                    m.d.sync += [
+                        cursor.place.chunk.eq(now.next),
+                        cursor.place.offset.eq(0),
+                        cursor.linked.eq(0),
+                    ]
+            with m.If(self.clear):
+                m.d.sync += cursor.left.eq(0)
+        with m.If(self.clear):
+            m.d.sync += linking.eq(0)
+        return m

@@ -1,0 +1,179 @@
+"""When a panel of held elements is used, read again, or given up."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.sida import SidaConfig
+from ..layouts import count_bits
+from .layouts import panel_bits, panels, reload_request_layout
+
+__all__ = ["PanelControl"]
+
+
+class PanelControl(wiring.Component):
+    """Panels one after the other, each when its elements, its part of z and the values that its
+    columns begin with are there.
+
+    While none is under way and a bank has no space, the highest panel that this bank has is given
+    up; when that one is due, its rows are asked for.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    start: in, a pulse: a pass begins
+    columns: in; of the matrix, at least 1, constant during a pass
+    z_columns, first_columns: in; so many elements of z, and first values of w, are there
+    z_end: out; elements of z below it may be written
+    needs, complete: out, in; steps whose elements are asked for; they are all there
+    starved, top: in; a bank has no space; its highest panel
+    order, panel, loses: out; see :class:`HeldBank`
+    busy, lost: in; of the banks
+    request: stream, see :func:`reload_request_layout`
+    reloads: out; elements that are read again go to the sums
+    reloaded: in; all have
+    idle: in; nothing is on its way in the sums
+    due: out; the panel that is used, or the next one
+    running, done: out; a pass is under way, or complete
+    given_up: out; a panel is, which was not before
+    clear: in; forgets everything
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        count = count_bits(config)
+        self._far = range(config.vector_words + 3 * config.subtensor + 1)
+        super().__init__(
+            {
+                "start": In(1),
+                "columns": In(count),
+                "z_columns": In(count + 1),
+                "first_columns": In(count),
+                "z_end": Out(self._far),
+                "needs": Out(range(panels(config) + 1)),
+                "complete": In(1),
+                "starved": In(1),
+                "top": In(panel_bits(config)),
+                "order": Out(1),
+                "panel": Out(panel_bits(config)),
+                "loses": Out(1),
+                "busy": In(1),
+                "lost": In(1),
+                "request": Out(stream.Signature(reload_request_layout(config))),
+                "reloads": Out(1),
+                "reloaded": In(1),
+                "idle": In(1),
+                "due": Out(panel_bits(config)),
+                "running": Out(1),
+                "done": Out(1),
+                "given_up": Out(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, columns = self._config, self.columns
+        step = config.subtensor
+        # Where the panel that is due ends, and the last step with columns whose elements wait.
+        end = Signal(self._far)
+        far_end = Signal(self._far)
+        ready = Signal()
+        last = Signal()
+        next_panel = Signal()
+        m.d.comb += [
+            far_end.eq(_least(end + step, columns)),
+            self.z_end.eq(end + step),
+            last.eq(end >= columns),
+            ready.eq(
+                (self.z_columns >= _least(end, columns))
+                & (self.first_columns >= far_end)
+                & self.complete
+            ),
+            self.panel.eq(Mux(self.loses, self.top, self.due)),
+            self.request.payload.panel.eq(self.due),
+            self.request.payload.columns.eq(far_end),
+        ]
+        with m.FSM(name="state") as fsm:
+            m.d.comb += self.running.eq(~fsm.ongoing("IDLE"))
+            with m.State("IDLE"):
+                with m.If(self.start):
+                    m.next = "WAIT"
+                self._clears(m)
+            with m.State("WAIT"):
+                m.d.comb += self.loses.eq(~ready)
+                with m.If(~self.busy & (ready | self.starved)):
+                    m.d.comb += self.order.eq(1)
+                    m.next = "USE"
+                    with m.If(self.loses):
+                        m.next = "GIVE_UP"
+                self._clears(m)
+            with m.State("USE"):
+                with m.If(~self.busy):
+                    m.d.comb += next_panel.eq(~self.lost)
+                    self._goes_on(m, last)
+                    with m.If(self.lost):
+                        m.next = "ASK"
+                self._clears(m)
+            with m.State("ASK"):
+                m.d.comb += self.request.valid.eq(1)
+                with m.If(self.request.ready):
+                    m.next = "RELOAD"
+                self._clears(m)
+            with m.State("RELOAD"):
+                m.d.comb += self.reloads.eq(1)
+                with m.If(self.reloaded):
+                    m.d.comb += next_panel.eq(1)
+                    self._goes_on(m, last)
+                self._clears(m)
+            with m.State("GIVE_UP"):
+                with m.If(~self.busy):
+                    m.d.comb += self.given_up.eq(~self.lost)
+                    m.next = "WAIT"
+                self._clears(m)
+            with m.State("DRAIN"):
+                with m.If(self.idle):
+                    m.d.sync += self.done.eq(1)
+                    m.next = "IDLE"
+                self._clears(m)
+        with m.If(next_panel):
+            m.d.sync += [self.due.eq(self.due + 1), end.eq(end + step)]
+            with m.If(self._steps_left(far_end)):
+                m.d.sync += self.needs.eq(self.needs + 1)
+        with m.If(self.start):
+            two = 2 if panels(config) > 1 else 1
+            m.d.sync += [
+                self.done.eq(0),
+                self.due.eq(0),
+                end.eq(step),
+                self.needs.eq(Mux(columns > step, two, 1)),
+            ]
+        with m.If(self.clear):
+            m.d.sync += self.done.eq(0)
+        return m
+
+    def _clears(self, m: Module) -> None:
+        with m.If(self.clear):
+            m.next = "IDLE"
+
+    def _goes_on(self, m: Module, last: Signal) -> None:
+        m.next = "WAIT"
+        with m.If(last):
+            m.next = "DRAIN"
+
+    def _steps_left(self, far_end: Signal) -> Value:
+        """Whether columns follow those whose elements the panel that is due asks for."""
+        return far_end < self.columns
+
+
+def _least(x: Value, y: Value) -> Value:
+    return Mux(x < y, x, y)

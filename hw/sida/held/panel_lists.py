@@ -1,0 +1,185 @@
+"""Lists of elements by panel, in chunks that they share."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...spec.sida import SidaConfig
+from .layouts import (
+    CHUNK,
+    bank_words,
+    chunk_bits,
+    held_layout,
+    late_layout,
+    lists,
+    panel_bits,
+    panels,
+)
+
+__all__ = ["PanelLists", "element_write_layout", "entry_layout", "link_write_layout"]
+
+_OFFSET_BITS = (CHUNK - 1).bit_length()
+
+
+def entry_layout(config: SidaConfig) -> data.StructLayout:
+    """A list: whether its elements are ``lost``; how many there are; its first and last chunk."""
+    chunk = chunk_bits(config)
+    return data.StructLayout(
+        {"lost": 1, "count": bank_words(config).bit_length(), "head": chunk, "tail": chunk}
+    )
+
+
+def element_write_layout(config: SidaConfig) -> data.StructLayout:
+    """An element that goes to a place of a chunk."""
+    place = data.StructLayout({"offset": _OFFSET_BITS, "chunk": chunk_bits(config)})
+    return data.StructLayout({"valid": 1, "place": place, "late": late_layout(config)})
+
+
+def link_write_layout(config: SidaConfig) -> data.StructLayout:
+    """The chunk that follows another one in its list."""
+    return data.StructLayout(
+        {"valid": 1, "chunk": chunk_bits(config), "follower": chunk_bits(config)}
+    )
+
+
+class PanelLists(wiring.Component):
+    """Says where each element of a bank goes: to the end of one of its panel's lists.
+
+    An element a cycle; it is in its place two cycles later. One that needs a chunk waits for it; a
+    list may be looked at nevertheless, which leaves it empty, or lost: what comes for a lost list
+    is dropped. After a reset or a clear ``walk`` goes over all lists, one a cycle.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    i: stream of elements
+    chunk: stream; chunks that are free
+    element, link: out; what is written
+    waits: out; an element waits for a chunk
+    stays: out; an element that was taken is in no list at the end of the cycle
+    fetch, panel, list, loses: in; a list is looked at, and lost if ``loses``, else empty; has
+        precedence over elements
+    fetched, entry: out; a cycle later, the list as it was
+    ready: out; lists are in order
+    clear: in; forgets everything
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "i": In(stream.Signature(held_layout(config))),
+                "chunk": In(stream.Signature(chunk_bits(config))),
+                "element": Out(element_write_layout(config)),
+                "link": Out(link_write_layout(config)),
+                "waits": Out(1),
+                "stays": Out(1),
+                "fetch": In(1),
+                "panel": In(panel_bits(config)),
+                "list": In(range(lists(config))),
+                "loses": In(1),
+                "fetched": Out(1),
+                "entry": Out(entry_layout(config)),
+                "ready": Out(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        depth = panels(config) * lists(config)
+        m.submodules.table = table = Memory(shape=entry_layout(config), depth=depth, init=[])
+        write = table.write_port()
+        read = table.read_port(transparent_for=(write,))
+        walk = Signal(range(depth + 1))
+        held = Signal(held_layout(config), reset_less=True)
+        is_open = Signal()
+        looks = Signal()
+        loses = Signal()
+        address = Signal(range(depth))
+        ends = Signal()
+        m.d.comb += [
+            self.ready.eq(walk == depth),
+            self.stays.eq(is_open & ~ends),
+            self.i.ready.eq(self.ready & ~self.fetch & ~self.stays),
+            read.addr.eq(
+                Mux(
+                    self.fetch,
+                    self._address(self.panel, self.list),
+                    Mux(self.stays, self._list_of(held), self._list_of(self.i.payload)),
+                )
+            ),
+            self.entry.eq(read.data),
+        ]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += held.eq(self.i.payload)
+        m.d.sync += [
+            address.eq(read.addr),
+            looks.eq(~self.fetch & (self.stays | (self.i.valid & self.i.ready))),
+            is_open.eq(self.stays | (self.i.valid & self.i.ready)),
+            self.fetched.eq(self.fetch),
+            loses.eq(self.loses),
+        ]
+        updated = self._append(m, read.data, held, looks, ends)
+        m.d.comb += [
+            write.en.eq(ends | self.fetched | ~self.ready),
+            write.addr.eq(Mux(self.ready, address, walk[: len(write.addr)])),
+        ]
+        with m.If(ends):
+            m.d.comb += write.data.eq(updated)
+        with m.Else():
+            m.d.comb += write.data.lost.eq(self.fetched & loses)
+        with m.If(~self.ready):
+            m.d.sync += walk.eq(walk + 1)
+        with m.If(self.clear):
+            m.d.sync += [walk.eq(0), looks.eq(0), is_open.eq(0), self.fetched.eq(0)]
+        return m
+
+    def _append(
+        self, m: Module, entry: data.View, held: data.View, looks: Signal, ends: Signal
+    ) -> data.View:
+        """The list with an element more; what is written of it."""
+        updated = Signal(entry_layout(self._config))
+        offset = entry.count[:_OFFSET_BITS]
+        fresh = Signal()
+        adds = Signal()
+        place = self.element.place
+        m.d.comb += [
+            fresh.eq(offset == 0),
+            self.waits.eq(looks & ~entry.lost & fresh & ~self.chunk.valid),
+            ends.eq(looks & ~self.waits),
+            adds.eq(ends & ~entry.lost),
+            self.chunk.ready.eq(adds & fresh),
+            place.offset.eq(offset),
+            place.chunk.eq(Mux(fresh, self.chunk.payload, entry.tail)),
+            self.element.valid.eq(adds),
+            self.element.late.eq(held.late),
+            self.link.valid.eq(adds & fresh & (entry.count != 0)),
+            self.link.chunk.eq(entry.tail),
+            self.link.follower.eq(self.chunk.payload),
+            updated.lost.eq(entry.lost),
+            updated.count.eq(entry.count + adds),
+            updated.head.eq(Mux(entry.count == 0, self.chunk.payload, entry.head)),
+            updated.tail.eq(place.chunk),
+        ]
+        return updated
+
+    def _address(self, panel: data.View, number: data.View) -> Cat:
+        return Cat(number, panel)
+
+    def _list_of(self, held: data.View) -> Cat:
+        """The list of an element: by its column, so that equal columns are in one."""
+        bits = (lists(self._config) - 1).bit_length()
+        low = held.late.place[:bits]
+        return self._address(held.panel, Cat(low, *[0] * (bits - len(low))))

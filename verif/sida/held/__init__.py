@@ -1,0 +1,1 @@
+"""Elements that wait on chip, and what is done with them."""

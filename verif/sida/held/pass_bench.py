@@ -1,0 +1,200 @@
+"""Passes through :class:`HeldElements`, between parts that wait for each other as those of the
+accelerator do."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from amaranth.hdl import Value
+from tilewright.hw.sida.held.held_elements import HeldElements
+from tilewright.hw.sida.held.layouts import reload_layout, reload_request_layout
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.sida.result.products import Columns, input_stationary
+from tilewright.verif.sida.held.matrices import first_values, result_bits, rules_of, sets_of
+from tilewright.verif.stream.agents import Agent, Sink, Source, run_agents
+
+__all__ = ["Pass", "Seen", "run_passes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """A matrix, z, the number of the semiring; the cycle of a clear, after which it begins anew."""
+
+    matrix: Columns
+    vector: Any
+    semiring: int = 0
+    clear_at: int | None = None
+
+
+@dataclass
+class Seen:
+    """Of a pass: w, its counts, panels that were asked for, cycles of sets and of all."""
+
+    w: list[int] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    asked: list[int] = field(default_factory=list)
+    set_cycles: list[int] = field(default_factory=list)
+    cycles: int = 0
+
+
+class _Running:
+    """What surrounds the part during a pass."""
+
+    def __init__(self, dut: Any, config: SidaConfig, given: Pass, gap: float, seed: str) -> None:
+        self.dut, self.config, self.given, self.seen = dut, config, given, Seen()
+        self.random = random.Random(seed)
+        self.gap = gap
+        matrix = given.matrix
+        rng = np.random.default_rng(self.random.getrandbits(32))
+        self.sets = list(sets_of(config, matrix, rng, partial_sets=gap))
+        semiring = config.operators[given.semiring]
+        self.first = first_values(config, semiring, matrix, given.vector)
+        self.source = Source(dut.i, [], gap=gap, seed=seed)
+        self.z = Source(dut.z, [], gap=gap, seed=f"{seed} z")
+        self.reload = Source(dut.reload, [], gap=gap, seed=f"{seed} r")
+        self.request = Sink(dut.request, stall=gap, seed=seed, accept=self.again)
+        self.agents: list[Agent] = [self.source, self.z, self.reload, self.request]
+        self.begun, self.firsts, self.columns, self.reads = -1, 0, 0, 0
+
+    def again(self, word: int) -> None:
+        """The rows of a panel."""
+        asked: Any = reload_request_layout(self.config).from_bits(word)
+        self.seen.asked.append(asked.panel)
+        config, matrix = self.config, self.given.matrix
+        which = (matrix.rows // config.subtensor == asked.panel) & (matrix.columns < asked.columns)
+        words: list[dict[str, Any]] = []
+        for row in np.unique(matrix.rows[which]).tolist():
+            mine = np.flatnonzero(which & (matrix.rows == row))
+            while len(mine):
+                count = self.random.randint(1, config.pes) if self.gap else config.pes
+                elements = [
+                    {
+                        "valid": 1,
+                        "column": int(matrix.columns[n]),
+                        "value": int(matrix.values[n]),
+                    }
+                    for n in mine[:count]
+                ]
+                words.append({"row": row, "last": 0, "elements": elements})
+                mine = mine[count:]
+        if not words or self.random.random() < 0.5:
+            words.append({"row": 0, "last": 0, "elements": []})
+        words[-1]["last"] = 1
+        layout = reload_layout(config)
+        self.reload.words += [layout.const(word).as_bits() for word in words]
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        config, size = self.config, self.given.matrix.size
+        if self.begun < 0:
+            sim.set(self.dut.columns, size)
+            sim.set(self.dut.semiring, self.given.semiring)
+            self.begun = cycle
+        sim.set(self.dut.start, int(cycle == self.begun))
+        # z follows the columns of its step, and columns the z of two steps before.
+        steps = -(-size // config.subtensor)
+        passed = steps if self.columns == size else self.columns // config.subtensor
+        lines = max(1, config.subtensor // config.pes)
+        width = min(config.pes, config.subtensor)
+        while len(self.z.words) < min(passed * lines, -(-size // width)):
+            first = len(self.z.words) * width
+            row = [int(x) for x in self.given.vector[first : first + width]]
+            lane = first % config.pes
+            word = sum(x << (config.format.bits * (lane + n)) for n, x in enumerate(row))
+            self.z.words.append(word)
+        z_steps = len(self.z.cycles) // lines
+        while len(self.source.words) < len(self.sets):
+            following = self.sets[len(self.source.words)]
+            if following.step > max(1, z_steps + 1):
+                break
+            self.source.words.append(following.word)
+        gives = self.firsts < len(self.source.cycles) and self.random.random() >= self.gap
+        sim.set(self.dut.first_valid, int(gives))
+        if gives:
+            given = self.sets[self.firsts]
+            sim.set(Value.cast(self.dut.first), result_bits(config, given, self.first))
+            self.firsts += 1
+            self.columns = given.base + given.columns
+        for agent in self.agents:
+            agent.drive(sim, cycle)
+
+    def observe(self, sim: Any, cycle: int) -> bool:
+        """Whether the pass is over, and all of w was seen."""
+        for agent in self.agents:
+            agent.observe(sim, cycle)
+        if not sim.get(self.dut.done) or cycle == self.begun:
+            return False
+        config, size = self.config, self.given.matrix.size
+        if self.reads:
+            word = sim.get(Value.cast(self.dut.w))
+            mask = (1 << config.format.bits) - 1
+            self.seen.w += [word >> (config.format.bits * n) & mask for n in range(config.pes)]
+        else:
+            self.seen.cycles = cycle - self.begun
+            counts: Any = sim.get(self.dut.counts)
+            for name in ("held", "most", "lost", "waited"):
+                self.seen.counts[name] = getattr(counts, name)
+        sim.set(self.dut.place, self.reads if self.reads * config.pes < size else 0)
+        self.reads += 1
+        if len(self.seen.w) < size:
+            return False
+        del self.seen.w[size:]
+        self.seen.set_cycles = self.source.cycles
+        return True
+
+
+class _Passes:
+    """One pass after the other."""
+
+    def __init__(
+        self, dut: Any, config: SidaConfig, passes: list[Pass], gap: float, seed: Any
+    ) -> None:
+        self.dut, self.config, self.passes, self.gap, self.seed = dut, config, passes, gap, seed
+        self.seen: list[Seen] = []
+        self.began = 0
+        self.cleared = False
+        self.now = self._next()
+
+    def _next(self) -> _Running:
+        number = len(self.seen)
+        seed = f"{self.seed} {number} {self.cleared}"
+        return _Running(self.dut, self.config, self.passes[number], self.gap, seed)
+
+    @property
+    def done(self) -> bool:
+        return len(self.seen) == len(self.passes)
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        self.now.drive(sim, cycle)
+        clear_at = self.passes[len(self.seen)].clear_at
+        self.clears = not self.cleared and clear_at == cycle - self.began
+        sim.set(self.dut.clear, int(self.clears))
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        over = self.now.observe(sim, cycle)
+        if not over and not self.clears:
+            return
+        self.cleared = self.clears
+        if over and not self.clears:
+            self.seen.append(self.now.seen)
+        self.began = cycle + 1
+        if not self.done:
+            self.now = self._next()
+
+
+def run_passes(
+    config: SidaConfig, passes: list[Pass], *, gap: float = 0.0, seed: Any = 0
+) -> list[Seen]:
+    """Passes one after the other on the same part, each compared with the model bit for bit."""
+    dut = HeldElements(config)
+    agent = _Passes(dut, config, passes, gap, seed)
+    run_agents(dut, [agent], until=lambda sim, cycle: agent.done, most=60_000)
+    for given, seen in zip(passes, agent.seen, strict=True):
+        semiring = config.operators[given.semiring]
+        expected = input_stationary(rules_of(config), semiring, given.matrix, given.vector)
+        assert seen.w == expected.tolist()
+        assert seen.counts["held"] == 0
+        assert len(seen.asked) == len(set(seen.asked)) == seen.counts["lost"]
+    return agent.seen
