@@ -51,11 +51,12 @@ class Table:
         return {"table": self.table, "target": self.target, "columns": columns, "rows": rows}
 
     def print(self, console: Console) -> None:
-        """Write the table to a Rich console, the papers' figures under ours."""
+        """Write the table to a Rich console, the papers' figures, if there are any, under ours."""
         from rich.table import Table as RichTable
 
         shown = RichTable(title=f"{self.table}, {self.target}", title_justify="left")
-        shown.add_column("ours\npapers", overflow="fold")
+        compared = any(x is not None for row in self.rows for x in row.paper)
+        shown.add_column("ours\npapers" if compared else "", overflow="fold")
         for index, column in enumerate(self.columns):
             texts = [row.cells(side)[index] for row in self.rows for side in (row.ours, row.paper)]
             width = max(map(len, [*texts, *column.split()]))
@@ -65,5 +66,6 @@ class Table:
             if any(x is not None for x in row.paper):
                 ours = ["\n".join(pair) for pair in zip(ours, paper, strict=True)]
             shown.add_row(row.label, *ours)
-            shown.add_section()
+            if compared:
+                shown.add_section()
         console.print(shown)

@@ -159,7 +159,9 @@ def _explained(plan: Plan) -> Table:
                       _times(plan.loads[mode]), f"{cost.operands[mode - 1]:,}")  # fmt: skip
     often = "1 x" if cut.store == "buffer" else "read and written in memory where a tile adds"
     table.add_row("result", f"{cut.steps[0]:,} slices", often, f"{cost.output:,}")
-    table.add_row("list", "", "1 x", f"{cost.list:,} ({cost.tiles:,} tiles)")
+    table.add_row(
+        "list", "", "1 x", f"{cost.list:,} ({cost.tiles:,} tile{'s' * (cost.tiles != 1)})"
+    )
     table.add_row("all", "", "", f"{cost.total:,}")
     table.caption = (
         f"cycles expected: {cost.cycles.memory:,} of memory, {cost.cycles.array:,} of the array, "
