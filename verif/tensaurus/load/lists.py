@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from tilewright.hw.spec.tensaurus import KERNELS
-from tilewright.verif.tensaurus.load.memory_bench import CONFIGS, job_bits
+from tilewright.verif.tensaurus.load.configs import CONFIGS, job_bits
 
 __all__ = ["List"]
 

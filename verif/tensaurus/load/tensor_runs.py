@@ -10,14 +10,9 @@ from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.tensaurus.layouts import SlotKind, slot_layout
 from tilewright.hw.tensaurus.load.tensor_loader import TensorLoader
 from tilewright.verif.channels.striped.memories import Manner
+from tilewright.verif.channels.striped.memory_bench import Image, MemoryBench
 from tilewright.verif.stream.agents import Sink, Source
-from tilewright.verif.tensaurus.load.memory_bench import (
-    CONFIGS,
-    Image,
-    MemoryBench,
-    job_bits,
-    tile_bits,
-)
+from tilewright.verif.tensaurus.load.configs import CONFIGS, job_bits, tile_bits
 from tilewright.verif.tensaurus.load.streams import DenseTile, Slot, SparseTile
 
 __all__ = ["Run", "dense_tiles", "sparse_tiles"]

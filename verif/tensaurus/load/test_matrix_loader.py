@@ -10,17 +10,10 @@ import pytest
 from tilewright.hw.spec.tensaurus import KERNELS, TensaurusConfig
 from tilewright.hw.tensaurus.load.matrix_loader import MatrixLoader
 from tilewright.verif.channels.striped.memories import Manner
+from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Source
-from tilewright.verif.tensaurus.load.memory_bench import (
-    CONFIGS,
-    MANNERS,
-    PERFECT,
-    Image,
-    MemoryBench,
-    job_bits,
-    tile_bits,
-)
+from tilewright.verif.tensaurus.load.configs import CONFIGS, job_bits, tile_bits
 from tilewright.verif.tensaurus.load.scratchpads import Operand, Scratchpads
 
 SEEDS = by_size(1, 2, 12)

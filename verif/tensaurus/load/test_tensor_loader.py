@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.tensaurus.layouts import SlotKind
+from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT
 from tilewright.verif.kit.sampling import by_size, draw_until, slow_but
-from tilewright.verif.tensaurus.load.memory_bench import CONFIGS, MANNERS, PERFECT
+from tilewright.verif.tensaurus.load.configs import CONFIGS
 from tilewright.verif.tensaurus.load.streams import DenseTile, SparseTile
 from tilewright.verif.tensaurus.load.tensor_runs import Run, dense_tiles, sparse_tiles
 

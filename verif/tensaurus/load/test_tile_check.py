@@ -12,8 +12,8 @@ from tilewright.hw.spec.tensaurus import KERNELS, TensaurusConfig
 from tilewright.hw.spec.tensaurus_tiles import tile_words
 from tilewright.hw.tensaurus.load.tile_check import TileCheck
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.tensaurus.load.configs import CONFIGS
 from tilewright.verif.tensaurus.load.lists import List
-from tilewright.verif.tensaurus.load.memory_bench import CONFIGS
 
 SETTLING = 10
 """Cycles from a job to its first description."""

@@ -9,10 +9,11 @@ import pytest
 from tilewright.hw.spec.tensaurus_tiles import TILE_BYTES, tile_words
 from tilewright.hw.tensaurus.layouts import tile_layout
 from tilewright.hw.tensaurus.load.tile_fetcher import USERS, TileFetcher
+from tilewright.verif.channels.striped.memory_bench import MANNERS, Image, MemoryBench
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Agent, Sink, Wire
+from tilewright.verif.tensaurus.load.configs import CONFIGS
 from tilewright.verif.tensaurus.load.lists import List
-from tilewright.verif.tensaurus.load.memory_bench import CONFIGS, MANNERS, Image, MemoryBench
 
 SEEDS = by_size(1, 2, 12)
 

@@ -1,35 +1,16 @@
-"""A part of the load side with memory behind its channels, in Amaranth's simulator."""
+"""A part that reads striped memory, and that memory, in Amaranth's simulator."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from tilewright.hw.spec.tensaurus import TensaurusConfig
-from tilewright.hw.tensaurus.layouts import job_layout, tile_layout
+from tilewright.hw.spec.channels import ChannelGeometry
 from tilewright.verif.channels.striped.memories import ChannelMemory, Manner
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 
-__all__ = ["CONFIGS", "MANNERS", "PERFECT", "Image", "MemoryBench", "job_bits", "tile_bits"]
-
-
-def _config(rows: int, cols: int, vlen: int, **others: Any) -> TensaurusConfig:
-    sizes = {"spm_bytes": 1024, "out_bytes": 2048, "banks": 2, "addr_bits": 32}
-    return TensaurusConfig(rows=rows, cols=cols, vlen=vlen, **{**sizes, **others})
-
-
-CONFIGS = {
-    "small": _config(2, 2, 2, channels=1, data_bits=64, outstanding=4, row_queue=2),
-    "four": _config(3, 1, 4, channels=4, data_bits=128, outstanding=8, order=4, marker="bit",
-                    index_bits=16, value="fp16"),
-    "odd": _config(5, 2, 3, channels=3, data_bits=512, outstanding=2, order=4, value="fp64"),
-    "one": _config(1, 3, 1, channels=2, data_bits=64, interleave=128, outstanding=4, order=2,
-                   marker="bit", semiring="minplus", value="int32", index_bits=16),
-    "bytes": _config(4, 2, 2, channels=2, data_bits=256, outstanding=4, value="int8",
-                     index_bits=16),
-    "default": TensaurusConfig(addr_bits=32),
-}  # fmt: skip
+__all__ = ["MANNERS", "PERFECT", "Image", "MemoryBench"]
 
 MANNERS = {
     "rough": Manner(latency=(1, 60), stall=0.3, mixed=True),
@@ -38,21 +19,20 @@ MANNERS = {
 PERFECT = Manner(latency=(8, 8))
 
 
-def job_bits(config: TensaurusConfig, **fields: int) -> int:
-    """A job; what is not named is 1, but for the regions and the list, 0."""
-    ones = dict.fromkeys(("order", "vectors", "scalars_1", "scalars_2", "tiles"), 1)
-    return int(job_layout(config).const({**ones, **fields}).as_bits())
+class Lined(Protocol):
+    """A configuration of what reads lines."""
 
+    @property
+    def geometry(self) -> ChannelGeometry: ...
 
-def tile_bits(config: TensaurusConfig, **fields: int) -> int:
-    """A tile that was checked."""
-    return int(tile_layout(config).const(fields).as_bits())
+    @property
+    def line_bytes(self) -> int: ...
 
 
 class Image:
     """Memory that is being filled, from address 0 on; what is not filled is random."""
 
-    def __init__(self, config: TensaurusConfig, seed: Any) -> None:
+    def __init__(self, config: Lined, seed: Any) -> None:
         self._config = config
         self._random = random.Random(f"image {seed}")
         self._content = bytearray()
@@ -76,7 +56,7 @@ class Image:
         """All of it, and what is read by whole blocks behind it."""
         behind = 2 * self._config.geometry.stripe_bytes
         return bytes(self._content) + self._random.randbytes(
-            behind - len(self._content) % self._config.interleave
+            behind - len(self._content) % self._config.geometry.interleave
         )
 
 
@@ -91,6 +71,7 @@ class MemoryBench:
     stop_at: a cycle of ``stop``, which lasts a while; ``again`` is called when it is idle
     bad: addresses of bad beats; then it runs until nothing moves any more
     patience: cycles in which nothing moves before a run with something wrong ends
+    most: cycles of a run
 
     Members
     -------
@@ -100,7 +81,7 @@ class MemoryBench:
 
     def __init__(
         self,
-        config: TensaurusConfig,
+        config: Lined,
         part: Any,
         content: bytes,
         manner: Manner,
@@ -112,13 +93,15 @@ class MemoryBench:
         stop_at: int | None = None,
         again: Callable[[], None] = lambda: None,
         patience: int = 400,
+        most: int = 20_000,
     ) -> None:
         self.part, self._agents, self._wires = part, agents, wires
         self.memories = [
             ChannelMemory(ar, r, config.geometry, channel, content, manner, seed=seed, bad=bad)
             for channel, (ar, r) in enumerate(zip(part.ar, part.r, strict=True))
         ]
-        self._stop_at, self._again, self._patience = stop_at, again, patience
+        self._stop_at, self._again = stop_at, again
+        self._patience, self._most = patience, most
         self._stop_for = random.Random(f"stop {seed}").choice([1, 2, 30])
         self.error: int | None = None
         self.cycles = 0
@@ -165,7 +148,7 @@ class MemoryBench:
 
         stop = Wire(self.part.stop, self._stops)
         agents = [*self._agents, *self.memories, stop]
-        self.cycles = run_agents(self.part, agents, until=until, most=20_000, wires=self._wires)
+        self.cycles = run_agents(self.part, agents, until=until, most=self._most, wires=self._wires)
 
     def _streams(self) -> list[Sink | Source]:
         return [agent for agent in self._agents if isinstance(agent, Sink | Source)]

@@ -1,0 +1,1 @@
+"""From a sparse matrix in memory to sets of its elements."""

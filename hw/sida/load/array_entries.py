@@ -1,0 +1,109 @@
+"""An array in memory, so many of its elements at once."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.layouts import address_layout, beat_layout
+from ...axi.supervision import Supervision, supervise
+from ...channels.striped_reader import BYTES_BITS, StripedReader
+from ...spec.sida import INDEX_BITS, SidaConfig
+from ...stream.fork import Fork
+from ...stream.gearbox import Gearbox, entry_layout
+
+__all__ = ["ArrayEntries", "entries_layout"]
+
+
+def entries_layout(config: SidaConfig) -> data.StructLayout:
+    """What is wanted: ``count`` entries from ``address`` on, which have ``bytes``, at least one;
+    the last entry need not be whole."""
+    return data.StructLayout(
+        {"address": config.addr_bits, "bytes": BYTES_BITS, "count": INDEX_BITS}
+    )
+
+
+class ArrayEntries(wiring.Component):
+    """Reads runs of entries of one size, an entry or a line a cycle, whichever is larger, if the
+    channels deliver it.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    entry_bytes: of an entry, a power of two
+    outstanding: blocks that may be under way in a channel
+
+    Members
+    -------
+    request: see :func:`entries_layout`; the address is a multiple of a line
+    o: ``data``, ``last`` of its request; what is behind the request's bytes means nothing
+    ar, r: the bus, arrays by channel
+    stop, idle, error, error_address: see ``Supervision``; ``idle`` tells of the bus alone
+    """
+
+    def __init__(self, config: SidaConfig, entry_bytes: int, *, outstanding: int) -> None:
+        self._config, self._entry_bytes, self._outstanding = config, entry_bytes, outstanding
+        self._id_bits = (config.outstanding - 1).bit_length()
+        request = address_layout(config.addr_bits, self._id_bits)
+        beat = beat_layout(config.data_bits, self._id_bits)
+        super().__init__(
+            {
+                "request": In(stream.Signature(entries_layout(config))),
+                "o": Out(stream.Signature(entry_layout((entry_bytes,)))),
+                "ar": Out(stream.Signature(request)).array(config.channels),
+                "r": In(stream.Signature(beat)).array(config.channels),
+                **Supervision(config.addr_bits).members,
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    @property
+    def entry_bytes(self) -> int:
+        return self._entry_bytes
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.reader = reader = StripedReader(
+            config.geometry,
+            line_blocks=config.line_blocks,
+            outstanding=self._outstanding,
+            requests=2,
+            id_bits=self._id_bits,
+        )
+        m.submodules.entries = entries = Gearbox(
+            config.line_bytes, (self._entry_bytes,), INDEX_BITS
+        )
+        m.submodules.fork = fork = Fork(self.request.payload.shape(), 2, eager=True)
+        wiring.connect(m, wiring.flipped(self.request), fork.i)
+        wiring.connect(m, entries.o, wiring.flipped(self.o))
+        for ar, r, its_ar, its_r in zip(self.ar, self.r, reader.ar, reader.r, strict=True):
+            wiring.connect(m, its_ar, wiring.flipped(ar))
+            wiring.connect(m, wiring.flipped(r), its_r)
+        asked, cut = fork.o
+        # The lines of an entry of several of which only the first ones were read.
+        padding = Signal()
+        m.d.comb += [
+            fork.clear.eq(self.stop),
+            entries.clear.eq(self.stop),
+            reader.request.valid.eq(asked.valid),
+            asked.ready.eq(reader.request.ready),
+            reader.request.payload.address.eq(asked.payload.address),
+            reader.request.payload.bytes.eq(asked.payload.bytes),
+            entries.request.valid.eq(cut.valid),
+            cut.ready.eq(entries.request.ready),
+            entries.request.payload.count.eq(cut.payload.count),
+            entries.lines.valid.eq(reader.o.valid | padding),
+            entries.lines.payload.eq(reader.o.payload.data),
+            reader.o.ready.eq(entries.lines.ready & ~padding),
+        ]
+        with m.If(self.stop | (cut.valid & cut.ready)):
+            m.d.sync += padding.eq(0)
+        with m.Elif(reader.o.valid & reader.o.ready & reader.o.payload.last):
+            m.d.sync += padding.eq(1)
+        supervise(m, self, [reader])
+        return m

@@ -1,0 +1,213 @@
+"""Which columns, and which of a block's elements, make a set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...job.activity import ones
+from ...spec.sida import INDEX_BITS, SidaConfig
+from ...stream.output_register import OutputRegister
+from ..layouts import count_bits
+from .layouts import block_layout, cut_layout, window_columns, window_layout
+
+__all__ = ["ColumnCut"]
+
+
+class ColumnCut(wiring.Component):
+    """Lays the ends of columns beside the blocks of elements.
+
+    A set a cycle: the rest of a block as far as the columns of two windows go, less than ``pes``
+    of them, and of one step. So a block is one set, unless a step ends in it or its columns are
+    short; columns without elements go by a window a cycle.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    windows: see ``window_layout``
+    blocks: see ``block_layout``; of all elements
+    columns, elements: in; of the matrix, constant from ``start`` on
+    start: in, a pulse before the first window comes
+    o: see ``cut_layout``; nothing follows what is wrong, or final
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "windows": In(stream.Signature(window_layout(config))),
+                "blocks": In(stream.Signature(block_layout(config))),
+                "columns": In(count_bits(config)),
+                "elements": In(INDEX_BITS),
+                "start": In(1),
+                "o": Out(stream.Signature(cut_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, size = self._config, window_columns(self._config)
+        m.submodules.cut = cut = OutputRegister(self.o.payload.shape(), clearable=True)
+        wiring.connect(m, cut.o, wiring.flipped(self.o))
+        goes = Signal()
+        # All columns of the first window go.
+        passes = Signal()
+        first, second, first_valid, second_valid = self._hold(m, goes & passes)
+        base = Signal(count_bits(config))
+        done = Signal(size)
+        block = Signal(INDEX_BITS - self._shift + 1)
+        following = Signal.like(block)
+        # The elements have all gone.
+        spent = Signal()
+        # The first leaf of the block that no window before has a column of.
+        since = Signal(range(self._config.pes))
+        stopped = Signal()
+        bad = Signal()
+        low = base[: size.bit_length() - 1]
+        m.d.comb += [
+            done.eq(Cat(low > n for n in range(size))),
+            bad.eq(first.bad.any()),
+            cut.clear.eq(self.clear),
+            cut.i.valid.eq(
+                first_valid
+                & ~stopped
+                & (bad | ((second_valid | first.last) & (self.blocks.valid | spent)))
+            ),
+            goes.eq(cut.i.valid & cut.i.ready),
+        ]
+        near = [self._near(m, "first", first, block, following, done)]
+        near.append(self._near(m, "second", second, block, following, None))
+        m.d.comb += passes.eq(near[0].inside[size - 1] & ~bad)
+        both = self._second_too(m, second, second_valid, passes)
+        columns, finished, ends = self._extent(m, first, second, near, done, both)
+        m.d.comb += self.blocks.ready.eq(goes & finished & ~spent & ~bad)
+        with m.If(self.clear | self.start):
+            m.d.sync += [base.eq(0), block.eq(0), following.eq(1), stopped.eq(0)]
+            m.d.sync += [spent.eq(self.elements == 0), since.eq(0)]
+        with m.Elif(goes):
+            m.d.sync += [base.eq(base + columns), stopped.eq(bad), spent.eq(spent | ends)]
+            m.d.sync += since.eq(Mux(finished, 0, first.ends[size - 1][: self._shift]))
+            with m.If(finished & ~ends & ~spent):
+                m.d.sync += [block.eq(following), following.eq(following + 1)]
+        self._make(m, cut.i.payload, (first, second), near)
+        m.d.comb += [
+            cut.i.payload.base.eq(base),
+            cut.i.payload.columns.eq(columns),
+            cut.i.payload.final.eq(base + columns == self.columns),
+            cut.i.payload.done.eq(done),
+            cut.i.payload.both.eq(both),
+            cut.i.payload.since.eq(since),
+            cut.i.payload.filled.eq(~spent),
+            cut.i.payload.wrong.eq(bad),
+        ]
+        return m
+
+    @property
+    def _shift(self) -> int:
+        """Bits of a leaf's number."""
+        return self._config.pes.bit_length() - 1
+
+    def _hold(self, m: Module, moves: Value) -> tuple[Any, Any, Signal, Signal]:
+        """Two windows, and whether they are there."""
+        layout = window_layout(self._config)
+        first = Signal(layout, reset_less=True)
+        second = Signal(layout, reset_less=True)
+        first_valid = Signal()
+        second_valid = Signal()
+        shifts = Signal()
+        m.d.comb += [
+            shifts.eq(moves | ~first_valid),
+            self.windows.ready.eq(~second_valid | shifts),
+        ]
+        with m.If(shifts):
+            m.d.sync += [first.eq(second), first_valid.eq(second_valid)]
+        with m.If(self.windows.ready):
+            m.d.sync += [second.eq(self.windows.payload), second_valid.eq(self.windows.valid)]
+        with m.If(self.clear):
+            m.d.sync += [first_valid.eq(0), second_valid.eq(0)]
+        return first, second, first_valid, second_valid
+
+    def _near(
+        self, m: Module, name: str, window: Any, block: Signal, following: Signal, done: Any
+    ) -> Any:
+        """Which columns of a window end in the block: ``ends`` before one of its leaves, ``inside``
+        anywhere up to its end, ``before`` that end, all with those that ended before."""
+        size = window_columns(self._config)
+        found = Signal(
+            data.StructLayout(dict.fromkeys(("ends", "inside", "before"), size)),
+            name=f"near_{name}",
+        )
+        for n in range(size):
+            number = window.ends[n][self._shift :]
+            leaf = window.ends[n][: self._shift]
+            over = (number == following) & (leaf == 0)
+            gone = done[n] if done is not None else 0
+            m.d.comb += [
+                found.ends[n].eq(number == block),
+                found.before[n].eq(found.ends[n] | gone),
+                found.inside[n].eq(found.before[n] | over),
+            ]
+        return found
+
+    def _second_too(self, m: Module, second: Any, valid: Value, passes: Value) -> Signal:
+        """Whether columns of the second window may be the set's."""
+        both = Signal()
+        if window_columns(self._config) == self._config.pes:
+            m.d.comb += both.eq(passes & valid & ~second.first & ~second.bad.any())
+        return both
+
+    def _extent(
+        self, m: Module, first: Any, second: Any, near: Any, done: Value, both: Value
+    ) -> tuple[Value, Value, Value]:
+        """How many columns the set completes; whether it has the last element of its block, and
+        that of the matrix."""
+        size = window_columns(self._config)
+        columns = Signal(range(self._config.pes + 1))
+        begun = near[0].inside & first.present & ~done
+        # As many of the second window as are done of the first: not as many as `pes` in all.
+        more = near[1].inside & second.present & done
+        m.d.comb += columns.eq(ones(begun) + Mux(both, ones(more), 0))
+        # The last column that may have elements in the set, by window.
+        last = [Signal(size, name="last_of_first"), Signal(size, name="last_of_second")]
+        m.d.comb += last[0].eq(1 << size - 1)
+        if size > 1:
+            m.d.comb += last[1].eq(done & ~(done >> 1))
+        finished = Signal()
+        ends = Signal()
+        found = []
+        for window, its, chosen in zip((first, second), near, last, strict=True):
+            goes_on = (its.before & ~window.whole & chosen).any()
+            found.append((~goes_on, (its.inside & window.whole & chosen).any()))
+        chosen = both & done.any()
+        m.d.comb += [
+            finished.eq(Mux(chosen, found[1][0], found[0][0])),
+            ends.eq(Mux(chosen, found[1][1], found[0][1])),
+        ]
+        return columns, finished, ends
+
+    def _make(self, m: Module, cut: Any, windows: tuple[Any, Any], near: Any) -> None:
+        """What a set's leaves follow from."""
+        size = window_columns(self._config)
+        m.d.comb += [
+            cut.ends.eq(Cat(its.ends for its in near)),
+            cut.block.eq(self.blocks.payload),
+        ]
+        for number, window in enumerate(windows):
+            for n in range(size):
+                leaf = window.ends[n][: self._shift]
+                m.d.comb += cut.leaves[number * size + n].eq(leaf)
+        for n in reversed(range(size)):
+            with m.If(windows[0].bad[n]):
+                m.d.comb += cut.place.eq(n)

@@ -1,0 +1,234 @@
+"""From a sparse matrix by columns in memory to sets of its elements."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.interconnect import ReadInterconnect
+from ...axi.layouts import address_layout, beat_layout
+from ...axi.supervision import Supervision, supervise
+from ...spec.sida import INDEX_BITS, SidaConfig
+from ..layouts import set_layout
+from .array_entries import ArrayEntries
+from .column_cut import ColumnCut
+from .column_ends import ColumnEnds
+from .layouts import job_layout, window_columns
+from .set_leaves import SetLeaves
+
+__all__ = ["ARRAYS", "ColumnLoader"]
+
+ARRAYS = ("pointers", "rows", "values")
+"""What is read, in the order of the readers' IDs."""
+
+_INDEX_BYTES = INDEX_BITS // 8
+
+
+class ColumnLoader(wiring.Component):
+    """Reads a matrix by columns (CSC), once, in order: the last pointer, which is the number of
+    elements, then pointers, rows and values side by side.
+
+    ``pes`` elements a cycle if the channels deliver them: element n is leaf ``n % pes`` of its set.
+    Where a step ends, or a set would have more than ``pes`` columns, it goes in two parts, cut
+    between columns. Columns without elements go by ``pes`` a cycle, but only columns of one step.
+
+    An ID of the bus is the number of the array (see ``ARRAYS``) above the reader's own.
+
+    Source: Exploiting data reuse with inter-operator dataflow, the SIDA microarchitecture (CSC
+    loader).
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    job: see ``job_layout``; constant from ``start`` on
+    start: in, a pulse when ``idle``
+    o: see ``set_layout``; the last one is final
+    pointer_error, row_error, order_error, error_column: see :class:`SetLeaves`; until ``stop``. An
+        end behind the last pointer is an error like one that is before the column's begin. What is
+        wrong does not leave, nor anything behind it
+    read_beats: out; by array, channels that bring it a beat
+    ar, r: the bus, arrays by channel
+    stop, idle, error, error_address: see ``Supervision``; ``idle``: all sets were taken
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        slot_bits = (config.outstanding - 1).bit_length()
+        self._id_bits = slot_bits + (len(ARRAYS) - 1).bit_length()
+        request = address_layout(config.addr_bits, self._id_bits)
+        beat = beat_layout(config.data_bits, self._id_bits)
+        super().__init__(
+            {
+                "job": In(job_layout(config)),
+                "start": In(1),
+                "o": Out(stream.Signature(set_layout(config))),
+                "pointer_error": Out(1),
+                "row_error": Out(1),
+                "order_error": Out(1),
+                "error_column": Out(config.place_bits),
+                **{f"read_beats_{name}": Out(config.channels) for name in ARRAYS},
+                "ar": Out(stream.Signature(request)).array(config.channels),
+                "r": In(stream.Signature(beat)).array(config.channels),
+                **Supervision(config.addr_bits).members,
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    @property
+    def id_bits(self) -> int:
+        """Width of an ID of the bus."""
+        return self._id_bits
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, pes = self._config, self._config.pes
+        most = config.outstanding
+        readers = {
+            "pointers": (window_columns(config) * _INDEX_BYTES, max(2, most // 4)),
+            "rows": (pes * _INDEX_BYTES, most),
+            "values": (pes * config.format.bits // 8, most),
+        }
+        entries = {}
+        for name, (entry_bytes, outstanding) in readers.items():
+            entries[name] = ArrayEntries(config, entry_bytes, outstanding=outstanding)
+            m.submodules[f"{name}_entries"] = entries[name]
+        m.submodules.ends = ends = ColumnEnds(config)
+        m.submodules.cut = cut = ColumnCut(config)
+        m.submodules.leaves = leaves = SetLeaves(config)
+        wiring.connect(m, ends.o, cut.windows)
+        wiring.connect(m, cut.o, leaves.i)
+        wiring.connect(m, leaves.o, wiring.flipped(self.o))
+        for part in (ends, cut, leaves):
+            m.d.comb += [part.clear.eq(self.stop | self.start), part.columns.eq(self.job.columns)]
+        rows, values = entries["rows"].o, entries["values"].o
+        m.d.comb += [
+            cut.blocks.valid.eq(rows.valid & values.valid),
+            rows.ready.eq(cut.blocks.ready & values.valid),
+            values.ready.eq(cut.blocks.ready & rows.valid),
+            cut.blocks.payload.rows.eq(rows.payload.data),
+            cut.blocks.payload.values.eq(values.payload.data),
+        ]
+        for name in ("pointer_error", "row_error", "order_error", "error_column"):
+            m.d.comb += getattr(self, name).eq(getattr(leaves, name))
+        self._read(m, entries, ends, cut)
+        busy = Signal()
+        with m.If(self.stop | (self.o.valid & self.o.ready & self.o.payload.final)):
+            m.d.sync += busy.eq(0)
+        with m.Elif(self.start):
+            m.d.sync += busy.eq(1)
+        supervise(m, self, list(entries.values()), busy=busy)
+        self._connect_bus(m, entries)
+        return m
+
+    def _read(
+        self, m: Module, entries: dict[str, ArrayEntries], ends: ColumnEnds, cut: ColumnCut
+    ) -> None:
+        """The last pointer by itself; then everything."""
+        size = window_columns(self._config)
+        pointers, found = entries["pointers"], entries["pointers"].o
+        elements = Signal(INDEX_BITS)
+        alone = Signal()
+        looks = Signal()
+        asks = Signal(len(ARRAYS))
+        words = Array(found.payload.data[n * INDEX_BITS :][:INDEX_BITS] for n in range(size))
+        with m.FSM(name="state"):
+            with m.State("run"), m.If(self.start):
+                m.next = "ask"
+            with m.State("ask"):
+                # It is taken with the last entry, which then is at the output.
+                m.d.comb += [alone.eq(1), looks.eq(1)]
+                with m.If(pointers.request.ready):
+                    m.next = "look"
+                self._forget(m)
+            with m.State("look"):
+                m.d.comb += looks.eq(1)
+                with m.If(found.valid & found.payload.last):
+                    m.d.sync += elements.eq(words[self._index(size)])
+                    m.next = "begin"
+                self._forget(m)
+            with m.State("begin"):
+                m.d.comb += cut.start.eq(1)
+                m.d.sync += asks.eq(Mux(elements == 0, 0b001, 0b111))
+                m.next = "run"
+                self._forget(m)
+        m.d.comb += [
+            ends.i.valid.eq(found.valid & ~looks),
+            ends.i.payload.eq(found.payload),
+            found.ready.eq(ends.i.ready | looks),
+            ends.elements.eq(elements),
+            cut.elements.eq(elements),
+        ]
+        for number, name in enumerate(ARRAYS):
+            request = entries[name].request
+            m.d.comb += request.valid.eq(asks[number])
+            with m.If(asks[number] & request.ready):
+                m.d.sync += asks[number].eq(0)
+        with m.If(self.stop):
+            m.d.sync += asks.eq(0)
+        self._request(m, entries, elements, alone)
+
+    def _forget(self, m: Module) -> None:
+        with m.If(self.stop):
+            m.next = "run"
+
+    def _index(self, size: int) -> Value:
+        """The last pointer's place in its entry, or its line."""
+        within = min(size, self._config.line_bytes // _INDEX_BYTES)
+        return self.job.columns[: within.bit_length() - 1] if size > 1 else Const(0, 1)
+
+    def _request(
+        self, m: Module, entries: dict[str, ArrayEntries], elements: Value, alone: Value
+    ) -> None:
+        """What is asked for; ``alone``: the last pointer, with what is before it in its line."""
+        config, job = self._config, self.job
+        size, line = window_columns(config), config.line_bytes // _INDEX_BYTES
+        shift = line.bit_length() - 1
+        place = job.columns[:shift]
+        skipped = job.columns[shift:].shift_left(config.line_bytes.bit_length() - 1)
+        pointers = entries["pointers"].request
+        with m.If(alone):
+            m.d.comb += [
+                pointers.valid.eq(1),
+                pointers.payload.address.eq(job.pointers + skipped),
+                pointers.payload.bytes.eq((place + 1) * _INDEX_BYTES),
+                pointers.payload.count.eq(place[size.bit_length() - 1 :] + 1),
+            ]
+        with m.Else():
+            m.d.comb += [
+                pointers.payload.address.eq(job.pointers),
+                pointers.payload.bytes.eq((job.columns + 1) * _INDEX_BYTES),
+                pointers.payload.count.eq(job.columns[size.bit_length() - 1 :] + 1),
+            ]
+        widths = {"rows": _INDEX_BYTES, "values": config.format.bits // 8}
+        for name, width in widths.items():
+            asked = entries[name].request.payload
+            m.d.comb += [
+                asked.address.eq(job[name]),
+                asked.bytes.eq(elements * width),
+                asked.count.eq((elements + config.pes - 1) >> config.pes.bit_length() - 1),
+            ]
+
+    def _connect_bus(self, m: Module, entries: dict[str, ArrayEntries]) -> None:
+        config = self._config
+        for channel in range(config.channels):
+            m.submodules[f"bus_{channel}"] = bus = ReadInterconnect(
+                len(ARRAYS),
+                addr_bits=config.addr_bits,
+                data_bits=config.data_bits,
+                slot_bits=(config.outstanding - 1).bit_length(),
+            )
+            for number, name in enumerate(ARRAYS):
+                mine = bus.reader_r[number]
+                wiring.connect(m, entries[name].ar[channel], bus.reader_ar[number])
+                wiring.connect(m, mine, entries[name].r[channel])
+                read = getattr(self, f"read_beats_{name}")
+                m.d.comb += read[channel].eq(mine.valid & mine.ready)
+            wiring.connect(m, bus.ar, wiring.flipped(self.ar[channel]))
+            wiring.connect(m, wiring.flipped(self.r[channel]), bus.r)

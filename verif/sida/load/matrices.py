@@ -1,0 +1,92 @@
+"""Matrices by columns as they are in memory, and the sets that they are read as."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tilewright.hw.sida.layouts import set_layout
+from tilewright.hw.spec.sida import SidaConfig
+
+__all__ = ["Element", "Matrix", "read_sets"]
+
+Element = tuple[int, int, int]
+"""Column, row, value."""
+
+
+@dataclass
+class Matrix:
+    """A square matrix with columns of given lengths.
+
+    Members
+    -------
+    pointers, rows, values: what is in memory; a test may spoil it
+    """
+
+    config: SidaConfig
+    lengths: Sequence[int]
+    rng: random.Random
+    pointers: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    values: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.pointers = [0]
+        for length in self.lengths:
+            self.rows += sorted(self.rng.sample(range(self.size), length))
+            self.pointers.append(len(self.rows))
+        self.values = [self.rng.getrandbits(self.config.format.bits) for _ in self.rows]
+
+    @property
+    def size(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def elements(self) -> list[Element]:
+        """By columns."""
+        columns = [j for j, length in enumerate(self.lengths) for _ in range(length)]
+        return list(zip(columns, self.rows, self.values, strict=True))
+
+    @property
+    def arrays(self) -> list[bytes]:
+        """Pointers, rows, values."""
+        words = [(self.pointers, 4), (self.rows, 4), (self.values, self.config.format.bits // 8)]
+        return [b"".join(n.to_bytes(size, "little") for n in array) for array, size in words]
+
+
+def read_sets(config: SidaConfig, words: Sequence[int], columns: int) -> list[Element]:
+    """The elements of sets that were sent, each set held to what ``set_layout`` says, and, if the
+    last is final, to be all.
+
+    ``columns``: of the matrix. The pieces in which a column's elements of one block come must be
+    one, which is what sums depend on.
+    """
+    layout, pes, step = set_layout(config), config.pes, config.subtensor
+    found: list[Element] = []
+    pieces: set[tuple[int, int]] = set()
+    complete = 0
+    for number, word in enumerate(words):
+        sent: Any = layout.from_bits(word)
+        assert sent.base == complete, number
+        mine = set()
+        for n in range(pes):
+            leaf = sent.leaves[n]
+            if leaf.valid:
+                column = sent.base + leaf.offset
+                assert len(found) % pes == n, f"set {number}: an element is at leaf {n}"
+                assert leaf.offset <= sent.columns, number
+                mine.add((column, len(found) // pes))
+                found.append((column, leaf.row, leaf.value))
+        assert not mine & pieces, f"set {number}: more of a column's part of a block"
+        pieces |= mine
+        complete += sent.columns
+        steps = {column // step for column, _ in mine}
+        if sent.columns:
+            steps |= {sent.base // step, (complete - 1) // step}
+        assert len(steps) <= 1, f"set {number}: columns of two steps"
+        assert sent.final == (complete == columns), number
+        assert not sent.final or number == len(words) - 1
+    # What was said to be complete has no further elements.
+    return found

@@ -1,0 +1,262 @@
+"""The column loader: every element in its place, and every wrong matrix."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tilewright.hw.sida.load.column_loader import ColumnLoader
+from tilewright.hw.sida.load.layouts import job_layout
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.verif.channels.striped.memories import Manner
+from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.sida.load.matrices import Matrix, read_sets
+from tilewright.verif.stream.agents import Sink
+
+ERRORS = ("pointer", "row", "order")
+
+
+def _config(pes: int, subtensor: int, **others: Any) -> SidaConfig:
+    sizes = {"vector_words": 256, "addr_bits": 32, "outstanding": 8}
+    return SidaConfig(pes=pes, subtensor=subtensor, **{**sizes, **others})
+
+
+CONFIGS = {
+    "small": _config(4, 8, channels=1, data_bits=64),
+    "short steps": _config(8, 2, channels=3, interleave=128, value="fp16", semirings=("mma",)),
+    "wide": _config(32, 32, channels=1, data_bits=64, outstanding=4, value="fp64"),
+    "one": _config(4, 1, channels=2, data_bits=256, value="int32"),
+    "default": SidaConfig(addr_bits=32, vector_words=1024),
+}
+
+
+class Start:
+    """Pulses of ``start``: one at once, and one whenever it is asked for."""
+
+    def __init__(self, port: Any) -> None:
+        self._port, self.due, self._shown = port, True, False
+
+    def forget(self) -> None:
+        self.due = False
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        if self.due != self._shown:
+            sim.set(self._port, int(self.due))
+            self._shown = self.due
+        self.due = False
+
+    def observe(self, sim: Any, cycle: int) -> None: ...
+
+
+class Run:
+    """Passes over a matrix.
+
+    Parameters
+    ----------
+    passes: how often it is read
+    wrong, bad: something is; ``bad``: an array, and the byte of it that is in a bad beat
+    """
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        manner: Manner,
+        *,
+        passes: int = 1,
+        stall: float = 0.0,
+        seed: Any = 0,
+        stop_at: int | None = None,
+        wrong: bool = False,
+        bad: tuple[int, int] | None = None,
+    ) -> None:
+        self.matrix, self.config = matrix, matrix.config
+        image = Image(self.config, seed)
+        bases = [image.place(array) for array in matrix.arrays]
+        names = ("pointers", "rows", "values")
+        job = job_layout(self.config).const(
+            {**dict(zip(names, bases, strict=True)), "columns": matrix.size}
+        )
+        self.part = part = ColumnLoader(self.config)
+        start = Start(part.start)
+        self.sink = Sink(part.o, stall=stall, seed=seed, accept=self._accept)
+        self.passes: list[list[int]] = [[]]
+        self._left = passes
+        self._start = start
+        self.errors: list[str] = []
+        self.column = -1
+
+        def again() -> None:
+            self.passes = [[]]
+            start.due = True
+
+        spoilt = frozenset() if bad is None else frozenset([self._beat(bases[bad[0]] + bad[1])])
+        self.bench = MemoryBench(
+            self.config, part, image.bytes, manner, [start, self.sink],
+            wires=[(part.job, job.as_bits())], seed=seed, stop_at=stop_at, again=again, bad=spoilt,
+            patience=150, most=by_size(2500, 2500, 20_000),
+        )  # fmt: skip
+        settles = wrong or bad is not None
+        self.bench.run(self._done, settles=settles)
+        if not settles:
+            assert not self.errors
+            for words in self.passes:
+                assert read_sets(self.config, words, matrix.size) == matrix.elements
+
+    def _beat(self, address: int) -> int:
+        width = self.config.geometry.beat_bytes
+        return address // width * width
+
+    def _accept(self, word: int) -> None:
+        self.passes[-1].append(word)
+
+    def _done(self, sim: Any) -> bool:
+        self.errors = [name for name in ERRORS if sim.get(getattr(self.part, f"{name}_error"))]
+        if self.errors:
+            self.column = sim.get(self.part.error_column)
+        if self._start.due or not sim.get(self.part.idle) or not self.passes[-1]:
+            return False
+        self._left -= 1
+        if self._left > 0:
+            self.passes.append([])
+            self._start.due = True
+        return self._left <= 0
+
+    @property
+    def rate(self) -> float:
+        """Of the first pass: elements for each that a set has, from its first set on."""
+        cycles = self.sink.cycles[-1] - self.sink.cycles[0] + 1
+        return len(self.matrix.rows) / cycles / self.config.pes
+
+
+def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
+    """A matrix with empty, short and long columns."""
+    rng = random.Random(f"matrix {seed}")
+    if size is None:
+        size = rng.choice([1, config.pes, rng.randint(2, 30), by_size(20, 20, 64)])
+    most = rng.choice([1, 3, size, size])
+    share = rng.choice([0.0, 0.3, 0.9, 1.0])
+    lengths = [rng.randint(0, min(most, size)) if rng.random() < share else 0 for _ in range(size)]
+    return Matrix(config, lengths, rng)
+
+
+every_config = pytest.mark.parametrize(
+    "name", slow_but(["small"], CONFIGS, ["short steps", "wide", "one"])
+)
+
+
+@every_config
+def test_every_element_is_in_its_place(name: str) -> None:
+    for seed in range(by_size(2, 2, 40)):
+        manner = MANNERS["rough" if seed % 2 else "even"]
+        matrix = drawn(CONFIGS[name], f"{name} {seed}")
+        Run(matrix, manner, stall=0.4 * (seed % 3), seed=seed, passes=1 + seed % 2)
+
+
+@every_config
+def test_stop_in_the_middle_of_anything(name: str) -> None:
+    for seed in range(by_size(1, 1, 20)):
+        matrix = drawn(CONFIGS[name], f"stop {name} {seed}", 25)
+        stop_at = random.Random(seed).randint(1, 120)
+        Run(matrix, MANNERS["rough"], stall=0.2, seed=seed, stop_at=stop_at)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("array", range(3))
+def test_an_error_of_the_bus(array: int) -> None:
+    """What comes is what was read before it."""
+    for seed in range(by_size(1, 1, 6)):
+        matrix = Matrix(CONFIGS["small"], [30] * 40, random.Random(seed))
+        at = random.Random(f"{array} {seed}").randrange(len(matrix.arrays[array]) - 64)
+        run = Run(matrix, MANNERS["rough"], seed=seed, bad=(array, at))
+        assert run.bench.error is not None
+        found = read_sets(matrix.config, run.passes[0], matrix.size)
+        assert found == matrix.elements[: len(found)]
+        assert len(found) < len(matrix.rows)
+
+
+def first_not_zero(matrix: Matrix, rng: random.Random) -> int:
+    matrix.pointers[0] = rng.choice([1, 1 << 31])
+    return 0
+
+
+def descends(matrix: Matrix, rng: random.Random) -> int:
+    column = rng.choice([j for j in range(1, matrix.size) if matrix.pointers[j]])
+    matrix.pointers[column + 1] = matrix.pointers[column] - 1
+    return column
+
+
+def too_far(matrix: Matrix, rng: random.Random) -> int:
+    column = rng.randrange(matrix.size - 1)
+    matrix.pointers[column + 1] = rng.choice([len(matrix.rows) + 1, (1 << 32) - 1])
+    return column
+
+
+def row_outside(matrix: Matrix, rng: random.Random) -> int:
+    place = rng.randrange(len(matrix.rows))
+    matrix.rows[place] = rng.choice([matrix.size, 1 << 31])
+    return matrix.elements[place][0]
+
+
+def row_twice(matrix: Matrix, rng: random.Random) -> int:
+    columns = [element[0] for element in matrix.elements]
+    place = rng.choice([n for n in range(1, len(columns)) if columns[n] == columns[n - 1]])
+    matrix.rows[place] = rng.randint(0, matrix.rows[place - 1])
+    return columns[place]
+
+
+Spoil = Callable[[Matrix, random.Random], int]
+FAULTS: list[tuple[str, Spoil]] = [
+    ("pointer", first_not_zero),
+    ("pointer", descends),
+    ("pointer", too_far),
+    ("row", row_outside),
+    ("order", row_twice),
+]
+
+
+@pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["wide"]))
+def test_every_wrong_matrix(name: str) -> None:
+    """Is told of, with its first wrong column, and none of that leaves but what is right."""
+    for seed in range(by_size(1, 1, 10)):
+        for number, (fault, spoil) in enumerate(FAULTS):
+            rng = random.Random(f"{name} {seed} {number}")
+            size = rng.choice([5, 20])
+            matrix = Matrix(CONFIGS[name], [rng.randint(2, size) for _ in range(size)], rng)
+            right = matrix.elements
+            column = spoil(matrix, rng)
+            run = Run(matrix, PERFECT, stall=0.2, seed=seed, wrong=True)
+            assert (run.errors, run.column) == ([fault], column), (seed, number)
+            found = read_sets(matrix.config, run.passes[0], matrix.size)
+            assert found == right[: len(found)]
+            assert all(element[0] <= column for element in found)
+
+
+RATED = SidaConfig(channels=16, data_bits=128, addr_bits=32, vector_words=1024)
+"""Channels that deliver more than a set a cycle."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lengths", slow_but([(8, 8)], [(8, 8), (8, 24), (100, 300)]))
+def test_a_set_a_cycle(lengths: tuple[int, int]) -> None:
+    rng = random.Random(f"{lengths}")
+    matrix = Matrix(RATED, [rng.randint(*lengths) for _ in range(by_size(160, 160, 960))], rng)
+    assert Run(matrix, PERFECT).rate >= 0.95
+
+
+@pytest.mark.slow
+def test_all_of_the_ports() -> None:
+    rng = random.Random(1)
+    matrix = Matrix(CONFIGS["default"], [16] * by_size(160, 160, 320), rng)
+    assert Run(matrix, PERFECT).bench.port_use() >= 0.95
+
+
+def test_empty_columns_go_by_together() -> None:
+    """As many a cycle as a set has elements."""
+    lengths = [0] * 200
+    lengths[0] = lengths[-1] = 9
+    run = Run(Matrix(CONFIGS["small"], lengths, random.Random(1)), PERFECT)
+    columns = run.sink.cycles[-1] - run.sink.cycles[0]
+    assert columns <= 1.1 * len(lengths) / CONFIGS["small"].pes
