@@ -77,7 +77,8 @@ class ColumnCut(wiring.Component):
         bad = Signal()
         low = base[: size.bit_length() - 1]
         m.d.comb += [
-            done.eq(Cat(low > n for n in range(size))),
+            # Never all of them.
+            done.eq(Cat(low > n for n in range(size - 1))),
             bad.eq(first.bad.any()),
             cut.clear.eq(self.clear),
             cut.i.valid.eq(

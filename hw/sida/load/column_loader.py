@@ -151,9 +151,9 @@ class ColumnLoader(wiring.Component):
                 m.d.comb += looks.eq(1)
                 with m.If(found.valid & found.payload.last):
                     m.d.sync += elements.eq(words[self._index(size)])
-                    m.next = "begin"
+                    m.next = "known"
                 self._forget(m)
-            with m.State("begin"):
+            with m.State("known"):
                 m.d.comb += cut.start.eq(1)
                 m.d.sync += asks.eq(Mux(elements == 0, 0b001, 0b111))
                 m.next = "run"

@@ -95,7 +95,8 @@ class SetLeaves(wiring.Component):
         """An element's column: as many as end before it, or with the element before it."""
         config, size, cut = self._config, window_columns(self._config), self.i.payload
         low = cut.base[: size.bit_length() - 1]
-        before = [cut.ends[n] & (cut.leaves[n] <= leaf) for n in range(2 * size)]
+        last = leaf == config.pes - 1
+        before = [cut.ends[n] & (last or cut.leaves[n] <= leaf) for n in range(2 * size)]
         # Numbers of columns, from the first of the first window on.
         column = Signal(range(2 * size + 1), name=f"column_{leaf}")
         begun = ones(Cat(cut.done[n] | before[n] for n in range(size)))
@@ -104,8 +105,8 @@ class SetLeaves(wiring.Component):
             column.eq(begun + Mux(cut.both, more, 0)),
             found.valid.eq(
                 cut.filled
-                & (cut.since <= leaf)
-                & (column >= low)
+                & (last or cut.since <= leaf)
+                & (size == 1 or column >= low)
                 & (column < size + Mux(cut.both, low, 0))
             ),
             found.offset.eq((column - low)[: len(found.offset)]),

@@ -1,0 +1,165 @@
+"""The elements of both vectors that the rows of sets name."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...job.activity import ones
+from ...spec.sida import SidaConfig
+from ...stream.output_register import OutputRegister
+from ...stream.ring import moved_count, ring_address
+from ..layouts import count_bits, gathered_layout, set_layout
+from .layouts import WAYS, vector_write_layout
+from .row_lane import RowLane
+from .vector_banks import VectorBanks
+
+__all__ = ["Gather"]
+
+
+class Gather(wiring.Component):
+    """Holds x and z, and gives each set the elements that its rows name; sets leave in order.
+
+    A set a cycle as long as banks are not in each other's way; of random rows 0.95 with the default
+    window. Up to ``window`` sets are inside, and each leaf may be ahead of the others: sets are
+    dealt out to ``WAYS`` lanes of a leaf in turn (:class:`RowLane`), and each lane wants an element
+    at a time. Five cycles from a set at ``i`` to ``o`` at the earliest.
+
+    A set of step s enters when the z of ``s - 1`` steps is there, so that what it reads of the
+    panels up to ``s - 2`` is; sets of the first two steps enter at once.
+
+    Source: Exploiting data reuse with inter-operator dataflow, the SIDA microarchitecture (vector
+    loader), which leaves the banks open.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    i: see ``set_layout``
+    o: see ``gathered_layout``
+    x_write, z_write: in; see ``vector_write_layout``. What is written is there for sets that enter
+        in the next cycle; x must not change while sets are inside
+    z_steps: in; steps whose z is written
+    conflicts: out; lanes that wait for a bank in this cycle
+    waits: out; a set waits for z
+    idle: out; no set is inside
+    clear: in; forgets all sets at the end of the cycle; the vectors stay
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        write = vector_write_layout(config)
+        super().__init__(
+            {
+                "i": In(stream.Signature(set_layout(config))),
+                "o": Out(stream.Signature(gathered_layout(config))),
+                "x_write": In(write),
+                "z_write": In(write),
+                "z_steps": In(count_bits(config)),
+                "conflicts": Out(range(WAYS * config.pes + 1)),
+                "waits": Out(1),
+                "idle": Out(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.banks = banks = VectorBanks(config)
+        m.submodules.left = left = OutputRegister(self.o.payload.shape(), clearable=True)
+        wiring.connect(m, left.o, wiring.flipped(self.o))
+        lanes = [[RowLane(config) for _ in range(config.pes)] for _ in range(WAYS)]
+        enters = Signal()
+        leaves = Signal()
+        goes = Signal()
+        for way, its in enumerate(lanes):
+            for leaf, lane in enumerate(its):
+                m.submodules[f"lane_{way}_{leaf}"] = lane
+                self._connect(m, banks, way * config.pes + leaf, lane)
+        way_in = ring_address(m, "way_in", WAYS, advance=enters, clear=self.clear)
+        way_out = ring_address(m, "way_out", WAYS, advance=leaves, clear=self.clear)
+        room = Cat(its[0].i.ready for its in lanes)
+        there = Cat(Cat(lane.o.valid for lane in its).all() for its in lanes)
+        m.d.comb += [
+            goes.eq(self._z_is_there(m)),
+            enters.eq(self.i.valid & self.i.ready),
+            self.i.ready.eq(Array(room)[way_in] & goes),
+            self.waits.eq(self.i.valid & ~goes),
+            left.clear.eq(self.clear),
+            left.i.valid.eq(Array(there)[way_out]),
+            leaves.eq(left.i.valid & left.i.ready),
+            banks.x_write.eq(self.x_write),
+            banks.z_write.eq(self.z_write),
+            self.conflicts.eq(
+                ones(Cat(lane.request.valid & ~lane.granted for its in lanes for lane in its))
+            ),
+        ]
+        self._enter(m, lanes, enters, way_in)
+        for leaf in range(config.pes):
+            pair = Array(its[leaf].o.payload.as_value() for its in lanes)[way_out]
+            found = Signal(lanes[0][0].o.payload.shape(), name=f"found_{leaf}")
+            m.d.comb += [
+                found.as_value().eq(pair),
+                left.i.payload.x[leaf].eq(found.x),
+                left.i.payload.z[leaf].eq(found.z),
+            ]
+            for way, its in enumerate(lanes):
+                m.d.comb += its[leaf].o.ready.eq(leaves & (way_out == way))
+        self._keep(m, left, enters, leaves)
+        return m
+
+    def _connect(self, m: Module, banks: VectorBanks, number: int, lane: RowLane) -> None:
+        m.d.comb += [
+            banks.requests[number].eq(lane.request),
+            lane.granted.eq(banks.granted[number]),
+            lane.pair.eq(banks.pairs[number]),
+            lane.clear.eq(self.clear),
+        ]
+
+    def _z_is_there(self, m: Module) -> Value:
+        """Whether the set at the input may read."""
+        step = Signal(count_bits(self._config))
+        m.d.comb += step.eq(self.i.payload.base >> self._config.subtensor.bit_length() - 1)
+        return self.z_steps + 1 >= step
+
+    def _enter(self, m: Module, lanes: list[list[RowLane]], enters: Value, way_in: Value) -> None:
+        """A set's rows to the lanes whose turn it is."""
+        bits = (self._config.gather_banks - 1).bit_length()
+        for way, its in enumerate(lanes):
+            for leaf, lane in enumerate(its):
+                element = self.i.payload.leaves[leaf]
+                m.d.comb += [
+                    lane.i.valid.eq(enters & (way_in == way)),
+                    lane.i.payload.valid.eq(element.valid),
+                    lane.i.payload.bank.eq(element.row[:bits]),
+                    lane.i.payload.line.eq(element.row[bits:]),
+                ]
+
+    def _keep(self, m: Module, left: OutputRegister, enters: Value, leaves: Value) -> None:
+        """The sets themselves."""
+        config = self._config
+        m.submodules.sets = sets = Memory(shape=set_layout(config), depth=config.window, init=[])
+        write, read = sets.write_port(), sets.read_port(domain="comb")
+        level = Signal(range(config.window + 1))
+        m.d.comb += [
+            write.en.eq(enters),
+            write.addr.eq(
+                ring_address(m, "newest", config.window, advance=enters, clear=self.clear)
+            ),
+            write.data.eq(self.i.payload),
+            read.addr.eq(
+                ring_address(m, "oldest", config.window, advance=leaves, clear=self.clear)
+            ),
+            left.i.payload.set.eq(read.data),
+            self.idle.eq((level == 0) & ~left.o.valid),
+        ]
+        m.d.sync += level.eq(Mux(self.clear, 0, moved_count(level, enters, leaves)))
