@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -70,7 +74,7 @@ class ColumnSums(wiring.Component):
         m.submodules.about_tree = ring = DelayRing(self._about().size, before)
         entering = Signal(self._about())
         leaving = Signal(self._about())
-        m.submodules.slots = by_column = ColumnSlots(config.format, config.pes)
+        m.submodules.by_column = by_column = ColumnSlots(config.format, config.pes)
         m.d.comb += [
             valid_tree.i.eq(self.i.valid),
             valid_tree.advance.eq(1),
@@ -93,12 +97,15 @@ class ColumnSums(wiring.Component):
         self._finish(m, valid_tree.o, about, slots, present)
         return m
 
+    def _columns(self) -> dict[str, Any]:
+        """Fields that say which columns a set completes."""
+        results = results_layout(self._config)
+        return {name: results[name].shape for name in ("base", "columns")}
+
     def _about(self) -> data.StructLayout:
         """What is said of a set."""
-        terms = terms_layout(self._config)
-        return data.StructLayout(
-            {name: terms[name].shape for name in ("base", "columns", "offset")}
-        )
+        offset = terms_layout(self._config)["offset"].shape
+        return data.StructLayout({**self._columns(), "offset": offset})
 
     def _tree(self, m: Module) -> SegmentTree:
         """Multipliers, and the tree behind them."""
@@ -133,10 +140,14 @@ class ColumnSums(wiring.Component):
         """Columns that go on, those that do not, and all together."""
         config = self._config
         m.submodules.partials = partials = ColumnPartials(config)
-        results = Signal(results_layout(config), name="complete")
-        delayed = Signal(results_layout(config), name="complete_later")
+        # All but the first column's, which may be of several sets.
+        others = data.StructLayout(
+            {**self._columns(), "values": data.ArrayLayout(config.format.bits, config.pes - 1)}
+        )
+        results = Signal(others, name="complete")
+        delayed = Signal(others, name="complete_later")
         m.submodules.valid_sums = valid_sums = ValidPipeline(partials.latency + 1)
-        m.submodules.results = ring = DelayRing(results.shape().size, partials.latency)
+        m.submodules.results = ring = DelayRing(others.size, partials.latency)
         nothing = Signal(config.format.bits)
         opened = Signal(config.pes)
         m.d.comb += [
@@ -149,15 +160,16 @@ class ColumnSums(wiring.Component):
             partials.added.value.eq(slots[0]),
             partials.ends.eq(about.columns != 0),
             partials.opened.present.eq((present & opened).any()),
-            partials.opened.value.eq(slots[about.columns[: (config.pes - 1).bit_length()]]),
+            partials.opened.value.eq(
+                reduce(or_, (Mux(opened[n], slots[n], 0) for n in range(config.pes)))
+            ),
             valid_sums.i.eq(valid & (about.columns != 0)),
             valid_sums.advance.eq(1),
             valid_sums.clear.eq(self.clear),
             results.base.eq(about.base),
             results.columns.eq(about.columns),
-            results.values[0].eq(0),
             *(
-                results.values[n].eq(Mux(present[n], slots[n], nothing))
+                results.values[n - 1].eq(Mux(present[n], slots[n], nothing))
                 for n in range(1, config.pes)
             ),
             ring.i.eq(results),
@@ -166,5 +178,10 @@ class ColumnSums(wiring.Component):
         ]
         out = Signal(results_layout(config), name="out", reset_less=True)
         total = partials.total
-        m.d.sync += [out.eq(delayed), out.values[0].eq(Mux(total.present, total.value, nothing))]
+        m.d.sync += [
+            out.base.eq(delayed.base),
+            out.columns.eq(delayed.columns),
+            out.values[0].eq(Mux(total.present, total.value, nothing)),
+            *(out.values[n].eq(delayed.values[n - 1]) for n in range(1, config.pes)),
+        ]
         m.d.comb += self.o.results.eq(out)

@@ -170,7 +170,7 @@ def run(config: SidaConfig, cycles: list[Cycle]) -> dict[int, Result]:
 
 
 def expected_of(
-    config: SidaConfig, rng: np.random.Generator, kinds: list[str], clears: bool
+    config: SidaConfig, rng: np.random.Generator, kinds: list[str]
 ) -> tuple[list[Cycle], dict[int, Result]]:
     """Passes one after the other, and what is to come of them. A pass of another semiring begins
     when the one before has left, or where that is forgotten in the middle."""
@@ -182,7 +182,7 @@ def expected_of(
         if cycles and cycles[-1][1] != one.number and not cycles[-1][2]:
             cycles += [(0, cycles[-1][1], False)] * latency
         mine = list(one.cycles())
-        stop = int(rng.integers(len(mine))) if clears and rng.random() < 0.5 else len(mine)
+        stop = int(rng.integers(len(mine))) if rng.random() < 0.4 else len(mine)
         for inside, result in mine[:stop]:
             if result is not None:
                 expected[len(cycles) + latency] = result
@@ -197,14 +197,14 @@ def expected_of(
 
 
 @pytest.mark.parametrize("name", slow_but(["int32 1"], CONFIGS, ["fp32"]))
-@pytest.mark.parametrize("clears", [False, True])
-def test_every_bit_in_its_cycle(name: str, clears: bool) -> None:
-    """All kinds of matrices, either product, several semirings; sets in parts, gaps, or neither."""
+def test_every_bit_in_its_cycle(name: str) -> None:
+    """All kinds of matrices, either product, several semirings; sets in parts, gaps, or neither;
+    some passes are forgotten in the middle."""
     config = CONFIGS[name]
-    rng = np.random.default_rng(3 + clears)
+    rng = np.random.default_rng(4)
     kinds = list(KINDS) * by_size(1, 1, 4)
     rng.shuffle(kinds)
-    cycles, expected = expected_of(config, rng, kinds, clears)
+    cycles, expected = expected_of(config, rng, kinds)
     found = run(config, cycles)
     assert found == expected
     assert len(expected) > len(kinds)
