@@ -94,15 +94,3 @@ def test_a_clear_forgets_everything() -> None:
         given = passes(config, at, ["hubs"], 22, clear_at=at)
         given += passes(config, at + 1, ["band"], 18)
         ran(config, given, gap=0.2, seed=at)
-
-
-@pytest.mark.long
-def test_long_columns_come_at_full_rate() -> None:
-    """Sixteen elements a cycle, though those of a column are all for one bank."""
-    config = SidaConfig(
-        pes=16, subtensor=16, buffer_words=4096, vector_words=64, value="int32", semirings=("mma",)
-    )
-    (found,) = ran(config, passes(config, 0, ["dense"], 32))
-    # The sets of the first two steps, which wait for nothing else.
-    first = found.set_cycles[:60]
-    assert first[-1] - first[0] <= 75
