@@ -13,6 +13,7 @@ from tilewright.hw.arith.multiply_add import FloatMultiplyAdd
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
+from tilewright.verif.arith.agreement import agree
 from tilewright.verif.arith.iterative_unit import IterativeUnit, MultiplyAddUnit
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
@@ -37,16 +38,6 @@ def computed(unit: NativeSimulation, pauses: Pauses, **given: Patterns) -> dict[
     run = unit.run(pack(given, unit.stream("i")), pauses=pauses)
     found = unpack(run.payloads, unit.stream("o"))
     return {name: values.astype(np.uint64) for name, values in found.items()}
-
-
-def agree(name: str, got: Patterns, expected: npt.ArrayLike, *operands: Patterns) -> None:
-    """Fail with the first operands on which two results differ."""
-    wrong = np.flatnonzero(got != np.asarray(expected, np.uint64))
-    if len(wrong):
-        first = wrong[0]
-        given = ", ".join(hex(operand[first]) for operand in operands)
-        wanted = int(np.asarray(expected, np.uint64)[first])
-        pytest.fail(f"{name}({given}) gives {int(got[first]):#x}, not {wanted:#x}; {len(wrong)}")
 
 
 def exact_quotient(a: int, b: int, fmt: FloatFormat) -> int:

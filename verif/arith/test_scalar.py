@@ -11,6 +11,7 @@ import pytest
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.sim.numbers import scalars as arith
 from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.arith.agreement import agree
 from tilewright.verif.arith.arithmetic import RtlFunction, ScalarOperations
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.oracles import softfloat
@@ -29,16 +30,6 @@ def rtl(name: str) -> RtlFunction:
 
 def negated(patterns: Patterns, fmt: FloatFormat) -> Patterns:
     return patterns ^ np.uint64(1 << (fmt.bits - 1))
-
-
-def agree(name: str, got: npt.ArrayLike, expected: npt.ArrayLike, *operands: Patterns) -> None:
-    """Fail with the first operands on which two results differ."""
-    wrong = np.flatnonzero(np.asarray(got) != np.asarray(expected))
-    if len(wrong):
-        first = wrong[0]
-        given = ", ".join(hex(operand[first]) for operand in operands)
-        found = f"{int(np.asarray(got)[first]):#x}, not {int(np.asarray(expected)[first]):#x}"
-        pytest.fail(f"{name}({given}) gives {found}; {len(wrong)} of {len(operands[0])} differ")
 
 
 def exact_sum(a: int, b: int, fmt: FloatFormat) -> int:
