@@ -9,8 +9,10 @@ from .channels import ChannelGeometry
 from .config import Config, IntRange, OneOf, SubsetOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
+from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
+from .unit import Unit
 
-__all__ = ["INDEX_BITS", "SIDA_SEMIRINGS", "SidaConfig"]
+__all__ = ["INDEX_BITS", "READERS", "SIDA", "SIDA_SEMIRINGS", "UNITS", "VALUES", "SidaConfig"]
 
 INDEX_BITS = 32
 """Of a pointer, a row's or a column's number in memory."""
@@ -23,7 +25,18 @@ SIDA_SEMIRINGS = {**SEMIRINGS, _ARIL_ADD.name: _ARIL_ADD}
 """By name: those of all units, and *aril-add*, which adds the second operands (of the matrix) where
 the first (of the vector) are true."""
 
-_VALUES = ("fp32", "fp16", "fp64", "int32")
+VALUES = ("fp32", "fp16", "fp64", "int32")
+"""Formats of values."""
+
+ARRAYS = ("pointers", "indices", "values")
+"""What a matrix is in memory, in the order of its readers' IDs."""
+
+READERS = ("columns", "rows", "vectors", "program")
+"""What is read, in the order of the readers' IDs; of the matrix, above those of its arrays."""
+
+_ARRAY_BITS = (len(ARRAYS) - 1).bit_length()
+_READER_BITS = (len(READERS) - 1).bit_length()
+
 _GATHER_BANKS = 2
 """Banks of the vectors for each element of a set, so that few wait for each other."""
 
@@ -53,7 +66,7 @@ class SidaConfig(Config):
         allowed=IntRange(64, 1 << 20, power_of_two=True),
         doc="elements of each vector on chip, at least the matrix's rows",
     )
-    value: str = parameter("fp32", allowed=OneOf(_VALUES), doc="format of all values")
+    value: str = parameter("fp32", allowed=OneOf(VALUES), doc="format of all values")
     semirings: tuple[str, ...] = parameter(
         ("mma", "orand", "minplus", "aril-add"),
         allowed=SubsetOf(SIDA_SEMIRINGS),
@@ -146,3 +159,54 @@ class SidaConfig(Config):
     def line_bytes(self) -> int:
         """What is read or written at once. Arrays begin at multiples of it."""
         return self.line_blocks * self.interleave
+
+    @property
+    def slot_bits(self) -> int:
+        """Width of a block's number within a reader of a channel."""
+        return (self.outstanding - 1).bit_length()
+
+    @property
+    def id_bits(self) -> int:
+        """Width of an AXI ID."""
+        return self.slot_bits + _ARRAY_BITS + _READER_BITS
+
+    @property
+    def traffic(self) -> tuple[Traffic, ...]:
+        """Of each manager, what it may do on the bus."""
+        arrays = self.slot_bits + _ARRAY_BITS
+        slots = IdPart(name="block", low=0, bits=self.slot_bits, count=self.outstanding)
+        array = IdPart(
+            name="array", low=self.slot_bits, bits=_ARRAY_BITS, count=len(ARRAYS), names=ARRAYS
+        )
+        reader = IdPart(
+            name="reader", low=arrays, bits=_READER_BITS, count=len(READERS), names=READERS
+        )
+        reads = BusSide(
+            longest_beats=self.geometry.block_beats,
+            outstanding=(2 * len(ARRAYS) + 2) * self.outstanding,
+            outstanding_per_id=1,
+            id_parts=(slots, array, reader),
+        )
+        writes = one_id_each(
+            "array",
+            ("vectors",),
+            longest_beats=self.geometry.block_beats,
+            outstanding=self.outstanding,
+            id_bits=self.id_bits,
+        )
+        return tuple(
+            Traffic(reads=reads, writes=writes, blocks=self.geometry.blocks(channel))
+            for channel in range(self.channels)
+        )
+
+
+SIDA = Unit(
+    name="sida",
+    summary="two products with a sparse matrix, and work between them, in one pass over AXI4",
+    source="OEI: SIDA",
+    config=SidaConfig,
+    component="tilewright.hw.sida.sida:Sida",
+    jobs="tilewright.hw.spec.jobs.sida:job_spec",
+)
+
+UNITS = (SIDA,)

@@ -33,6 +33,8 @@ DETAILS: dict[str, str] = {
     "register": "the offset of the job register that was wrong",
     "address": "the address at which the bus failed",
     "row": "the number of a row",
+    "column": "the number of a column",
+    "instruction": "the number of a word of a program",
     "tile": "the number of a tile",
     "entry": "the number of an entry of a stream, and 2^32 times that of its tile",
 }

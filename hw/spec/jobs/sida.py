@@ -1,0 +1,184 @@
+"""The jobs of a SIDA: registers, counters, errors, and what a job must obey."""
+
+from __future__ import annotations
+
+from ..elementwise.instructions import SCALARS, VECTORS
+from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
+from ..registers.register_map import Register
+from ..registers.register_rows import constants, number
+from ..sida import SIDA_SEMIRINGS, VALUES, SidaConfig
+
+__all__ = ["BASES", "COUNTERS", "ERRORS", "VECTOR_BASES", "job_spec"]
+
+COUNTERS: dict[str, str] = {
+    "cycles": "clock cycles of the job",
+    "busy_cycles": "cycles in which elements went to the first product",
+    "stalls": "cycles in which none did, between the first one and the last",
+    "operations": "multiplications, and as many additions, of both products",
+    "bytes_read": "bytes of the beats that were read",
+    "bytes_written": "bytes that were written",
+    "bytes_pointers": "bytes of the beats that were read of the columns' ends",
+    "bytes_rows": "bytes of the beats that were read of the columns' elements' rows",
+    "bytes_values": "bytes of the beats that were read of the columns' elements' values",
+    "bytes_again": "bytes of the beats that were read of rows whose elements were given up",
+    "bytes_vectors": "bytes of the beats that were read of vectors and scalars",
+    "bytes_program": "bytes of the beats that were read of the program",
+    "elements": "elements that went to the first product",
+    "held": "elements that waited on chip at most",
+    "lost": "panels of rows that were given up, and read again",
+    "wait_columns": "cycles of a pass in which the first product had no elements from memory",
+    "wait_z": "cycles in which elements waited for z",
+    "wait_held": "cycles in which elements waited for room among those that wait for their row",
+    "conflicts": "operands that waited for a bank of the vectors, cycle by cycle",
+    "instructions": "instructions that were done on a row of elements",
+    "wait_elementwise": "cycles in which one waited for rows, a stream, a quotient or a root",
+    "passes_done": "passes over the matrix",
+    "ended": "the product of the last pass, 1 or 2, that met the limit; 0: none did",
+}
+"""What is counted from the start of a job to its end."""
+
+ERRORS = (
+    Error("zero_size", 1, "register", "ROWS, PASSES or WORDS is 0"),
+    Error("size_limit", 2, "register", "ROWS is above `vector_words`, or WORDS or ENTRY "
+          "above what `program_words` allows"),
+    Error("misaligned_base", 3, "register", "a base is not a multiple of a line"),
+    Error("semiring", 4, "register", "a semiring is none of this unit"),
+    Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
+    Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
+    Error("bus_write", 7, "address", "the same of a write"),
+    Error("index", 8, "column", "a row of the column's elements is not below ROWS"),
+    Error("unsorted", 9, "column", "the rows of the column's elements do not ascend"),
+    Error("pointers", 16, "column", "the column's end is before its begin, or behind the last one"),
+    Error("rows_index", 17, "row", "a column of the row's elements is not below ROWS"),
+    Error("rows_unsorted", 18, "row", "the columns of the row's elements do not ascend"),
+    Error("rows_pointers", 19, "row", "the row's end is before its begin, or behind the last one"),
+    Error("program", 20, "instruction", "a word is no instruction of this unit, or no end follows"),
+)  # fmt: skip
+"""Codes that other accelerators have mean the same there."""
+
+BASES = {
+    "column_pointers": "the columns' ends, first a 0 (CSC)",
+    "row_numbers": "the rows of the elements by columns",
+    "column_values": "the values of the elements by columns",
+    "row_pointers": "the rows' ends, first a 0 (CSR)",
+    "column_numbers": "the columns of the elements by rows",
+    "row_values": "the values of the elements by rows",
+    "x": "the operand of the first product",
+    "scalars": f"the {SCALARS} scalars, which are written back at the end",
+    "program": "the program's words",
+}
+"""Registers with addresses, and of what."""
+
+VECTOR_BASES = tuple(f"vector_{n}" for n in range(VECTORS))
+"""Registers with the addresses of what programs load and store."""
+
+_FIRST_BASE = 0x140
+
+
+def _checks(config: SidaConfig) -> tuple[Check, ...]:
+    built = tuple(row.opcode for row in config.operators)
+    bases = [name.upper() for name in (*BASES, *VECTOR_BASES)]
+    twice = Condition(register="SECOND_PRODUCT")
+    return (
+        *checks_of("zero_size", ("ROWS", "PASSES", "WORDS"), Rule.NON_ZERO),
+        *checks_of("size_limit", ("ROWS",), Rule.AT_MOST, config.vector_words),
+        *checks_of("size_limit", ("WORDS",), Rule.AT_MOST, config.program_words),
+        *checks_of("size_limit", ("ENTRY",), Rule.AT_MOST, config.program_words - 1),
+        Check(register="FIRST", rule=Rule.ONE_OF, choices=built, error="semiring"),
+        Check(register="SECOND", rule=Rule.ONE_OF, choices=built, error="semiring", when=twice),
+        *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, config.line_bytes),
+        *checks_of("address_range", bases, Rule.BELOW, 1 << config.addr_bits),
+    )
+
+
+def _constants(config: SidaConfig) -> tuple[Register, ...]:
+    built = sum(1 << row.opcode for row in config.operators)
+    return (
+        constants(
+            "CONFIG0",
+            0x08,
+            "the cores",
+            ("pes", 8, config.pes, "elements of each core"),
+            ("partials", 8, config.partials, "sums that the sets of a column are dealt out to"),
+            ("channels", 8, config.channels, "memory channels"),
+            (
+                "line_blocks",
+                8,
+                config.line_blocks,
+                "blocks of a line, which bases are multiples of",
+            ),
+        ),
+        constants(
+            "CONFIG1",
+            0x0C,
+            "the values",
+            ("format", 8, VALUES.index(config.value), f"of the values: {', '.join(VALUES)}"),
+            ("beat_bytes", 8, config.geometry.beat_bytes, "bytes of a beat"),
+            ("semirings", 16, built, "bit n: semiring n is built"),
+        ),
+        constants(
+            "CONFIG2",
+            0x10,
+            "memory",
+            ("interleave", 16, config.interleave, "bytes of a block of the interleaving"),
+            ("addr_bits", 8, config.addr_bits, "width of an address"),
+        ),
+        constants(
+            "CONFIG3",
+            0x14,
+            "steps and programs",
+            ("subtensor", 16, config.subtensor, "columns of a step"),
+            ("program_words", 16, config.program_words, "instructions of a program"),
+        ),
+        constants(
+            "CONFIG4", 0x18, "vectors", ("words", 32, config.vector_words, "elements of each")
+        ),
+        constants(
+            "CONFIG5",
+            0x1C,
+            "the buffer",
+            ("words", 32, config.buffer_words, "elements of the matrix that may wait"),
+        ),
+    )
+
+
+def _job(config: SidaConfig) -> list[Register]:
+    semirings = ", ".join(f"{row.opcode}: {name}" for name, row in SIDA_SEMIRINGS.items())
+    job = [
+        number("ROWS", 0x100, "rw", 32, "rows of the matrix, and columns"),
+        number("PASSES", 0x104, "rw", 32, "passes at most"),
+        number("FIRST", 0x108, "rw", 8, f"semiring of the first product; {semirings}"),
+        number("SECOND", 0x10C, "rw", 8, "semiring of the second product, likewise"),
+        number("SECOND_PRODUCT", 0x110, "rw", 1, "1: two products a pass, 0: the first one alone"),
+        number("WORDS", 0x114, "rw", 32, "words of the program"),
+        number("ENTRY", 0x118, "rw", 32, "the word where E2 begins; E1 begins at 0"),
+        number("STOPS", 0x11C, "rw", 1, "1: the job ends when a reduction is below the limit"),
+        number("STOP_1", 0x120, "rw", 5, "the scalar that is looked at for the first product"),
+        number("STOP_2", 0x124, "rw", 5, "the scalar that is looked at for the second product"),
+        number("LIMIT", 0x128, "rw", 5, "the scalar that both are compared with"),
+    ]
+    line = config.line_bytes
+    for index, (name, what) in enumerate(BASES.items()):
+        doc = f"byte address of {what}, a multiple of {line}"
+        job.append(number(name.upper(), _FIRST_BASE + 8 * index, "rw", 64, doc))
+    first = _FIRST_BASE + 8 * len(BASES)
+    for index, name in enumerate(VECTOR_BASES):
+        doc = f"byte address of the program's vector {index}, a multiple of {line}"
+        job.append(number(name.upper(), first + 8 * index, "rw", 64, doc))
+    return job
+
+
+def job_spec(config: SidaConfig) -> JobSpec:
+    """The jobs of a SIDA."""
+    return JobSpec(
+        accelerator="accelerator",
+        letters=b"TWSD",
+        version=0x0001_0000,
+        constants=_constants(config),
+        detail="wrong register, bus address, column, row, or instruction",
+        counters=COUNTERS,
+        errors=ERRORS,
+        job=tuple(_job(config)),
+        checks=_checks(config),
+        traffic=config.traffic,
+    )
