@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from .channels import ChannelGeometry, Striping
+from .channels import MemoryPorts, Striping
 from .config import IntRange, OneOf, parameter
 from .formats import FORMATS, Format
 from .sidecar.placement import C2srPlacement, ColumnsByLanes, CsrPlacement, Part, Records, Room
@@ -118,27 +118,13 @@ class C2srLayout(Striping):
             )
 
 
-class C2srOperands:
+class C2srOperands(MemoryPorts):
     """What follows from the parameters of a configuration whose operands lie in C2SR, in the
     channels of a memory."""
 
-    channels: int
     value: str
     outstanding: int
-    data_bits: int
-    interleave: int
-    addr_bits: int
     index_bits: int
-
-    @cached_property
-    def geometry(self) -> ChannelGeometry:
-        """The memory's channels."""
-        return ChannelGeometry(
-            channels=self.channels,
-            interleave=self.interleave,
-            data_bits=self.data_bits,
-            addr_bits=self.addr_bits,
-        )
 
     @cached_property
     def layout(self) -> C2srLayout:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .c2sr import POINTER_BYTES, C2srLayout, C2srOperands
-from .channels import ChannelGeometry, LaneMap
-from .config import Config, IntRange, like, parameter
+from .channels import BlockReads, ChannelGeometry, LaneMap
+from .config import Config, like
 from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
 from .unit import Unit
 
@@ -24,10 +24,8 @@ class C2srConverterConfig(C2srOperands, Config):
 
     channels: int = like(ChannelGeometry, "channels")
     value: str = like(C2srLayout, "value", doc="format of the values")
-    outstanding: int = parameter(
-        64,
-        allowed=IntRange(2, 256, power_of_two=True),
-        doc="bursts that each of two readers may have under way",
+    outstanding: int = like(
+        BlockReads, "outstanding", doc="bursts that each of two readers may have under way"
     )
     data_bits: int = like(ChannelGeometry, "data_bits")
     interleave: int = like(ChannelGeometry, "interleave")

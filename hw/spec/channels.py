@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from .config import Config, IntRange, parameter
 from .sidecar.traffic import Blocks
 
-__all__ = ["ChannelGeometry", "LaneMap", "Striping"]
+__all__ = ["BlockReads", "ChannelGeometry", "LaneMap", "MemoryPorts", "Striping"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +82,58 @@ class ChannelGeometry(Striping):
     def block_beat_bits(self) -> int:
         """Width of a beat's number in its block; 0 if a block is one beat."""
         return (self.block_beats - 1).bit_length()
+
+    @property
+    def line_blocks(self) -> int:
+        """Blocks that the channels carry in the cycles of one: at least 1, and a power of two, so
+        that all alignments are."""
+        blocks = max(1, self.channels * self.beat_bytes // self.interleave)
+        return 1 << blocks.bit_length() - 1
+
+    @property
+    def line_bytes(self) -> int:
+        """Of these blocks, which are read or written at once."""
+        return self.line_blocks * self.interleave
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockReads(Config):
+    """What a reader of such a memory does at a time."""
+
+    outstanding: int = parameter(
+        64,
+        allowed=IntRange(2, 256, power_of_two=True),
+        doc="blocks that a reader may have under way in a channel",
+    )
+
+
+class MemoryPorts:
+    """What follows from the parameters of a configuration that has the channels of a memory."""
+
+    channels: int
+    data_bits: int
+    interleave: int
+    addr_bits: int
+
+    @cached_property
+    def geometry(self) -> ChannelGeometry:
+        """The memory's channels."""
+        return ChannelGeometry(
+            channels=self.channels,
+            interleave=self.interleave,
+            data_bits=self.data_bits,
+            addr_bits=self.addr_bits,
+        )
+
+    @property
+    def line_blocks(self) -> int:
+        """Blocks of what is read or written at once."""
+        return self.geometry.line_blocks
+
+    @property
+    def line_bytes(self) -> int:
+        """What is read or written at once, a line. Arrays begin at multiples of it."""
+        return self.geometry.line_bytes
 
 
 @dataclass(frozen=True, kw_only=True)

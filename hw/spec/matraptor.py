@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .c2sr import C2srLayout, C2srOperands
-from .channels import ChannelGeometry, LaneMap
+from .channels import BlockReads, ChannelGeometry, LaneMap
 from .config import Config, Flag, IntRange, OneOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
 from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
+from .stages import OperatorStages
 from .unit import Unit
 
 __all__ = ["MATRAPTOR", "READS", "UNITS", "WRITES", "MatRaptorConfig"]
@@ -41,19 +42,17 @@ class MatRaptorConfig(C2srOperands, Config):
     semiring: str = parameter(
         "mma", allowed=OneOf(tuple(SEMIRINGS)), doc="what is added and multiplied; mma: + and *"
     )
-    outstanding: int = parameter(
-        64,
-        allowed=IntRange(2, 256, power_of_two=True),
+    outstanding: int = like(
+        BlockReads,
+        "outstanding",
         doc="bursts that each of a lane's four readers may have under way",
     )
     data_bits: int = like(ChannelGeometry, "data_bits")
     interleave: int = like(ChannelGeometry, "interleave")
     addr_bits: int = like(ChannelGeometry, "addr_bits")
     index_bits: int = like(C2srLayout, "index_bits")
-    adder_stages: int = parameter(3, allowed=IntRange(1, 3), doc="latency of an adder, in cycles")
-    multiplier_stages: int = parameter(
-        3, allowed=IntRange(1, 3), doc="latency of the multiplier, in cycles"
-    )
+    adder_stages: int = like(OperatorStages, "adder_stages")
+    multiplier_stages: int = like(OperatorStages, "multiplier_stages")
     outer_product: bool = parameter(
         False,
         allowed=Flag(),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
-from .channels import ChannelGeometry
+from .channels import BlockReads, ChannelGeometry, MemoryPorts
 from .config import Config, IntRange, OneOf, SubsetOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
 from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
+from .stages import OperatorStages
 from .unit import Unit
 
 __all__ = ["INDEX_BITS", "READERS", "SIDA", "SIDA_SEMIRINGS", "UNITS", "VALUES", "SidaConfig"]
@@ -42,7 +42,7 @@ _GATHER_BANKS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class SidaConfig(Config):
+class SidaConfig(MemoryPorts, Config):
     """Columns of a sparse matrix, ``pes`` elements a cycle, each used for two products.
 
     Source: Exploiting data reuse with inter-operator dataflow, the SIDA microarchitecture.
@@ -84,15 +84,9 @@ class SidaConfig(Config):
     data_bits: int = like(ChannelGeometry, "data_bits")
     interleave: int = like(ChannelGeometry, "interleave")
     addr_bits: int = like(ChannelGeometry, "addr_bits")
-    outstanding: int = parameter(
-        64,
-        allowed=IntRange(2, 256, power_of_two=True),
-        doc="blocks that a reader may have under way in a channel",
-    )
-    adder_stages: int = parameter(3, allowed=IntRange(1, 3), doc="latency of an adder, in cycles")
-    multiplier_stages: int = parameter(
-        3, allowed=IntRange(1, 3), doc="latency of a multiplier, in cycles"
-    )
+    outstanding: int = like(BlockReads, "outstanding")
+    adder_stages: int = like(OperatorStages, "adder_stages")
+    multiplier_stages: int = like(OperatorStages, "multiplier_stages")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,27 +132,6 @@ class SidaConfig(Config):
     def gather_banks(self) -> int:
         """Banks of the vectors whose elements rows name."""
         return _GATHER_BANKS * self.pes
-
-    @cached_property
-    def geometry(self) -> ChannelGeometry:
-        """The memory's channels."""
-        return ChannelGeometry(
-            channels=self.channels,
-            interleave=self.interleave,
-            data_bits=self.data_bits,
-            addr_bits=self.addr_bits,
-        )
-
-    @property
-    def line_blocks(self) -> int:
-        """Blocks that the channels carry in the cycles of one: at least 1, and a power of two."""
-        blocks = max(1, self.channels * self.geometry.beat_bytes // self.interleave)
-        return 1 << blocks.bit_length() - 1
-
-    @property
-    def line_bytes(self) -> int:
-        """What is read or written at once. Arrays begin at multiples of it."""
-        return self.line_blocks * self.interleave
 
     @property
     def slot_bits(self) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
-from .channels import ChannelGeometry
+from .channels import BlockReads, ChannelGeometry, MemoryPorts
 from .ciss import MARKERS, VALUES, CissLayout
 from .config import Config, IntRange, OneOf, like, parameter
 from .formats import FORMATS, Format
 from .semirings import SEMIRINGS, Semiring
 from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
+from .stages import OperatorStages
 from .unit import Unit
 
 __all__ = [
@@ -50,7 +50,7 @@ OVERDUE = 128
 
 
 @dataclass(frozen=True, kw_only=True)
-class TensaurusConfig(Config):
+class TensaurusConfig(MemoryPorts, Config):
     """Scalar-fiber products followed by fiber-fiber products on ``rows`` x ``cols`` elements."""
 
     rows: int = like(CissLayout, "rows")
@@ -96,15 +96,9 @@ class TensaurusConfig(Config):
     data_bits: int = like(ChannelGeometry, "data_bits")
     interleave: int = like(ChannelGeometry, "interleave")
     addr_bits: int = like(ChannelGeometry, "addr_bits")
-    outstanding: int = parameter(
-        64,
-        allowed=IntRange(2, 256, power_of_two=True),
-        doc="blocks that a reader may have under way in a channel",
-    )
-    adder_stages: int = parameter(3, allowed=IntRange(1, 3), doc="latency of an adder, in cycles")
-    multiplier_stages: int = parameter(
-        3, allowed=IntRange(1, 3), doc="latency of a multiplier, in cycles"
-    )
+    outstanding: int = like(BlockReads, "outstanding")
+    adder_stages: int = like(OperatorStages, "adder_stages")
+    multiplier_stages: int = like(OperatorStages, "multiplier_stages")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -141,16 +135,6 @@ class TensaurusConfig(Config):
         """The semiring itself."""
         return SEMIRINGS[self.semiring]
 
-    @cached_property
-    def geometry(self) -> ChannelGeometry:
-        """The memory's channels."""
-        return ChannelGeometry(
-            channels=self.channels,
-            interleave=self.interleave,
-            data_bits=self.data_bits,
-            addr_bits=self.addr_bits,
-        )
-
     def layout(self, order: int) -> CissLayout:
         """How a stream of so many modes lies in memory."""
         return CissLayout(
@@ -162,19 +146,6 @@ class TensaurusConfig(Config):
         )
 
     # Memory
-
-    @property
-    def line_blocks(self) -> int:
-        """Blocks of the interleaving that the channels carry in the cycles of one: at least 1, and
-        a power of two, so that all alignments are."""
-        blocks = max(1, self.channels * self.geometry.beat_bytes // self.interleave)
-        return 1 << blocks.bit_length() - 1
-
-    @property
-    def line_bytes(self) -> int:
-        """What is read or written at once: the blocks of a line. Streams, matrices and rows of
-        the result begin at multiples of it."""
-        return self.line_blocks * self.interleave
 
     @property
     def slot_bits(self) -> int:
