@@ -1,0 +1,235 @@
+"""The vector loader: every row of every request, whatever the memory does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from tilewright.hw.sida.elementwise.layouts import block_rows, request_layout, row_layout
+from tilewright.hw.sida.vectors.vector_loader import VectorLoader, whole_layout
+from tilewright.hw.spec.elementwise.instructions import VECTORS
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.verif.channels.striped.memories import Manner
+from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.stream.agents import Sink, Source
+
+Request = tuple[int, int, int]
+"""Vector, first row, rows."""
+
+
+def _config(pes: int, subtensor: int, **others: Any) -> SidaConfig:
+    sizes = {"vector_words": 256, "addr_bits": 32, "outstanding": 16}
+    return SidaConfig(pes=pes, subtensor=subtensor, **{**sizes, **others})
+
+
+CONFIGS = {
+    "four rows a line": _config(4, 8, channels=1, data_bits=64),
+    "16 rows a line": _config(4, 16, channels=3, interleave=128, value="fp16"),
+    "lines of two blocks": _config(4, 64, channels=4, data_bits=256, value="int32"),
+    "two lines a row": _config(16, 64, channels=3, data_bits=128, value="fp64"),
+    "eight lines a row": _config(64, 128, channels=1, data_bits=64, outstanding=4, value="fp64"),
+    "default": SidaConfig(addr_bits=32, vector_words=1024),
+}
+
+
+class Run:
+    """Rows of vectors, or whole vectors of other sizes.
+
+    Parameters
+    ----------
+    size: elements of the vectors
+    requests: rows of them
+    sizes: if not empty, vectors that are read in whole, one behind the other, instead
+    bad: which line of the first vector has a bad beat
+    """
+
+    def __init__(
+        self,
+        config: SidaConfig,
+        manner: Manner,
+        size: int,
+        *,
+        requests: Sequence[Request] = (),
+        sizes: Sequence[int] = (),
+        gap: float = 0.0,
+        stall: float = 0.0,
+        seed: Any = 0,
+        stop_at: int | None = None,
+        bad: int | None = None,
+    ) -> None:
+        self.config, self._bytes = config, config.format.bits // 8
+        rng = random.Random(f"vectors {seed}")
+        image = Image(config, seed)
+        lengths = sizes or [size] * VECTORS
+        contents = [rng.randbytes(length * self._bytes) for length in lengths]
+        bases = [image.place(content) for content in contents]
+        self.part = part = VectorLoader(config)
+        wires: list[tuple[Any, int]] = [(part.columns, size)]
+        if sizes:
+            layout, port, out = whole_layout(config), part.whole, part.rows
+            pairs = zip(bases, sizes, strict=True)
+            words = [layout.const({"address": a, "columns": n}).as_bits() for a, n in pairs]
+            self.expected = [
+                (base, part) for content in contents for base, part in self._rows(content)
+            ]
+        else:
+            layout, port, out = request_layout(config), part.requests, part.loaded
+            wires += [(part.bases[n], bases[n]) for n in range(VECTORS)]
+            words = [
+                layout.const({"vector": v, "base": first * config.pes, "rows": rows}).as_bits()
+                for v, first, rows in requests
+            ]
+            by_vector = [self._rows(content) for content in contents]
+            self.expected = [
+                row for v, first, rows in requests for row in by_vector[v][first : first + rows]
+            ]
+        self.source = Source(port, words, gap=gap, seed=seed)
+        self.sink = Sink(out, stall=stall, seed=seed)
+
+        def again() -> None:
+            self.sink.words.clear()
+            self.sink.cycles.clear()
+            self.source.words += words
+
+        spoilt = frozenset() if bad is None else frozenset([bases[0] + bad * config.line_bytes])
+        self.bench = MemoryBench(
+            config, part, image.bytes, manner, [self.source, self.sink], wires=wires, seed=seed,
+            stop_at=stop_at, again=again, bad=spoilt, patience=80,
+        )  # fmt: skip
+        self.bench.run(self._done, settles=bad is not None)
+        self.found = [self._read(word, bool(sizes)) for word in self.sink.words]
+
+    def _done(self, sim: Any) -> bool:
+        return len(self.sink.words) >= len(self.expected)
+
+    def _rows(self, content: bytes) -> list[tuple[int, bytes]]:
+        """Of each row its first element, and the bytes that it has."""
+        width = self.config.pes * self._bytes
+        return [
+            (at // self._bytes, content[at : at + width]) for at in range(0, len(content), width)
+        ]
+
+    def _read(self, word: int, whole: bool) -> tuple[int | None, int | None, bytes]:
+        """A row: its base and its mask, if they are given, and all its bytes."""
+        pes, bits = self.config.pes, self.config.format.bits
+        if not whole:
+            return None, None, word.to_bytes(pes * bits // 8, "little")
+        row = row_layout(self.config).from_bits(word)
+        values = row["values"].as_bits().to_bytes(pes * bits // 8, "little")
+        return row.base, row.mask, values
+
+    def check(self) -> None:
+        """That what was found are the first rows that were expected."""
+        assert len(self.found) <= len(self.expected)
+        pairs = zip(self.found, self.expected, strict=False)
+        for (found_base, mask, found), (base, wanted) in pairs:
+            assert found[: len(wanted)] == wanted
+            if mask is not None:
+                assert (found_base, mask) == (base, (1 << len(wanted) // self._bytes) - 1)
+
+    def complete(self) -> None:
+        self.check()
+        assert len(self.found) == len(self.expected)
+
+
+def drawn(config: SidaConfig, seed: Any) -> dict[str, Any]:
+    """Sizes, and requests as the element-wise core has them, or sizes of whole vectors."""
+    rng = random.Random(f"drawn {seed}")
+    size = rng.choice([1, config.pes, rng.randint(1, 40), rng.randint(1, config.vector_words)])
+    if rng.random() < 0.3:
+        return {"size": 1, "sizes": [size, 32, rng.randint(1, 100)]}
+    rows = -(-size // config.pes)
+    most = block_rows(config)
+    vectors = rng.sample(range(VECTORS), 3)
+    requests = [
+        (vector, first, min(most, rows - first))
+        for first in range(0, rows, most)
+        for vector in vectors[: rng.randint(1, 3)]
+    ]
+    return {"size": size, "requests": requests[:30]}
+
+
+every_config = pytest.mark.parametrize(
+    "name",
+    slow_but(
+        ["four rows a line"], CONFIGS, ["16 rows a line", "two lines a row", "eight lines a row"]
+    ),
+)
+
+
+@every_config
+def test_every_row(name: str) -> None:
+    for seed in range(by_size(2, 2, 60)):
+        manner = MANNERS["rough" if seed % 2 else "even"]
+        what = drawn(CONFIGS[name], f"{name} {seed}")
+        share = 0.3 * (seed % 3)
+        Run(CONFIGS[name], manner, gap=share, stall=share, seed=seed, **what).complete()
+
+
+@every_config
+def test_any_rows_of_any_vector(name: str) -> None:
+    """Requests that no core has: in no order, beginning with any row."""
+    config = CONFIGS[name]
+    for seed in range(by_size(1, 1, 20)):
+        rng = random.Random(f"any {name} {seed}")
+        size = rng.randint(1, config.vector_words)
+        rows = -(-size // config.pes)
+        requests = []
+        for _ in range(15):
+            first = rng.randrange(rows)
+            count = rng.randint(1, min(block_rows(config), rows - first))
+            requests.append((rng.randrange(VECTORS), first, count))
+        Run(config, MANNERS["rough"], size, requests=requests, stall=0.2, seed=seed).complete()
+
+
+@pytest.mark.parametrize("name", slow_but(["four rows a line"], CONFIGS, ["two lines a row"]))
+def test_stop_in_the_middle_of_anything(name: str) -> None:
+    for seed in range(by_size(1, 3, 40)):
+        what = drawn(CONFIGS[name], f"stop {name} {seed}")
+        stop_at = random.Random(seed).randint(1, 120)
+        run = Run(CONFIGS[name], MANNERS["rough"], gap=0.2, stall=0.2, seed=seed, stop_at=stop_at,
+                  **what)  # fmt: skip
+        run.complete()
+
+
+@pytest.mark.parametrize("name", slow_but(["four rows a line"], CONFIGS, ["two lines a row"]))
+def test_an_error_of_the_bus(name: str) -> None:
+    """What comes is what was read before it."""
+    config = CONFIGS[name]
+    row_bytes = config.pes * config.format.bits // 8
+    for seed in range(by_size(1, 2, 10)):
+        rows = min(40, config.vector_words // config.pes)
+        bad = random.Random(seed).randrange(2, rows * row_bytes // config.line_bytes)
+        run = Run(config, MANNERS["rough"], 1, sizes=[rows * config.pes], seed=seed, bad=bad)
+        run.check()
+        assert run.bench.error is not None
+        assert len(run.found) <= bad * config.line_bytes // row_bytes
+
+
+def rate(run: Run) -> float:
+    """Rows a cycle, from the first one on."""
+    cycles = run.sink.cycles
+    return (len(cycles) - 1) / (cycles[-1] - cycles[0])
+
+
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["four rows a line", "default"]))
+def test_a_row_a_cycle(name: str) -> None:
+    """Or as many as the channels' ports deliver, if they are fewer."""
+    config = CONFIGS[name]
+    rows = min(64, config.vector_words // config.pes)
+    what: dict[str, Any] = {"sizes": [rows * config.pes] * 2}
+    most = block_rows(config)
+    requests = [(v, first, most) for first in range(0, rows, most) for v in (3, 9)]
+    geometry = config.geometry
+    # What the ports deliver, in the lines that are read.
+    row_bytes = config.pes * config.format.bits // 8
+    lines = max(config.line_bytes, most * row_bytes) / (most * row_bytes)
+    delivered = geometry.channels * geometry.beat_bytes / row_bytes
+    for given in (what, {"requests": requests}):
+        run = Run(config, PERFECT, rows * config.pes, **given)
+        run.complete()
+        possible = delivered / (lines if "requests" in given else 1)
+        assert rate(run) >= 0.9 * min(1, possible)
