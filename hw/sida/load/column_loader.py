@@ -6,11 +6,10 @@ from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...axi.interconnect import ReadInterconnect
-from ...axi.layouts import address_layout, beat_layout
 from ...axi.supervision import Supervision, supervise
 from ...spec.sida import INDEX_BITS, SidaConfig
 from ..layouts import set_layout
+from .array_bus import bus_id_bits, bus_members, connect_bus
 from .array_entries import ArrayEntries
 from .column_cut import ColumnCut
 from .column_ends import ColumnEnds
@@ -57,10 +56,6 @@ class ColumnLoader(wiring.Component):
 
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
-        slot_bits = (config.outstanding - 1).bit_length()
-        self._id_bits = slot_bits + (len(ARRAYS) - 1).bit_length()
-        request = address_layout(config.addr_bits, self._id_bits)
-        beat = beat_layout(config.data_bits, self._id_bits)
         super().__init__(
             {
                 "job": In(job_layout(config)),
@@ -70,9 +65,7 @@ class ColumnLoader(wiring.Component):
                 "row_error": Out(1),
                 "order_error": Out(1),
                 "error_column": Out(config.place_bits),
-                **{f"read_beats_{name}": Out(config.channels) for name in ARRAYS},
-                "ar": Out(stream.Signature(request)).array(config.channels),
-                "r": In(stream.Signature(beat)).array(config.channels),
+                **bus_members(config, ARRAYS),
                 **Supervision(config.addr_bits).members,
             }
         )
@@ -84,7 +77,7 @@ class ColumnLoader(wiring.Component):
     @property
     def id_bits(self) -> int:
         """Width of an ID of the bus."""
-        return self._id_bits
+        return bus_id_bits(self._config, len(ARRAYS))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -124,7 +117,7 @@ class ColumnLoader(wiring.Component):
         with m.Elif(self.start):
             m.d.sync += busy.eq(1)
         supervise(m, self, list(entries.values()), busy=busy)
-        self._connect_bus(m, entries)
+        connect_bus(m, config, self, entries)
         return m
 
     def _read(
@@ -214,21 +207,3 @@ class ColumnLoader(wiring.Component):
                 asked.bytes.eq(elements * width),
                 asked.count.eq((elements + config.pes - 1) >> config.pes.bit_length() - 1),
             ]
-
-    def _connect_bus(self, m: Module, entries: dict[str, ArrayEntries]) -> None:
-        config = self._config
-        for channel in range(config.channels):
-            m.submodules[f"bus_{channel}"] = bus = ReadInterconnect(
-                len(ARRAYS),
-                addr_bits=config.addr_bits,
-                data_bits=config.data_bits,
-                slot_bits=(config.outstanding - 1).bit_length(),
-            )
-            for number, name in enumerate(ARRAYS):
-                mine = bus.reader_r[number]
-                wiring.connect(m, entries[name].ar[channel], bus.reader_ar[number])
-                wiring.connect(m, mine, entries[name].r[channel])
-                read = getattr(self, f"read_beats_{name}")
-                m.d.comb += read[channel].eq(mine.valid & mine.ready)
-            wiring.connect(m, bus.ar, wiring.flipped(self.ar[channel]))
-            wiring.connect(m, wiring.flipped(self.r[channel]), bus.r)

@@ -1,4 +1,4 @@
-"""What the parts of the column loader hand to each other."""
+"""What the loaders take, and what the parts of the column loader hand to each other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from amaranth.lib import data
 from ...spec.sida import INDEX_BITS, SidaConfig
 from ..layouts import count_bits
 
-__all__ = ["block_layout", "cut_layout", "job_layout", "window_columns", "window_layout"]
+__all__ = [
+    "block_layout",
+    "cut_layout",
+    "job_layout",
+    "rows_job_layout",
+    "window_columns",
+    "window_layout",
+]
 
 
 def job_layout(config: SidaConfig) -> data.StructLayout:
@@ -15,6 +22,13 @@ def job_layout(config: SidaConfig) -> data.StructLayout:
     line, and its ``columns``, as many as rows, at least 1."""
     addresses = dict.fromkeys(("pointers", "rows", "values"), config.addr_bits)
     return data.StructLayout({**addresses, "columns": count_bits(config)})
+
+
+def rows_job_layout(config: SidaConfig) -> data.StructLayout:
+    """A matrix by rows: addresses of its ``pointers``, ``columns`` and ``values``, multiples of a
+    line, and its ``rows``, as many as columns, at least 1."""
+    addresses = dict.fromkeys(("pointers", "columns", "values"), config.addr_bits)
+    return data.StructLayout({**addresses, "rows": count_bits(config)})
 
 
 def window_columns(config: SidaConfig) -> int:

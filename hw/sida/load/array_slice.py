@@ -1,0 +1,130 @@
+"""Some elements of an array in memory that follow each other."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.layouts import address_layout, beat_layout
+from ...axi.supervision import Supervision
+from ...spec.sida import INDEX_BITS, SidaConfig
+from ...stream.gearbox import entry_layout
+from .array_entries import ArrayEntries
+
+__all__ = ["ArraySlice", "slice_layout"]
+
+
+def slice_layout(config: SidaConfig) -> data.StructLayout:
+    """What is wanted of the array at ``address``: elements ``begin`` to ``end - 1``, at least
+    one."""
+    return data.StructLayout({"address": config.addr_bits, "begin": INDEX_BITS, "end": INDEX_BITS})
+
+
+class ArraySlice(wiring.Component):
+    """Reads a slice of an array in blocks of ``pes`` elements: element n at place ``n % pes``.
+
+    A block or a line a cycle, whichever is larger, if the channels deliver it; what is in the
+    first line before the slice's first block costs a cycle a block.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    element_bytes: of an element, a power of two
+    outstanding: blocks of memory that may be under way in a channel
+
+    Members
+    -------
+    request: see :func:`slice_layout`; the address is a multiple of a line. Not before the last
+        block of the slice before was taken
+    o: ``data``, ``last`` of its request; elements outside the slice mean nothing
+    ar, r: the bus, arrays by channel
+    stop, idle, error, error_address: see ``Supervision``; ``idle`` tells of the bus alone
+    """
+
+    def __init__(self, config: SidaConfig, element_bytes: int, *, outstanding: int) -> None:
+        self._config, self._element_bytes, self._outstanding = config, element_bytes, outstanding
+        self._block_bytes = config.pes * element_bytes
+        id_bits = (config.outstanding - 1).bit_length()
+        request = address_layout(config.addr_bits, id_bits)
+        super().__init__(
+            {
+                "request": In(stream.Signature(slice_layout(config))),
+                "o": Out(stream.Signature(entry_layout((self._block_bytes,)))),
+                "ar": Out(stream.Signature(request)).array(config.channels),
+                "r": In(stream.Signature(beat_layout(config.data_bits, id_bits))).array(
+                    config.channels
+                ),
+                **Supervision(config.addr_bits).members,
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    @property
+    def element_bytes(self) -> int:
+        return self._element_bytes
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.entries = entries = ArrayEntries(
+            config, self._block_bytes, outstanding=self._outstanding
+        )
+        for mine, its in zip(self.ar, entries.ar, strict=True):
+            wiring.connect(m, its, wiring.flipped(mine))
+        for mine, its in zip(self.r, entries.r, strict=True):
+            wiring.connect(m, wiring.flipped(mine), its)
+        m.d.comb += [
+            entries.stop.eq(self.stop),
+            *(getattr(self, name).eq(getattr(entries, name)) for name in ("idle", "error")),
+            self.error_address.eq(entries.error_address),
+            entries.request.valid.eq(self.request.valid),
+            self.request.ready.eq(entries.request.ready),
+        ]
+        skipped = self._request(m, entries.request.payload)
+        # Blocks of the first line that went by without being of the slice.
+        gone = Signal.like(skipped)
+        drops = Signal()
+        m.d.comb += [
+            drops.eq(gone != skipped),
+            self.o.valid.eq(entries.o.valid & ~drops),
+            self.o.payload.eq(entries.o.payload),
+            entries.o.ready.eq(self.o.ready | drops),
+        ]
+        with m.If(self.stop | (self.o.valid & self.o.ready & self.o.payload.last)):
+            m.d.sync += gone.eq(0)
+        with m.Elif(entries.o.valid & drops):
+            m.d.sync += gone.eq(gone + 1)
+        return m
+
+    def _request(self, m: Module, asked: data.View) -> Signal:
+        """What is read, from the beginning of a line; blocks of it before the slice."""
+        pes, line, wanted = self._config.pes, self._config.line_bytes, self.request.payload
+        blocks = max(1, line // self._block_bytes)
+        first = wanted.begin[pes.bit_length() - 1 :]
+        whole = first[blocks.bit_length() - 1 :]
+        before = whole.shift_left((blocks * self._block_bytes).bit_length() - 1)
+        behind = Signal(INDEX_BITS + 1)
+        skipped = Signal(range(blocks + 1))
+        m.d.comb += [
+            asked.address.eq(wanted.address + before),
+            asked.bytes.eq(wanted.end * self._element_bytes - before),
+            behind.eq(wanted.end + (pes - 1)),
+            asked.count.eq(behind[pes.bit_length() - 1 :] - whole.shift_left(_shift(blocks))),
+        ]
+        if blocks > 1:
+            held = Signal.like(skipped, name="held")
+            with m.If(self.request.valid):
+                m.d.comb += skipped.eq(first[: _shift(blocks)])
+                m.d.sync += held.eq(skipped)
+            with m.Else():
+                # The last block has been read, and is not taken yet.
+                m.d.comb += skipped.eq(held)
+        return skipped
+
+
+def _shift(count: int) -> int:
+    return count.bit_length() - 1

@@ -1,0 +1,39 @@
+"""Panels of a matrix by rows, and the transfers that they are read as."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.hw.sida.held.layouts import reload_layout
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.verif.sida.load.matrices import Element, Matrix
+
+__all__ = ["panel_elements", "read_panels"]
+
+
+def panel_elements(matrix: Matrix, panel: int, columns: int) -> list[Element]:
+    """Row, column and value of a panel's elements of columns below ``columns``; of ``matrix``, what
+    is called columns are rows."""
+    step = matrix.config.subtensor
+    return [x for x in matrix.elements if x[0] // step == panel and x[1] < columns]
+
+
+def read_panels(config: SidaConfig, words: Sequence[int]) -> list[list[Element]]:
+    """The elements of transfers that were sent, by panel, each transfer held to what
+    ``reload_layout`` says; the last panel need not be complete."""
+    layout, pes = reload_layout(config), config.pes
+    found: list[list[Element]] = [[]]
+    for number, word in enumerate(words):
+        sent: Any = layout.from_bits(word)
+        leaves = [n for n in range(pes) if sent.elements[n].valid]
+        assert leaves or sent.last, f"transfer {number} is empty"
+        mine = sorted((sent.elements[n].column, sent.elements[n].value) for n in leaves)
+        # Ascending from one of them on, round all of them.
+        columns = [sent.elements[n].column for n in leaves]
+        turns = sum(x >= y for x, y in zip(columns, columns[1:] + columns[:1], strict=True))
+        assert turns <= 1, f"transfer {number}: columns do not ascend"
+        found[-1] += [(sent.row, column, value) for column, value in mine]
+        if sent.last:
+            found.append([])
+    return found

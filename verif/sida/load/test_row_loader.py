@@ -1,0 +1,249 @@
+"""The row loader: every element of a panel in its order, and every wrong matrix."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from tilewright.hw.sida.held.layouts import reload_request_layout
+from tilewright.hw.sida.load.layouts import rows_job_layout
+from tilewright.hw.sida.load.row_loader import RowLoader
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.verif.channels.striped.memories import Manner
+from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.sida.load.matrices import Matrix
+from tilewright.verif.sida.load.panels import panel_elements, read_panels
+from tilewright.verif.stream.agents import Sink, Source
+
+ERRORS = ("pointer", "column", "order")
+
+
+def _config(pes: int, subtensor: int, **others: Any) -> SidaConfig:
+    sizes = {"vector_words": 256, "addr_bits": 32, "outstanding": 8}
+    return SidaConfig(pes=pes, subtensor=subtensor, **{**sizes, **others})
+
+
+CONFIGS = {
+    "small": _config(4, 8, channels=1, data_bits=64),
+    "three channels": _config(8, 8, channels=3, interleave=128, value="fp16", semirings=("mma",)),
+    "wide": _config(32, 32, channels=1, data_bits=64, outstanding=4, value="fp64"),
+    "one panel": _config(4, 256, channels=2, data_bits=256, value="int32"),
+    "default": SidaConfig(addr_bits=32, vector_words=1024),
+}
+
+Asked = tuple[int, int]
+"""A panel, and below which column."""
+
+
+class Run:
+    """Panels of a matrix by rows, what :class:`Matrix` calls columns.
+
+    Parameters
+    ----------
+    asked: what is asked for, in order
+    wrong, bad: something is; ``bad``: an array, and the byte of it that is in a bad beat
+    """
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        asked: Sequence[Asked],
+        manner: Manner,
+        *,
+        stall: float = 0.0,
+        seed: Any = 0,
+        stop_at: int | None = None,
+        wrong: bool = False,
+        bad: tuple[int, int] | None = None,
+    ) -> None:
+        self.matrix, self.config = matrix, matrix.config
+        image = Image(self.config, seed)
+        bases = [image.place(array) for array in matrix.arrays]
+        names = ("pointers", "columns", "values")
+        job = rows_job_layout(self.config).const(
+            {**dict(zip(names, bases, strict=True)), "rows": matrix.size}
+        )
+        self.part = part = RowLoader(self.config)
+        layout = reload_request_layout(self.config)
+        words = [layout.const({"panel": p, "columns": c}).as_bits() for p, c in asked]
+        self.source = source = Source(part.request, words, gap=stall, seed=seed)
+        self.sink = sink = Sink(part.o, stall=stall, seed=seed)
+
+        def again() -> None:
+            del sink.words[:], sink.cycles[:], source.cycles[:]
+            source.words[:] = words
+
+        width = self.config.geometry.beat_bytes
+        spoilt = [] if bad is None else [(bases[bad[0]] + bad[1]) // width * width]
+        self.bench = MemoryBench(
+            self.config, part, image.bytes, manner, [source, sink],
+            wires=[(part.job, job.as_bits())], seed=seed, stop_at=stop_at, again=again,
+            bad=frozenset(spoilt), patience=80, most=by_size(3000, 3000, 20_000),
+        )  # fmt: skip
+        self.errors: list[str] = []
+        self.row = -1
+        settles = wrong or bad is not None
+        self.bench.run(self._done, settles=settles)
+        self.found = read_panels(self.config, sink.words)
+        right = [panel_elements(matrix, *one) for one in asked]
+        if not settles:
+            assert not self.errors
+            assert self.found == [*right, []]
+
+    def _done(self, sim: Any) -> bool:
+        self.errors = [name for name in ERRORS if sim.get(getattr(self.part, f"{name}_error"))]
+        if self.errors:
+            self.row = sim.get(self.part.error_row)
+        return self.source.done
+
+    @property
+    def rate(self) -> float:
+        """Elements a cycle of one panel, from its first transfer to its last."""
+        cycles = self.sink.cycles[-1] - self.sink.cycles[0] + 1
+        return len(self.found[0]) / cycles
+
+
+def asked_of(matrix: Matrix, rng: random.Random, count: int) -> list[Asked]:
+    """Some panels, each up to any column, or all of them."""
+    panels = -(-matrix.size // matrix.config.subtensor)
+    return [
+        (rng.randrange(panels), rng.choice([matrix.size, rng.randint(1, matrix.size)]))
+        for _ in range(count)
+    ]
+
+
+def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
+    """A matrix with empty, short and long rows."""
+    rng = random.Random(f"matrix {seed}")
+    if size is None:
+        size = rng.choice([1, config.pes, rng.randint(2, 30), by_size(40, 40, 80)])
+    most = rng.choice([1, 3, size, size])
+    share = rng.choice([0.0, 0.3, 0.9, 1.0])
+    lengths = [rng.randint(0, min(most, size)) if rng.random() < share else 0 for _ in range(size)]
+    return Matrix(config, lengths, rng)
+
+
+@pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["three channels"]))
+def test_every_element_is_in_its_order(name: str) -> None:
+    for seed in range(by_size(1, 2, 40)):
+        matrix = drawn(CONFIGS[name], f"{name} {seed}")
+        asked = asked_of(matrix, random.Random(seed), 4)
+        manner = MANNERS["rough" if seed % 2 else "even"]
+        Run(matrix, asked, manner, stall=0.4 * (seed % 3), seed=seed)
+
+
+@pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, []))
+def test_stop_in_the_middle_of_anything(name: str) -> None:
+    for seed in range(by_size(1, 2, 40)):
+        matrix = drawn(CONFIGS[name], f"stop {name} {seed}", 25)
+        stop_at = random.Random(seed).randint(1, 160)
+        asked = asked_of(matrix, random.Random(seed), 3)
+        Run(matrix, asked, MANNERS["rough"], stall=0.2, seed=seed, stop_at=stop_at)
+
+
+def is_begun(found: list[Any], right: list[Any]) -> bool:
+    """Whether what was found is the beginning of what is right."""
+    flat, whole = [[x for one in parts for x in one] for parts in (found, right)]
+    return flat == whole[: len(flat)]
+
+
+@pytest.mark.parametrize("array", slow_but([], range(3), [2]))
+def test_an_error_of_the_bus(array: int) -> None:
+    """What comes is what was read before it."""
+    for seed in range(by_size(1, 1, 6)):
+        matrix = Matrix(CONFIGS["small"], [30] * 40, random.Random(seed))
+        asked = [(n, 40) for n in range(5)]
+        at = random.Random(f"{array} {seed}").randrange(len(matrix.arrays[array]))
+        run = Run(matrix, asked, MANNERS["rough"], seed=seed, bad=(array, at))
+        assert run.bench.error is not None
+        right = [panel_elements(matrix, *one) for one in asked]
+        assert is_begun(run.found, right)
+        assert len(run.found) <= len(asked)
+
+
+def ends_early(matrix: Matrix, rng: random.Random) -> int:
+    row = rng.choice([j for j in range(1, matrix.size) if (j + 1) % matrix.config.subtensor])
+    matrix.pointers[row + 1] = matrix.pointers[row] - 1
+    return row
+
+
+def ends_late(matrix: Matrix, rng: random.Random) -> int:
+    step = matrix.config.subtensor
+    row = rng.choice([j for j in range(matrix.size - 1) if (j + 1) % step])
+    last = min((row // step + 1) * step, matrix.size)
+    matrix.pointers[row + 1] = rng.choice([matrix.pointers[last] + 1, (1 << 32) - 1])
+    return row
+
+
+def panel_ends_early(matrix: Matrix, rng: random.Random) -> int:
+    matrix.pointers[-1] = rng.randrange(matrix.pointers[-2])
+    panel = (matrix.size - 1) // matrix.config.subtensor * matrix.config.subtensor
+    ends = enumerate(matrix.pointers[panel + 1 :], panel)
+    return next(j for j, end in ends if end > matrix.pointers[-1] or j == matrix.size - 1)
+
+
+def column_outside(matrix: Matrix, rng: random.Random) -> int:
+    place = rng.randrange(len(matrix.rows))
+    matrix.rows[place] = rng.choice([matrix.size, 1 << 31])
+    return matrix.elements[place][0]
+
+
+def column_twice(matrix: Matrix, rng: random.Random) -> int:
+    rows = [element[0] for element in matrix.elements]
+    place = rng.choice([n for n in range(1, len(rows)) if rows[n] == rows[n - 1]])
+    matrix.rows[place] = rng.randint(0, matrix.rows[place - 1])
+    return rows[place]
+
+
+Spoil = Callable[[Matrix, random.Random], int]
+FAULTS: list[tuple[str, Spoil]] = [
+    ("pointer", ends_early),
+    ("pointer", ends_late),
+    ("pointer", panel_ends_early),
+    ("column", column_outside),
+    ("order", column_twice),
+]
+
+
+@pytest.mark.parametrize("number", slow_but([1], range(len(FAULTS)), [4]))
+def test_every_wrong_matrix(number: int) -> None:
+    """Is told of, with its first wrong row, and none of that leaves but what is right."""
+    fault, spoil = FAULTS[number]
+    for seed in range(by_size(1, 1, 10)):
+        rng = random.Random(f"{seed} {number}")
+        size = rng.choice([5, 21])
+        config = CONFIGS[rng.choice(["small", "three channels", "one panel"])]
+        matrix = Matrix(config, [rng.randint(2, size) for _ in range(size)], rng)
+        asked = [(n, size) for n in range(-(-size // config.subtensor))]
+        right = [panel_elements(matrix, *one) for one in asked]
+        row = spoil(matrix, rng)
+        run = Run(matrix, asked, PERFECT, stall=0.2, seed=seed, wrong=True)
+        assert (run.errors, run.row) == ([fault], row), seed
+        assert is_begun(run.found, right)
+        assert all(element[0] <= row for one in run.found for element in one)
+
+
+WIDE = SidaConfig(channels=16, data_bits=128, addr_bits=32, vector_words=1024)
+"""Channels that deliver more than a row a cycle."""
+
+
+@pytest.mark.parametrize("length", slow_but([], [8, 16, 40], [8]))
+def test_a_row_a_cycle(length: int) -> None:
+    """Or as much of a long one as a set has."""
+    matrix = Matrix(WIDE, [3, *[length] * 127], random.Random(length))
+    run = Run(matrix, [(1, matrix.size)], PERFECT)
+    parts = -(-length // WIDE.pes)
+    assert run.rate >= 0.95 * length / parts
+
+
+@pytest.mark.long
+def test_all_of_the_ports() -> None:
+    """From a panel's first element on, of rows of eight."""
+    config = SidaConfig(addr_bits=32, vector_words=1024, subtensor=256)
+    matrix = Matrix(config, [3, *[8] * 511], random.Random(1))
+    run = Run(matrix, [(1, matrix.size)], PERFECT)
+    line = config.channels * config.geometry.beat_bytes
+    assert run.rate >= 0.9 * line / (4 + config.format.bits // 8)
