@@ -49,6 +49,8 @@ _PROGRAM_OPTIMISE = "-O1"
 _BUNDLE = 1 << 21
 """Bytes of Verilator's output compiled as one file: most of the files that it splits its output
 into are so small that the compiler takes longest to begin."""
+_LITTLE = 1 << 18
+"""Bytes of it that are not worth a second file, with which the compiler would begin once more."""
 _RUNTIME = ("verilated", "verilated_threads")
 _TRACE_RUNTIME = ("verilated_vcd_c",)
 _VPI_RUNTIME = ("verilated_vpi", "verilated_dpi")
@@ -294,15 +296,17 @@ def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> 
     _output([str(program), *options, str(work / "unit.v")], work, VERILATOR_ROOT=str(root))
 
 
-def _bundles(work: Path, prefix: str) -> list[Path]:
-    """Verilator's output in few files, largest first; what it calls slow stays apart."""
-    texts: dict[Path, list[Path]] = {}
+def _bundles(work: Path, prefix: str, drivers: list[Path]) -> list[Path]:
+    """Verilator's output, and what drives it, in few files; what Verilator calls slow stays apart,
+    unless all together is little."""
     order = sorted(work.glob(f"{prefix}*.cpp"), key=lambda s: s.stat().st_size, reverse=True)
-    for suffix in ("", "Slow"):
+    little = sum(source.stat().st_size for source in order) <= _LITTLE
+    slow = [source for source in order if source.stem.endswith("Slow") and not little]
+    fast = [source for source in order if source not in slow]
+    texts: dict[Path, list[Path]] = {}
+    for suffix, sources in (("", [*fast, *drivers]), ("Slow", slow)):
         room = 0
-        for source in order:
-            if source.stem.endswith("Slow") != bool(suffix):
-                continue
+        for source in sources:
             size = source.stat().st_size
             if size > room:
                 bundle, room = work / f"bundle_{len(texts)}{suffix}.cpp", _BUNDLE
@@ -310,7 +314,7 @@ def _bundles(work: Path, prefix: str) -> list[Path]:
             texts[bundle].append(source)
             room -= size
     for bundle, parts in texts.items():
-        bundle.write_text("".join(f'#include "{part.name}"\n' for part in parts))
+        bundle.write_text("".join(f'#include "{part}"\n' for part in parts))
     return list(texts)
 
 
@@ -319,11 +323,10 @@ def _objects(
 ) -> list[Path]:
     """Compile Verilator's output, and what drives it, in the work directory."""
     jobs = []
-    for source in (*_bundles(work, prefix), *drivers):
+    for source in _bundles(work, prefix, drivers):
         # What Verilator calls slow runs once, at the start.
         level = "-O0" if source.stem.endswith("Slow") else optimise
-        more = driver_flags if source in drivers else ()
-        flags = (*_header(level), "-I", str(work), *_flags(), *more, level)
+        flags = (*_header(level), "-I", str(work), *_flags(), *driver_flags, level)
         jobs.append((source, work / f"{source.stem}.o", flags))
     _compile(work, jobs)
     return [target for _, target, _ in jobs]
