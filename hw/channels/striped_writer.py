@@ -13,6 +13,8 @@ from ..axi.layouts import address_layout, response_layout, write_layout
 from ..axi.supervision import Supervision, supervise
 from ..spec.channels import ChannelGeometry
 from ..stream.output_register import OutputRegister
+from ..stream.ring import moved_count
+from ..stream.skid_buffer import SkidBuffer
 from .beat_packer import count_bits
 from .block_beats import BlockBeats, block_layout
 from .channel_of_row import ChannelOfRow
@@ -33,7 +35,8 @@ class StripedWriter(wiring.Component):
     A line is so many blocks of consecutive channels. It is taken when all channels that it is for
     have room; a few lines fit between them and the bus. Blocks are written as one burst each, the
     last one as far as there are bytes, by strobes. Requests follow each other without a pause
-    where the number of channels is a power of two, else after four cycles.
+    where the number of channels is a power of two; else one may begin every four cycles, or as many
+    in four cycles as ``requests``.
 
     After a response other than OKAY and EXOKAY ``error`` stays until ``stop``.
 
@@ -43,6 +46,9 @@ class StripedWriter(wiring.Component):
     line_blocks: blocks of a line, at most as many as channels
     bytes_bits: width of a request's number of bytes
     outstanding: bursts of a channel under way at a time
+    requests: that may wait for their channel to be known, where it takes time
+    blocks: that may wait before each channel, 1 or 2; two, so that runs of a few lines follow each
+        other without a pause, whichever channels they begin in
 
     Members
     -------
@@ -54,13 +60,20 @@ class StripedWriter(wiring.Component):
     """
 
     def __init__(
-        self, geometry: ChannelGeometry, *, line_blocks: int, bytes_bits: int, outstanding: int
+        self,
+        geometry: ChannelGeometry,
+        *,
+        line_blocks: int,
+        bytes_bits: int,
+        outstanding: int,
+        requests: int = 1,
+        blocks: int = 1,
     ) -> None:
         if not 1 <= line_blocks <= geometry.channels:
             allowed = f"1..{geometry.channels}"
             raise ValueError(f"`line_blocks` must be in {allowed}, not {line_blocks}")
         self._geometry, self._line_blocks = geometry, line_blocks
-        self._outstanding = outstanding
+        self._outstanding, self._requests, self._waiting = outstanding, requests, blocks
         self._extent = extent_layout(geometry, bytes_bits)
         addr_bits, data_bits = geometry.addr_bits, geometry.data_bits
         channels = geometry.channels
@@ -123,17 +136,18 @@ class StripedWriter(wiring.Component):
         return m
 
     def _locate(self, m: Module, take: Value) -> tuple[stream.Interface, Value]:
-        """Requests with the channel of their first block; and whether one is inside."""
+        """Requests with the channel of their first block; and whether any is inside."""
         geometry, request = self._geometry, self.request.payload
         place_bits = geometry.addr_bits - geometry.block_shift
         carried = data.StructLayout({"block": place_bits, "bytes": len(request.bytes)})
         m.submodules.locate = locate = ChannelOfRow(place_bits, geometry.channels, carried)
-        inside = Signal()
+        inside = Signal(range(self._requests + 1))
+        free = inside != self._requests
         place = request.address[geometry.block_shift :]
         m.d.comb += [
             locate.clear.eq(self.stop),
-            locate.i.valid.eq(self.request.valid & ~inside & ~self.stop),
-            self.request.ready.eq(locate.i.ready & ~inside & ~self.stop),
+            locate.i.valid.eq(self.request.valid & free & ~self.stop),
+            self.request.ready.eq(locate.i.ready & free & ~self.stop),
             locate.i.payload.row.eq(place),
             locate.i.payload.carried.block.eq(place),
             locate.i.payload.carried.bytes.eq(request.bytes - 1),
@@ -143,19 +157,20 @@ class StripedWriter(wiring.Component):
         goes = locate.o.valid & locate.o.ready
         with m.If(self.stop):
             m.d.sync += inside.eq(0)
-        with m.Elif(comes != goes):
-            m.d.sync += inside.eq(comes)
-        return locate.o, inside
+        with m.Else():
+            m.d.sync += inside.eq(moved_count(inside, comes, goes))
+        return locate.o, inside != 0
 
     def _blocks(
         self, m: Module, channel: Value, block: Value, left: Value, step: Value, free: Value
-    ) -> list[OutputRegister]:
-        """A line's blocks, each in a register of its channel; ``free``: all these have room."""
+    ) -> list[OutputRegister | SkidBuffer]:
+        """A line's blocks, each before its channel; ``free``: there is room before all of them."""
         geometry, count = self._geometry, self._line_blocks
         layout = block_layout(geometry)
-        registers = []
+        registers: list[OutputRegister | SkidBuffer] = []
+        kind = OutputRegister if self._waiting == 1 else SkidBuffer
         for number in range(geometry.channels):
-            register = OutputRegister(layout, clearable=True)
+            register = kind(layout, clearable=True)
             m.submodules[f"block_{number}"] = register
             m.d.comb += register.clear.eq(self.stop)
             registers.append(register)
@@ -188,7 +203,7 @@ class StripedWriter(wiring.Component):
             ]
         return registers
 
-    def _write(self, m: Module, number: int, source: OutputRegister) -> BurstWriter:
+    def _write(self, m: Module, number: int, source: OutputRegister | SkidBuffer) -> BurstWriter:
         """The writer of a channel."""
         geometry = self._geometry
         writer = BurstWriter(

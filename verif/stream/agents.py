@@ -7,6 +7,7 @@ have, ``observe`` looks at what moves at the cycle's end.
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -180,6 +181,8 @@ def run_agents(
                 return
         raise AssertionError(f"not done after {most} cycles")
 
+    # The simulator writes masks of wide signals as decimal numbers.
+    sys.set_int_max_str_digits(0)
     simulator = Simulator(part)
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)

@@ -31,6 +31,7 @@ EVERY = slow_but(["a beat a block"], LINES, ["three channels", "eight channels"]
 class Scene:
     """Requests to a writer, and how willing everyone is.
 
+    ``inside``, ``blocks``: the writer's ``requests`` and ``blocks``.
     ``stop_at``: a cycle in which all is stopped, for two cycles; an error stops all, too.
     """
 
@@ -43,6 +44,8 @@ class Scene:
     latency: int = 3
     bad: int | None = None
     stop_at: int | None = None
+    inside: int = 1
+    blocks: int = 1
     cycles: int = 0
     channels: list[WrittenChannel] = field(default_factory=list)
     error: int | None = None
@@ -50,8 +53,9 @@ class Scene:
     def run(self) -> dict[int, int]:
         """Until the writer is idle; what was written, by address."""
         dut = StripedWriter(
-            self.geometry, line_blocks=self.line_blocks, bytes_bits=20, outstanding=16
-        )
+            self.geometry, line_blocks=self.line_blocks, bytes_bits=20, outstanding=16,
+            requests=self.inside, blocks=self.blocks,
+        )  # fmt: skip
         self.channels = written_channels(
             self.geometry, dut, seed=self.seed, stall=self.stall, latency=self.latency, bad=self.bad
         )
@@ -138,6 +142,23 @@ def test_a_beat_a_cycle_in_every_channel(name: str) -> None:
     # Of what a line carries in a cycle the channels are the limit, or the lines are.
     lines = stripes * geometry.channels / count
     assert scene.cycles <= 1.02 * max(lines, beats[0]) + 8 * geometry.block_beats + 20
+
+
+@pytest.mark.parametrize("name", slow_but([], ["one channel", "three channels", "eight channels"]))
+def test_requests_of_a_line_follow_each_other(name: str) -> None:
+    """Two runs of lines in turns, an odd number of blocks apart: as fast as one run."""
+    geometry, count = GEOMETRIES[name], LINES[name]
+    line, run = count * geometry.interleave, geometry.channels * geometry.interleave
+    lines = [
+        (first + at, bytes([turn] * line))
+        for turn in range(12)
+        for first in (turn * run, 100 * run + (turn * run + line))
+        for at in range(0, run // line * line, line)
+    ]
+    scene = Scene(geometry=geometry, line_blocks=count, requests=lines, inside=4, blocks=2)
+    assert scene.run() == expected(lines)
+    beats = max(channel.beats for channel in scene.channels)
+    assert scene.cycles <= 1.1 * max(len(lines), beats) + 8 * geometry.block_beats + 20
 
 
 @pytest.mark.parametrize("name", EVERY)

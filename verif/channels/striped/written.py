@@ -14,7 +14,7 @@ __all__ = ["WrittenChannel", "written", "written_channels"]
 
 class WrittenChannel:
     """A channel's memory. Raises AssertionError if a burst leaves its block or the channel, if data
-    lead their address, or if a byte is written twice.
+    lead their address, or if a byte is written twice, unless it may be (``again``).
 
     Parameters
     ----------
@@ -24,6 +24,7 @@ class WrittenChannel:
     stall: share of the cycles in which an address, or a beat, is not taken
     latency: cycles from a burst's last beat to its answer
     bad: address of the burst that is answered with an error
+    again: whether bytes may be written more than once; the last time counts
 
     Members
     -------
@@ -42,11 +43,12 @@ class WrittenChannel:
         stall: float = 0.0,
         latency: int = 3,
         bad: int | None = None,
+        again: bool = False,
     ) -> None:
         self._geometry, self._number = geometry, number
         self._aw, self._w, self._b = (getattr(ports, name)[number] for name in ("aw", "w", "b"))
         self._random, self._stall = Random(f"{seed} {number}"), stall
-        self._latency, self._bad = latency, bad
+        self._latency, self._bad, self._again = latency, bad, again
         # Of each burst: where it goes on, beats left, where it began.
         self._bursts: deque[list[int]] = deque()
         self._answers: deque[tuple[int, int]] = deque()
@@ -88,7 +90,7 @@ class WrittenChannel:
         burst, size = self._bursts[0], self._geometry.beat_bytes
         for lane in range(size):
             if strobe >> lane & 1:
-                assert burst[0] + lane not in self.bytes
+                assert self._again or burst[0] + lane not in self.bytes
                 self.bytes[burst[0] + lane] = word >> 8 * lane & 0xFF
         burst[0] += size
         burst[1] -= 1

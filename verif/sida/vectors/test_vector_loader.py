@@ -14,25 +14,11 @@ from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.channels.striped.memories import Manner
 from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
 from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.sida.vectors.configs import CONFIGS
 from tilewright.verif.stream.agents import Sink, Source
 
 Request = tuple[int, int, int]
 """Vector, first row, rows."""
-
-
-def _config(pes: int, subtensor: int, **others: Any) -> SidaConfig:
-    sizes = {"vector_words": 256, "addr_bits": 32, "outstanding": 16}
-    return SidaConfig(pes=pes, subtensor=subtensor, **{**sizes, **others})
-
-
-CONFIGS = {
-    "four rows a line": _config(4, 8, channels=1, data_bits=64),
-    "16 rows a line": _config(4, 16, channels=3, interleave=128, value="fp16"),
-    "lines of two blocks": _config(4, 64, channels=4, data_bits=256, value="int32"),
-    "two lines a row": _config(16, 64, channels=3, data_bits=128, value="fp64"),
-    "eight lines a row": _config(64, 128, channels=1, data_bits=64, outstanding=4, value="fp64"),
-    "default": SidaConfig(addr_bits=32, vector_words=1024),
-}
 
 
 class Run:
@@ -162,7 +148,7 @@ every_config = pytest.mark.parametrize(
 
 @every_config
 def test_every_row(name: str) -> None:
-    for seed in range(by_size(2, 2, 60)):
+    for seed in range(by_size(2, 2, 30)):
         manner = MANNERS["rough" if seed % 2 else "even"]
         what = drawn(CONFIGS[name], f"{name} {seed}")
         share = 0.3 * (seed % 3)
@@ -173,7 +159,7 @@ def test_every_row(name: str) -> None:
 def test_any_rows_of_any_vector(name: str) -> None:
     """Requests that no core has: in no order, beginning with any row."""
     config = CONFIGS[name]
-    for seed in range(by_size(1, 1, 20)):
+    for seed in range(by_size(1, 1, 10)):
         rng = random.Random(f"any {name} {seed}")
         size = rng.randint(1, config.vector_words)
         rows = -(-size // config.pes)
@@ -187,7 +173,7 @@ def test_any_rows_of_any_vector(name: str) -> None:
 
 @pytest.mark.parametrize("name", slow_but(["four rows a line"], CONFIGS, ["two lines a row"]))
 def test_stop_in_the_middle_of_anything(name: str) -> None:
-    for seed in range(by_size(1, 3, 40)):
+    for seed in range(by_size(1, 3, 20)):
         what = drawn(CONFIGS[name], f"stop {name} {seed}")
         stop_at = random.Random(seed).randint(1, 120)
         run = Run(CONFIGS[name], MANNERS["rough"], gap=0.2, stall=0.2, seed=seed, stop_at=stop_at,
