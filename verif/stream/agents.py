@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-__all__ = ["Agent", "Sink", "Source", "Wire", "run_agents"]
+__all__ = ["Agent", "Pulse", "Sink", "Source", "Wire", "run_agents"]
 
 
 class Agent(Protocol):
@@ -136,6 +136,24 @@ class Sink:
             self.cycles.append(cycle)
             if self._accept is not None:
                 self._accept(word)
+
+
+class Pulse:
+    """An input that is 1 for a cycle at once, and whenever it is ``due``."""
+
+    def __init__(self, port: Any) -> None:
+        self._port, self.due, self._shown = port, True, False
+
+    def forget(self) -> None:
+        self.due = False
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        if self.due != self._shown:
+            sim.set(self._port, int(self.due))
+            self._shown = self.due
+        self.due = False
+
+    def observe(self, sim: Any, cycle: int) -> None: ...
 
 
 class Wire:

@@ -15,7 +15,7 @@ from tilewright.verif.channels.striped.memories import Manner
 from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.load.matrices import Matrix, read_sets
-from tilewright.verif.stream.agents import Sink
+from tilewright.verif.stream.agents import Pulse, Sink
 
 ERRORS = ("pointer", "row", "order")
 
@@ -32,24 +32,6 @@ CONFIGS = {
     "one": _config(4, 1, channels=2, data_bits=256, value="int32"),
     "default": SidaConfig(addr_bits=32, vector_words=1024),
 }
-
-
-class Start:
-    """Pulses of ``start``: one at once, and one whenever it is asked for."""
-
-    def __init__(self, port: Any) -> None:
-        self._port, self.due, self._shown = port, True, False
-
-    def forget(self) -> None:
-        self.due = False
-
-    def drive(self, sim: Any, cycle: int) -> None:
-        if self.due != self._shown:
-            sim.set(self._port, int(self.due))
-            self._shown = self.due
-        self.due = False
-
-    def observe(self, sim: Any, cycle: int) -> None: ...
 
 
 class Run:
@@ -81,7 +63,7 @@ class Run:
             {**dict(zip(names, bases, strict=True)), "columns": matrix.size}
         )
         self.part = part = ColumnLoader(self.config)
-        start = Start(part.start)
+        start = Pulse(part.start)
         self.sink = Sink(part.o, stall=stall, seed=seed, accept=self._accept)
         self.passes: list[list[int]] = [[]]
         self._left = passes
