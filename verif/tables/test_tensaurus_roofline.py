@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from tilewright.cli import main
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.sim.sparse.tensor import Tensor
@@ -143,6 +146,7 @@ def check(found: Roofline) -> None:
     """No point is above its roof, on either memory."""
     for each in found.points:
         assert 0 < each.ratio <= 1, each.label
+        assert each.flat_ratio is not None
         assert 0 < each.flat_ratio <= 1, each.label
         assert each.operations > 0
 
@@ -158,6 +162,24 @@ def test_no_point_is_above_its_roof(tmp_path: Path) -> None:
     assert len(found.points) == 2 * 3 + 2 * 4
     assert svg.read_text().count("<title>") == len(found.points) + 1
     assert any("ttmc, F = 32" in each for each in said)
+
+
+@pytest.mark.slow
+def test_large_ones_are_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a tenth of the papers' sizes on neither on flat memory nor by SciPy."""
+    small = tensaurus_roofline("cmos", only="c1_1", scale=1e-3)
+    monkeypatch.setattr("tilewright.tables.tensaurus_roofline._LARGE", 1e-3)
+    large = tensaurus_roofline("cmos", only="c1_1", scale=1e-3)
+    (one,), (other,) = small.points, large.points
+    assert other == replace(one, flat_cycles=None, reference=None)
+    assert other.flat_ratio is None
+    assert large.cells(other)[9::4] == ["-", "-"]
+    assert (small.summary()["flat_points"], large.summary()["flat_points"]) == (1, 0)
+    console = Console(file=StringIO(), width=200)
+    large.print(console)
+    assert isinstance(console.file, StringIO)
+    assert "flat memory was left out" in console.file.getvalue()
+    assert "over SciPy" not in console.file.getvalue()
 
 
 @pytest.mark.slow

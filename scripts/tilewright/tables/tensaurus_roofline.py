@@ -16,6 +16,9 @@ __all__ = ["SCALE", "tensaurus_roofline"]
 SCALE = 0.001
 """Of the papers' sizes, unless another one is asked for: some minutes."""
 
+_LARGE = 0.1
+"""From here on a product takes minutes, and what takes as long again is left out."""
+
 
 def tensaurus_roofline(
     target: str,
@@ -29,7 +32,8 @@ def tensaurus_roofline(
     host: bool = True,
 ) -> Roofline:
     """Every input of ``roofline.inputs`` on a configuration, with four modes where they are
-    needed, at 1 GHz, with eight channels of HBM, and with a flat memory.
+    needed, at 1 GHz, with eight channels of HBM; below a tenth of the papers' sizes with a flat
+    memory, and by SciPy, too.
 
     Parameters
     ----------
@@ -37,11 +41,11 @@ def tensaurus_roofline(
     progress: is told what comes next
     files: more tensors and matrices; one that is named as a generated tensor stands for it
     scale: values of the large tensors, as a part of the real ones', and columns of the layers'
-        operands: 1 takes hours and 16 GB
+        operands: 1 takes hours and 8 GB
     only: a group, or a part of the name of a product: "nell-2, mode 0, mttkrp"
     settings: parameters of the accelerator, NAME=VALUE
     svg: where a drawing is written
-    host: whether SciPy computes the same, for its time
+    host: whether SciPy computes small ones, for its time
 
     Raises
     ------
@@ -69,7 +73,8 @@ def tensaurus_roofline(
         check_output(svg, (".svg",))
     notes: list[str] = []
     chosen = [source for source in sources(scale, files, notes.append) if may_have(source, only)]
-    setting = Setting(config=configured, host=host)
+    small = scale < _LARGE
+    setting = Setting(config=configured, flat=small, host=host and small)
     points: list[Point] = []
     for source in chosen:
         points.extend(measure(source, setting, progress, only=only))

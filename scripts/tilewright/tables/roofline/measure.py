@@ -9,6 +9,7 @@ import numpy as np
 
 from ...hw.spec.tensaurus import TensaurusConfig
 from ...sim.sparse.tensor import Tensor
+from ...sim.tensaurus.cycles.report import TensorCycles
 from ...sim.tensaurus.cycles.works import work_cycles
 from ...sim.tensaurus.driver import plan_of
 from ...sim.tensaurus.work import Work
@@ -32,11 +33,13 @@ class Setting:
     ----------
     config: of the accelerator, its ``order`` aside, which is that of the tensor
     memory: the one with banks
+    flat: whether one without is measured, too
     host: whether SciPy computes the same
     """
 
     config: TensaurusConfig
     memory: MemoryModel = HBM
+    flat: bool = True
     host: bool = True
 
 
@@ -72,10 +75,11 @@ def _point(
     if work.order > config.order:
         config = replace(config, order=work.order)
     cut = plan_of(config, work, tensor, mode).cut
-    flat, banked = (
-        work_cycles(config, work, cut, tensor, mode, memory=memory, gigahertz=GIGAHERTZ)
-        for memory in (FLAT, setting.memory)
-    )
+
+    def cycles(memory: MemoryModel) -> TensorCycles:
+        return work_cycles(config, work, cut, tensor, mode, memory=memory, gigahertz=GIGAHERTZ)
+
+    banked = cycles(setting.memory)
     counts = banked.counts
     return Point(
         group=source.group,
@@ -92,7 +96,7 @@ def _point(
         written=counts["bytes_written"],
         compulsory=compulsory_bytes(config, work, tensor, mode, cut.store),
         cycles=banked.cycles,
-        flat_cycles=flat.cycles,
+        flat_cycles=cycles(FLAT).cycles if setting.flat else None,
         gigahertz=GIGAHERTZ,
         reference=host_seconds(work, tensor, mode) if setting.host else None,
         roof=roof_of(config, setting.memory, GIGAHERTZ),

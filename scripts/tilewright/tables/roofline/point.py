@@ -67,7 +67,7 @@ class Point:
     read, written: bytes of the beats that were read, and of the result
     compulsory: the tensor's stream, each operand and the output, once; in memory only the
         slices of it that have values
-    cycles: on a memory with banks; flat_cycles: on one without
+    cycles: on a memory with banks; flat_cycles: on one without, None if that was not run
     gigahertz: of the clock
     reference: seconds of SciPy on a core of the machine at hand; None if it was not asked
     roof: that it is under
@@ -87,7 +87,7 @@ class Point:
     written: int
     compulsory: int
     cycles: int
-    flat_cycles: int
+    flat_cycles: int | None
     gigahertz: float
     reference: float | None
     roof: Roof
@@ -123,8 +123,10 @@ class Point:
         return self.reached / self.highest
 
     @property
-    def flat_ratio(self) -> float:
+    def flat_ratio(self) -> float | None:
         """The same of a memory without banks, whose ports read and write at the same time."""
+        if self.flat_cycles is None:
+            return None
         least = max(
             self.operations / self.roof.peak(self.kernel),
             max(self.read, self.written) / self.roof.ports,

@@ -72,12 +72,13 @@ class Roofline:
         """Geometric mean and least of the ratios, on both memories, and how many there are."""
         large = self.large
         ratios = [point.ratio for point in large]
-        flat = [point.flat_ratio for point in large]
+        flat = [ratio for point in large if (ratio := point.flat_ratio) is not None]
         return {
             "points": len(self.points),
             "too_small": len(self.points) - len(large),
             "geomean": geomean(ratios),
             "least": min(ratios, default=1.0),
+            "flat_points": sum(point.flat_cycles is not None for point in self.points),
             "flat_geomean": geomean(flat),
             "flat_least": min(flat, default=1.0),
             "below": sum(ratio < LEAST for ratio in ratios),
@@ -122,10 +123,11 @@ class Roofline:
         said = [too_small(point, self.config)]
         said += ["sums in memory"] if point.store == "memory" else []
         words = ", ".join(filter(None, said))
+        flat = "-" if point.flat_ratio is None else f"{100 * point.flat_ratio:.1f}"
         return [
             point.label, point.kernel, f"{point.columns:,}", f"{point.values:,}",
             f"{point.tiles:,}", f"{point.intensity:.2f}", f"{point.highest:.1f}",
-            f"{point.reached:.1f}", f"{100 * point.ratio:.1f}", f"{100 * point.flat_ratio:.1f}",
+            f"{point.reached:.1f}", f"{100 * point.ratio:.1f}", flat,
             f"{100 * point.compulsory_ratio:.1f}", point.limit + (f" ({words})" if words else ""),
             f"{point.microseconds:,.1f}", reference,
         ]  # fmt: skip
@@ -153,7 +155,8 @@ class Roofline:
         console.print(_said(found, few_cycles(self.config)))
         for note in self.notes:
             console.print(note)
-        self.speedups().print(console)
+        if any(point.reference is not None for point in self.points):
+            self.speedups().print(console)
 
 
 def _said(found: Mapping[str, float], few: int) -> str:
@@ -162,10 +165,15 @@ def _said(found: Mapping[str, float], few: int) -> str:
     def share(name: str) -> str:
         return f"{100 * found[name]:.1f} %"
 
+    flat = (
+        f"on flat memory {share('flat_geomean')} and {share('flat_least')}"
+        if found["flat_points"]
+        else "flat memory was left out"
+    )
     return (
         f"{found['points'] - found['too_small']:.0f} products: {share('geomean')} of the roof on "
         f"average (geometric), {share('least')} at least, {found['below']:.0f} below "
-        f"{100 * LEAST:.0f} %; on flat memory {share('flat_geomean')} and {share('flat_least')}. "
+        f"{100 * LEAST:.0f} %; {flat}. "
         f"Left out as too small: {found['too_small']:.0f}, with fewer than {FEW_SLICES} slices a "
         f"row (few slices) or less than {few:,} cycles of work (short)."
     )
