@@ -54,7 +54,9 @@ class SidaConfig(MemoryPorts, Config):
         doc="elements of each core: multipliers, leaves of the trees, lanes",
     )
     subtensor: int = parameter(
-        64, allowed=IntRange(1, 4096, power_of_two=True), doc="columns of a step"
+        64,
+        allowed=IntRange(4, 4096, power_of_two=True),
+        doc="columns of a step, at least `pes`",
     )
     buffer_words: int = parameter(
         65536,
@@ -90,6 +92,10 @@ class SidaConfig(MemoryPorts, Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.subtensor < self.pes:
+            raise ValueError(
+                f"`subtensor` must be at least `pes`, {self.pes}, not {self.subtensor}"
+            )
         if self.buffer_words < 4 * self.pes:
             raise ValueError(
                 f"`buffer_words` must be at least {4 * self.pes}, four for each of `pes`, "

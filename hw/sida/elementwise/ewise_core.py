@@ -55,17 +55,9 @@ class EwiseCore(wiring.Component):
     executes, waits: out; an instruction is done on a row in this cycle; or waits for rows, for a
         stream, for a quotient or a root
     clear: in; forgets everything at the end of the cycle but programs and scalars
-
-    Raises
-    ------
-    ValueError if a step is less than a row.
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        if config.subtensor < config.pes:
-            raise ValueError(
-                f"`subtensor` must be at least `pes`, {config.pes}, not {config.subtensor}"
-            )
         self._config = config
         address, bits = range(config.program_words), config.format.bits
         super().__init__(

@@ -49,7 +49,7 @@ class RowPacker(wiring.Component):
     @property
     def depth(self) -> int:
         """Rows that may wait."""
-        return 2 * max(1, self._config.subtensor // self._config.pes) + 1
+        return 2 * self._config.subtensor // self._config.pes + 1
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

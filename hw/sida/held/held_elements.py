@@ -54,8 +54,7 @@ class HeldElements(wiring.Component):
         semiring among ``config.operators``; constant during a pass
     i: stream of sets, all of the matrix
     first_valid, first: in; see :func:`results_layout`: what columns of w begin with; never waits
-    z: stream of rows of z, ``pes`` elements, ascending; with ``subtensor`` less than ``pes`` a row
-        for each panel, an element in lane i % pes
+    z: stream of rows of z, ``pes`` elements, ascending
     request: stream, see :func:`reload_request_layout`: the panel's rows are to be read again
     reload: stream, see :func:`reload_layout`: those, rows ascending
     done: out; w is complete, until the next ``start``
@@ -220,7 +219,7 @@ class HeldElements(wiring.Component):
             self.z.ready.eq(control.running & (there < control.z_end) & (there < self.columns)),
         ]
         with m.If(self.z.valid & self.z.ready):
-            m.d.sync += there.eq(there + min(config.pes, config.subtensor))
+            m.d.sync += there.eq(there + config.pes)
         with m.If(self.start):
             m.d.sync += there.eq(0)
         side = (config.subtensor - 1).bit_length()

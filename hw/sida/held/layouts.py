@@ -61,14 +61,13 @@ def lists(config: SidaConfig) -> int:
 
 
 def line_rows(config: SidaConfig) -> int:
-    """Rows of z that a panel has, of ``pes`` elements; the one row of a smaller panel is in the
-    lanes that its elements have in the vector."""
-    return max(1, config.subtensor // config.pes)
+    """Rows of z that a panel has, of ``pes`` elements."""
+    return config.subtensor // config.pes
 
 
 def row_bits(config: SidaConfig) -> int:
-    """Width of a row's place in its panel's rows of z."""
-    return (line_rows(config) * config.pes - 1).bit_length()
+    """Width of a row's place in its panel."""
+    return (config.subtensor - 1).bit_length()
 
 
 def place_bits(config: SidaConfig) -> int:
@@ -77,7 +76,7 @@ def place_bits(config: SidaConfig) -> int:
 
 
 def late_layout(config: SidaConfig) -> data.StructLayout:
-    """An element whose panel and bank of w are known: ``row``, its place in the panel's rows of z;
+    """An element whose panel and bank of w are known: ``row``, its place in the panel;
     ``place`` of its column in the bank; ``value``."""
     return data.StructLayout(
         {"row": row_bits(config), "place": place_bits(config), "value": config.format.bits}
@@ -95,8 +94,8 @@ def reload_request_layout(config: SidaConfig) -> data.StructLayout:
 
 
 def reload_layout(config: SidaConfig) -> data.StructLayout:
-    """Elements of a row that is read again: any of ``pes`` are ``valid``, their ``columns``
-    ascend. ``last``: nothing of this panel follows."""
+    """Elements of a row that is read again: any of ``pes`` are ``valid``, each of another
+    ``column``. ``last``: nothing of this panel follows."""
     element = data.StructLayout(
         {"valid": 1, "column": config.place_bits, "value": config.format.bits}
     )

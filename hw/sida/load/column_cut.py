@@ -12,7 +12,7 @@ from ...job.activity import ones
 from ...spec.sida import INDEX_BITS, SidaConfig
 from ...stream.output_register import OutputRegister
 from ..layouts import count_bits
-from .layouts import block_layout, cut_layout, window_columns, window_layout
+from .layouts import block_layout, cut_layout, window_layout
 
 __all__ = ["ColumnCut"]
 
@@ -58,7 +58,7 @@ class ColumnCut(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, size = self._config, window_columns(self._config)
+        config, size = self._config, self._config.pes
         m.submodules.cut = cut = OutputRegister(self.o.payload.shape(), clearable=True)
         wiring.connect(m, cut.o, wiring.flipped(self.o))
         goes = Signal()
@@ -90,8 +90,12 @@ class ColumnCut(wiring.Component):
         ]
         near = [self._near(m, "first", first, block, following, done)]
         near.append(self._near(m, "second", second, block, following, None))
-        m.d.comb += passes.eq(near[0].inside[size - 1] & ~bad)
-        both = self._second_too(m, second, second_valid, passes)
+        # Columns of the second window may be the set's.
+        both = Signal()
+        m.d.comb += [
+            passes.eq(near[0].inside[size - 1] & ~bad),
+            both.eq(passes & second_valid & ~second.first & ~second.bad.any()),
+        ]
         columns, finished, ends = self._extent(m, first, second, near, done, both)
         m.d.comb += self.blocks.ready.eq(goes & finished & ~spent & ~bad)
         with m.If(self.clear | self.start):
@@ -145,7 +149,7 @@ class ColumnCut(wiring.Component):
     ) -> Any:
         """Which columns of a window end in the block: ``ends`` before one of its leaves, ``inside``
         anywhere up to its end, ``before`` that end, all with those that ended before."""
-        size = window_columns(self._config)
+        size = self._config.pes
         found = Signal(
             data.StructLayout(dict.fromkeys(("ends", "inside", "before"), size)),
             name=f"near_{name}",
@@ -162,19 +166,12 @@ class ColumnCut(wiring.Component):
             ]
         return found
 
-    def _second_too(self, m: Module, second: Any, valid: Value, passes: Value) -> Signal:
-        """Whether columns of the second window may be the set's."""
-        both = Signal()
-        if window_columns(self._config) == self._config.pes:
-            m.d.comb += both.eq(passes & valid & ~second.first & ~second.bad.any())
-        return both
-
     def _extent(
         self, m: Module, first: Any, second: Any, near: Any, done: Value, both: Value
     ) -> tuple[Value, Value, Value]:
         """How many columns the set completes; whether it has the last element of its block, and
         that of the matrix."""
-        size = window_columns(self._config)
+        size = self._config.pes
         columns = Signal(range(self._config.pes + 1))
         begun = near[0].inside & first.present & ~done
         # As many of the second window as are done of the first: not as many as `pes` in all.
@@ -183,8 +180,7 @@ class ColumnCut(wiring.Component):
         # The last column that may have elements in the set, by window.
         last = [Signal(size, name="last_of_first"), Signal(size, name="last_of_second")]
         m.d.comb += last[0].eq(1 << size - 1)
-        if size > 1:
-            m.d.comb += last[1].eq(done & ~(done >> 1))
+        m.d.comb += last[1].eq(done & ~(done >> 1))
         finished = Signal()
         ends = Signal()
         found = []
@@ -200,7 +196,7 @@ class ColumnCut(wiring.Component):
 
     def _make(self, m: Module, cut: Any, windows: tuple[Any, Any], near: Any) -> None:
         """What a set's leaves follow from."""
-        size = window_columns(self._config)
+        size = self._config.pes
         m.d.comb += [
             cut.ends.eq(Cat(its.ends for its in near)),
             cut.block.eq(self.blocks.payload),

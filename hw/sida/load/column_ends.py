@@ -10,7 +10,7 @@ from ...spec.sida import INDEX_BITS, SidaConfig
 from ...stream.gearbox import entry_layout
 from ...stream.output_register import OutputRegister
 from ..layouts import count_bits
-from .layouts import window_columns, window_layout
+from .layouts import window_layout
 
 __all__ = ["ColumnEnds"]
 
@@ -36,7 +36,7 @@ class ColumnEnds(wiring.Component):
 
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
-        entry = entry_layout((window_columns(config) * INDEX_BITS // 8,))
+        entry = entry_layout((config.pes * INDEX_BITS // 8,))
         super().__init__(
             {
                 "i": In(stream.Signature(entry)),
@@ -53,7 +53,7 @@ class ColumnEnds(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        size = window_columns(self._config)
+        size = self._config.pes
         m.submodules.made = made = OutputRegister(self.o.payload.shape(), clearable=True)
         wiring.connect(m, made.o, wiring.flipped(self.o))
         held = Signal(size * INDEX_BITS, reset_less=True)
@@ -85,7 +85,7 @@ class ColumnEnds(wiring.Component):
 
     def _window(self, m: Module, held: Signal, window: Value, goes: Value) -> None:
         """The columns of the pointers that are held, with the pointer that comes."""
-        config, size = self._config, window_columns(self._config)
+        config, size = self._config, self._config.pes
         pointers = [held[n * INDEX_BITS : (n + 1) * INDEX_BITS] for n in range(size)]
         pointers.append(self.i.payload.data[:INDEX_BITS])
         column = Signal(count_bits(config))

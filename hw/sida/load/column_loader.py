@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,7 +13,7 @@ from .array_bus import bus_id_bits, bus_members, connect_bus
 from .array_entries import ArrayEntries
 from .column_cut import ColumnCut
 from .column_ends import ColumnEnds
-from .layouts import job_layout, window_columns
+from .layouts import job_layout
 from .set_leaves import SetLeaves
 
 __all__ = ["ARRAYS", "ColumnLoader"]
@@ -84,7 +84,7 @@ class ColumnLoader(wiring.Component):
         config, pes = self._config, self._config.pes
         most = config.outstanding
         readers = {
-            "pointers": (window_columns(config) * _INDEX_BYTES, max(2, most // 4)),
+            "pointers": (config.pes * _INDEX_BYTES, max(2, most // 4)),
             "rows": (pes * _INDEX_BYTES, most),
             "values": (pes * config.format.bits // 8, most),
         }
@@ -124,7 +124,7 @@ class ColumnLoader(wiring.Component):
         self, m: Module, entries: dict[str, ArrayEntries], ends: ColumnEnds, cut: ColumnCut
     ) -> None:
         """The last pointer by itself; then everything."""
-        size = window_columns(self._config)
+        size = self._config.pes
         pointers, found = entries["pointers"], entries["pointers"].o
         elements = Signal(INDEX_BITS)
         alone = Signal()
@@ -174,14 +174,14 @@ class ColumnLoader(wiring.Component):
     def _index(self, size: int) -> Value:
         """The last pointer's place in its entry, or its line."""
         within = min(size, self._config.line_bytes // _INDEX_BYTES)
-        return self.job.columns[: within.bit_length() - 1] if size > 1 else Const(0, 1)
+        return self.job.columns[: within.bit_length() - 1]
 
     def _request(
         self, m: Module, entries: dict[str, ArrayEntries], elements: Value, alone: Value
     ) -> None:
         """What is asked for; ``alone``: the last pointer, with what is before it in its line."""
         config, job = self._config, self.job
-        size, line = window_columns(config), config.line_bytes // _INDEX_BYTES
+        size, line = config.pes, config.line_bytes // _INDEX_BYTES
         shift = line.bit_length() - 1
         place = job.columns[:shift]
         skipped = job.columns[shift:].shift_left(config.line_bytes.bit_length() - 1)

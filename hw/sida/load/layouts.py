@@ -12,7 +12,6 @@ __all__ = [
     "cut_layout",
     "job_layout",
     "rows_job_layout",
-    "window_columns",
     "window_layout",
 ]
 
@@ -31,20 +30,15 @@ def rows_job_layout(config: SidaConfig) -> data.StructLayout:
     return data.StructLayout({**addresses, "rows": count_bits(config)})
 
 
-def window_columns(config: SidaConfig) -> int:
-    """Columns whose ends come at once: of one step."""
-    return min(config.pes, config.subtensor)
-
-
 def window_layout(config: SidaConfig) -> data.StructLayout:
-    """Columns that follow each other, the first a multiple of their number.
+    """``pes`` columns that follow each other, the first a multiple of that: of one step.
 
     ``ends``: where each ends, of a column that is not in the matrix the number of elements;
     ``present``: it is in the matrix; ``whole``: it ends with the matrix; ``bad``: its end is before
     that of the column before it, or behind that of the matrix. ``first``: of a step; ``last``: of
     the matrix.
     """
-    columns = window_columns(config)
+    columns = config.pes
     return data.StructLayout(
         {
             "ends": data.ArrayLayout(INDEX_BITS, columns),
@@ -77,7 +71,7 @@ def cut_layout(config: SidaConfig) -> data.StructLayout:
     ``filled``: there are elements. ``wrong``: there is no set, but the end of column
     ``base + place`` is bad.
     """
-    columns = window_columns(config)
+    columns = config.pes
     return data.StructLayout(
         {
             "base": count_bits(config),
@@ -90,7 +84,7 @@ def cut_layout(config: SidaConfig) -> data.StructLayout:
             "since": range(config.pes),
             "filled": 1,
             "wrong": 1,
-            "place": range(max(2, columns)),
+            "place": range(columns),
             "block": block_layout(config),
         }
     )

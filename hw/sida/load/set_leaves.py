@@ -12,7 +12,7 @@ from ...job.activity import ones
 from ...spec.sida import INDEX_BITS, SidaConfig
 from ...stream.output_register import OutputRegister
 from ..layouts import count_bits, set_layout
-from .layouts import cut_layout, window_columns
+from .layouts import cut_layout
 
 __all__ = ["SetLeaves"]
 
@@ -93,9 +93,9 @@ class SetLeaves(wiring.Component):
 
     def _place(self, m: Module, leaf: int, found: Any) -> None:
         """An element's column: as many as end before it, or with the element before it."""
-        config, size, cut = self._config, window_columns(self._config), self.i.payload
+        size, cut = self._config.pes, self.i.payload
         low = cut.base[: size.bit_length() - 1]
-        last = leaf == config.pes - 1
+        last = leaf == size - 1
         before = [cut.ends[n] & (last or cut.leaves[n] <= leaf) for n in range(2 * size)]
         # Numbers of columns, from the first of the first window on.
         column = Signal(range(2 * size + 1), name=f"column_{leaf}")
@@ -106,11 +106,11 @@ class SetLeaves(wiring.Component):
             found.valid.eq(
                 cut.filled
                 & (last or cut.since <= leaf)
-                & (size == 1 or column >= low)
+                & (column >= low)
                 & (column < size + Mux(cut.both, low, 0))
             ),
             found.offset.eq((column - low)[: len(found.offset)]),
-            found.row.eq(cut.block.rows[leaf][: config.place_bits]),
+            found.row.eq(cut.block.rows[leaf][: self._config.place_bits]),
             found.value.eq(cut.block.values[leaf]),
         ]
 

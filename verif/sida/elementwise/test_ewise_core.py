@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from tilewright.hw.sida.elementwise.ewise_core import EwiseCore
 from tilewright.hw.spec.elementwise.assembler import assemble
 from tilewright.hw.spec.elementwise.instructions import INSTRUCTIONS, Instruction
 from tilewright.hw.spec.elementwise.program import Program
@@ -15,7 +14,6 @@ from tilewright.sim.numbers.values import Patterns, encode
 from tilewright.sim.rtl.streams import Pauses
 from tilewright.sim.sida.result.elementwise import begin, run
 from tilewright.sim.sida.result.products import Rules
-from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.elementwise.core_bench import Fields, Found, Part, loads, run_part
 from tilewright.verif.sida.elementwise.random_programs import random_program, random_values
@@ -174,8 +172,3 @@ def test_an_empty_part_passes_its_rows_on() -> None:
     part = Part(program=Program(), name="e2", y=y, scalars=[], vectors={})
     found = run_part(config, part)
     check(config, part, found)
-
-
-def test_a_step_is_at_least_a_row() -> None:
-    said = refusal(lambda: EwiseCore(SidaConfig(pes=16, subtensor=8)))
-    assert said == "`subtensor` must be at least `pes`, 16, not 8"

@@ -96,13 +96,12 @@ class _Running:
         # z follows the columns of its step, and columns the z of two steps before.
         steps = -(-size // config.subtensor)
         passed = steps if self.columns == size else self.columns // config.subtensor
-        lines = max(1, config.subtensor // config.pes)
-        width = min(config.pes, config.subtensor)
+        width = config.pes
+        lines = config.subtensor // width
         while len(self.z.words) < min(passed * lines, -(-size // width)):
             first = len(self.z.words) * width
             row = [int(x) for x in self.given.vector[first : first + width]]
-            lane = first % config.pes
-            word = sum(x << (config.format.bits * (lane + n)) for n, x in enumerate(row))
+            word = sum(x << (config.format.bits * n) for n, x in enumerate(row))
             self.z.words.append(word)
         z_steps = len(self.z.cycles) // lines
         while len(self.source.words) < len(self.sets):

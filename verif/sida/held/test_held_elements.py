@@ -28,11 +28,11 @@ DEVICES = {
     "tiny": small(),
     "ample": small(subtensor=8, buffer_words=4096),
     "semirings": small(value="int32", semirings=("mma", "minplus", "orand"), adder_stages=1),
-    "small step": small(subtensor=2, buffer_words=128, value="fp16", multiplier_stages=1),
+    "fp16": small(subtensor=8, buffer_words=128, value="fp16", multiplier_stages=1),
     "one panel": small(subtensor=64, adder_stages=2),
     "eight": small(pes=8, subtensor=8, buffer_words=256),
 }
-EVERY = slow_but(["tiny"], DEVICES, ["tiny", "small step"])
+EVERY = slow_but(["tiny"], DEVICES, ["tiny", "semirings"])
 
 
 def passes(config: SidaConfig, seed: int, names: list[str], size: int, **others: Any) -> list[Pass]:

@@ -27,9 +27,9 @@ def _config(pes: int, subtensor: int, **others: Any) -> SidaConfig:
 
 CONFIGS = {
     "small": _config(4, 8, channels=1, data_bits=64),
-    "short steps": _config(8, 2, channels=3, interleave=128, value="fp16", semirings=("mma",)),
+    "three channels": _config(8, 8, channels=3, interleave=128, value="fp16", semirings=("mma",)),
     "wide": _config(32, 32, channels=1, data_bits=64, outstanding=4, value="fp64"),
-    "one": _config(4, 1, channels=2, data_bits=256, value="int32"),
+    "a set a step": _config(4, 4, channels=2, data_bits=256, value="int32"),
     "default": SidaConfig(addr_bits=32, vector_words=1024),
 }
 
@@ -125,7 +125,7 @@ def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
     return Matrix(config, lengths, rng)
 
 
-every_config = pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["short steps"]))
+every_config = pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["three channels"]))
 
 
 @every_config
@@ -204,7 +204,7 @@ def test_every_wrong_matrix(number: int) -> None:
     for seed in range(by_size(1, 1, 10)):
         rng = random.Random(f"{seed} {number}")
         size = rng.choice([5, 20])
-        config = CONFIGS[rng.choice(["one", "small", "short steps"])]
+        config = CONFIGS[rng.choice(["a set a step", "small", "three channels"])]
         matrix = Matrix(config, [rng.randint(2, size) for _ in range(size)], rng)
         right = matrix.elements
         column = spoil(matrix, rng)

@@ -43,7 +43,7 @@ CONFIGS = {
         semirings=("addnorm", "maxmul", "aril-add"), adder_stages=2, multiplier_stages=1,
     ),
     "int32 1": SidaConfig(
-        pes=8, subtensor=4, buffer_words=64, vector_words=64, value="int32",
+        pes=8, subtensor=8, buffer_words=64, vector_words=64, value="int32",
         semirings=("mma", "minplus", "maxmin"), adder_stages=1, multiplier_stages=2,
     ),
     "fp64": SidaConfig(
