@@ -23,7 +23,7 @@ class JobStatus:
     counts: the counters
     error: the name of the error; "none"
     detail: ERROR_DETAIL, or 0
-    where: what that means: a register's name, an address, a row
+    where: what that means: a register's name, an address, a row ...
     """
 
     accelerator: str
@@ -105,4 +105,5 @@ class JobRegisters:
     def _where(self, error: Error, detail: int) -> str:
         if error.detail == "register":
             return next(x.name for x in self._spec.registers if x.offset == detail)
-        return f"address {detail:#x}" if error.detail == "address" else f"row {detail}"
+        number = f"{detail:#x}" if error.detail == "address" else detail
+        return f"{error.detail} {number}"

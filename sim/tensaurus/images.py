@@ -7,31 +7,19 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.formats import Format
 from ...hw.spec.tensaurus import TensaurusConfig
+from ..numbers.memory import from_bytes, to_bytes
 from ..numbers.scalars import Patterns
 from .result.kernel import Kernel
 
 __all__ = [
     "dense_bytes",
     "dense_from_bytes",
-    "from_bytes",
     "operand_bytes",
     "output_bytes",
     "output_from_bytes",
     "pitch_of",
-    "to_bytes",
 ]
-
-
-def to_bytes(patterns: Patterns, fmt: Format) -> bytes:
-    """Values one behind the other, little endian."""
-    return np.ascontiguousarray(patterns).astype(f"<u{fmt.bits // 8}").tobytes()
-
-
-def from_bytes(content: bytes, fmt: Format) -> Patterns:
-    """The values again."""
-    return np.frombuffer(content, f"<u{fmt.bits // 8}").astype(np.uint64)
 
 
 def operand_bytes(config: TensaurusConfig, operand: Patterns, columns: int) -> bytes:

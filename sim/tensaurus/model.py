@@ -10,10 +10,11 @@ from ...hw.spec.jobs.tensaurus import job_spec
 from ...hw.spec.tensaurus import KERNELS, TensaurusConfig
 from ...hw.spec.tensaurus_tiles import TILE_BYTES, TILE_WORDS
 from ..device.model import ModelDevice
+from ..numbers.memory import from_bytes, to_bytes
 from ..numbers.scalars import Patterns
 from ..numbers.semirings import combine
 from ..sparse.ciss_stream import slot_type
-from .images import dense_from_bytes, from_bytes, output_bytes, to_bytes
+from .images import dense_from_bytes, output_bytes
 from .result.entries import Entries, of_dense
 from .result.kernel import Kernel
 from .result.tile import add_tile, empty_output, slice_sums, work_of

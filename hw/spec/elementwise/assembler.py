@@ -119,7 +119,7 @@ def assemble(text: str, words: int | None = None) -> Program:
     ------
     AssemblyError with line and column for text that is no program; a register that is read before
     it is written; a part that reads a reduction that it adds to itself, which is whole only when
-    the pass ends; a part without a result; a program that is too long.
+    the pass ends; a part that stores a vector twice, or has no result; a program that is too long.
     """
     names = _Names()
     parts: dict[str, list[tuple[_Word, Instruction]]] = {}
@@ -273,6 +273,7 @@ def _operand(kind: str, word: _Word, names: _Names) -> int:
 def _check_part(name: str, content: list[tuple[_Word, Instruction]], names: _Names) -> None:
     """What no single instruction shows."""
     written = {0}
+    stored: set[int] = set()
     reduced = {number for _, one in content for number in one.of("s")}
     outs = 0
     for word, one in content:
@@ -284,6 +285,10 @@ def _check_part(name: str, content: list[tuple[_Word, Instruction]], names: _Nam
                 f"{word.text} reads {names.scalars[min(own)].name}, to which {name} adds: it is "
                 "whole only when the pass ends"
             )
+        stores = set(one.of("v")) if one.operation.name == "store" else set()
+        if stores & stored:
+            raise word.refuse(f"{name} must store {names.lists['vector'][min(stores)]} once")
+        stored |= stores
         written |= set(one.of("d"))
         outs += one.operation.name == "out"
         if outs > 1:

@@ -90,7 +90,7 @@ def pagerank(
             "lost_2": len(dangling) / size,
         },
         vectors={"dangling": _vector(mask, fmt), "x": even, "z": even},
-        stop=Stop(reductions=("moved_1", "moved_2"), ends=lambda moved: moved < size * tolerance),
+        stop=Stop(reductions=("moved_1", "moved_2"), limit=size * tolerance),
     )
 
 
@@ -108,7 +108,7 @@ def reach(rules: Rules, graph: csr_array, sources: Sequence[int]) -> Problem:
         x=x,
         scalars={},
         vectors={"level": _vector(1 - start, fmt), "x": x, "z": x},
-        stop=Stop(reductions=("grown_1", "grown_2"), ends=lambda grown: grown == 0),
+        stop=Stop(reductions=("grown_1", "grown_2"), limit=1),
     )
 
 
@@ -139,7 +139,7 @@ def shortest_paths(rules: Rules, graph: csr_array, source: int) -> Problem:
         x=x,
         scalars={},
         vectors={"x": x, "z": x},
-        stop=Stop(reductions=("shorter_1", "shorter_2"), ends=lambda shorter: shorter == 0),
+        stop=Stop(reductions=("shorter_1", "shorter_2"), limit=1),
     )
 
 
@@ -164,7 +164,7 @@ def coreness(rules: Rules, graph: csr_array) -> Problem:
         x=ones,
         scalars={"k_2": 0, "removed_2": 0},
         vectors={"core": _vector(np.zeros(size), fmt), "x": ones, "z": ones},
-        stop=Stop(reductions=("left_1", "left_2"), ends=lambda left: left == 0),
+        stop=Stop(reductions=("left_1", "left_2"), limit=1),
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ....hw.spec.elementwise.program import Program
+from ....hw.spec.formats import FloatFormat, Format
 from ....hw.spec.semirings import Semiring
-from ...numbers.values import Patterns, decode
+from ...numbers.values import Patterns, decode, encode
 from ..result.elementwise import begin
 from ..result.passes import one_pass
 from ..result.products import Columns, Rules
@@ -25,11 +26,16 @@ class Stop:
     ----------
     reductions: of E1 and of E2, by name, what is looked at after the first and the second iteration
         of a pass
-    ends: whether a value of it ends the computation
+    limit: the computation ends when it is less than that, rounded to the format; NaN is not
     """
 
     reductions: tuple[str, str]
-    ends: Callable[[float], bool]
+    limit: float
+
+    def pattern(self, fmt: Format) -> int:
+        """The limit in a format."""
+        number = self.limit if isinstance(fmt, FloatFormat) else int(self.limit)
+        return int(encode(np.array([number]), fmt)[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,5 +139,6 @@ def _ends(
 ) -> bool:
     if stop is None:
         return False
-    pattern = np.array([scalars[names[stop.reductions[half]]]], np.uint64)
-    return stop.ends(float(decode(pattern, rules.fmt)[0]))
+    pair = [scalars[names[stop.reductions[half]]], stop.pattern(rules.fmt)]
+    value, limit = decode(np.array(pair, np.uint64), rules.fmt)
+    return bool(value < limit)

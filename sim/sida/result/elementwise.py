@@ -161,9 +161,11 @@ class _Machine:
         self.stored: dict[int, Patterns] = {}
 
     def read(self, operand: int) -> Patterns:
-        """A register, or a scalar."""
+        """A register, or a scalar; registers that nothing was written to are 0."""
         if operand >= scalar_operand(0):
             return np.array(self._scalars[operand - scalar_operand(0)], np.uint64)
+        if operand not in self._registers:
+            self._registers[operand] = np.zeros(self._shape, np.uint64)
         return self._registers[operand]
 
     def step(self, one: Instruction) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ....hw.spec.formats import Format
 from ....hw.spec.semirings import Semiring
+from ....hw.spec.sida import SidaConfig
 from ...numbers.semirings import combine, product
 from ...numbers.values import Patterns
 from ..held import DELAY
@@ -81,6 +82,16 @@ class Rules:
     leaves: int = 16
     partials: int = 4
     subtensor: int = 64
+
+    @classmethod
+    def of(cls, config: SidaConfig) -> Rules:
+        """Those of an accelerator."""
+        return cls(
+            fmt=config.format,
+            leaves=config.pes,
+            partials=config.partials,
+            subtensor=config.subtensor,
+        )
 
     def identity(self, semiring: Semiring) -> int:
         """What sums of nothing are."""

@@ -45,6 +45,8 @@ def _shape(rng: np.random.Generator, size: int, name: str) -> Bools:
         return (some < 0.05) | (columns == rng.integers(size)) | (rows == rng.integers(size))
     if name == "gaps":
         return (some < 0.3) & (rng.random(size) < 0.4)[None, :] & (rng.random(size) < 0.4)[:, None]
+    if name == "power":
+        return some * np.sqrt((rows + 1) * (columns + 1)) < 0.6
     return some < {"sparse": 0.08, "half": 0.5, "dense": 1.0, "empty": 0.0}[name]
 
 
@@ -69,12 +71,7 @@ def drawn(rng: np.random.Generator, config: SidaConfig, size: int, name: str) ->
 
 def rules_of(config: SidaConfig) -> Rules:
     """The order of additions that a configuration has."""
-    return Rules(
-        fmt=config.format,
-        leaves=config.pes,
-        partials=config.partials,
-        subtensor=config.subtensor,
-    )
+    return Rules.of(config)
 
 
 def first_values(config: SidaConfig, semiring: Semiring, matrix: Columns, vector: Any) -> Any:

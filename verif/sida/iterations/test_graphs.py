@@ -63,7 +63,8 @@ def one_at_a_time(rules: Rules, problem: Problem, most: int) -> tuple[Any, int]:
             scalars[number] = pattern
         assert problem.stop is not None
         value = scalars[names.index(problem.stop.reductions[half])]
-        if problem.stop.ends(float(decode(np.array([value]), rules.fmt)[0])):
+        pair = np.array([value, problem.stop.pattern(rules.fmt)], np.uint64)
+        if np.less(*decode(pair, rules.fmt)):
             return x, done + 1
     return x, most
 

@@ -132,6 +132,10 @@ def test_there_and_back() -> None:
         ("e1:\n  abs r2, r1\n  out r2", "line 2, column 3: abs reads r1, which was not written .*"),
         ("e1:\n  abs r2, y", "line 2, column 3: e1 must give a result: out"),
         ("e1:\n  out y\n  out y", "line 3, column 3: e1 must give its result once"),
+        (
+            "vector v\ne1:\n  store v, y\n  store v, y\n  out y",
+            "line 4, column 3: e1 must store v once",
+        ),
         ("e1:\n  out y\ne1:\n  out y", "line 3, column 1: e1 must be there once"),
         ("e1\n  out y", "line 1, column 1: a part begins with e1:, not e1"),
         ("out y", r"line 1, column 1: 'out' must be scalar, vector, matrix, reduce, e1: or e2:"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.tensaurus.store.matrix_store import MatrixStore
+from tilewright.sim.numbers.memory import from_bytes, to_bytes
 from tilewright.sim.numbers.semirings import combine
-from tilewright.sim.tensaurus.images import from_bytes, to_bytes
 from tilewright.sim.tensaurus.result.kernel import Kernel
 from tilewright.verif.channels.striped.memories import Manner
 from tilewright.verif.kit.sampling import by_size, slow_but

@@ -1,0 +1,183 @@
+"""Iterative computations on a SIDA: a problem into its memory, jobs, the solution back.
+
+The same program runs on the model, on the RTL in a simulator, and on anything else that is a
+``SidaDevice``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...hw.spec.elementwise.instructions import SCALARS
+from ...hw.spec.jobs.sida import job_spec
+from ...hw.spec.sida import SidaConfig
+from ..device.driver import JobDriver
+from ..device.protocol import AcceleratorDevice
+from ..numbers.memory import from_bytes
+from ..numbers.values import Patterns
+from .images import job_images, program_words
+from .iterations.problem import Problem, Solution
+from .result.elementwise import begin
+
+__all__ = ["SidaDevice", "SidaDriver"]
+
+SidaDevice = AcceleratorDevice[SidaConfig]
+"""A SIDA with its memory."""
+
+
+class SidaDriver(JobDriver[SidaConfig]):
+    """Solves problems on a device.
+
+    Parameters
+    ----------
+    device: the accelerator and its memory
+    first_address: where the memory that the driver may use begins
+
+    Members
+    -------
+    jobs: the counters of the last problem's jobs, in order
+
+    Raises
+    ------
+    ValueError if the device's ID is not a SIDA's.
+    """
+
+    jobs: list[dict[str, int]]
+
+    def __init__(self, device: SidaDevice, first_address: int = 0) -> None:
+        config = device.config
+        super().__init__(
+            device,
+            job_spec(config),
+            first_address,
+            alignment=config.line_bytes,
+            addr_bits=config.addr_bits,
+        )
+        self.jobs = []
+
+    def solve(self, problem: Problem, most: int, *, passes_a_job: int | None = None) -> Solution:
+        """What ``iterations.problem.solve`` finds, bit for bit.
+
+        Parameters
+        ----------
+        most: iterations
+        passes_a_job: None: one job does all of them. Else the next job begins with the vector that
+            has the result after the second iteration of a pass
+
+        Raises
+        ------
+        ValueError if the problem does not fit the device, NoRoom if the memory is too small,
+        JobError if the device reports an error.
+        """
+        if most < 1:
+            raise ValueError(f"`most` must be at least 1, not {most}")
+        if passes_a_job is not None and passes_a_job < 1:
+            raise ValueError(f"`passes_a_job` must be at least 1, not {passes_a_job}")
+        job, places = self._place(problem)
+        wanted = -(-most // 2)
+        passes = ended = 0
+        self.jobs = []
+        while passes < wanted and not ended:
+            job["PASSES"] = min(wanted - passes, passes_a_job or wanted)
+            status = self._registers.submit(job)
+            status.check()
+            self.jobs.append(status.counts)
+            passes += status.counts["passes_done"]
+            ended = status.counts["ended"]
+            job["X"] = places[f"vector_{problem.program.vectors.index(problem.results[1])}"]
+        done = 2 * passes - (ended == 1)
+        settled = bool(ended) and done <= most
+        return self._solution(problem, places, min(done, most), passes, settled)
+
+    def _solution(
+        self, problem: Problem, places: Mapping[str, int], done: int, passes: int, settled: bool
+    ) -> Solution:
+        program = problem.program
+        vectors = {
+            name: self._read(places[f"vector_{number}"], problem.matrix.size)[:, None]
+            for number, name in enumerate(program.vectors)
+        }
+        scalars = self._read(places["scalars"], SCALARS)
+        return Solution(
+            result=vectors[problem.results[(done + 1) % 2]],
+            vectors=vectors,
+            scalars={
+                one.name: int(scalars[number])
+                for number, one in enumerate(program.scalars)
+                if one.name
+            },
+            iterations=done,
+            passes=passes,
+            wasted=2 * passes - done,
+            settled=settled,
+        )
+
+    def _place(self, problem: Problem) -> tuple[dict[str, int], dict[str, int]]:
+        """Put a problem into memory; the registers of its jobs, and where everything is."""
+        config, program = self.config, problem.program
+        self._check(problem)
+        scalars = begin(program, config.format, problem.scalars)
+        job = {"STOPS": 0}
+        if problem.stop is not None:
+            names = [one.name for one in program.scalars]
+            looked_at = {
+                f"STOP_{half}": names.index(name)
+                for half, name in enumerate(problem.stop.reductions, 1)
+            }
+            job = {"STOPS": 1, **looked_at, "LIMIT": len(scalars)}
+            scalars.append(problem.stop.pattern(config.format))
+        words, entry = program_words(program)
+        nothing: Patterns = np.zeros(problem.matrix.size, np.uint64)
+        vectors = {
+            number: problem.vectors.get(name, nothing)
+            for number, name in enumerate(program.vectors)
+        }
+        images = job_images(problem.matrix, problem.x, scalars, words, vectors, config.format)
+        line = config.line_bytes
+        sizes = {name: -(-len(content) // line) * line for name, content in images.items()}
+        places = self._memory.fit(sizes, "the problem")
+        for name, content in images.items():
+            self._device.write_memory(places[name], content)
+        opcode = problem.semiring.opcode
+        job |= {
+            "ROWS": problem.matrix.size,
+            "FIRST": opcode,
+            "SECOND": opcode,
+            "SECOND_PRODUCT": 1,
+            "WORDS": len(words),
+            "ENTRY": entry,
+            **{name.upper(): place for name, place in places.items()},
+        }
+        return job, places
+
+    def _check(self, problem: Problem) -> None:
+        config, size = self.config, problem.matrix.size
+        if not 1 <= size <= config.vector_words:
+            raise ValueError(
+                f"the matrix must have between 1 and {config.vector_words} rows with "
+                f"`vector_words` {config.vector_words}, not {size}"
+            )
+        if problem.semiring not in config.operators:
+            built = ", ".join(row.name for row in config.operators)
+            raise ValueError(
+                f"`semiring` must be one of {built}, which are built, not {problem.semiring.name}"
+            )
+        if problem.program.words > config.program_words:
+            raise ValueError(
+                f"the program must have at most {config.program_words} words with "
+                f"`program_words` {config.program_words}, not {problem.program.words}"
+            )
+        if problem.stop is not None and len(problem.program.scalars) == SCALARS:
+            raise ValueError(
+                f"the program must have less than {SCALARS} scalars and numbers, since the limit "
+                "is one more"
+            )
+        for name, values in [("x", problem.x), *problem.vectors.items()]:
+            if values.size != size:
+                raise ValueError(f"`{name}` must have {size} elements, not {values.size}")
+
+    def _read(self, address: int, count: int) -> Patterns:
+        fmt = self.config.format
+        return from_bytes(self._device.read_memory(address, count * fmt.bits // 8), fmt)

@@ -1,0 +1,67 @@
+"""What a job has in memory: the matrix by columns and by rows, vectors, scalars, the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...hw.spec.elementwise.instructions import SCALARS
+from ...hw.spec.elementwise.program import Program, words_of
+from ...hw.spec.formats import Format
+from ..numbers.memory import to_bytes
+from ..numbers.values import Patterns
+from .result.products import Columns
+
+__all__ = ["job_images", "matrix_images", "program_words"]
+
+
+def matrix_images(matrix: Columns, fmt: Format) -> dict[str, bytes]:
+    """Both arrangements, by the names of their registers."""
+    order = np.argsort(matrix.rows, kind="stable")
+    ends = np.searchsorted(matrix.rows[order], np.arange(matrix.size + 1))
+    return {
+        "column_pointers": _indices(matrix.pointers),
+        "row_numbers": _indices(matrix.rows),
+        "column_values": to_bytes(matrix.values, fmt),
+        "row_pointers": _indices(ends),
+        "column_numbers": _indices(matrix.columns[order]),
+        "row_values": to_bytes(matrix.values[order], fmt),
+    }
+
+
+def program_words(program: Program, *, second: bool = True) -> tuple[list[int], int]:
+    """The words of E1, and behind them of E2 if there is a second product; where E2 begins."""
+    first = words_of(program.e1)
+    return first + (words_of(program.e2) if second else []), len(first) if second else 0
+
+
+def job_images(
+    matrix: Columns,
+    x: Patterns,
+    scalars: Sequence[int],
+    words: Sequence[int],
+    vectors: Mapping[int, Patterns],
+    fmt: Format,
+) -> dict[str, bytes]:
+    """All of a job, by the names of their registers.
+
+    Parameters
+    ----------
+    x: (size,) or (size, 1) patterns, as are ``vectors``, by number
+    scalars: patterns, at most ``SCALARS``; what is missing is 0
+    words: of the program
+    """
+    all_scalars = np.zeros(SCALARS, np.uint64)
+    all_scalars[: len(scalars)] = scalars
+    return {
+        **matrix_images(matrix, fmt),
+        "x": to_bytes(x, fmt),
+        "scalars": to_bytes(all_scalars, fmt),
+        "program": _indices(np.array(words)),
+        **{f"vector_{n}": to_bytes(patterns, fmt) for n, patterns in vectors.items()},
+    }
+
+
+def _indices(numbers: object) -> bytes:
+    return np.asarray(numbers).astype("<u4").tobytes()

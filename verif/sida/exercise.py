@@ -1,0 +1,44 @@
+"""A few small jobs on any SIDA."""
+
+from __future__ import annotations
+
+import numpy as np
+from tilewright.hw.spec.jobs.sida import job_spec
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.sida.driver import SidaDevice
+from tilewright.sim.sida.model import TIMELESS, SidaModel
+from tilewright.verif.sida.jobs import random_job
+
+__all__ = ["exercise"]
+
+_MOST_BYTES = 1 << 16
+
+
+def exercise(device: SidaDevice, rng: np.random.Generator) -> int:
+    """Random jobs, one of each semiring that is built, with and without a second product, held
+    against the model. Nothing is written to memory but their arrays. Returns their number."""
+    config = device.config
+    size = min(_MOST_BYTES, device.memory_bytes)
+    built = config.operators
+    for number, first in enumerate(built):
+        second = None if number % 3 == 1 else built[number - 1]
+        placed = random_job(
+            rng,
+            config,
+            size,
+            size=int(rng.integers(1, 20)),
+            semirings=(first, second),
+            passes=1 + number % 2,
+        )
+        ends = []
+        for one in (device, SidaModel(config, size)):
+            for begin, count in placed.spans.values():
+                one.write_memory(begin, placed.memory[begin : begin + count].tobytes())
+            status = JobRegisters(one, job_spec(config)).submit(placed.registers)
+            status.check()
+            content = {
+                name: one.read_memory(begin, count) for name, (begin, count) in placed.spans.items()
+            }
+            ends.append((content, {name: status.counts[name] for name in TIMELESS}))
+        assert ends[0] == ends[1], placed.registers
+    return len(built)

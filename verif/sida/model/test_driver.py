@@ -1,0 +1,178 @@
+"""The driver: on the model of the device every problem's solution is that of ``solve``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.elementwise.instructions import SCALARS
+from tilewright.hw.spec.elementwise.program import words_of
+from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.device.placement import NoRoom
+from tilewright.sim.device.protocol import JobError
+from tilewright.sim.matraptor.model import MatRaptorModel
+from tilewright.sim.numbers.values import encode
+from tilewright.sim.sida.driver import SidaDriver
+from tilewright.sim.sida.images import job_images, program_words
+from tilewright.sim.sida.iterations.graphs import (
+    coreness,
+    pagerank,
+    reach,
+    shortest_paths,
+    undirected,
+)
+from tilewright.sim.sida.iterations.problem import Problem, Solution, solve
+from tilewright.sim.sida.model import SidaModel
+from tilewright.sim.sida.result.products import Rules
+from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.sida.held.matrices import drawn as any_matrix
+from tilewright.verif.sida.iterations.test_graphs import drawn
+
+SMALL = SidaConfig(pes=4, subtensor=4, vector_words=64)
+MEMORY_BYTES = 1 << 16
+PROBLEMS: dict[str, Any] = {
+    "pagerank": pagerank,
+    "reach": lambda rules, graph: reach(rules, graph, [0]),
+    "paths": lambda rules, graph: shortest_paths(rules, graph, 0),
+    "core": lambda rules, graph: coreness(rules, undirected(graph)),
+}
+
+
+def same(found: Solution, expected: Solution) -> None:
+    for name in ("iterations", "passes", "wasted", "settled", "scalars"):
+        assert getattr(found, name) == getattr(expected, name), name
+    assert (found.result == expected.result).all()
+    assert found.vectors.keys() == expected.vectors.keys()
+    for name, values in expected.vectors.items():
+        assert (found.vectors[name] == values).all(), name
+
+
+@pytest.mark.parametrize("value", ["fp32", "fp64"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_solutions(name: str, value: str) -> None:
+    """To the end, and not so far; in one job, and a job for each pass or two."""
+    config = replace(SMALL, value=value)
+    rules = Rules.of(config)
+    ends = set()
+    for seed in range(by_size(3, 5, 40)):
+        problem = PROBLEMS[name](rules, drawn(seed, size=5 + 9 * (seed % 6), density=0.1))
+        for most, passes in ((500, None), (3, None), (4, 1), (500, 1), (7, 2)):
+            expected = solve(rules, problem, most)
+            driver = SidaDriver(SidaModel(config, MEMORY_BYTES))
+            same(driver.solve(problem, most, passes_a_job=passes), expected)
+            elements = expected.passes * len(problem.matrix.rows)
+            assert sum(job["elements"] for job in driver.jobs) == elements
+            if passes:
+                assert len(driver.jobs) == -(-expected.passes // passes)
+            ends.add((expected.settled, expected.wasted))
+    assert {settled for settled, _ in ends} == {True, False}
+    assert {wasted for _, wasted in ends} == {0, 1}
+
+
+def test_without_a_stop() -> None:
+    rules = Rules.of(SMALL)
+    problem = replace(reach(rules, drawn(3), [0]), stop=None)
+    for most in range(1, 6):
+        expected = solve(rules, problem, most)
+        same(SidaDriver(SidaModel(SMALL, MEMORY_BYTES)).solve(problem, most), expected)
+
+
+def test_memory() -> None:
+    """Both arrangements of the matrix, read again by plain Python, and all else."""
+    rng = np.random.default_rng(5)
+    for shape in ("sparse", "gaps", "empty", "dense", "power"):
+        matrix = any_matrix(rng, SMALL, 23, shape)
+        problem = PROBLEMS["core"](Rules.of(SMALL), drawn(1))
+        program = problem.program
+        words, entry = program_words(program)
+        x = encode(rng.normal(size=23), SMALL.format)
+        images = job_images(matrix, x, [7, 8], words, {3: x[::-1]}, SMALL.format)
+        numbers = {
+            name: [int.from_bytes(content[n : n + 4], "little") for n in range(0, len(content), 4)]
+            for name, content in images.items()
+        }
+        elements = {
+            arrangement: {
+                (k, inner): value
+                for k in range(23)
+                for inner, value in list(zip(numbers[others], numbers[values], strict=True))[
+                    numbers[ends][k] : numbers[ends][k + 1]
+                ]
+            }
+            for arrangement, ends, others, values in (
+                ("columns", "column_pointers", "row_numbers", "column_values"),
+                ("rows", "row_pointers", "column_numbers", "row_values"),
+            )
+        }
+        assert {(i, j): v for (j, i), v in elements["columns"].items()} == elements["rows"]
+        assert len(elements["rows"]) == len(matrix.rows)
+        expected = zip(matrix.columns.tolist(), matrix.rows.tolist(), strict=True)
+        assert list(elements["columns"]) == list(expected)
+        assert list(elements["rows"]) == sorted(elements["rows"])
+        assert list(elements["columns"].values()) == matrix.values.tolist()
+        assert numbers["x"] == x.tolist()
+        assert numbers["vector_3"] == x[::-1].tolist()
+        assert numbers["scalars"] == [7, 8] + 30 * [0]
+        assert numbers["program"][:entry] == words_of(program.e1)
+        assert numbers["program"][entry:] == words_of(program.e2)
+    assert program_words(program, second=False) == (words_of(program.e1), 0)
+
+
+def test_nothing_is_written_outside_of_the_arrays() -> None:
+    """Behind ``first_address``, and in what the driver has taken."""
+    problem = PROBLEMS["pagerank"](Rules.of(SMALL), drawn(2))
+    device = SidaModel(SMALL, MEMORY_BYTES)
+    device.memory[:] = 0xA5
+    SidaDriver(device, 1 << 15).solve(problem, 10)
+    assert (device.memory[: 1 << 15] == 0xA5).all()
+    assert (device.memory[1 << 15 :] != 0xA5).any()
+
+
+def test_refusals() -> None:
+    rules = Rules.of(SMALL)
+    problem: Problem = PROBLEMS["pagerank"](rules, drawn(1))
+
+    def said(changed: Problem = problem, config: SidaConfig = SMALL, **options: Any) -> str:
+        driver = SidaDriver(SidaModel(config, MEMORY_BYTES))
+        return refusal(lambda: driver.solve(changed, **{"most": 5, **options}))
+
+    assert said(most=0) == "`most` must be at least 1, not 0"
+    assert said(passes_a_job=0) == "`passes_a_job` must be at least 1, not 0"
+    large: Problem = PROBLEMS["pagerank"](rules, drawn(1, size=65))
+    assert said(large) == (
+        "the matrix must have between 1 and 64 rows with `vector_words` 64, not 65"
+    )
+    assert said(config=replace(SMALL, semirings=("orand", "minplus"))) == (
+        "`semiring` must be one of minplus, orand, which are built, not mma"
+    )
+    assert said(config=replace(SMALL, program_words=8)) == (
+        f"the program must have at most 8 words with `program_words` 8, not {problem.program.words}"
+    )
+    full = replace(problem.program, scalars=problem.program.scalars * 8)
+    full = replace(full, scalars=full.scalars[:SCALARS])
+    assert said(replace(problem, program=full)) == (
+        "the program must have less than 32 scalars and numbers, since the limit is one more"
+    )
+    assert said(replace(problem, x=problem.x[:-1])) == "`x` must have 60 elements, not 59"
+    with pytest.raises(NoRoom, match=r"^\d+ bytes of memory are needed for the problem; 4096 are"):
+        SidaDriver(SidaModel(SMALL, 4096)).solve(problem, 5)
+    other = MatRaptorModel(MatRaptorConfig())
+    device: Any = type("Other", (), {"config": SMALL, "memory_bytes": 4096})
+    device.read_register = other.read_register
+    assert refusal(lambda: SidaDriver(device)).startswith("the device's ID must be 0x44535754, not")
+
+
+def test_errors_of_the_device() -> None:
+    """By name, and where."""
+
+    class Wrong(SidaModel):
+        def _job(self) -> tuple[str, int, dict[str, int]]:
+            return "index", 7, {}
+
+    problem = PROBLEMS["reach"](Rules.of(SMALL), drawn(1))
+    with pytest.raises(JobError, match=r"^the accelerator stopped with error index \(column 7\)$"):
+        SidaDriver(Wrong(SMALL, MEMORY_BYTES)).solve(problem, 5)
