@@ -10,7 +10,7 @@ import networkx
 import numpy as np
 import pytest
 from scipy.io import mmread
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.sim.numbers.values import decode
@@ -28,16 +28,10 @@ from tilewright.sim.sida.result.elementwise import begin, run
 from tilewright.sim.sida.result.products import Rules, output_stationary
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import cases
+from tilewright.verif.sida.iterations.random_graphs import random_graph
 
 DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=3)
 MOST = 500
-
-
-def drawn(seed: int, size: int = 60, density: float = 0.04) -> csr_array:
-    rng = np.random.default_rng(seed)
-    found = csr_array(random_array((size, size), density=density, rng=rng))
-    found.data[:] = rng.integers(1, 10, found.nnz)
-    return found
 
 
 def ranks_of(graph: csr_array, tolerance: float = 1e-6) -> Any:
@@ -83,7 +77,7 @@ def test_two_iterations_a_pass_are_two_iterations(name: str) -> None:
     """As many, and the same values; sums in another order may differ in their last places."""
     odd = even = 0
     for seed in range(max(3, cases(12))):
-        problem = problems(drawn(seed, size=5 + 6 * seed))[name]
+        problem = problems(random_graph(seed, size=5 + 6 * seed))[name]
         found = solve(DOUBLE, problem, MOST)
         expected, iterations = one_at_a_time(DOUBLE, problem, MOST)
         assert (found.iterations, found.settled) == (iterations, True)
@@ -100,7 +94,7 @@ def test_two_iterations_a_pass_are_two_iterations(name: str) -> None:
 
 def test_ranks() -> None:
     for seed in range(max(2, cases(8))):
-        graph = drawn(seed)
+        graph = random_graph(seed)
         found = solve(DOUBLE, pagerank(DOUBLE, graph), MOST)
         np.testing.assert_allclose(
             decode(found.result[:, 0], DOUBLE.fmt), ranks_of(graph), rtol=1e-12
@@ -111,7 +105,7 @@ def test_ranks() -> None:
 def test_steps(value: str) -> None:
     rules = replace(DOUBLE, fmt=FORMATS[value])
     for seed in range(max(2, cases(8))):
-        graph = drawn(seed)
+        graph = random_graph(seed)
         found = levels(rules, solve(rules, reach(rules, graph, [seed, 7]), MOST))
         lengths = dijkstra(graph, unweighted=True, indices=[seed, 7]).min(axis=0)
         assert (found == np.where(np.isinf(lengths), -1, lengths)).all()
@@ -119,7 +113,7 @@ def test_steps(value: str) -> None:
 
 def test_steps_that_are_limited() -> None:
     """So many steps and no more: the vertices within k hops."""
-    graph = drawn(3)
+    graph = random_graph(3)
     lengths = dijkstra(graph, unweighted=True, indices=0)
     for most in range(1, 6):
         found = solve(DOUBLE, replace(reach(DOUBLE, graph, [0]), stop=None), most)
@@ -131,7 +125,7 @@ def test_steps_that_are_limited() -> None:
 def test_lengths(value: str) -> None:
     rules = replace(DOUBLE, fmt=FORMATS[value])
     for seed in range(max(2, cases(8))):
-        graph = drawn(seed)
+        graph = random_graph(seed)
         found = decode(solve(rules, shortest_paths(rules, graph, 1), MOST).result[:, 0], rules.fmt)
         lengths = dijkstra(graph, indices=1)
         nowhere = 2**31 - 1 if value == "int32" else np.inf
@@ -140,7 +134,7 @@ def test_lengths(value: str) -> None:
 
 def test_cores() -> None:
     for seed in range(max(2, cases(8))):
-        graph = undirected(drawn(seed, density=0.1))
+        graph = undirected(random_graph(seed, density=0.1))
         expected = networkx.core_number(networkx.from_scipy_sparse_array(graph))
         found = core_numbers(DOUBLE, solve(DOUBLE, coreness(DOUBLE, graph), MOST))
         assert found.tolist() == [expected[vertex] for vertex in range(graph.shape[0])]
@@ -167,10 +161,10 @@ def test_known_graphs() -> None:
 
 
 def test_refusals() -> None:
-    graph = drawn(1)
+    graph = random_graph(1)
     graph.data[0] = -1
     for make in (lambda: pagerank(DOUBLE, graph), lambda: shortest_paths(DOUBLE, graph, 0)):
         with pytest.raises(ValueError, match=r"^`graph` must have no negative weights, not -1$"):
             make()
     with pytest.raises(ValueError, match=r"^`most` must be at least 1, not 0$"):
-        solve(DOUBLE, reach(DOUBLE, drawn(1), [0]), 0)
+        solve(DOUBLE, reach(DOUBLE, random_graph(1), [0]), 0)

@@ -29,8 +29,8 @@ from tilewright.sim.sida.model import SidaModel
 from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size
-from tilewright.verif.sida.held.matrices import drawn as any_matrix
-from tilewright.verif.sida.iterations.test_graphs import drawn
+from tilewright.verif.sida.held.matrices import drawn
+from tilewright.verif.sida.iterations.random_graphs import random_graph
 
 SMALL = SidaConfig(pes=4, subtensor=4, vector_words=64)
 MEMORY_BYTES = 1 << 16
@@ -59,7 +59,7 @@ def test_solutions(name: str, value: str) -> None:
     rules = Rules.of(config)
     ends = set()
     for seed in range(by_size(3, 5, 40)):
-        problem = PROBLEMS[name](rules, drawn(seed, size=5 + 9 * (seed % 6), density=0.1))
+        problem = PROBLEMS[name](rules, random_graph(seed, size=5 + 9 * (seed % 6), density=0.1))
         for most, passes in ((500, None), (3, None), (4, 1), (500, 1), (7, 2)):
             expected = solve(rules, problem, most)
             driver = SidaDriver(SidaModel(config, MEMORY_BYTES))
@@ -75,7 +75,7 @@ def test_solutions(name: str, value: str) -> None:
 
 def test_without_a_stop() -> None:
     rules = Rules.of(SMALL)
-    problem = replace(reach(rules, drawn(3), [0]), stop=None)
+    problem = replace(reach(rules, random_graph(3), [0]), stop=None)
     for most in range(1, 6):
         expected = solve(rules, problem, most)
         same(SidaDriver(SidaModel(SMALL, MEMORY_BYTES)).solve(problem, most), expected)
@@ -85,8 +85,8 @@ def test_memory() -> None:
     """Both arrangements of the matrix, read again by plain Python, and all else."""
     rng = np.random.default_rng(5)
     for shape in ("sparse", "gaps", "empty", "dense", "power"):
-        matrix = any_matrix(rng, SMALL, 23, shape)
-        problem = PROBLEMS["core"](Rules.of(SMALL), drawn(1))
+        matrix = drawn(rng, SMALL, 23, shape)
+        problem = PROBLEMS["core"](Rules.of(SMALL), random_graph(1))
         program = problem.program
         words, entry = program_words(program)
         x = encode(rng.normal(size=23), SMALL.format)
@@ -124,7 +124,7 @@ def test_memory() -> None:
 
 def test_nothing_is_written_outside_of_the_arrays() -> None:
     """Behind ``first_address``, and in what the driver has taken."""
-    problem = PROBLEMS["pagerank"](Rules.of(SMALL), drawn(2))
+    problem = PROBLEMS["pagerank"](Rules.of(SMALL), random_graph(2))
     device = SidaModel(SMALL, MEMORY_BYTES)
     device.memory[:] = 0xA5
     SidaDriver(device, 1 << 15).solve(problem, 10)
@@ -134,7 +134,7 @@ def test_nothing_is_written_outside_of_the_arrays() -> None:
 
 def test_refusals() -> None:
     rules = Rules.of(SMALL)
-    problem: Problem = PROBLEMS["pagerank"](rules, drawn(1))
+    problem: Problem = PROBLEMS["pagerank"](rules, random_graph(1))
 
     def said(changed: Problem = problem, config: SidaConfig = SMALL, **options: Any) -> str:
         driver = SidaDriver(SidaModel(config, MEMORY_BYTES))
@@ -142,7 +142,7 @@ def test_refusals() -> None:
 
     assert said(most=0) == "`most` must be at least 1, not 0"
     assert said(passes_a_job=0) == "`passes_a_job` must be at least 1, not 0"
-    large: Problem = PROBLEMS["pagerank"](rules, drawn(1, size=65))
+    large: Problem = PROBLEMS["pagerank"](rules, random_graph(1, size=65))
     assert said(large) == (
         "the matrix must have between 1 and 64 rows with `vector_words` 64, not 65"
     )
@@ -158,8 +158,8 @@ def test_refusals() -> None:
         "the program must have less than 32 scalars and numbers, since the limit is one more"
     )
     assert said(replace(problem, x=problem.x[:-1])) == "`x` must have 60 elements, not 59"
-    with pytest.raises(NoRoom, match=r"^\d+ bytes of memory are needed for the problem; 4096 are"):
-        SidaDriver(SidaModel(SMALL, 4096)).solve(problem, 5)
+    with pytest.raises(NoRoom, match=r"^\d+ bytes of memory are needed for the problem; 2048 are"):
+        SidaDriver(SidaModel(SMALL, 2048)).solve(problem, 5)
     other = MatRaptorModel(MatRaptorConfig())
     device: Any = type("Other", (), {"config": SMALL, "memory_bytes": 4096})
     device.read_register = other.read_register
@@ -173,6 +173,6 @@ def test_errors_of_the_device() -> None:
         def _job(self) -> tuple[str, int, dict[str, int]]:
             return "index", 7, {}
 
-    problem = PROBLEMS["reach"](Rules.of(SMALL), drawn(1))
+    problem = PROBLEMS["reach"](Rules.of(SMALL), random_graph(1))
     with pytest.raises(JobError, match=r"^the accelerator stopped with error index \(column 7\)$"):
         SidaDriver(Wrong(SMALL, MEMORY_BYTES)).solve(problem, 5)

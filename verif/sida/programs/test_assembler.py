@@ -93,7 +93,12 @@ def _random(rng: np.random.Generator) -> Program:
                         scalars.pop()
                 else:
                     numbers.append(int(rng.integers({"v": 2, "m": 1}.get(kind, REGISTERS))))
-            found.append(Instruction(operation=one, operands=tuple(numbers)))
+            made = Instruction(operation=one, operands=tuple(numbers))
+            # A part stores a vector once.
+            if one.name != "store" or made.of("v") not in [
+                other.of("v") for other in found if other.operation is one
+            ]:
+                found.append(made)
         found.append(Instruction(operation=INSTRUCTIONS["out"], operands=(3,)))
         parts.append(tuple(found))
     return Program(
