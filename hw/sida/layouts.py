@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
+from ..spec.elementwise.instructions import SCALARS, VECTORS
+from ..spec.jobs.sida import BASES
 from ..spec.sida import SidaConfig
+from .operators import semiring_range
 
 __all__ = [
     "count_bits",
     "gathered_layout",
+    "job_layout",
     "leaf_layout",
     "results_layout",
     "set_layout",
@@ -94,3 +99,23 @@ def terms_layout(config: SidaConfig) -> data.StructLayout:
 def sums_layout(config: SidaConfig) -> data.StructLayout:
     """``results``, if ``valid``: then they are of one column at least."""
     return data.StructLayout({"valid": 1, "results": results_layout(config)})
+
+
+def job_layout(config: SidaConfig) -> data.StructLayout:
+    """A job, constant while it runs: its registers, by their names, but for ``first`` and
+    ``second``, which are numbers in ``config.operators``, and ``vectors``, all of their bases."""
+    semiring = semiring_range(config.operators)
+    fields: dict[str, ShapeLike] = {
+        "rows": count_bits(config),
+        "passes": 32,
+        "first": semiring,
+        "second": semiring,
+        "second_product": 1,
+        "words": range(config.program_words + 1),
+        "entry": range(config.program_words),
+        "stops": 1,
+        **{name: range(SCALARS) for name in ("stop_1", "stop_2", "limit")},
+        **dict.fromkeys(BASES, config.addr_bits),
+        "vectors": data.ArrayLayout(config.addr_bits, VECTORS),
+    }
+    return data.StructLayout(fields)

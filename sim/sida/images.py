@@ -58,7 +58,7 @@ def job_images(
         **matrix_images(matrix, fmt),
         "x": to_bytes(x, fmt),
         "scalars": to_bytes(all_scalars, fmt),
-        "program": _indices(np.array(words)),
+        "program_base": _indices(np.array(words)),
         **{f"vector_{n}": to_bytes(patterns, fmt) for n, patterns in vectors.items()},
     }
 

@@ -79,7 +79,7 @@ class _Job:
         if values["SECOND_PRODUCT"]:
             self._second = by_opcode[values["SECOND"]]
         self._scalars = self._numbers("SCALARS", SCALARS).tolist()
-        words = self._read("PROGRAM", 4 * values["WORDS"])
+        words = self._read("PROGRAM_BASE", 4 * values["WORDS"])
         self._words = np.frombuffer(words, "<u4").tolist()
         self._counts = dict.fromkeys(TIMELESS, 0)
 

@@ -316,6 +316,6 @@ def _first_difference(placed: Placed, different: npt.NDArray[np.bool_]) -> str:
     text = f"{np.count_nonzero(different)} bytes differ, first {first:#x}"
     for name, (begin, size) in placed.spans.items():
         if begin <= first < begin + size:
-            each = 4 if name == "program" else placed.config.format.bits // 8
+            each = 4 if name == "program_base" else placed.config.format.bits // 8
             return f"{text}, element {(first - begin) // each} of {name}"
     return f"{text}, in no array"

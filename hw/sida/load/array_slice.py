@@ -16,9 +16,11 @@ __all__ = ["ArraySlice", "slice_layout"]
 
 
 def slice_layout(config: SidaConfig) -> data.StructLayout:
-    """What is wanted of the array at ``address``: elements ``begin`` to ``end - 1``, at least
+    """What is wanted of the array at ``address``: elements ``lower`` to ``upper - 1``, at least
     one."""
-    return data.StructLayout({"address": config.addr_bits, "begin": INDEX_BITS, "end": INDEX_BITS})
+    return data.StructLayout(
+        {"address": config.addr_bits, "lower": INDEX_BITS, "upper": INDEX_BITS}
+    )
 
 
 class ArraySlice(wiring.Component):
@@ -104,15 +106,15 @@ class ArraySlice(wiring.Component):
         """What is read, from the beginning of a line; blocks of it before the slice."""
         pes, line, wanted = self._config.pes, self._config.line_bytes, self.request.payload
         blocks = max(1, line // self._block_bytes)
-        first = wanted.begin[pes.bit_length() - 1 :]
+        first = wanted.lower[pes.bit_length() - 1 :]
         whole = first[blocks.bit_length() - 1 :]
         before = whole.shift_left((blocks * self._block_bytes).bit_length() - 1)
         behind = Signal(INDEX_BITS + 1)
         skipped = Signal(range(blocks + 1))
         m.d.comb += [
             asked.address.eq(wanted.address + before),
-            asked.bytes.eq(wanted.end * self._element_bytes - before),
-            behind.eq(wanted.end + (pes - 1)),
+            asked.bytes.eq(wanted.upper * self._element_bytes - before),
+            behind.eq(wanted.upper + (pes - 1)),
             asked.count.eq(behind[pes.bit_length() - 1 :] - whole.shift_left(_shift(blocks))),
         ]
         if blocks > 1:

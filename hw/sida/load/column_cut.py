@@ -71,7 +71,7 @@ class ColumnCut(wiring.Component):
         following = Signal.like(block)
         # The elements have all gone.
         spent = Signal()
-        # The first leaf of the block that no window before has a column of.
+        # The first leaf of the block that is of no set before.
         since = Signal(range(self._config.pes))
         stopped = Signal()
         bad = Signal()
@@ -96,14 +96,14 @@ class ColumnCut(wiring.Component):
             passes.eq(near[0].inside[size - 1] & ~bad),
             both.eq(passes & second_valid & ~second.first & ~second.bad.any()),
         ]
-        columns, finished, ends = self._extent(m, first, second, near, done, both)
+        columns, finished, ends, behind = self._extent(m, first, second, near, done, both)
         m.d.comb += self.blocks.ready.eq(goes & finished & ~spent & ~bad)
         with m.If(self.clear | self.start):
             m.d.sync += [base.eq(0), block.eq(0), following.eq(1), stopped.eq(0)]
             m.d.sync += [spent.eq(self.elements == 0), since.eq(0)]
         with m.Elif(goes):
             m.d.sync += [base.eq(base + columns), stopped.eq(bad), spent.eq(spent | ends)]
-            m.d.sync += since.eq(Mux(finished, 0, first.ends[size - 1][: self._shift]))
+            m.d.sync += since.eq(Mux(finished, 0, behind))
             with m.If(finished & ~ends & ~spent):
                 m.d.sync += [block.eq(following), following.eq(following + 1)]
         self._make(m, cut.i.payload, (first, second), near)
@@ -168,9 +168,9 @@ class ColumnCut(wiring.Component):
 
     def _extent(
         self, m: Module, first: Any, second: Any, near: Any, done: Value, both: Value
-    ) -> tuple[Value, Value, Value]:
+    ) -> tuple[Value, Value, Value, Value]:
         """How many columns the set completes; whether it has the last element of its block, and
-        that of the matrix."""
+        that of the matrix; if it has not, the leaf behind it."""
         size = self._config.pes
         columns = Signal(range(self._config.pes + 1))
         begun = near[0].inside & first.present & ~done
@@ -184,15 +184,19 @@ class ColumnCut(wiring.Component):
         finished = Signal()
         ends = Signal()
         found = []
-        for window, its, chosen in zip((first, second), near, last, strict=True):
-            goes_on = (its.before & ~window.whole & chosen).any()
-            found.append((~goes_on, (its.inside & window.whole & chosen).any()))
+        behind = [Signal(self._shift, name=f"behind_{name}") for name in ("first", "second")]
+        for number, (window, its) in enumerate(zip((first, second), near, strict=True)):
+            goes_on = (its.before & ~window.whole & last[number]).any()
+            found.append((~goes_on, (its.inside & window.whole & last[number]).any()))
+            for n in range(size):
+                with m.If(last[number][n]):
+                    m.d.comb += behind[number].eq(window.ends[n][: self._shift])
         chosen = both & done.any()
         m.d.comb += [
             finished.eq(Mux(chosen, found[1][0], found[0][0])),
             ends.eq(Mux(chosen, found[1][1], found[0][1])),
         ]
-        return columns, finished, ends
+        return columns, finished, ends, Mux(chosen, behind[1], behind[0])
 
     def _make(self, m: Module, cut: Any, windows: tuple[Any, Any], near: Any) -> None:
         """What a set's leaves follow from."""

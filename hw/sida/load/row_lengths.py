@@ -30,7 +30,7 @@ class RowLengths(wiring.Component):
     -------
     i: ``rows + 1`` pointers, ``pes`` at once; those of the next panel only after ``clear``
     rows: in; of the panel, at least 1, constant until ``clear``
-    known, begin, end: out; all pointers are here, and what the first and the last one are
+    known, panel_begin, panel_end: out; all pointers are here; the first one and the last one
     o: stream, see :func:`length_layout`
     clear: in; forgets everything at the end of the cycle
     """
@@ -42,8 +42,8 @@ class RowLengths(wiring.Component):
                 "i": In(stream.Signature(entry_layout((config.pes * INDEX_BITS // 8,)))),
                 "rows": In(range(config.subtensor + 1)),
                 "known": Out(1),
-                "begin": Out(INDEX_BITS),
-                "end": Out(INDEX_BITS),
+                "panel_begin": Out(INDEX_BITS),
+                "panel_end": Out(INDEX_BITS),
                 "o": Out(stream.Signature(length_layout())),
                 "clear": In(1),
             }
@@ -71,9 +71,9 @@ class RowLengths(wiring.Component):
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += within.eq(1)
             with m.If(~within):
-                m.d.sync += self.begin.eq(words[0])
+                m.d.sync += self.panel_begin.eq(words[0])
             with m.If(self.i.payload.last):
-                m.d.sync += [self.known.eq(1), self.end.eq(Array(words)[self.rows[:lanes]])]
+                m.d.sync += [self.known.eq(1), self.panel_end.eq(Array(words)[self.rows[:lanes]])]
         # The pointer at which the row ends, by its number; the row's begin, but for the first one.
         number = Signal(range(self._config.subtensor + 2), init=1)
         before = Signal(INDEX_BITS, reset_less=True)
@@ -81,12 +81,12 @@ class RowLengths(wiring.Component):
         end = Signal(INDEX_BITS)
         moves = Signal()
         m.d.comb += [
-            begin.eq(Mux(number == 1, self.begin, before)),
+            begin.eq(Mux(number == 1, self.panel_begin, before)),
             end.eq(Array(found)[number[:lanes]]),
             # The first pointer is no row's end.
             self.o.valid.eq(self.known & waiting.o.valid & (number <= self.rows)),
             self.o.payload.length.eq(end - begin),
-            self.o.payload.bad.eq((end < begin) | (end > self.end)),
+            self.o.payload.bad.eq((end < begin) | (end > self.panel_end)),
             self.o.payload.last.eq(number == self.rows),
             moves.eq(self.o.valid & self.o.ready),
             waiting.o.ready.eq(moves & (number[:lanes] == pes - 1)),

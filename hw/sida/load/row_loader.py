@@ -143,7 +143,7 @@ class RowLoader(wiring.Component):
             elements.row.eq(row),
             elements.opens.eq(opens),
             cut.opens.eq(opens),
-            cut.lane.eq(lengths.begin),
+            cut.lane.eq(lengths.panel_begin),
             lengths.rows.eq(rows),
             lengths.clear.eq(self.stop | ~busy),
         ]
@@ -171,7 +171,7 @@ class RowLoader(wiring.Component):
                 with m.If(lengths.known):
                     m.d.comb += opens.eq(1)
                     # Pointers that descend are told of without any element.
-                    m.d.sync += asks.eq(Mux(lengths.begin < lengths.end, 0b11, 0))
+                    m.d.sync += asks.eq(Mux(lengths.panel_begin < lengths.panel_end, 0b11, 0))
                     m.next = "run"
                 self._forget(m)
             with m.State("run"):
@@ -200,16 +200,16 @@ class RowLoader(wiring.Component):
         pointers = readers["pointers"].request.payload
         m.d.comb += [
             pointers.address.eq(self.job.pointers),
-            pointers.begin.eq(row),
-            pointers.end.eq(row + rows + 1),
+            pointers.lower.eq(row),
+            pointers.upper.eq(row + rows + 1),
         ]
         for number, name in enumerate(("columns", "values")):
             request = readers[name].request
             m.d.comb += [
                 request.valid.eq(asks[number]),
                 request.payload.address.eq(self.job[name]),
-                request.payload.begin.eq(lengths.begin),
-                request.payload.end.eq(lengths.end),
+                request.payload.lower.eq(lengths.panel_begin),
+                request.payload.upper.eq(lengths.panel_end),
             ]
             with m.If(asks[number] & request.ready):
                 m.d.sync += asks[number].eq(0)

@@ -139,7 +139,7 @@ class VectorLoader(wiring.Component):
         config = self._config
         count = count_bits(config)
         # Elements of lines, from the first one's beginning to behind the last one wanted.
-        extent = {"begin": count, "end": count, "rows": rows_layout(config)}
+        extent = {"lower": count, "upper": count, "rows": rows_layout(config)}
         m.submodules.chosen = chosen = OutputRegister(
             data.StructLayout({"origin": config.addr_bits, **extent}), clearable=True
         )
@@ -163,8 +163,8 @@ class VectorLoader(wiring.Component):
             fork.clear.eq(self.stop),
             located.i.valid.eq(chosen.o.valid),
             chosen.o.ready.eq(located.i.ready),
-            place.address.eq(source.origin + source.begin.shift_left(shift)),
-            place.bytes.eq((source.end - source.begin)[:count].shift_left(shift)),
+            place.address.eq(source.origin + source.lower.shift_left(shift)),
+            place.bytes.eq((source.upper - source.lower)[:count].shift_left(shift)),
             place.rows.eq(source.rows),
         ]
         wiring.connect(m, located.o, fork.i)
@@ -188,15 +188,15 @@ class VectorLoader(wiring.Component):
             first = asked.base >> shift
             m.d.comb += [
                 o.origin.eq(Array(self.bases[n] for n in range(VECTORS))[asked.vector]),
-                o.begin.eq(first[places:].shift_left(shift + places)),
-                o.end.eq(Mux(upto > self.columns, self.columns, upto)),
+                o.lower.eq(first[places:].shift_left(shift + places)),
+                o.upper.eq(Mux(upto > self.columns, self.columns, upto)),
                 final.eq(first + asked.rows - 1),
                 o.rows.first.eq(first[:places] if places else Const(0)),
             ]
         with m.Else():
             m.d.comb += [
                 o.origin.eq(whole.address),
-                o.end.eq(whole.columns),
+                o.upper.eq(whole.columns),
                 final.eq((whole.columns - 1)[:count] >> shift),
                 o.rows.tail.eq(whole.columns),
                 o.rows.whole.eq(1),

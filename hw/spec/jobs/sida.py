@@ -65,7 +65,7 @@ BASES = {
     "row_values": "the values of the elements by rows",
     "x": "the operand of the first product",
     "scalars": f"the {SCALARS} scalars, which are written back at the end",
-    "program": "the program's words",
+    "program_base": "the program's words",
 }
 """Registers with addresses, and of what."""
 

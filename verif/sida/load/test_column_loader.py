@@ -243,3 +243,12 @@ def test_empty_columns_go_by_together() -> None:
     run = Run(Matrix(config, lengths, random.Random(1)), PERFECT)
     cycles = run.sink.cycles[-1] - run.sink.cycles[0]
     assert cycles <= 1.2 * len(lengths) / config.pes
+
+
+@pytest.mark.parametrize("seed", range(by_size(2, 6, 60)))
+def test_a_set_of_two_windows_that_ends_within_a_block(seed: int) -> None:
+    """Columns 3 to 6 are a set of the second block, and its last element is of column 7."""
+    rng = random.Random(seed)
+    lengths = [4, 0, 0, 1, 1, 1, 0, 3, *(rng.choice([0, 0, 1, 1, 2, 5]) for _ in range(40))]
+    run = Run(Matrix(CONFIGS["small"], lengths, rng), PERFECT, seed=seed)
+    assert len(run.passes[-1]) > sum(lengths) // 4

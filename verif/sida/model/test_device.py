@@ -241,7 +241,7 @@ def test_what_is_wrong_in_memory() -> None:
         "index": (placed.with_word("row_numbers", first, rows), 1),
         "unsorted": (placed.with_word("row_numbers", first + 1, 0), 1),
         "pointers": (placed.with_word("column_pointers", 9, 1 << 31), 8),
-        "program": (placed.with_word("program", 0, 63), 0),
+        "program": (placed.with_word("program_base", 0, 63), 0),
         "bus_read": (placed.with_registers(ROW_NUMBERS=far), MEMORY_BYTES),
     }
     assert two.registers["WORDS"] > entry > 0, "seed"
@@ -251,7 +251,7 @@ def test_what_is_wrong_in_memory() -> None:
         assert (device.memory == wrong.memory).all()
         assert not any(counts.values())
         assert compare(SidaModel(SMALL, MEMORY_BYTES), wrong).error == error
-    assert run(two.with_word("program", entry, 29))[2:] == ("program", entry)
+    assert run(two.with_word("program_base", entry, 29))[2:] == ("program", entry)
     # Without its end the second part goes on to where no words are any more.
     last = two.registers["WORDS"] - 1
     assert run(two.with_registers(WORDS=last))[2:] == ("program", last)

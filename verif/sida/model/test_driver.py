@@ -117,8 +117,8 @@ def test_memory() -> None:
         assert numbers["x"] == x.tolist()
         assert numbers["vector_3"] == x[::-1].tolist()
         assert numbers["scalars"] == [7, 8] + 30 * [0]
-        assert numbers["program"][:entry] == words_of(program.e1)
-        assert numbers["program"][entry:] == words_of(program.e2)
+        assert numbers["program_base"][:entry] == words_of(program.e1)
+        assert numbers["program_base"][entry:] == words_of(program.e2)
     assert program_words(program, second=False) == (words_of(program.e1), 0)
 
 

@@ -1,0 +1,152 @@
+"""Scalars between memory and the element-wise core, and the test whether a job ends."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arith.compare import FloatCompare
+from ...spec.elementwise.instructions import SCALARS
+from ...spec.formats import FloatFormat
+from ...spec.sida import SidaConfig
+from .layouts import row_layout, values_layout
+
+__all__ = ["ScalarPort"]
+
+
+class ScalarPort(wiring.Component):
+    """Writes the core's scalars from rows, a scalar a cycle, reads them out to rows, two cycles
+    each, and compares two of them with a third.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    i: rows of all scalars, in order
+    loaded: out; for one cycle: the last scalar is written
+    save: in, a pulse: reads all
+    o: their rows, in order; anything behind the last scalar
+    saved: out; for one cycle: the last row is taken
+    check: in, a pulse: compares scalars ``stop_1`` and ``stop_2`` with scalar ``limit``
+    checked: out; for one cycle: ``below`` has the result
+    below: out; of each, whether it is less than the limit; a NaN is not
+    scalar_write, scalar_place, scalar, scalar_read: of the core, which is not busy
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        bits, number = config.format.bits, range(SCALARS)
+        super().__init__(
+            {
+                "i": In(stream.Signature(row_layout(config))),
+                "loaded": Out(1),
+                "save": In(1),
+                "o": Out(stream.Signature(values_layout(config))),
+                "saved": Out(1),
+                "check": In(1),
+                "stop_1": In(number),
+                "stop_2": In(number),
+                "limit": In(number),
+                "checked": Out(1),
+                "below": Out(2),
+                "scalar_write": Out(1),
+                "scalar_place": Out(number),
+                "scalar": Out(bits),
+                "scalar_read": In(bits),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        pes = self._config.pes
+        # A row has all scalars, or they are whole rows.
+        in_row = min(pes, SCALARS)
+        place = Signal(range(SCALARS))
+        lane = place[: in_row.bit_length() - 1]
+        ends_row = Signal()
+        ends = Signal()
+        m.d.comb += [
+            ends_row.eq(lane == in_row - 1),
+            ends.eq(place == SCALARS - 1),
+            self.scalar_place.eq(place),
+            self.scalar.eq(self.i.payload["values"].as_value().word_select(lane, len(self.scalar))),
+        ]
+        limit = Signal(len(self.scalar), reset_less=True)
+        less = self._less(m, limit)
+        with m.FSM(name="state"):
+            with m.State("LOAD"):
+                m.d.comb += [
+                    self.scalar_write.eq(self.i.valid),
+                    self.i.ready.eq(ends_row),
+                    self.loaded.eq(self.i.valid & ends),
+                ]
+                with m.If(self.i.valid):
+                    m.d.sync += place.eq(place + 1)
+                with m.If(self.save):
+                    m.next = "READ"
+                with m.Elif(self.check):
+                    m.next = "LIMIT"
+            with m.State("READ"):
+                self._goes_on(m, "KEEP")
+            with m.State("KEEP"):
+                for n in range(in_row):
+                    with m.If(lane == n):
+                        m.d.sync += self.o.payload[n].eq(self.scalar_read)
+                self._goes_on(m, "READ")
+                with m.If(ends_row & ~self.clear):
+                    m.next = "GIVE"
+                with m.Else():
+                    m.d.sync += place.eq(place + 1)
+            with m.State("GIVE"):
+                m.d.comb += self.o.valid.eq(1)
+                with m.If(self.clear):
+                    m.next = "LOAD"
+                with m.Elif(self.o.ready):
+                    m.d.comb += self.saved.eq(ends)
+                    m.d.sync += place.eq(place + 1)
+                    m.next = "READ"
+                    with m.If(ends):
+                        m.next = "LOAD"
+            with m.State("LIMIT"):
+                m.d.comb += self.scalar_place.eq(self.limit)
+                self._goes_on(m, "FIRST")
+            with m.State("FIRST"):
+                m.d.comb += self.scalar_place.eq(self.stop_1)
+                m.d.sync += limit.eq(self.scalar_read)
+                self._goes_on(m, "SECOND")
+            with m.State("SECOND"):
+                m.d.comb += self.scalar_place.eq(self.stop_2)
+                m.d.sync += self.below[0].eq(less)
+                self._goes_on(m, "LAST")
+            with m.State("LAST"):
+                m.d.sync += self.below[1].eq(less)
+                self._goes_on(m, "CHECKED")
+            with m.State("CHECKED"):
+                m.d.comb += self.checked.eq(1)
+                m.next = "LOAD"
+        with m.If(self.clear):
+            m.d.sync += place.eq(0)
+        return m
+
+    def _goes_on(self, m: Module, following: str) -> None:
+        m.next = following
+        with m.If(self.clear):
+            m.next = "LOAD"
+
+    def _less(self, m: Module, limit: Value) -> Value:
+        """Whether what is read is below the limit."""
+        fmt = self._config.format
+        if not isinstance(fmt, FloatFormat):
+            return self.scalar_read.as_signed() < limit.as_signed()
+        m.submodules.compare = compare = FloatCompare(fmt)
+        m.d.comb += [compare.a.eq(self.scalar_read), compare.b.eq(limit)]
+        return compare.less

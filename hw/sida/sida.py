@@ -1,0 +1,364 @@
+"""SIDA: two products with a sparse matrix in one pass over it, and the work between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from types import SimpleNamespace
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+
+from ..axi.interconnect import ReadInterconnect
+from ..job.accelerator_top import AcceleratorTop
+from ..spec.jobs.sida import job_spec
+from ..spec.sida import READERS, SidaConfig
+from ..stream.connect import connect_fields
+from ..stream.fork import Fork
+from .control import Control
+from .counters import Counters
+from .elementwise.ewise_core import EwiseCore
+from .elementwise.program_loader import ProgramLoader
+from .elementwise.row_packer import RowPacker
+from .elementwise.scalar_port import ScalarPort
+from .held.held_elements import HeldElements
+from .held.sum_rows import SumRows
+from .layouts import count_bits, set_layout
+from .load.column_loader import ColumnLoader
+from .load.row_loader import RowLoader
+from .pass_control import PassControl
+from .sums.both_sums import BothSums
+from .vectors.gather import Gather
+from .vectors.vector_loader import VectorLoader
+from .vectors.vector_writer import VectorWriter
+
+__all__ = ["Sida"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parts:
+    """Of the accelerator, by their names in it."""
+
+    control: Control
+    passes: PassControl
+    counters: Counters
+    columns: ColumnLoader
+    rows: RowLoader
+    vectors: VectorLoader
+    program: ProgramLoader
+    writer: VectorWriter
+    gather: Gather
+    sums: BothSums
+    packer: RowPacker
+    held: HeldElements
+    sum_rows: SumRows
+    core: EwiseCore
+    scalars: ScalarPort
+
+    @property
+    def readers(self) -> tuple[Any, ...]:
+        """In the order of ``READERS``."""
+        return (self.columns, self.rows, self.vectors, self.program)
+
+
+class Sida(AcceleratorTop):
+    """Passes over a sparse matrix, each of one product or of two, with a program of element-wise
+    work behind each product.
+
+    The matrix streams by columns; results leave a column's sums, go through E1 and come back as
+    operands of the second product, two steps behind the columns. What is computed, and in which
+    order values are added, says ``sim/sida/result``, bit for bit.
+
+    Source: Exploiting data reuse with inter-operator dataflow, the SIDA microarchitecture.
+
+    Parameters
+    ----------
+    config: see :class:`SidaConfig`
+
+    Members
+    -------
+    s_axil_*: AXI4-Lite subordinate, the registers of ``job_spec(config)``
+    m0_axi_*, ...: AXI4 managers, one a memory channel
+    irq: high while done or error is set and the interrupt is enabled
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        super().__init__(
+            job_spec(config),
+            config.channels,
+            addr_bits=config.addr_bits,
+            data_bits=config.data_bits,
+            id_bits=config.id_bits,
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        parts = _Parts(
+            control=Control(config),
+            passes=PassControl(config),
+            counters=Counters(config),
+            columns=ColumnLoader(config),
+            rows=RowLoader(config),
+            vectors=VectorLoader(config),
+            program=ProgramLoader(config),
+            writer=VectorWriter(config),
+            gather=Gather(config),
+            sums=BothSums(config),
+            packer=RowPacker(config),
+            held=HeldElements(config),
+            sum_rows=SumRows(config),
+            core=EwiseCore(config),
+            scalars=ScalarPort(config),
+        )
+        for field in fields(parts):
+            m.submodules[field.name] = getattr(parts, field.name)
+        control, job = parts.control, parts.control.job
+        for part in (*parts.readers, parts.writer):
+            m.d.comb += part.stop.eq(control.stop)
+        for clearable in (parts.passes, parts.gather, parts.sums, parts.packer, parts.held,
+                          parts.sum_rows, parts.core, parts.scalars):  # fmt: skip
+            m.d.comb += clearable.clear.eq(control.stop)
+        for sized in (parts.vectors, parts.writer, parts.packer, parts.held, parts.sum_rows,
+                      parts.core):  # fmt: skip
+            m.d.comb += sized.columns.eq(job.rows)
+        self._load_matrix(m, parts)
+        self._add_up(m, parts)
+        self._compute(m, parts)
+        self._move_vectors(m, parts)
+        beats = self._connect_bus(m, parts)
+        self._connect_control(m, parts)
+        self._count(m, parts, beats)
+        self.connect_registers(m, control, parts.counters)
+        return m
+
+    def _load_matrix(self, m: Module, parts: _Parts) -> None:
+        """Columns to both products, and rows of which elements were given up."""
+        job, columns, rows, held = parts.control.job, parts.columns, parts.rows, parts.held
+        m.submodules.deal = deal = Fork(set_layout(self._config), 2, eager=True)
+        wiring.connect(m, columns.o, deal.i)
+        wiring.connect(m, deal.o[0], parts.gather.i)
+        wiring.connect(m, deal.o[1], held.i)
+        wiring.connect(m, held.request, rows.request)
+        wiring.connect(m, rows.o, held.reload)
+        m.d.comb += [
+            deal.clear.eq(parts.control.stop),
+            deal.to.eq(Cat(1, job.second_product)),
+            columns.start.eq(parts.passes.first),
+            held.start.eq(parts.passes.first & job.second_product),
+            held.semiring.eq(job.second),
+            columns.job.pointers.eq(job.column_pointers),
+            columns.job.rows.eq(job.row_numbers),
+            columns.job.values.eq(job.column_values),
+            columns.job.columns.eq(job.rows),
+            rows.job.pointers.eq(job.row_pointers),
+            rows.job.columns.eq(job.column_numbers),
+            rows.job["values"].eq(job.row_values),
+            rows.job.rows.eq(job.rows),
+        ]
+
+    def _add_up(self, m: Module, parts: _Parts) -> None:
+        """Sums of columns: for E1, and for what waits to be added to."""
+        job, sums, held = parts.control.job, parts.sums, parts.held
+        wiring.connect(m, parts.gather.o, sums.i)
+        m.d.comb += [
+            sums.first_semiring.eq(job.first),
+            sums.second_semiring.eq(job.second),
+            sums.turned.eq(parts.passes.turned),
+            parts.packer.valid.eq(sums.first.valid),
+            parts.packer.results.eq(sums.first.results),
+            held.first_valid.eq(sums.second.valid & job.second_product),
+            held.first.eq(sums.second.results),
+        ]
+
+    def _compute(self, m: Module, parts: _Parts) -> None:
+        """E1 on what the first product gives, to z; E2 on what the second one does, to x."""
+        config, passes, core = self._config, parts.passes, parts.core
+        job, gather, held = parts.control.job, parts.gather, parts.held
+        # Which part of the program runs.
+        second = Signal(name="runs_second")
+        with m.If(passes.first | passes.second):
+            m.d.sync += second.eq(passes.second)
+        packed, summed = parts.packer.o, parts.sum_rows.o
+        given = core.o.payload
+        takes = Signal(name="takes_row")
+        into_z = Signal()
+        m.d.comb += [
+            core.start.eq(passes.first | passes.second),
+            core.entry.eq(Mux(passes.second, job.entry, 0)),
+            parts.sum_rows.start.eq(passes.second),
+            held.place.eq(parts.sum_rows.place),
+            parts.sum_rows.w.eq(held.w),
+            core.i.valid.eq(Mux(second, summed.valid, packed.valid)),
+            core.i.payload.eq(Mux(second, summed.payload, packed.payload)),
+            packed.ready.eq(core.i.ready & ~second),
+            summed.ready.eq(core.i.ready & second),
+            into_z.eq(~second & job.second_product),
+            held.z.valid.eq(core.o.valid & into_z),
+            held.z.payload.eq(given["values"]),
+            core.o.ready.eq(held.z.ready | ~into_z),
+            takes.eq(core.o.valid & core.o.ready),
+        ]
+        # Steps that are complete.
+        steps = Signal(count_bits(config))
+        within = given.base[config.pes.bit_length() - 1 : config.subtensor.bit_length() - 1]
+        m.d.comb += gather.z_steps.eq(steps)
+        with m.If(passes.first):
+            m.d.sync += steps.eq(0)
+        with m.Elif(takes & ~second & within.all()):
+            m.d.sync += steps.eq(steps + 1)
+        # Of one product a pass the result is the next operand: z and x change places.
+        rows = parts.vectors.rows
+        loads_x = Signal()
+        m.d.comb += loads_x.eq(rows.valid & ~passes.loads_scalars)
+        turned = passes.turned
+        row = Signal(given.shape(), name="written_row")
+        m.d.comb += row.eq(Mux(loads_x, rows.payload, given))
+        for write, valid in (
+            (gather.x_write, loads_x | (takes & Mux(turned, ~second, second))),
+            (gather.z_write, takes & Mux(turned, second, ~second)),
+        ):
+            m.d.comb += [
+                write.valid.eq(valid),
+                write.base.eq(row.base),
+                write.mask.eq(row.mask),
+                write["values"].eq(row["values"]),
+            ]
+
+    def _move_vectors(self, m: Module, parts: _Parts) -> None:
+        """Vectors, scalars and the program from memory and back."""
+        job, passes, core = parts.control.job, parts.passes, parts.core
+        vectors, writer, scalars, program = (
+            parts.vectors, parts.writer, parts.scalars, parts.program
+        )  # fmt: skip
+        wiring.connect(m, core.requests, vectors.requests)
+        wiring.connect(m, vectors.loaded, core.loaded)
+        wiring.connect(m, core.stored, writer.stored)
+        wiring.connect(m, scalars.o, writer.scalars)
+        wiring.connect(m, passes.whole, vectors.whole)
+        rows = vectors.rows
+        last = Signal(name="last_row_of_x")
+        m.d.comb += [
+            last.eq(rows.payload.base + self._config.pes >= job.rows),
+            scalars.i.valid.eq(rows.valid & passes.loads_scalars),
+            scalars.i.payload.eq(rows.payload),
+            rows.ready.eq(scalars.i.ready | ~passes.loads_scalars),
+            passes.scalars_loaded.eq(scalars.loaded),
+            passes.x_loaded.eq(rows.valid & last & ~passes.loads_scalars),
+            passes.checked.eq(scalars.checked),
+            passes.below.eq(scalars.below),
+            scalars.check.eq(passes.check),
+            scalars.save.eq(passes.save),
+            passes.saved.eq(scalars.saved),
+            *(getattr(scalars, name).eq(job[name]) for name in ("stop_1", "stop_2", "limit")),
+            core.scalar_write.eq(scalars.scalar_write),
+            core.scalar_place.eq(scalars.scalar_place),
+            core.scalar.eq(scalars.scalar),
+            scalars.scalar_read.eq(core.scalar_read),
+            vectors.bases.eq(job.vectors),
+            writer.bases.eq(job.vectors),
+            writer.scalars_base.eq(job.scalars),
+            program.start.eq(passes.load_program),
+            program.address.eq(job.program_base),
+            program.words.eq(job.words),
+            passes.program_idle.eq(program.idle),
+            *(
+                getattr(core, name).eq(getattr(program, name))
+                for name in ("program_write", "program_place", "word")
+            ),
+        ]
+
+    def _connect_bus(self, m: Module, parts: _Parts) -> dict[str, list[Value]]:
+        """A channel's readers share its manager; returns by reader which channels give it a
+        beat."""
+        config, writer = self._config, parts.writer
+        slot_bits = config.id_bits - (len(READERS) - 1).bit_length()
+        beats: dict[str, list[Value]] = {name: [] for name in READERS}
+        for channel in range(config.channels):
+            bus = ReadInterconnect(
+                len(READERS),
+                addr_bits=config.addr_bits,
+                data_bits=config.data_bits,
+                slot_bits=slot_bits,
+                id_bits=config.id_bits,
+            )
+            m.submodules[f"reads_{channel}"] = bus
+            for number, (name, reader) in enumerate(zip(READERS, parts.readers, strict=True)):
+                asks, found = reader.ar[channel], bus.reader_r[number]
+                _connect(m, asks, bus.reader_ar[number])
+                _connect(m, found, reader.r[channel])
+                beats[name].append(found.valid & found.ready)
+            write = SimpleNamespace(aw=writer.aw[channel], w=writer.w[channel], b=writer.b[channel])
+            self.connect_manager(m, channel, read=bus, write=write)
+        return beats
+
+    def _connect_control(self, m: Module, parts: _Parts) -> None:
+        """What went wrong, what is under way, and whether the job has ended."""
+        control, passes, core, writer = parts.control, parts.passes, parts.core, parts.writer
+        columns, rows = parts.columns, parts.rows
+        quiet = Cat(part.idle for part in (*parts.readers, writer)).all()
+        m.d.comb += [
+            passes.job.eq(control.job),
+            passes.go.eq(control.go),
+            passes.part_done.eq(core.done),
+            passes.sums_done.eq(parts.held.done),
+            passes.quiet.eq(quiet),
+            control.read_error.eq(Cat(part.error for part in parts.readers)),
+            control.write_error.eq(writer.error),
+            control.write_address.eq(writer.error_address),
+            control.program_error.eq(core.error),
+            control.instruction.eq(core.error_place),
+            control.column.eq(columns.error_column),
+            control.row.eq(rows.error_row),
+            control.pointers_error.eq(columns.pointer_error),
+            control.index_error.eq(columns.row_error),
+            control.unsorted_error.eq(columns.order_error),
+            control.rows_pointers_error.eq(rows.pointer_error),
+            control.rows_index_error.eq(rows.column_error),
+            control.rows_unsorted_error.eq(rows.order_error),
+            control.quiet.eq(quiet),
+            control.finished.eq(passes.finished & quiet),
+        ]
+        for name, part in zip(READERS, parts.readers, strict=True):
+            m.d.comb += getattr(control, f"{name}_address").eq(part.error_address)
+
+    def _count(self, m: Module, parts: _Parts, beats: dict[str, list[Value]]) -> None:
+        counters, control, passes = parts.counters, parts.control, parts.passes
+        columns, held, core = parts.columns, parts.held, parts.core
+        arrays = [getattr(columns, f"read_beats_{name}") for name in ("pointers", "rows", "values")]
+        others = [Cat(beats[name]) for name in ("rows", "vectors", "program")]
+        # Whether sets of the pass are still to come.
+        comes = Signal(name="columns_come")
+        with m.If(passes.first):
+            m.d.sync += comes.eq(1)
+        with m.Elif(columns.o.valid & columns.o.ready & columns.o.payload.final):
+            m.d.sync += comes.eq(0)
+        m.d.comb += [
+            counters.clear.eq(control.taken),
+            counters.running.eq(control.running),
+            counters.twice.eq(control.job.second_product),
+            counters.set_elements.eq(parts.sums.elements),
+            counters.waiting.eq(parts.gather.conflicts),
+            counters.most.eq(Mux(passes.columns_pass, held.counts.most, 0)),
+            counters.sent.eq(parts.writer.sent),
+            counters.done.eq(passes.passes),
+            counters.product.eq(passes.ended),
+            counters.wait_columns_now.eq(comes & ~columns.o.valid),
+            counters.wait_z_now.eq(parts.gather.waits),
+            counters.wait_held_now.eq(held.i.valid & ~held.i.ready),
+            counters.lost_now.eq(held.request.valid & held.request.ready),
+            counters.instructions_now.eq(core.executes),
+            counters.wait_elementwise_now.eq(core.waits),
+            Cat(counters.read).eq(Cat(*arrays, *others)),
+        ]
+
+
+def _connect(m: Module, source: Any, sink: Any) -> None:
+    """The same fields, IDs as wide as the sink has them."""
+    names = [name for name, _ in sink.payload.shape()]
+    connect_fields(m, source, sink, **{name: source.payload[name] for name in names})

@@ -1,0 +1,101 @@
+"""The column sums of both products."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.sida import SidaConfig
+from ..layouts import count_bits, gathered_layout, sums_layout
+from ..operators import semiring_range
+from .column_sums import ColumnSums
+
+__all__ = ["DELAY", "BothSums"]
+
+DELAY = 2
+"""Steps that rows are behind columns where the second product need not wait."""
+
+
+class BothSums(wiring.Component):
+    """Sums a column's elements for the first product, and those of its elements that need not wait
+    for the second one: rows at least ``DELAY`` steps behind the column.
+
+    Never waits, see :class:`ColumnSums`; both results of a set come in the same cycle.
+
+    Source: SIDA, sections on the OS and the IS core.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    first_semiring, second_semiring: in; numbers in ``config.operators``, constant while anything is
+        under way
+    turned: in; the first product takes z in place of x
+    i: see :func:`gathered_layout`; always ready
+    first, second: out; see :func:`sums_layout`
+    elements: out; of the set at ``i``, if there is one
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        semiring = semiring_range(config.operators)
+        super().__init__(
+            {
+                "first_semiring": In(semiring),
+                "second_semiring": In(semiring),
+                "turned": In(1),
+                "i": In(stream.Signature(gathered_layout(config))),
+                "first": Out(sums_layout(config)),
+                "second": Out(sums_layout(config)),
+                "elements": Out(config.pes),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        given = self.i.payload
+        whole = given.set
+        present = Signal(self._config.pes)
+        m.d.comb += [
+            self.i.ready.eq(1),
+            present.eq(Cat(leaf.valid for leaf in whole.leaves)),
+            self.elements.eq(Mux(self.i.valid, present, 0)),
+        ]
+        operand = Signal(given.x.shape())
+        m.d.comb += operand.eq(Mux(self.turned, given.z, given.x))
+        m.submodules.first_sums = first = ColumnSums(self._config)
+        m.submodules.second_sums = second = ColumnSums(self._config)
+        for part, semiring, operands, takes, result in (
+            (first, self.first_semiring, operand, present, self.first),
+            (second, self.second_semiring, given.z, present & self._ready(m), self.second),
+        ):
+            m.d.comb += [
+                part.semiring.eq(semiring),
+                part.clear.eq(self.clear),
+                part.i.valid.eq(self.i.valid),
+                part.i.base.eq(whole.base),
+                part.i.columns.eq(whole.columns),
+                part.i.present.eq(takes),
+                part.i.operand.eq(operands),
+                result.eq(part.o),
+            ]
+            for n, leaf in enumerate(whole.leaves):
+                m.d.comb += [part.i.offset[n].eq(leaf.offset), part.i.value[n].eq(leaf.value)]
+        return m
+
+    def _ready(self, m: Module) -> Value:
+        """Which leaves' rows are far enough behind."""
+        shift = self._config.subtensor.bit_length() - 1
+        whole = self.i.payload.set
+        step = Signal(range((1 << count_bits(self._config) >> shift) + DELAY))
+        m.d.comb += step.eq(whole.base >> shift)
+        return Cat((leaf.row >> shift) + DELAY <= step for leaf in whole.leaves)

@@ -1,0 +1,32 @@
+"""Small accelerators of every kind for the benches of the whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.hw.spec.sida import SidaConfig
+
+__all__ = ["CONFIGS", "small"]
+
+CONFIGS: dict[str, dict[str, Any]] = {
+    "small": {},
+    # What waits does not fit.
+    "tiny": {"buffer_words": 64, "subtensor": 16, "channels": 1, "window": 4, "outstanding": 4},
+    "int32": {"value": "int32", "channels": 3, "semirings": ("mma", "minplus", "maxmin"),
+              "subtensor": 4},
+    "fp16": {"value": "fp16", "data_bits": 64, "interleave": 128, "adder_stages": 1,
+             "multiplier_stages": 1, "semirings": ("mma", "addnorm", "orand")},
+    "fp64": {"value": "fp64", "subtensor": 8, "channels": 4, "buffer_words": 128},
+    "wide": {"pes": 16, "subtensor": 32, "channels": 4, "buffer_words": 256, "vector_words": 256},
+    "all": {"semirings": ("mma", "minplus", "maxplus", "minmul", "maxmul", "minmax", "maxmin",
+                          "orand", "addnorm", "aril-add")},
+}  # fmt: skip
+
+
+def small(**changes: Any) -> SidaConfig:
+    """Four elements a cycle, matrices of up to 128 rows."""
+    given: dict[str, Any] = {
+        "pes": 4, "subtensor": 8, "buffer_words": 512, "vector_words": 128, "channels": 2,
+        "data_bits": 64, "outstanding": 8, "program_words": 64,
+    }  # fmt: skip
+    return SidaConfig(**{**given, **changes})

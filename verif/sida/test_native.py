@@ -1,0 +1,142 @@
+"""SIDA's RTL at native speed: any matrix, program, semirings and memory, its errors and resets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.jobs.sida import job_spec
+from tilewright.hw.spec.sida import SIDA, SidaConfig
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.broken_rules import wrong_values
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.sida.configs import CONFIGS, small
+from tilewright.verif.sida.jobs import JOB_SHAPES, check_job, random_job
+from tilewright.verif.sida.wrong_jobs import check_bus_error, check_reset
+
+MEMORY_BYTES = 1 << 18
+Device = NativeAccelerator[SidaConfig]
+
+
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small", "tiny", "int32"]))
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    config = small(**CONFIGS[request.param])
+    with NativeAccelerator(
+        emit(SIDA, config), config, memory_bytes=MEMORY_BYTES, time_out=1_000_000
+    ) as device:
+        yield device
+
+
+def rng_of(seed: int) -> np.random.Generator:
+    print(f"seed {seed}")
+    return np.random.default_rng(seed)
+
+
+def test_random_jobs(device: Device) -> None:
+    """On a memory that answers at once and on any other."""
+    rng = rng_of(1)
+    lost = 0
+    for number in range(by_size(40, 60, 2000)):
+        device.behave(any_behaviour(rng) if number % 3 else AxiBehaviour())
+        lost += check_job(device, random_job(rng, device.config, MEMORY_BYTES)).counts["lost"]
+    if device.config.buffer_words <= 4 * device.config.subtensor:
+        assert lost > 0
+
+
+@pytest.mark.parametrize("shape", JOB_SHAPES)
+def test_every_shape_with_two_products(device: Device, shape: str) -> None:
+    rng = rng_of(2)
+    device.behave(AxiBehaviour())
+    built = device.config.operators
+    for number in range(by_size(1, 2, 20)):
+        pair = (built[number % len(built)], built[-1 - number % len(built)])
+        job = random_job(rng, device.config, MEMORY_BYTES, shape=shape, semirings=pair)
+        check_job(device, job)
+
+
+def test_jobs_that_cannot_run(device: Device) -> None:
+    """Every rule that a register can break; then a good job."""
+    rng = rng_of(3)
+    config, spec = device.config, job_spec(device.config)
+    device.behave(AxiBehaviour())
+    pair = (config.operators[0], config.operators[-1])
+    placed = random_job(rng, config, MEMORY_BYTES, semirings=pair)
+    found = wrong_values(spec, placed.registers)
+    assert len(found) > 10
+    for rule, value in found.items():
+        status = check_job(device, placed.with_registers(**{rule.register: value}))
+        assert status.error == rule.error
+        assert status.detail == spec.registers[rule.register].offset
+        assert status.counts["bytes_read"] == 0
+    assert check_job(device, placed).error == "none"
+
+
+def test_matrices_and_programs_that_are_wrong(device: Device) -> None:
+    """Any word in place of a pointer, a row, or an instruction: errors as the model finds them,
+    and a good job afterwards."""
+    rng = rng_of(4)
+    seen = set()
+    for number in range(by_size(40, 80, 1500)):
+        device.behave(any_behaviour(rng))
+        placed = random_job(rng, device.config, MEMORY_BYTES)
+        array = ("column_pointers", "row_numbers", "program_base")[number % 3]
+        words = placed.spans[array][1] // 4
+        if not words:
+            continue
+        place = int(rng.integers(words))
+        near = max(0, placed.word(array, place) + int(rng.choice([-9, -1, 1, 9])))
+        word = int(rng.choice([near, int(rng.integers(1 << 32)), placed.registers["ROWS"]]))
+        seen.add(check_job(device, placed.with_word(array, place, word)).error)
+        assert check_job(device, placed).error == "none"
+    assert {"pointers", "index", "unsorted", "program"} <= seen
+
+
+@pytest.mark.parametrize("array", ["column_pointers", "row_numbers", "column_values", "x",
+                                   "scalars", "program_base"])  # fmt: skip
+def test_reads_that_fail_end_the_job(device: Device, array: str) -> None:
+    """Any beat of what every job reads; then a good job."""
+    rng = rng_of(5)
+    beat = device.config.geometry.beat_bytes
+    for _ in range(by_size(3, 5, 60)):
+        placed = random_job(rng, device.config, MEMORY_BYTES, shape="half")
+        first, size = placed.spans[array]
+        bad = (first + int(rng.integers(size))) // beat * beat
+        where = np.zeros(MEMORY_BYTES, np.bool_)
+        where[bad : bad + beat] = True
+        device.behave(any_behaviour(rng, read_errors={bad: 2}))
+        check_bus_error(device, placed, "bus_read", where)
+        device.behave(any_behaviour(rng))
+        assert check_job(device, placed).error == "none"
+
+
+def test_writes_that_fail_end_the_job(device: Device) -> None:
+    """Blocks of what a job writes, the scalars at the end included; then a good job."""
+    rng = rng_of(6)
+    step = device.config.geometry.interleave
+    for _ in range(by_size(3, 5, 60)):
+        placed = random_job(rng, device.config, MEMORY_BYTES)
+        arrays = ("scalars", *placed.stored)
+        first, size = placed.spans[arrays[int(rng.integers(len(arrays)))]]
+        bad = (first + int(rng.integers(size))) // step * step
+        where = np.zeros(MEMORY_BYTES, np.bool_)
+        where[bad : bad + step] = True
+        responses = dict.fromkeys(range(bad, bad + step, device.config.geometry.beat_bytes), 2)
+        device.behave(any_behaviour(rng, write_errors=responses))
+        check_bus_error(device, placed, "bus_write", where)
+        device.behave(any_behaviour(rng))
+        assert check_job(device, placed).error == "none"
+
+
+def test_soft_reset_at_any_time(device: Device) -> None:
+    rng = rng_of(7)
+    stopped = 0
+    count = by_size(16, 24, 400)
+    for _ in range(count):
+        device.behave(any_behaviour(rng))
+        placed = random_job(rng, device.config, MEMORY_BYTES)
+        stopped += check_reset(device, placed, int(rng.integers(0, 3000)))
+        assert check_job(device, placed).error == "none"
+    assert stopped > count // 4
