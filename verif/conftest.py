@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tilewright.hw.spec.host import wasm_tools
+from tilewright.verif.kit.kept_units import keep_units
 from tilewright.verif.kit.sampling import SIZE
 
 _LEFT_OUT = {"quick": ("slow", "long"), "default": ("long",), "long": ()}[SIZE]
@@ -29,7 +30,9 @@ def _without_yosys(package: str, *arguments: Any, **settings: Any) -> Any:
     return _run_wasm_tool(package, *arguments, **settings)
 
 
-if SIZE == "quick":  # before anything imports it
+# Before anything imports them.
+keep_units()
+if SIZE == "quick":
     wasm_tools.run_wasm_tool = _without_yosys
 
 

