@@ -26,7 +26,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
                "interleave": 2048, "addr_bits": 64},
     "beat_is_block": {"lanes": 3, "channels": 3, "data_bits": 512, "outstanding": 2},
 }  # fmt: skip
-SAMPLE = ("shared", "crowded", "narrow")
+SAMPLE = ("shared", "narrow")
 """Those of the default test."""
 SEEDS = by_size(4, 4, 8)
 ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "gap": 0.2}

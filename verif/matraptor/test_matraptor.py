@@ -71,7 +71,7 @@ def device_of(config: MatRaptorConfig, **settings: Any) -> AxiDevice[MatRaptorCo
     )
 
 
-@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small", "shared"]))
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small"]))
 def device(request: pytest.FixtureRequest) -> Iterator[AxiDevice[MatRaptorConfig]]:
     with sparse_device(request.param, lite_stall=0.3) as device:
         yield device

@@ -34,7 +34,7 @@ CONFIGS: dict[str, tuple[str, GridUnitConfig]] = {
     "wide_window": ("m3xu", M3xuConfig(**ONE, depth=8, alignment_bits=98)),
 }
 
-SAMPLE = ("m3xu_1", "baseline_3", "wide", "bf16_alone", "lanes_of_six", "power_of_two")
+SAMPLE = ("baseline_3", "wide", "lanes_of_six", "power_of_two")
 """Those of the default test, with the quick test's."""
 
 

@@ -36,7 +36,7 @@ NATIVE: dict[str, tuple[str, GridUnitConfig]] = {
         "m3xu", M3xuConfig(rows=1, cols=2, modes=("fp16",), alignment_bits=30, pipeline=2, depth=3)
     ),
 }  # fmt: skip
-UNITS = slow_but(["m3xu"], NATIVE, ["baseline", "pipelined", "shallow"])
+UNITS = slow_but(["m3xu"], NATIVE, ["baseline", "pipelined"])
 
 
 @cache
