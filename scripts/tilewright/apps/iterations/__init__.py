@@ -1,0 +1,1 @@
+"""Iterative computations on a sparse matrix, two iterations a pass."""

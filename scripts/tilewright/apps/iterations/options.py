@@ -1,0 +1,100 @@
+"""What users may say about the accelerator of iterations, and the checks on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ...errors import UserError, user_errors
+from ...hw.spec.sida import SIDA, SidaConfig
+from ...numbers_given import whole
+from ...settings import read_config
+from ...sim.rtl.build import ToolMissing, require_tools
+from ..common.files import check_output
+from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption
+
+__all__ = ["BACKENDS", "SidaChoice", "SidaOptions", "choose_sida"]
+
+BACKENDS = ("rtl", "model")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SidaOptions:
+    """The accelerator that iterations run on, how many, and where results go."""
+
+    max_iterations: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole("--max-iterations", 1, 1_000_000), metavar="N", help="At most so many."
+        ),
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="A value for each vertex, .npy or .mtx."),
+    ] = None
+    config_file: ConfigOption = None
+    settings: SettingsOption = None
+    backend: Annotated[
+        str,
+        typer.Option(
+            help="rtl: simulate the Verilog and check it against the model; model: the model "
+            "alone.",
+            rich_help_panel=PANEL,
+        ),
+    ] = "model"
+    json_file: JsonOption = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SidaChoice:
+    """The accelerator, checked, and where results go."""
+
+    config: SidaConfig
+    backend: str
+    json_file: Path | None
+    output: Path | None
+
+    @property
+    def unit(self) -> str:
+        return SIDA.name
+
+    def check_vertices(self, what: object, vertices: int) -> None:
+        """Raise UserError if a graph has too many."""
+        most = self.config.vector_words
+        if vertices > most:
+            raise UserError(
+                f"{what}: {vertices} vertices are too many for `vector_words` {most}, elements of "
+                "a vector on chip"
+            )
+
+
+def choose_sida(options: SidaOptions, app: str, semiring: str, *, floats: bool) -> SidaChoice:
+    """Check what the command line says; UserError if it cannot be run.
+
+    ``semiring``: of the products of ``app``; ``floats``: whether it takes a format of floats.
+    """
+    if options.backend not in BACKENDS:
+        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    config: Any = read_config(SIDA, options.config_file, list(options.settings or ()))
+    if semiring not in config.semirings:
+        raise UserError(
+            f"`semirings` must have {semiring} for {app}, not {', '.join(config.semirings)} alone"
+        )
+    if floats and config.value == "int32":
+        raise UserError(f"`value` must be a format of floats for {app}, not 'int32'")
+    if options.json_file:
+        check_output(options.json_file, (".json",))
+    if options.output:
+        check_output(options.output)
+    if options.backend == "rtl":
+        with user_errors(ToolMissing):
+            require_tools()
+    return SidaChoice(
+        config=config,
+        backend=options.backend,
+        json_file=options.json_file,
+        output=options.output,
+    )

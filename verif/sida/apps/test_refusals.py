@@ -1,0 +1,123 @@
+"""What the commands of iterations refuse, in one line, and through the program with status 2."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tilewright.cli import main
+from tilewright.verif.kit.commands import Run
+
+APPS = ("pagerank", "bfs", "sssp", "kcore", "khop")
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(tmp_path, capsys)
+
+
+def matrix(run: Run, *lines: str, size: str = "3 3", kind: str = "real") -> Path:
+    path = run.directory / "g.mtx"
+    head = f"%%MatrixMarket matrix coordinate {kind} general\n{size} {len(lines)}\n"
+    path.write_text(head + "".join(f"{line}\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_files(run: Run, app: str) -> None:
+    path = matrix(run, "1 2 1", size="3 4")
+    assert run.refused(app, path) == f"{path}: an adjacency matrix must be square, not 3 x 4"
+    path = matrix(run)
+    assert run.refused(app, path) == f"{path}: the graph is empty: there must be at least one edge"
+    path = matrix(run, size="0 0")
+    assert run.refused(app, path) == f"{path}: must have at least one vertex"
+    path = matrix(run, "1 2 nan")
+    assert run.refused(app, path) == (
+        f"{path}: the weight of the edge 1 -> 2 is NaN; weights must be finite numbers"
+    )
+    path = matrix(run, "1 2 1", "2 3 inf")
+    assert run.refused(app, path) == (
+        f"{path}: the weight of the edge 2 -> 3 is infinite; weights must be finite numbers"
+    )
+    path = matrix(run, "1 2 1 1", kind="complex")
+    assert run.refused(app, path) == f"{path}: holds complex numbers; weights must be real"
+    path = matrix(run, "1 2 1", size="65 65")
+    assert run.refused(app, path, "--set", "vector_words=64") == (
+        f"{path}: 65 vertices are too many for `vector_words` 64, elements of a vector on chip"
+    )
+    path = run.directory / "absent.mtx"
+    assert run.refused(app, path) == f"{path}: cannot be read: No such file or directory"
+
+
+@pytest.mark.parametrize("app", ["pagerank", "sssp"])
+def test_negative_weights(run: Run, app: str) -> None:
+    path = matrix(run, "1 2 1", "3 1 -0.5")
+    assert run.refused(app, path) == (
+        f"{path}: the weight of the edge 3 -> 1 is -0.5; weights must not be negative"
+    )
+
+
+OPTIONS = [
+    ("bfs", ("--source", "4"), "--source must be in 1..3, the vertices of {path}, not 4"),
+    ("khop", ("--source", "0"), "--source must be an integer of at least 1, not '0'"),
+    ("sssp", ("--source", "a"), "--source must be an integer of at least 1, not 'a'"),
+    ("khop", ("--hops", "0"), "--hops must be an integer in 1..1000000, not '0'"),
+    ("khop", ("--max-iterations", "3"),
+     "--max-iterations and khop exclude each other: --hops says how many"),
+    ("kcore", ("--max-iterations", "0"),
+     "--max-iterations must be an integer in 1..1000000, not '0'"),
+    ("pagerank", ("--alpha", "1.5"), "--alpha must be a number in 0..1, not '1.5'"),
+    ("pagerank", ("--tolerance", "-1"), "--tolerance must be a number in 0..1, not '-1'"),
+    ("pagerank", ("--set", "value=int32"),
+     "`value` must be a format of floats for pagerank, not 'int32'"),
+    ("bfs", ("--set", "semirings=mma,minplus"),
+     "`semirings` must have orand for bfs, not mma, minplus alone"),
+    ("sssp", ("--set", "semirings=mma"), "`semirings` must have minplus for sssp, not mma alone"),
+    ("kcore", ("--backend", "gpu"), "backend must be one of rtl, model, not 'gpu'"),
+    ("pagerank", ("--set", "program_words=8"),
+     "the program must have at most 8 words with `program_words` 8, not 24"),
+    ("bfs", ("--set", "pes=5"), "sida: `pes` must be "),
+    ("bfs", ("-o", "y.txt"), "y.txt: must end in .npy or .mtx, not '.txt'"),
+    ("bfs", ("--json", "y.txt"), "y.txt: must end in .json, not '.txt'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("app", "options", "message"), OPTIONS)
+def test_options(run: Run, app: str, options: tuple[str, ...], message: str) -> None:
+    path = matrix(run, "1 2 1", "2 3 1")
+    line = run.refused(app, path, *options)
+    assert line.startswith(message.format(path=path))
+
+
+def test_weights_that_are_no_integers(run: Run) -> None:
+    path = matrix(run, "1 2 1.5", "2 3 1")
+    assert run.refused("sssp", path, "--set", "value=int32") == (
+        f"{path}: 1 of 2 values are not integers, which int32 needs"
+    )
+
+
+@pytest.mark.parametrize("app", ["pagerank", "kcore"])
+def test_networkx_comes_before_files(run: Run, monkeypatch: pytest.MonkeyPatch, app: str) -> None:
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    assert run.refused(app, run.directory / "absent.mtx") == (
+        "NetworkX is not installed; it comes with the extra `apps`: pip install 'tilewright[apps]'"
+    )
+
+
+def test_a_run_that_nobody_waits_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        __import__("tilewright.apps.iterations.session", fromlist=[""]).MOST_ELEMENTS, "model", 1
+    )
+    path = matrix(run, "1 2 1", "2 3 1")
+    assert run.refused("bfs", path) == (
+        "2 elements in 1 passes are too many for the model backend, which takes at most 1"
+    )
+
+
+def test_a_refusal_is_one_line_and_status_2(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    path = run.save("g.npy", np.ones((2, 3)))
+    assert main(["run", "bfs", str(path), "--backend", "model"]) == 2
+    said = capsys.readouterr().err.strip()
+    assert said == f"error: {path}: an adjacency matrix must be square, not 2 x 3"
