@@ -26,7 +26,7 @@ from .mapping.fanout import add_buffers
 from .mapping.hierarchy import Design, split_design
 from .mapping.netlist import MappedModule, flatten, read_mapped
 from .report import AsicReport, MemoryBits, ModuleArea, PathReport, Report
-from .timing.analysis import Timing, analyse
+from .timing.analysis import Timing, analyse, fo4
 from .timing.opensta import opensta_available, opensta_delay
 
 __all__ = ["synthesize", "synthesize_verilog", "target_library"]
@@ -134,20 +134,32 @@ def _path_report(timing: Timing, opensta_ns: float | None) -> PathReport | None:
     )
 
 
+def _timing_by(memories: bool) -> str:
+    by = "static timing analysis over the whole netlist, without wires"
+    return by + (", memories as flip-flops at their pins" if memories else "")
+
+
 def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -> AsicReport:
     design = split_design(verilog, top)
     modules = _map_modules(design, library)
-    netlist, buffers, buffer = add_buffers(flatten(modules, top, library), library)
-    timing = analyse(netlist, library)
-    checked = opensta_delay(netlist, library) if facts.pop("cross_check") else None
+    buffer_area, buffers, path = 0.0, 0, None
+    cross_check = facts.pop("cross_check")
+    if together := facts.pop("together"):
+        netlist, buffers, buffer = add_buffers(flatten(modules, top, library), library)
+        buffer_area = buffers * buffer.area if buffer else 0.0
+        timing = analyse(netlist, library)
+        checked = opensta_delay(netlist, library) if cross_check else None
+        path = _path_report(timing, checked)
     rows = _module_areas(design, modules, library)
     memories = _memories(design)
-    stand_ins = sum(
-        memory.instances * sum(map(len, modules[memory.name].cells.values())) for memory in memories
+    counts = design.counts()
+    cells = sum(
+        counts[name] * sum(map(len, module.cells.values()))
+        for name, module in modules.items()
+        if not design.modules[name].memory_bits
     )
     combinational = sum(row.combinational * row.instances for row in rows)
     sequential = sum(row.sequential * row.instances for row in rows)
-    buffer_area = buffers * buffer.area if buffer else 0.0
     area = combinational + sequential + buffer_area
     nand2 = library.smallest(2, NAND2)
     assert nand2 is not None
@@ -164,12 +176,11 @@ def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -
         nand2_equivalents=area / nand2.area,
         transistors=round(area) if target == "cmos" else None,
         flip_flops=sum(row.flip_flops * row.instances for row in rows),
-        cells=sum(len(pins) for pins in netlist.cells.values()) - stand_ins,
+        cells=cells + buffers,
         modules=rows,
-        path=_path_report(timing, checked),
-        fo4_ns=timing.fo4,
-        timing_by="static timing analysis over the whole netlist, without wires"
-        + (", memories as flip-flops at their pins" if memories else ""),
+        path=path,
+        fo4_ns=fo4(library)[0],
+        timing_by=_timing_by(bool(memories)) if together else "",
         memory_bits=sum(memory.total for memory in memories),
         memories=memories,
         **facts,
@@ -183,6 +194,7 @@ def synthesize_verilog(
     *,
     config: Mapping[str, Any] | None = None,
     cross_check: bool = False,
+    together: bool = True,
 ) -> Report:
     """Synthesize Verilog.
 
@@ -193,6 +205,8 @@ def synthesize_verilog(
     target: ``cmos``, ``liberty:FILE``, ``ecp5`` or ``ice40``
     config: for the report only
     cross_check: let OpenSTA analyse the same netlist too, and report what it finds
+    together: whether the modules are put together, for buffers of nets that cross them and for
+        timing; else there are only their areas, each module's as often as there are instances
 
     Raises ValueError for an unknown target, a bad library file or bad Verilog, MissingExtra
     for a tool that is not installed, ToolError for a tool that fails.
@@ -203,11 +217,17 @@ def synthesize_verilog(
     facts = dict(config or {})
     if library is None:
         return place_and_route(verilog, top, target, config=facts)
-    return _asic(verilog, top, target, library, config=facts, cross_check=cross_check)
+    steps = {"cross_check": cross_check, "together": together}
+    return _asic(verilog, top, target, library, config=facts, **steps)
 
 
 def synthesize(
-    unit: Unit | str, config: Any, target: str = "cmos", *, cross_check: bool = False
+    unit: Unit | str,
+    config: Any,
+    target: str = "cmos",
+    *,
+    cross_check: bool = False,
+    together: bool = True,
 ) -> Report:
     """Generate a unit, or the catalogue's of a name, and synthesize it, as
     ``synthesize_verilog``."""
@@ -222,4 +242,5 @@ def synthesize(
         target,
         config=emitted.sidecar["config"],
         cross_check=cross_check,
+        together=together,
     )

@@ -20,9 +20,15 @@ def quiet(line: str) -> None:
 
 
 def measure(
-    table: str, designs: Mapping[str, tuple[Unit | str, Any]], target: str, progress: Progress
+    table: str,
+    designs: Mapping[str, tuple[Unit | str, Any]],
+    target: str,
+    progress: Progress,
+    *,
+    together: bool = True,
 ) -> dict[str, AsicReport]:
-    """Synthesize the designs, label -> (unit, configuration), for standard cells.
+    """Synthesize the designs, label -> (unit, configuration), for standard cells; ``together``: see
+    ``synthesize_verilog``.
 
     ``progress`` is called with a line of text before each. Raises ValueError for another target.
     """
@@ -31,7 +37,7 @@ def measure(
     reports: dict[str, AsicReport] = {}
     for label, (unit, config) in designs.items():
         progress(f"{label}: {len(reports) + 1} of {len(designs)}")
-        report = synthesize(unit, config, target)
+        report = synthesize(unit, config, target, together=together)
         assert isinstance(report, AsicReport)
         reports[label] = report
     return reports

@@ -135,6 +135,28 @@ def test_module_areas_add_up() -> None:
     assert flat == top.whole
 
 
+def test_areas_of_modules_that_are_not_put_together() -> None:
+    """The same, but for buffers of nets that cross modules."""
+    leaves = "\n".join(f"  leaf at_{n}(.a(s), .b(x[{n}]), .y(y[{n}]));" for n in range(40))
+    verilog = f"""
+    module leaf(input a, input b, output y);
+      assign y = a ^ b;
+    endmodule
+    module spread(input s, input [39:0] x, output [39:0] y);
+    {leaves}
+    endmodule
+    """
+    whole, parts = (_asic(verilog, "spread", together=each) for each in (True, False))
+    assert whole.buffers > 0
+    assert whole.path is not None
+    assert (parts.buffers, parts.buffer_area, parts.path, parts.timing_by) == (0, 0.0, None, "")
+    assert parts.modules == whole.modules
+    assert parts.area == whole.area - whole.buffer_area == 40 * parts.modules[0].whole
+    assert parts.cells == whole.cells - whole.buffers
+    console = Console(file=StringIO(), width=100)
+    parts.print(console)
+
+
 def test_the_same_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = _asic(ACCUMULATOR, "accumulator").to_json()
     cached = _asic(ACCUMULATOR, "accumulator").to_json()

@@ -28,7 +28,7 @@ SYNTHESISED = {n: made for n, made in tables().items() if made.startswith("tilew
 AREAS = {"m3xu_baseline": 100.0, "m3xu_wide": 300.0, "m3xu": 120.0}
 
 
-def _report(unit: str, config: Any, target: str) -> AsicReport:
+def _report(unit: str, config: Any, target: str, **_: bool) -> AsicReport:
     """A made-up report: the area grows with the window, the path with its square."""
     window = config.alignment_bits
     area = AREAS[unit] * window + 50 * (len(config.modes) == 5)

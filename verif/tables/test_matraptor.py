@@ -53,7 +53,7 @@ def _check_shape(table: Table, target: str) -> None:
     assert logic + queues == pytest.approx(element[3])
 
 
-def _report(unit: str, config: Any, target: str) -> AsicReport:
+def _report(unit: str, config: Any, target: str, **_: bool) -> AsicReport:
     """A made-up report of two lanes: each part's logic has an area of its own."""
     assert (unit, config) == ("matraptor", MatRaptorConfig(lanes=2, channels=2))
     parts: dict[str, tuple[int, float, int]] = {

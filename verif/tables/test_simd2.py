@@ -19,7 +19,7 @@ MEASURED = "liberty:made up"
 SUM = sum(10 * 2 ** SEMIRINGS[name].opcode for name in SEMIRINGS if name != "mma")
 
 
-def _report(unit: str, config: Simd2Config, target: str) -> AsicReport:
+def _report(unit: str, config: Simd2Config, target: str, **_: bool) -> AsicReport:
     """A made-up report: every operation has an area and a delay of its own, and so has all else."""
     area = sum(10.0 * 2**row.opcode for row in config.semirings)
     area *= config.tile**3 * config.lane_bits / 1024 * (1 if config.shared else 2)
