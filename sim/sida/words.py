@@ -26,7 +26,8 @@ _SIZES = {"d": REGISTERS, "s": SCALARS, "v": VECTORS}
 
 @dataclass(frozen=True)
 class WordFault(Exception):
-    """The word at ``place`` is no instruction of the core, or there is none."""
+    """The word at ``place`` is no instruction of the core, or a second result, or there is
+    none."""
 
     place: int
 
@@ -46,10 +47,12 @@ def part_of_words(words: Sequence[int], entry: int, fmt: Format) -> Program:
     }
     found: list[Instruction] = []
     kinds = [""] * SCALARS
+    given = False
     for place in range(entry, len(words)):
         operation = by_opcode.get(_field(words[place], 0))
-        if operation is None:
+        if operation is None or (given and operation.name == "out"):
             raise WordFault(place)
+        given = given or operation.name == "out"
         if operation.name == "end":
             scalars = tuple(Scalar(reduction=kind) for kind in kinds)
             return Program(scalars=scalars, e1=tuple(found))

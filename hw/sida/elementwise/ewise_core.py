@@ -37,6 +37,7 @@ class EwiseCore(wiring.Component):
     Members
     -------
     program_write, program_place, word: in; writes a word of the program
+    words: in; of the program; constant while ``busy``
     scalar_write, scalar_place, scalar: in; writes a scalar; neither while ``busy``
     scalar_read: out; of scalar ``scalar_place``, a cycle later; not while ``busy``
     start: in; begins a part; ignored while ``busy``
@@ -50,8 +51,8 @@ class EwiseCore(wiring.Component):
     busy: out; a part is under way
     done: out; for one cycle; all that it gives has been taken, its reductions are in their scalars
     error: out; the program has a word that is no instruction, or one that the core has not (dot;
-        div and sqrt of integers), or no end; until ``clear``
-    error_place: out, with it; where
+        div and sqrt of integers), or a part of two results, or no end; until ``clear``
+    error_place: out, with it; where; ``words`` if there is no end
     executes, waits: out; an instruction is done on a row in this cycle; or waits for rows, for a
         stream, for a quotient or a root
     clear: in; forgets everything at the end of the cycle but programs and scalars
@@ -60,11 +61,13 @@ class EwiseCore(wiring.Component):
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
         address, bits = range(config.program_words), config.format.bits
+        words = range(config.program_words + 1)
         super().__init__(
             {
                 "program_write": In(1),
                 "program_place": In(address),
                 "word": In(WORD_BITS),
+                "words": In(words, init=config.program_words),
                 "scalar_write": In(1),
                 "scalar_place": In(range(SCALARS)),
                 "scalar": In(bits),
@@ -80,7 +83,7 @@ class EwiseCore(wiring.Component):
                 "busy": Out(1),
                 "done": Out(1),
                 "error": Out(1),
-                "error_place": Out(address),
+                "error_place": Out(words),
                 "executes": Out(1),
                 "waits": Out(1),
                 "clear": In(1),
@@ -111,6 +114,7 @@ class EwiseCore(wiring.Component):
             reductions.clear.eq(self.clear),
             *(part.entry.eq(self.entry) for part in (sequencer, walker)),
             *(part.columns.eq(self.columns) for part in (sequencer, walker)),
+            *(part.words.eq(self.words) for part in (sequencer, walker)),
             self.busy.eq(sequencer.busy),
             self.done.eq(sequencer.done),
             self.error.eq(sequencer.error),

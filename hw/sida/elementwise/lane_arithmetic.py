@@ -35,7 +35,8 @@ class LaneArithmetic(wiring.Component):
     a, b, c: in; its operands
     outside: in; the result is ``given``
     given: in
-    start: in; begins a quotient or a root, of operands as they are in this cycle
+    start: in; begins a quotient or a root, of operands as they are in this cycle; one that was
+        begun before is given up
     done: out; for one cycle: it is there
     o: out; the result
     """
@@ -171,7 +172,7 @@ class LaneArithmetic(wiring.Component):
             divide.start.eq(self.start & ~roots),
             root.a.eq(self.a),
             root.start.eq(self.start & roots),
-            self.done.eq(Mux(roots, root.done, divide.done)),
+            self.done.eq(Mux(roots, root.done, divide.done) & ~self.start),
         ]
         with m.If(self._is("div", "sqrt")):
             m.d.comb += plain.eq(Mux(roots, root.o, divide.o))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from amaranth.hdl import Cat, Value
 from amaranth.lib import data
 
 from ...spec.elementwise.instructions import INSTRUCTIONS, REDUCTIONS, VECTORS
+from ...spec.formats import FloatFormat
 from ...spec.sida import SidaConfig
 from ..layouts import count_bits
 
@@ -12,6 +14,7 @@ __all__ = [
     "KINDS",
     "block_rows",
     "instruction_layout",
+    "is_instruction",
     "opcode",
     "place_layout",
     "request_layout",
@@ -30,6 +33,17 @@ KINDS = tuple(REDUCTIONS)
 def opcode(name: str) -> int:
     """Of an instruction's name."""
     return INSTRUCTIONS[name].opcode
+
+
+def is_instruction(config: SidaConfig, number: Value) -> Value:
+    """Whether a number is the opcode of an instruction that the lanes have."""
+    floats = isinstance(config.format, FloatFormat)
+    known = [
+        one.opcode
+        for one in INSTRUCTIONS.values()
+        if one.name != "dot" and (floats or not one.floats)
+    ]
+    return Cat(number == opcode for opcode in known).any()
 
 
 def block_rows(config: SidaConfig) -> int:

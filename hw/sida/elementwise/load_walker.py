@@ -11,7 +11,7 @@ from ...spec.sida import SidaConfig
 from ...stream.output_register import OutputRegister
 from ..layouts import count_bits
 from .block_walk import BlockWalk
-from .layouts import instruction_layout, opcode, request_layout
+from .layouts import instruction_layout, is_instruction, opcode, request_layout
 
 __all__ = ["LoadWalker"]
 
@@ -20,7 +20,7 @@ class LoadWalker(wiring.Component):
     """Runs through a part's program ahead of the lanes, once for each block, and asks for what it
     loads: but not for what the part itself has stored before, which the lanes have kept.
 
-    An instruction a cycle.
+    An instruction a cycle. It ends before a word that :class:`Sequencer` refuses.
 
     Parameters
     ----------
@@ -32,13 +32,14 @@ class LoadWalker(wiring.Component):
     entry, columns: in, with ``start``; the part's first word, and the elements
     address: out; of the program's next word
     word: in; what was at it a cycle before
+    words: in; of the program
     requests: see :func:`request_layout`
     clear: in; forgets everything at the end of the cycle
     """
 
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
-        address = range(config.program_words)
+        address, words = range(config.program_words), range(config.program_words + 1)
         super().__init__(
             {
                 "start": In(1),
@@ -46,6 +47,7 @@ class LoadWalker(wiring.Component):
                 "columns": In(count_bits(config)),
                 "address": Out(address),
                 "word": In(WORD_BITS),
+                "words": In(words),
                 "requests": Out(stream.Signature(request_layout(config))),
                 "clear": In(1),
             }
@@ -57,13 +59,21 @@ class LoadWalker(wiring.Component):
         m.submodules.output = output = OutputRegister(request_layout(self._config), clearable=True)
         wiring.connect(m, output.o, wiring.flipped(self.requests))
         entry = Signal(range(self._config.program_words))
-        place = Signal(range(self._config.program_words))
+        place = Signal.like(self.words)
         runs = Signal()
+        given = Signal(name="result_given")
         stored = Signal(VECTORS)
         word = data.View(instruction_layout(), self.word)
         vector = Signal(range(VECTORS))
-        following = self.address
+        following = Signal.like(place)
+        wrong = Signal()
         m.d.comb += [
+            wrong.eq(
+                (place >= self.words)
+                | ~is_instruction(self._config, word.opcode)
+                | (given & (word.opcode == opcode("out")))
+            ),
+            self.address.eq(following),
             walk.start.eq(self.start),
             walk.columns.eq(self.columns),
             vector.eq(word.c),
@@ -74,10 +84,15 @@ class LoadWalker(wiring.Component):
             output.i.payload.rows.eq(walk.rows),
         ]
         m.d.sync += place.eq(following)
-        with m.If(runs), m.Switch(word.opcode):
+        with m.If(runs & wrong):
+            m.d.sync += runs.eq(0)
+        with m.Elif(runs), m.Switch(word.opcode):
             with m.Case(opcode("end")):
                 m.d.comb += [following.eq(entry), walk.next.eq(1)]
-                m.d.sync += [stored.eq(0), runs.eq(~walk.ends)]
+                m.d.sync += [stored.eq(0), given.eq(0), runs.eq(~walk.ends)]
+            with m.Case(opcode("out")):
+                m.d.comb += following.eq(place + 1)
+                m.d.sync += given.eq(1)
             with m.Case(opcode("load")):
                 m.d.comb += output.i.valid.eq(~stored.bit_select(vector, 1))
                 with m.If(output.i.ready | ~output.i.valid):
@@ -89,7 +104,7 @@ class LoadWalker(wiring.Component):
                 m.d.comb += following.eq(place + 1)
         with m.If(self.start):
             m.d.comb += following.eq(self.entry)
-            m.d.sync += [entry.eq(self.entry), stored.eq(0), runs.eq(1)]
+            m.d.sync += [entry.eq(self.entry), stored.eq(0), given.eq(0), runs.eq(1)]
         with m.If(self.clear):
             m.d.sync += runs.eq(0)
         return m

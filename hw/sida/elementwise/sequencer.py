@@ -9,12 +9,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.elementwise.instructions import INSTRUCTIONS, VECTORS, WORD_BITS
-from ...spec.formats import FloatFormat
 from ...spec.sida import SidaConfig
 from ..layouts import count_bits
 from .block_walk import BlockWalk
 from .lane import lane_stages
-from .layouts import instruction_layout, opcode, place_layout
+from .layouts import instruction_layout, is_instruction, opcode, place_layout
 
 __all__ = ["Sequencer", "step_layout"]
 
@@ -57,6 +56,7 @@ class Sequencer(wiring.Component):
     entry, columns: in, with ``start``; the part's first word, and the elements, at least 1
     address: out; of the program's next word
     word: in; what was at it a cycle before
+    words: in; of the program
     read: out; operands of ``issued`` are to be read
     issued: out; what is begun in this cycle, if anything is
     valid: out; ``step`` is to be executed
@@ -68,13 +68,14 @@ class Sequencer(wiring.Component):
     finished: in; it is
     busy: out; a part is under way
     done: out; for one cycle; it is over
-    error: out; a word is no instruction that there is; until ``clear``
+    error: out; a word is no instruction that there is, or a second ``out``, or there are no more
+        words; until ``clear``
     clear: in; forgets everything at the end of the cycle
     """
 
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
-        address = range(config.program_words)
+        address, words = range(config.program_words), range(config.program_words + 1)
         super().__init__(
             {
                 "start": In(1),
@@ -82,6 +83,7 @@ class Sequencer(wiring.Component):
                 "columns": In(count_bits(config)),
                 "address": Out(address),
                 "word": In(WORD_BITS),
+                "words": In(words),
                 "read": Out(1),
                 "issued": Out(step_layout(config)),
                 "valid": Out(1),
@@ -89,7 +91,7 @@ class Sequencer(wiring.Component):
                 "proceed": In(1),
                 "drained": In(1),
                 "finish": Out(1),
-                "finish_place": Out(address),
+                "finish_place": Out(words),
                 "finish_word": Out(instruction_layout()),
                 "count": Out(range(config.partials + 1)),
                 "finished": In(1),
@@ -106,7 +108,8 @@ class Sequencer(wiring.Component):
         m.submodules.walk = walk = BlockWalk(config)
         word = data.View(instruction_layout(), self.word)
         entry = Signal(range(config.program_words))
-        place = Signal(range(config.program_words))
+        place = Signal.like(self.words)
+        following = Signal.like(place)
         begins = Signal()
         issue = Signal()
         ends_row = Signal()
@@ -119,7 +122,8 @@ class Sequencer(wiring.Component):
             walk.next.eq(next_block),
             ends_row.eq(issue & (row + 1 == walk.rows)),
             self.read.eq(~self.valid | self.proceed),
-            self.address.eq(place),
+            following.eq(place),
+            self.address.eq(following),
             self.finish_place.eq(place),
             self.finish_word.eq(word),
             self.issued.row.eq(row),
@@ -128,7 +132,7 @@ class Sequencer(wiring.Component):
             self.issued.place.eq(place),
             self.issued.word.eq(word),
         ]
-        m.d.sync += place.eq(self.address)
+        m.d.sync += place.eq(following)
         with m.If(begins):
             m.d.sync += entry.eq(self.entry)
         with m.If(issue):
@@ -139,20 +143,12 @@ class Sequencer(wiring.Component):
                 m.d.sync += self.step.eq(self.issued)
         waits = self._wait(m, issue & (row == 0))
         self._turns(m, walk, row, issue, next_block, begins)
-        self._states(m, walk, word, row, entry, waits, begins, issue, ends_row, next_block)
+        self._states(
+            m, walk, word, row, entry, waits, begins, issue, ends_row, next_block, following
+        )
         with m.If(self.clear):
             m.d.sync += [row.eq(0), self.valid.eq(0)]
         return m
-
-    def _known(self, word: Any) -> Value:
-        """Whether the lanes have the instruction."""
-        floats = isinstance(self._config.format, FloatFormat)
-        known = [
-            one.opcode
-            for one in INSTRUCTIONS.values()
-            if one.name != "dot" and (floats or not one.floats)
-        ]
-        return Cat(word.opcode == number for number in known).any()
 
     def _wait(self, m: Module, first: Value) -> Value:
         """Whether what was written last cannot be read yet. An instruction that begins with its
@@ -206,6 +202,7 @@ class Sequencer(wiring.Component):
         issue: Value,
         ends_row: Value,
         next_block: Value,
+        following: Signal,
     ) -> None:
         """Where a part is."""
         given = Signal(name="result_given")
@@ -217,14 +214,18 @@ class Sequencer(wiring.Component):
         follows = self.finish_place + 1
         m.d.comb += [
             vector.eq(word.c),
-            known.eq(self._known(word)),
+            known.eq(
+                (self.finish_place < self.words)
+                & is_instruction(self._config, word.opcode)
+                & ~(given & (word.opcode == opcode("out")))
+            ),
             ends.eq(word.opcode == opcode("end")),
             reduces.eq(word.opcode >= opcode("rsum")),
         ]
         with m.FSM(name="part") as part:
             m.d.comb += self.busy.eq(~part.ongoing("IDLE"))
             with m.State("IDLE"), m.If(begins & ~self.clear):
-                m.d.comb += self.address.eq(self.entry)
+                m.d.comb += following.eq(self.entry)
                 m.d.sync += [given.eq(0), stored.eq(0)]
                 m.next = "TAKE"
             with m.State("TAKE"):
@@ -241,7 +242,7 @@ class Sequencer(wiring.Component):
                 with m.If(~known):
                     m.next = "ERROR"
                 with m.Elif(ends & given):
-                    m.d.comb += [next_block.eq(1), self.address.eq(entry)]
+                    m.d.comb += [next_block.eq(1), following.eq(entry)]
                     m.d.sync += [given.eq(0), stored.eq(0)]
                     m.next = "TAKE"
                     with m.If(walk.ends):
@@ -256,7 +257,7 @@ class Sequencer(wiring.Component):
                         ]
                     with m.If(ends_row):
                         with m.If(~ends):
-                            m.d.comb += self.address.eq(follows)
+                            m.d.comb += following.eq(follows)
                         with m.If(ends | (word.opcode == opcode("out"))):
                             m.d.sync += given.eq(1)
                         with m.If(word.opcode == opcode("store")):
@@ -272,7 +273,7 @@ class Sequencer(wiring.Component):
                     m.d.comb += self.done.eq(1)
                     m.next = "IDLE"
                 with m.Elif(~reduces | self.finished):
-                    m.d.comb += self.address.eq(follows)
+                    m.d.comb += following.eq(follows)
                 self._leave(m)
             with m.State("ERROR"):
                 m.d.comb += self.error.eq(1)

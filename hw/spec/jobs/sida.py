@@ -52,7 +52,7 @@ ERRORS = (
     Error("rows_index", 17, "row", "a column of the row's elements is not below ROWS"),
     Error("rows_unsorted", 18, "row", "the columns of the row's elements do not ascend"),
     Error("rows_pointers", 19, "row", "the row's end is before its begin, or behind the last one"),
-    Error("program", 20, "instruction", "a word is no instruction of this unit, or no end follows"),
+    Error("program", 20, "instruction", "no instruction of this unit, or a second out, or no end"),
 )  # fmt: skip
 """Codes that other accelerators have mean the same there."""
 

@@ -92,29 +92,26 @@ def run(
     ``tree_sums``: features of an element follow each other.
     """
     machine = _Machine(rules.fmt, scalars, dict(vectors), dict(matrices or {}), product_)
-    reductions: dict[int, list[Patterns]] = {}
+    reductions: dict[int, list[tuple[str, Patterns]]] = {}
     for one in program.part(part):
         if number := one.of("s"):
             values = np.broadcast_to(machine.read(one.of("a")[0]), product_.shape)
-            reductions.setdefault(number[0], []).append(values.reshape(-1))
+            listed = (one.operation.name, values.reshape(-1))
+            reductions.setdefault(number[0], []).append(listed)
         else:
             machine.step(one)
     return Outcome(
         result=product_ if machine.result is None else machine.result,
         vectors=machine.stored,
-        reductions={
-            number: _reduced(rules, program.scalars[number].reduction, lists)
-            for number, lists in reductions.items()
-        },
+        reductions={number: _reduced(rules, lists) for number, lists in reductions.items()},
     )
 
 
-def _reduced(rules: Rules, kind: str, lists: list[Patterns]) -> int:
-    """Each list in its order, and they one after the other."""
-    row = _ROWS[kind]
-    plus = partial(_combine, row, rules.fmt)
+def _reduced(rules: Rules, lists: list[tuple[str, Patterns]]) -> int:
+    """Each list in its order, and they one after the other, each as its instruction reduces."""
     total: Patterns | None = None
-    for values in lists:
+    for kind, values in lists:
+        plus = partial(_combine, _ROWS[kind], rules.fmt)
         if not len(values):
             continue
         places = np.arange(len(values))
@@ -127,7 +124,7 @@ def _reduced(rules: Rules, kind: str, lists: list[Patterns]) -> int:
         total = found if total is None else plus(total, found)
     if total is not None:
         return int(total[0])
-    pattern = rules.fmt.constant(REDUCTIONS[kind])
+    pattern = rules.fmt.constant(REDUCTIONS[lists[-1][0]])
     assert pattern is not None
     return pattern
 

@@ -18,7 +18,7 @@ from tilewright.sim.numbers.values import Patterns
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from tilewright.verif.sida.elementwise.core_unit import Command, CoreUnit
 
-__all__ = ["Fields", "Found", "Part", "loads", "run_part"]
+__all__ = ["Fields", "Found", "Part", "begin_again", "loads", "run_part"]
 
 Fields = dict[str, npt.NDArray[Any]]
 Commands = list[tuple[Any, int, int]]
@@ -38,6 +38,7 @@ class Part:
     vectors: (size,) patterns by number
     clear: the cycle, from the start, in which all is forgotten; None: none
     wrong: whether the program has a word that the core must refuse
+    words: what is in the program's memory, if not the program; e2 begins where it would
     """
 
     program: Program
@@ -47,6 +48,7 @@ class Part:
     vectors: Mapping[int, Patterns]
     clear: int | None = None
     wrong: bool = False
+    words: list[int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,7 @@ class Found:
     scalars: afterwards
     error: the place of the word that is no instruction; None: there is none
     cycles, executed: from start to done, and those in which an instruction was done on a row
+    asked: requests, counted until it was over
     """
 
     rows: Fields
@@ -69,6 +72,7 @@ class Found:
     error: int | None
     cycles: int
     executed: int
+    asked: int
 
 
 @cache
@@ -118,7 +122,22 @@ def run_part(config: SidaConfig, part: Part, pauses: Pauses = _UNPAUSED) -> Foun
         error=answer["value"] if answer.get("error") else None,
         cycles=answer.get("cycles", 0),
         executed=answer.get("executed", 0),
+        asked=answer.get("asked", 0),
     )
+
+
+def begin_again(config: SidaConfig, part: Part, y: Patterns, cycle: int) -> Fields:
+    """Clears a part of one row, at least five cycles from its start, and begins it again with
+    another y of a row at once. Returns the rows of its results."""
+    unit = _simulation(config)
+    setting = _set_up(part)
+    start = (Command.START, 0, len(y))
+    commands = [*setting, (Command.IGNORE, 0, 0), start, (Command.CLEAR, 0, cycle)]
+    commands += [setting[-1], start, (Command.AWAIT, 0, 0)]
+    # A row is dropped between the two.
+    rows = [_rows(unit, "i", config, values, slice(None)) for values in (part.y, part.y, y)]
+    given = {**_commands(unit, commands), "i": np.concatenate(rows)}
+    return _run(unit, _UNPAUSED, given, {"answers": 1, "o": 1})["o"]
 
 
 def loads(config: SidaConfig, part: Part) -> Iterator[tuple[int, int, int]]:
@@ -134,7 +153,9 @@ def loads(config: SidaConfig, part: Part) -> Iterator[tuple[int, int, int]]:
 
 
 def _set_up(part: Part) -> Commands:
-    words = [*words_of(part.program.e1), *words_of(part.program.e2)]
+    words = part.words
+    if words is None:
+        words = [*words_of(part.program.e1), *words_of(part.program.e2)]
     return [(Command.PROGRAM, place, word) for place, word in enumerate(words)] + [
         (Command.SCALAR, place, pattern) for place, pattern in enumerate(part.scalars)
     ]

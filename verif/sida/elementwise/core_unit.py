@@ -21,7 +21,8 @@ class Command(enum.Enum, shape=3):  # type: ignore[call-arg]
     """What the host does, one after the other."""
 
     PROGRAM = 0
-    """Writes ``value`` to word ``place``. Rows are not dropped any more."""
+    """Writes ``value`` to word ``place``, the program's last one until another comes. Rows are not
+    dropped any more."""
     SCALAR = 1
     """Writes ``value`` to scalar ``place``."""
     READ = 2
@@ -42,9 +43,15 @@ def command_layout(config: SidaConfig) -> data.StructLayout:
 
 def answer_layout(config: SidaConfig) -> data.StructLayout:
     """``value``; of a part that is over, whether it has an ``error``, ``cycles`` since it began,
-    and of these those in which something was ``executed``."""
+    and of these those in which something was ``executed``, and those in which it ``asked``."""
     return data.StructLayout(
-        {"value": max(32, config.format.bits), "error": 1, "cycles": 32, "executed": 32}
+        {
+            "value": max(32, config.format.bits),
+            "error": 1,
+            "cycles": 32,
+            "executed": 32,
+            "asked": 32,
+        }
     )
 
 
@@ -108,6 +115,8 @@ class CoreUnit(wiring.Component):
         over = Signal()
         cycles = Signal(32)
         executed = Signal(32)
+        asked = Signal(32)
+        words = Signal(range(self._config.program_words + 1))
         m.d.comb += [
             core.program_place.eq(given.place),
             core.scalar_place.eq(given.place),
@@ -119,15 +128,19 @@ class CoreUnit(wiring.Component):
             answer.error.eq(core.error & ~read),
             answer.cycles.eq(cycles),
             answer.executed.eq(executed),
+            answer.asked.eq(asked),
+            core.words.eq(words),
         ]
         with m.If(core.busy & ~over):
             m.d.sync += [cycles.eq(cycles + 1), executed.eq(executed + core.executes)]
+        with m.If(core.requests.valid & core.requests.ready):
+            m.d.sync += asked.eq(asked + 1)
         with m.If(core.done | core.error):
             m.d.sync += [over.eq(1), drops.eq(core.error)]
         with m.If(self.commands.valid), m.Switch(given.command):
             with m.Case(Command.PROGRAM):
                 m.d.comb += [core.program_write.eq(1), self.commands.ready.eq(1)]
-                m.d.sync += drops.eq(0)
+                m.d.sync += [drops.eq(0), words.eq(given.place + 1)]
             with m.Case(Command.SCALAR):
                 m.d.comb += [core.scalar_write.eq(1), self.commands.ready.eq(1)]
             with m.Case(Command.READ):
@@ -138,7 +151,7 @@ class CoreUnit(wiring.Component):
                 m.d.sync += read.eq(~self.commands.ready)
             with m.Case(Command.START):
                 m.d.comb += [core.start.eq(1), self.commands.ready.eq(1)]
-                m.d.sync += [over.eq(0), cycles.eq(0), executed.eq(0)]
+                m.d.sync += [over.eq(0), cycles.eq(0), executed.eq(0), asked.eq(0)]
             with m.Case(Command.AWAIT):
                 m.d.comb += [
                     self.answers.valid.eq(over),

@@ -28,7 +28,8 @@ _ITERATIVE = ("div", "sqrt")
 def random_program(seed: int, fmt: Format, length: int) -> Program:
     """Two parts, each of so many instructions and a result: any but dot, with any operands that
     have been written; now and then quotients and roots, if the format has them; loads and stores
-    of three vectors; reductions of four scalars, several into one, too."""
+    of three vectors; reductions of four scalars, several into one, too, and now and then of
+    different kinds."""
     draw = random.Random(seed)
     scalars = [Scalar(name=f"s{n}") for n in range(_GIVEN)]
     scalars += [Scalar(name=kind, reduction=kind) for kind in _KINDS]
@@ -59,7 +60,9 @@ def _instruction(draw: random.Random, operation: Operation, written: list[int]) 
     operands = []
     for kind in operation.operands:
         if kind == "s":
-            operands.append(_GIVEN + _KINDS.index(operation.name))
+            mixed = draw.random() < 0.1
+            kind_of = draw.choice(_KINDS) if mixed else operation.name
+            operands.append(_GIVEN + _KINDS.index(kind_of))
         elif kind == "v":
             operands.append(draw.randrange(3))
         elif kind == "d":

@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.elementwise.assembler import assemble
 from tilewright.hw.spec.elementwise.instructions import INSTRUCTIONS, Instruction
-from tilewright.hw.spec.elementwise.program import Program
+from tilewright.hw.spec.elementwise.program import Program, words_of
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.numbers.values import Patterns, encode
 from tilewright.sim.rtl.streams import Pauses
 from tilewright.sim.sida.result.elementwise import begin, run
 from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.sida.elementwise.core_bench import Fields, Found, Part, loads, run_part
+from tilewright.verif.sida.elementwise.core_bench import (
+    Fields,
+    Found,
+    Part,
+    begin_again,
+    loads,
+    run_part,
+)
 from tilewright.verif.sida.elementwise.random_programs import random_program, random_values
 
 PAGERANK = """
@@ -164,6 +171,66 @@ def test_words_that_are_no_instructions() -> None:
     ]
     assert run_part(config, parts[0]).error == 1
     check(config, parts[1], run_part(config, parts[1]))
+
+
+def faults() -> dict[str, tuple[str, list[int], int, int]]:
+    """Wrong programs: the part, the words, the place of the first that is none, requests before."""
+    load, other = "\n load r1, v", "\n load r2, w"
+    begin = "vector v\nvector w\ne1:"
+    move, out = "\n move r1, y", "\n out y"
+    words = {
+        "loads behind a word": words_of(assemble(begin + load + other + out).e1),
+        "loads behind a late word": words_of(assemble(begin + load + out + other).e1),
+        "two results": words_of(assemble(begin + load + out + other).e1),
+        "no end": words_of(assemble(begin + move + load + out).e1)[:-1],
+        "nothing but moves": [*words_of(assemble(begin + move * 62 + out).e1)[:-1], 1],
+        "begins behind the end": words_of(assemble("e1:\n out y").e1),
+    }
+    words["loads behind a word"].insert(1, 63)
+    words["loads behind a late word"].insert(2, 63)
+    words["two results"].insert(2, words["two results"][1])
+    places = {
+        "loads behind a word": ("e1", 1, 1),
+        "loads behind a late word": ("e1", 2, 1),
+        "two results": ("e1", 2, 1),
+        "no end": ("e1", 3, 1),
+        "nothing but moves": ("e1", 64, 0),
+        "begins behind the end": ("e2", 3, 0),
+    }
+    return {n: (part, words[n], place, asked) for n, (part, place, asked) in places.items()}
+
+
+@pytest.mark.parametrize("name", faults())
+def test_wrong_programs(name: str) -> None:
+    """Nothing behind what is wrong is done, or asked for, whatever a program before has left."""
+    config = small()
+    which, words, place, asked = faults()[name]
+    y = encode(np.arange(40.0), config.format)
+    long = assemble("vector v\nvector w\ne1:" + "\n load r2, v\n load r3, w" * 20 + "\n out r2")
+    scalars = begin(long, config.format, {})
+    vectors = {0: y, 1: y}
+    before = Part(program=long, name="e1", y=y, scalars=scalars, vectors=vectors)
+    check(config, before, run_part(config, before))
+    given = assemble("vector v\ne1:\n load r2, v\n out r2")
+    wrong = Part(program=given, name=which, y=y, scalars=scalars, vectors=vectors, wrong=True,
+                 words=words)  # fmt: skip
+    found = run_part(config, wrong)
+    assert (found.error, found.asked) == (place, asked)
+    check(config, before, run_part(config, before))
+
+
+def test_a_root_that_was_given_up() -> None:
+    """Is not taken for one of the next part, however soon that begins."""
+    config = small()
+    program = assemble("e1:\n sqrt r1, y\n out r1")
+    y = encode(np.arange(1.0, 7.0), config.format)
+    part = Part(program=program, name="e1", y=y[:3], scalars=[], vectors={})
+    for cycle in range(5, 30):
+        rows = begin_again(config, part, y[3:], cycle)
+        assert (
+            rows["values"][0, :3].tolist()
+            == encode(np.sqrt([4.0, 5.0, 6.0]), config.format).tolist()
+        )
 
 
 def test_an_empty_part_passes_its_rows_on() -> None:

@@ -272,7 +272,13 @@ def test_words() -> None:
     # High bits of an operand's number, and what no operand is in.
     noise = [2 | (3 + 16) << 6 | 16 << 24 | 1 << 31, 25 | (16 + 3) << 12 | 32 << 6, *words[-2:]]
     assert part_of_words(noise, 0, fmt).e1 == program.e1
-    for wrong, kind, at in (([4, 23, 0], fmt, 1), ([9], FORMATS["int32"], 0), ([4, 4], fmt, 2)):
+    wrongs = (
+        ([4, 23, 0], fmt, 1),
+        ([9], FORMATS["int32"], 0),
+        ([4, 4, 0], fmt, 1),
+        ([4, 1], fmt, 2),
+    )
+    for wrong, kind, at in wrongs:
         with pytest.raises(WordFault) as stopped:
             part_of_words(wrong, 0, kind)
         assert stopped.value.place == at
