@@ -13,7 +13,7 @@ from tilewright.verif.channels.placed_words import base_of, draw_words, placed, 
 from tilewright.verif.channels.streams import StreamRun
 from tilewright.verif.kit.sampling import by_size
 
-STEPS = by_size((1, 3), (1, 2, 3, 16), (1, 2, 3, 4, 8, 16))
+STEPS = by_size((1, 3), (1, 3, 16), (1, 2, 3, 4, 8, 16))
 COUNT = 60
 Word = dict[str, int]
 

@@ -12,7 +12,7 @@ from tilewright.verif.channels.streams import StreamRun
 from tilewright.verif.kit.sampling import by_size
 
 LATENCY = 2
-STEPS = by_size((1, 3), (1, 2, 3, 16), (1, 2, 3, 4, 8, 16))
+STEPS = by_size((1, 3), (1, 3, 16), (1, 2, 3, 4, 8, 16))
 
 
 @pytest.mark.parametrize(("gap", "stall"), [(0.0, 0.0), (0.3, 0.4)])

@@ -29,7 +29,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[EngineAxiDevice]:
 ENGINES = ("small", "three_managers", "two_steps")
 
 every_engine = pytest.mark.parametrize(
-    "device", slow_but(["small"], ENGINES, ["two_steps"]), indirect=True, scope="module"
+    "device", slow_but(["small"], ENGINES, []), indirect=True, scope="module"
 )
 one_engine = pytest.mark.parametrize("device", ["small"], indirect=True, scope="module")
 

@@ -47,7 +47,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 every_engine = pytest.mark.parametrize(
     "device",
-    slow_but(["small"], CONFIGS, ["three_managers", "fp8"]),
+    slow_but(["small"], CONFIGS, ["three_managers", "two_steps"]),
     indirect=True,
     scope="module",
 )

@@ -50,9 +50,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 Device = NativeAccelerator[TensaurusConfig]
 
 
-@pytest.fixture(
-    scope="module", params=slow_but([], CONFIGS, ["small", "int8", "lines", "min_plus"])
-)
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small", "lines", "min_plus"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = small(**CONFIGS[request.param])
     with NativeAccelerator(

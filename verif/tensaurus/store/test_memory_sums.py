@@ -26,7 +26,7 @@ DEVICES = {
     "two slots": device(**{**SMALL, "out_bytes": 64}, cols=2, semiring="minplus", value="int32"),
     "one value": device(**SMALL, value="fp32", rows=1, cols=1, vlen=1, channels=1, outstanding=8),
 }
-EVERY = slow_but([], DEVICES, ["part of a line", "two lines", "two slots"])
+EVERY = slow_but([], DEVICES, ["part of a line", "two slots"])
 MANNERS = [Manner(latency=(1, 1)), Manner(latency=(1, 60), stall=0.3, mixed=True)]
 
 
