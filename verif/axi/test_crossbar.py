@@ -10,7 +10,7 @@ import pytest
 from tilewright.verif.axi.routed import ROUGH, emitted, run
 from tilewright.verif.axi.routed_top import RoutedSizes
 from tilewright.verif.kit.front_ends import complaints
-from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.kit.sampling import by_size, slow_but
 
 SIZES = {
     "2x2": RoutedSizes(lanes=2, channels=2, readers=4),
@@ -19,7 +19,7 @@ SIZES = {
     "3x3": RoutedSizes(lanes=3, channels=3, readers=3, outstanding=3, data_bits=512, burst_beats=1),
     "8x8": RoutedSizes(lanes=8, channels=8, readers=1, outstanding=16),
 }
-SEEDS = 3
+SEEDS = by_size(2, 2, 3)
 BURSTS = 24
 LATENCY = 7
 """Cycles from a request to the next one that its slot can take, for bursts of one beat, the

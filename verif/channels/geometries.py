@@ -21,5 +21,7 @@ GEOMETRIES = {
 """By what they are: one channel, three and eight; short blocks and long ones, and beats from an
 eighth of a block to a whole one."""
 
-EVERY = slow_but(["one channel", "three channels, long blocks", "eight channels"], GEOMETRIES)
+EVERY = slow_but(
+    ["one channel", "three channels, long blocks", "eight channels"], GEOMETRIES, ["a beat a block"]
+)
 """Their names, as parameters of a test."""

@@ -28,7 +28,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 SAMPLE = ("shared", "narrow")
 """Those of the default test."""
-SEEDS = by_size(4, 4, 8)
+SEEDS = by_size(2, 2, 8)
 ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "gap": 0.2}
 
 

@@ -14,14 +14,14 @@ from tilewright.hw.matraptor.layouts import left_layout, product_layout
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.verif.bench.settings_job import SettingsBuild
 from tilewright.verif.kit.front_ends import complaints
-from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.matraptor.load.loader_jobs import LoaderJob, ends_mask, random_matrix
 from tilewright.verif.matraptor.load.loader_top import Loaders
 
 BENCH = "tilewright.verif.matraptor.load.loader_bench"
 ROUGH = {"latency": [1, 200], "stall": 0.3, "mixed": True, "gap": 0.2, "pause": 0.3}
 EVEN = {"latency": [1, 30], "mixed": True}
-SEEDS = 4
+SEEDS = by_size(2, 2, 4)
 
 
 def _config(lanes: int, channels: int, **others: Any) -> MatRaptorConfig:
