@@ -84,6 +84,7 @@ class RowCut(wiring.Component):
         else:
             values = self._join(m, there, cut, ends)
         base = Signal(len(row.base))
+        full = ~ends | (run.tail == 0)
         with m.If(self.clear | (cut.i.valid & cut.i.ready & ends)):
             m.d.sync += base.eq(0)
         with m.Elif(cut.i.valid & cut.i.ready):
@@ -94,9 +95,7 @@ class RowCut(wiring.Component):
             cut.i.payload.last.eq(ends),
             cut.i.payload.whole.eq(run.whole),
             row.base.eq(base),
-            row.mask.eq(
-                Cat(~ends | (run.tail == 0) | (run.tail > lane) for lane in range(config.pes))
-            ),
+            row.mask.eq(Cat(*(full | (run.tail > n) for n in range(config.pes - 1)), full)),
             row["values"].as_value().eq(values),
         ]
         return m
