@@ -2,6 +2,8 @@
 
 from ..registry import System
 
+_GRAPHS = ("pagerank", "bfs", "sssp", "kcore", "khop")
+
 SYSTEM = System(
     name="sida",
     entries=(),
@@ -10,8 +12,8 @@ SYSTEM = System(
         "sida-ceiling": "tilewright.tables.sida_ceiling:sida_ceiling",
     },
     commands={
-        name: f"tilewright.apps.iterations.commands:{name}"
-        for name in ("pagerank", "bfs", "sssp", "kcore", "khop")
+        **{name: f"tilewright.apps.iterations.commands:{name}" for name in _GRAPHS},
+        **{name: f"tilewright.apps.iterations.equations:{name}" for name in ("label", "cg")},
     },
     pages=("oei.md",),
     place=6,

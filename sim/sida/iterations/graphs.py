@@ -20,6 +20,7 @@ from .problem import Problem, Solution, Stop
 from .programs import CORENESS, PAGERANK, PATHS, REACH
 
 __all__ = [
+    "columns_of",
     "core_numbers",
     "coreness",
     "levels",
@@ -28,6 +29,7 @@ __all__ = [
     "shortest_paths",
     "transitions",
     "undirected",
+    "vector_of",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -47,7 +49,7 @@ def columns_of(matrix: Any, fmt: Format) -> Columns:
     )
 
 
-def _vector(values: npt.ArrayLike, fmt: Format) -> Patterns:
+def vector_of(values: npt.ArrayLike, fmt: Format) -> Patterns:
     """(size, 1) patterns."""
     numbers = np.asarray(values, np.int64 if fmt.name == "int32" else np.float64)
     return encode(numbers, fmt)[:, None]
@@ -77,7 +79,7 @@ def pagerank(
     matrix, dangling = transitions(graph)
     mask = np.zeros(size)
     mask[dangling] = 1.0
-    even = _vector(np.full(size, 1 / size), fmt)
+    even = vector_of(np.full(size, 1 / size), fmt)
     return Problem(
         program=PAGERANK,
         semiring=SEMIRINGS["mma"],
@@ -89,7 +91,7 @@ def pagerank(
             "teleport": (1 - alpha) / size,
             "lost_2": len(dangling) / size,
         },
-        vectors={"dangling": _vector(mask, fmt), "x": even, "z": even},
+        vectors={"dangling": vector_of(mask, fmt), "x": even, "z": even},
         stop=Stop(reductions=("moved_1", "moved_2"), limit=size * tolerance),
     )
 
@@ -99,7 +101,7 @@ def reach(rules: Rules, graph: csr_array, sources: Sequence[int]) -> Problem:
     size, fmt = graph.shape[0], rules.fmt
     start = np.zeros(size)
     start[list(sources)] = 1
-    x = _vector(start, fmt)
+    x = vector_of(start, fmt)
     pattern = csr_array((np.ones(graph.nnz), graph.indices, graph.indptr), graph.shape)
     return Problem(
         program=REACH,
@@ -107,7 +109,7 @@ def reach(rules: Rules, graph: csr_array, sources: Sequence[int]) -> Problem:
         matrix=columns_of(pattern, fmt),
         x=x,
         scalars={},
-        vectors={"level": _vector(1 - start, fmt), "x": x, "z": x},
+        vectors={"level": vector_of(1 - start, fmt), "x": x, "z": x},
         stop=Stop(reductions=("grown_1", "grown_2"), limit=1),
     )
 
@@ -156,14 +158,14 @@ def undirected(graph: csr_array) -> csr_array:
 def coreness(rules: Rules, graph: csr_array) -> Problem:
     """Core numbers of a graph without directions or loops: see :func:`core_numbers`."""
     size, fmt = graph.shape[0], rules.fmt
-    ones = _vector(np.ones(size), fmt)
+    ones = vector_of(np.ones(size), fmt)
     return Problem(
         program=CORENESS,
         semiring=SEMIRINGS["mma"],
         matrix=columns_of(graph, fmt),
         x=ones,
         scalars={"k_2": 0, "removed_2": 0},
-        vectors={"core": _vector(np.zeros(size), fmt), "x": ones, "z": ones},
+        vectors={"core": vector_of(np.zeros(size), fmt), "x": ones, "z": ones},
         stop=Stop(reductions=("left_1", "left_2"), limit=1),
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ....hw.spec.elementwise.assembler import assemble
 from ....hw.spec.elementwise.program import Program
 
-__all__ = ["CORENESS", "PAGERANK", "PATHS", "REACH", "halves"]
+__all__ = ["CONJUGATE", "CORENESS", "LABELS", "PAGERANK", "PATHS", "REACH", "halves"]
 
 
 def halves(declared: str, body: str) -> Program:
@@ -116,3 +116,73 @@ reduce left_@ sum
 )
 """Core numbers: of what is left, vertices with fewer than k neighbours go; when none goes, k is one
 more."""
+
+LABELS = halves(
+    """
+vector known                # 1 where the value is given, and stays
+reduce moved_@ sum
+""",
+    """
+    load r1, known
+    load r2, before
+    select r1, r1, r2, y
+    sub r3, r1, r2
+    abs r3, r3
+    reduce moved_@, r3
+    store after, r1
+    out r1
+""",
+)
+"""Values of vertices as the means of their neighbours', but for those that are given."""
+
+CONJUGATE = halves(
+    """
+vector image                # of the image of the direction
+vector direction_image
+vector direction
+vector residual
+vector residual_image
+reduce used_@ max           # the squared residual that the step before began with
+reduce step_@ max           # how far it went
+reduce square_@ sum         # of the residual
+reduce curve_@ sum          # of the residual and its image
+""",
+    """
+    div r1, square_%, used_%
+    reduce used_@, square_%
+    div r2, square_%, step_%
+    mul r2, r1, r2
+    sub r2, curve_%, r2
+    div r2, square_%, r2
+    reduce step_@, r2
+    load r3, image
+    fma r3, r1, r3, y
+    store image, r3
+    load r4, residual_image
+    load r5, direction_image
+    fma r5, r1, r5, r4
+    store direction_image, r5
+    load r6, residual
+    load r7, direction
+    fma r7, r1, r7, r6
+    store direction, r7
+    load r8, before
+    fma r8, r2, r7, r8
+    store after, r8
+    neg r2, r2
+    fma r6, r2, r5, r6
+    store residual, r6
+    fma r4, r2, r3, r4
+    store residual_image, r4
+    mul r9, r6, r6
+    reduce square_@, r9
+    mul r9, r4, r6
+    reduce curve_@, r9
+    out r4
+""",
+)
+"""Conjugate gradients whose step lengths follow from sums of the iteration before, so that two fit
+a pass: x is the image of the residual, z and x have the solution.
+
+Source: Ghysels and Vanroose, Hiding global synchronization latency in the preconditioned conjugate
+gradient algorithm (2014), without a preconditioner."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import eye_array
 from tilewright.hw.spec.elementwise.instructions import SCALARS
 from tilewright.hw.spec.elementwise.program import words_of
 from tilewright.hw.spec.matraptor import MatRaptorConfig
@@ -24,6 +25,7 @@ from tilewright.sim.sida.iterations.graphs import (
     shortest_paths,
     undirected,
 )
+from tilewright.sim.sida.iterations.linear import conjugate_gradients, labels
 from tilewright.sim.sida.iterations.problem import Problem, Solution, solve
 from tilewright.sim.sida.model import SidaModel
 from tilewright.sim.sida.result.products import Rules
@@ -39,7 +41,12 @@ PROBLEMS: dict[str, Any] = {
     "reach": lambda rules, graph: reach(rules, graph, [0]),
     "paths": lambda rules, graph: shortest_paths(rules, graph, 0),
     "core": lambda rules, graph: coreness(rules, undirected(graph)),
-}
+    "labels": lambda rules, graph: labels(rules, undirected(graph), [0, 1], tolerance=1e-4),
+    "conjugate": lambda rules, graph: conjugate_gradients(
+        rules, undirected(graph) + 9 * eye_array(graph.shape[0]), np.ones(graph.shape[0]),
+        tolerance=1e-4,
+    ),
+}  # fmt: skip
 
 
 def same(found: Solution, expected: Solution) -> None:
@@ -58,9 +65,11 @@ def test_solutions(name: str, value: str) -> None:
     config = replace(SMALL, value=value)
     rules = Rules.of(config)
     ends = set()
-    for seed in range(by_size(3, 5, 40)):
+    for seed in range(by_size(2, 2, 40)):
         problem = PROBLEMS[name](rules, random_graph(seed, size=5 + 9 * (seed % 6), density=0.1))
         for most, passes in ((500, None), (3, None), (4, 1), (500, 1), (7, 2)):
+            if passes and name == "conjugate":
+                continue  # its operand is in no vector that has the result
             expected = solve(rules, problem, most)
             driver = SidaDriver(SidaModel(config, MEMORY_BYTES))
             same(driver.solve(problem, most, passes_a_job=passes), expected)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...numbers_given import real, whole
-from ...sim.numbers.values import decode
 from ...sim.sida.iterations.graphs import (
     core_numbers,
     coreness,
@@ -24,16 +21,21 @@ from ...sim.sida.iterations.graphs import (
 from ...sim.sida.iterations.graphs import (
     pagerank as ranks_problem,
 )
-from ...sim.sida.iterations.problem import Problem, Solution
 from ...sim.sida.result.products import Rules
 from ..common.extras import need
-from ..common.files import write_array
 from ..common.rounding import round_to, warn_rounding
-from ..graphs.graph import Graph, read_graph
-from .options import SidaChoice, SidaOptions, choose_sida
-from .report import Residual, finish_iterations
-from .session import SidaRun, run_problem
-from .verdict import Verdict, against_cores, against_hops, against_lengths, against_ranks
+from .application import (
+    Application,
+    check_not_negative,
+    check_source,
+    finish,
+    graph_of,
+    numbers_of,
+    source_of,
+)
+from .options import SidaOptions, choose_sida
+from .session import run_problem
+from .verdict import against_cores, against_hops, against_lengths, against_ranks
 
 __all__ = ["bfs", "kcore", "khop", "pagerank", "sssp"]
 
@@ -71,21 +73,23 @@ def pagerank(
     """
     choice = choose_sida(options, "pagerank", "mma", floats=True)
     need("networkx", "NetworkX")
-    given = _read(choice, graph, np.add)
-    _check_not_negative(given)
+    given = graph_of(choice, graph, np.add)
+    check_not_negative(given)
     problem = ranks_problem(Rules.of(choice.config), given.sparse(), alpha=alpha,
                             tolerance=tolerance)  # fmt: skip
     most = options.max_iterations or _RANK_ITERATIONS
     run = run_problem(choice, problem, most)
-    ranks = _numbers(choice, run.solution)
+    ranks = numbers_of(choice, run.solution)
     verdict = None
     if run.solution.settled:
         verdict = against_ranks(choice.config.format, ranks, given.sparse(), alpha=alpha,
                                 tolerance=tolerance, most=2 * most)  # fmt: skip
     order = np.lexsort((np.arange(len(ranks)), -ranks))[:_SHOWN]
     shown = ", ".join(f"{vertex + 1}: {ranks[vertex]:.6g}" for vertex in order)
-    _finish(
-        _Report(app="pagerank", what="PageRank", choice=choice, graph=given, problem=problem),
+    finish(
+        Application(
+            app="pagerank", what="PageRank", choice=choice, source=source_of(given), problem=problem
+        ),
         run,
         ranks,
         [("ranks", f"highest at {shown}; {ranks.sum():.9g} in all")],
@@ -127,15 +131,15 @@ def sssp(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions
     Weights must not be negative. Values are checked against SciPy.
     """
     choice = choose_sida(options, "sssp", "minplus", floats=False)
-    given = _read(choice, graph, np.minimum)
-    _check_not_negative(given)
-    _check_source(given, source)
+    given = graph_of(choice, graph, np.minimum)
+    check_not_negative(given)
+    check_source(given, source)
     fmt = choice.config.format
     rounded = round_to(given.weights, fmt)
     warn_rounding(given.name, rounded, fmt)
     problem = shortest_paths(Rules.of(choice.config), given.sparse(), source - 1)
     run = run_problem(choice, problem, options.max_iterations or given.vertices + 1)
-    lengths = _numbers(choice, run.solution).astype(np.float64)
+    lengths = numbers_of(choice, run.solution).astype(np.float64)
     if choice.config.value == "int32":
         lengths[lengths == np.iinfo(np.int32).max] = np.inf
     verdict = None
@@ -144,19 +148,27 @@ def sssp(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions
             fmt, lengths, given.sparse(rounded.values), source - 1, run.solution.iterations
         )
     there = np.isfinite(lengths)
-    _finish(
-        _Report(app="sssp", what="shortest paths", choice=choice, graph=given, problem=problem),
+    finish(
+        Application(
+            app="sssp",
+            what="shortest paths",
+            choice=choice,
+            source=source_of(given),
+            problem=problem,
+        ),
         run,
         lengths,
         [
             ("source", str(source)),
-            ("reached", f"{np.count_nonzero(there):,} vertices, the farthest at "
-                        f"{lengths[there].max():.9g}"),
+            (
+                "reached",
+                f"{np.count_nonzero(there):,} vertices, the farthest at {lengths[there].max():.9g}",
+            ),
         ],
         {"source": source, "reached": int(np.count_nonzero(there))},
         verdict,
         moves="a path has become shorter (1), or none (0):",
-    )  # fmt: skip
+    )
 
 
 def kcore(graph: GraphArgument, *, options: SidaOptions) -> None:
@@ -166,15 +178,21 @@ def kcore(graph: GraphArgument, *, options: SidaOptions) -> None:
     """
     choice = choose_sida(options, "kcore", "mma", floats=False)
     need("networkx", "NetworkX")
-    given = _read(choice, graph, np.maximum)
+    given = graph_of(choice, graph, np.maximum)
     both = undirected(given.sparse(np.ones(given.edges)))
     problem = coreness(Rules.of(choice.config), both)
     run = run_problem(choice, problem, options.max_iterations or 2 * given.vertices + 2)
     cores = core_numbers(Rules.of(choice.config), run.solution)
     verdict = against_cores(cores, both) if run.solution.settled else None
     top = int(cores.max())
-    _finish(
-        _Report(app="kcore", what="core numbers", choice=choice, graph=given, problem=problem),
+    finish(
+        Application(
+            app="kcore",
+            what="core numbers",
+            choice=choice,
+            source=source_of(given),
+            problem=problem,
+        ),
         run,
         cores,
         [("cores", f"up to {top}, of {np.count_nonzero(cores == top):,} vertices")],
@@ -187,8 +205,8 @@ def kcore(graph: GraphArgument, *, options: SidaOptions) -> None:
 def _steps(app: str, path: Path, source: int, hops: int | None, options: SidaOptions) -> None:
     """Breadth-first search, to the end or so many hops far."""
     choice = choose_sida(options, app, "orand", floats=False)
-    given = _read(choice, path, np.maximum)
-    _check_source(given, source)
+    given = graph_of(choice, path, np.maximum)
+    check_source(given, source)
     rules = Rules.of(choice.config)
     problem = reach(rules, given.sparse(np.ones(given.edges)), [source - 1])
     run = run_problem(choice, problem, hops or options.max_iterations or given.vertices + 1)
@@ -206,89 +224,8 @@ def _steps(app: str, path: Path, source: int, hops: int | None, options: SidaOpt
     rows.append(("reached", f"{np.count_nonzero(there):,} vertices, the farthest after "
                             f"{found.max()} edges"))  # fmt: skip
     what = "breadth-first search" if hops is None else "vertices within some hops"
-    _finish(
-        _Report(app=app, what=what, choice=choice, graph=given, problem=problem),
+    finish(
+        Application(app=app, what=what, choice=choice, source=source_of(given), problem=problem),
         run, found, rows, details, verdict,
         moves=None if hops else "a vertex was reached anew (1), or none (0):",
     )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Report:
-    """What all reports begin with."""
-
-    app: str
-    what: str
-    choice: SidaChoice
-    graph: Graph
-    problem: Problem
-
-
-def _finish(
-    of: _Report,
-    run: SidaRun,
-    values: NDArray[Any],
-    rows: list[tuple[str, str]],
-    details: dict[str, Any],
-    verdict: Verdict | None,
-    *,
-    moves: str | None,
-) -> None:
-    """``moves``: what ends the computation, in words; None: nothing need."""
-    residual = None
-    if moves is not None:
-        residual = _residual(of.choice, of.problem, run.solution, moves)
-    if of.choice.output:
-        write_array(of.choice.output, values[:, None] if _matrix(of.choice.output) else values)
-        rows.append(("values", str(of.choice.output)))
-    graph = of.graph
-    details = {"file": graph.name, "vertices": graph.vertices, "edges": graph.edges, **details}
-    finish_iterations(
-        of.app,
-        f"{of.what} of {Path(graph.name).name}",
-        [("graph", f"{graph.vertices:,} vertices, {graph.edges:,} edges"), *rows],
-        of.choice,
-        of.problem,
-        run,
-        details,
-        verdict=verdict,
-        residual=residual,
-    )
-
-
-def _matrix(path: Path) -> bool:
-    return path.suffix.lower() == ".mtx"
-
-
-def _residual(choice: SidaChoice, problem: Problem, solution: Solution, what: str) -> Residual:
-    stop, fmt = problem.stop, choice.config.format
-    assert stop is not None
-    name = stop.reductions[(solution.iterations + 1) % 2]
-    pair = np.array([solution.scalars[name], stop.pattern(fmt)], np.uint64)
-    value, limit = decode(pair, fmt)
-    return Residual(what=what, value=float(value), limit=float(limit))
-
-
-def _numbers(choice: SidaChoice, solution: Solution) -> NDArray[Any]:
-    return decode(solution.result[:, 0], choice.config.format)
-
-
-def _read(choice: SidaChoice, path: Path, combine: np.ufunc) -> Graph:
-    return read_graph(path, combine, choice.check_vertices)
-
-
-def _check_not_negative(graph: Graph) -> None:
-    negative = graph.weights < 0
-    if negative.any():
-        first = int(np.argmax(negative))
-        raise UserError(
-            f"{graph.name}: the weight of the edge {graph.edge(first)} is "
-            f"{graph.weights[first]:g}; weights must not be negative"
-        )
-
-
-def _check_source(graph: Graph, source: int) -> None:
-    if source > graph.vertices:
-        raise UserError(
-            f"--source must be in 1..{graph.vertices}, the vertices of {graph.name}, not {source}"
-        )

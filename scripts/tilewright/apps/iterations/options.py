@@ -14,7 +14,7 @@ from ...numbers_given import whole
 from ...settings import read_config
 from ...sim.rtl.build import ToolMissing, require_tools
 from ..common.files import check_output
-from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption
+from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 
 __all__ = ["BACKENDS", "SidaChoice", "SidaOptions", "choose_sida"]
 
@@ -44,7 +44,7 @@ class SidaOptions:
             "alone.",
             rich_help_panel=PANEL,
         ),
-    ] = "model"
+    ] = "rtl"
     json_file: JsonOption = None
 
 
@@ -63,22 +63,35 @@ class SidaChoice:
 
     def check_vertices(self, what: object, vertices: int) -> None:
         """Raise UserError if a graph has too many."""
+        self.check_rows(what, vertices, "vertices")
+
+    def check_rows(self, what: object, count: int, kind: str = "rows") -> None:
+        """The same of a matrix."""
         most = self.config.vector_words
-        if vertices > most:
+        if count > most:
             raise UserError(
-                f"{what}: {vertices} vertices are too many for `vector_words` {most}, elements of "
-                "a vector on chip"
+                f"{what}: {count} {kind} are too many for `vector_words` {most}, elements of a "
+                "vector on chip"
             )
 
 
-def choose_sida(options: SidaOptions, app: str, semiring: str, *, floats: bool) -> SidaChoice:
+def choose_sida(
+    options: SidaOptions, app: str, semiring: str, *, floats: bool, value: str | None = None
+) -> SidaChoice:
     """Check what the command line says; UserError if it cannot be run.
 
-    ``semiring``: of the products of ``app``; ``floats``: whether it takes a format of floats.
+    Parameters
+    ----------
+    semiring: of the products of ``app``
+    floats: whether it takes a format of floats
+    value: a format that it takes unless the user sets one
     """
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
-    config: Any = read_config(SIDA, options.config_file, list(options.settings or ()))
+    given = list(options.settings or ())
+    if value is not None and "value" not in named_parameters(options.config_file, given):
+        given.append(f"value={value}")
+    config: Any = read_config(SIDA, options.config_file, given)
     if semiring not in config.semirings:
         raise UserError(
             f"`semirings` must have {semiring} for {app}, not {', '.join(config.semirings)} alone"

@@ -12,7 +12,8 @@ from ...errors import CheckFailed
 from ...hw.spec.formats import FloatFormat, Format
 from ..common.extras import need
 
-__all__ = ["Verdict", "against_cores", "against_hops", "against_lengths", "against_ranks"]
+__all__ = ["Verdict", "against_cores", "against_hops", "against_lengths", "against_means",
+           "against_ranks", "residual_of"]  # fmt: skip
 
 Floats = NDArray[np.float64]
 _SUMS = 32
@@ -135,3 +136,44 @@ def against_cores(cores: NDArray[Any], graph: Any) -> Verdict:
     found = networkx.core_number(whole)
     expected = np.array([found[vertex] for vertex in range(graph.shape[0])])
     return _exact("NetworkX core_number", cores, expected)
+
+
+def against_means(
+    fmt: Format, values: Floats, graph: Any, given: Floats, iterations: int
+) -> Verdict:
+    """So many iterations of label propagation in float64; roundings of means do not grow."""
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    expected = np.full(graph.shape[0], 0.5)
+    expected[: len(given)] = given
+    free = degrees != 0
+    free[: len(given)] = False
+    for _ in range(iterations):
+        means = graph @ expected
+        expected[free] = means[free] / degrees[free]
+    error = float(np.abs(values - expected).max())
+    allowed = iterations * _SUMS * (_unit(fmt) + 2.0**-52)
+    return Verdict(
+        source="as many iterations in float64, SciPy",
+        measure="largest difference",
+        error=error,
+        allowed=allowed,
+        wrong=int(not error <= allowed),
+    )
+
+
+def residual_of(
+    fmt: Format, matrix: Any, b: Floats, x: Floats, tolerance: float, iterations: int
+) -> Verdict:
+    """What a solution leaves of the right side, in float64. The residual that the iterations carry
+    along departs from it by their roundings."""
+    size = float(np.linalg.norm(b))
+    error = float(np.linalg.norm(b - matrix @ x)) / size
+    largest = float(np.abs(matrix).sum(axis=1).max()) * float(np.linalg.norm(x))
+    allowed = 1.1 * tolerance + iterations * _unit(fmt) * largest / size
+    return Verdict(
+        source="the residual in float64",
+        measure="relative to the right side, 2-norm",
+        error=error,
+        allowed=allowed,
+        wrong=int(not error <= allowed),
+    )

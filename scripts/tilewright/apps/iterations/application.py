@@ -1,0 +1,154 @@
+"""What all commands of iterations have in common, from the file to the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UserError
+from ...sim.numbers.values import decode
+from ...sim.sida.iterations.problem import Problem, Solution
+from ..common.files import write_array
+from ..graphs.graph import Graph, read_graph
+from .options import SidaChoice
+from .report import Residual, finish_iterations
+from .session import SidaRun
+from .verdict import Verdict
+
+__all__ = [
+    "Application",
+    "Source",
+    "check_not_negative",
+    "check_source",
+    "finish",
+    "graph_of",
+    "numbers_of",
+    "source_of",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where a computation's matrix comes from.
+
+    Parameters
+    ----------
+    path: the file
+    kind, text: what it holds, for the report
+    details: the same for its JSON
+    """
+
+    path: Path
+    kind: str
+    text: str
+    details: Mapping[str, Any]
+
+
+def source_of(graph: Graph) -> Source:
+    """A graph from a file."""
+    return Source(
+        path=Path(graph.name),
+        kind="graph",
+        text=f"{graph.vertices:,} vertices, {graph.edges:,} edges",
+        details={"vertices": graph.vertices, "edges": graph.edges},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Application:
+    """What is computed.
+
+    Parameters
+    ----------
+    app, what: its name, and in words
+    choice: on what
+    source: the file, and what is said of it
+    problem: it
+    """
+
+    app: str
+    what: str
+    choice: SidaChoice
+    source: Source
+    problem: Problem
+
+
+def finish(
+    of: Application,
+    run: SidaRun,
+    values: NDArray[Any],
+    rows: list[tuple[str, str]],
+    details: dict[str, Any],
+    verdict: Verdict | None,
+    *,
+    moves: str | None,
+) -> None:
+    """Write what is asked for, and report.
+
+    Parameters
+    ----------
+    values: of each vertex, or row
+    rows, details, verdict: see :func:`finish_iterations`
+    moves: what ends the computation, in words; None: nothing need
+    """
+    residual = None
+    if moves is not None:
+        residual = _residual(of.choice, of.problem, run.solution, moves)
+    if of.choice.output:
+        write_array(of.choice.output, values[:, None] if _is_matrix(of.choice.output) else values)
+        rows.append(("values", str(of.choice.output)))
+    details = {"file": str(of.source.path), **of.source.details, **details}
+    finish_iterations(
+        of.app,
+        f"{of.what} of {of.source.path.name}",
+        [(of.source.kind, of.source.text), *rows],
+        of.choice,
+        of.problem,
+        run,
+        details,
+        verdict=verdict,
+        residual=residual,
+    )
+
+
+def _is_matrix(path: Path) -> bool:
+    return path.suffix.lower() == ".mtx"
+
+
+def _residual(choice: SidaChoice, problem: Problem, solution: Solution, what: str) -> Residual:
+    stop, fmt = problem.stop, choice.config.format
+    assert stop is not None
+    name = stop.reductions[(solution.iterations + 1) % 2]
+    pair = np.array([solution.scalars[name], stop.pattern(fmt)], np.uint64)
+    value, limit = decode(pair, fmt)
+    return Residual(what=what, value=float(value), limit=float(limit))
+
+
+def numbers_of(choice: SidaChoice, solution: Solution) -> NDArray[Any]:
+    return decode(solution.result[:, 0], choice.config.format)
+
+
+def graph_of(choice: SidaChoice, path: Path, combine: np.ufunc) -> Graph:
+    return read_graph(path, combine, choice.check_vertices)
+
+
+def check_not_negative(graph: Graph) -> None:
+    negative = graph.weights < 0
+    if negative.any():
+        first = int(np.argmax(negative))
+        raise UserError(
+            f"{graph.name}: the weight of the edge {graph.edge(first)} is "
+            f"{graph.weights[first]:g}; weights must not be negative"
+        )
+
+
+def check_source(graph: Graph, source: int) -> None:
+    if source > graph.vertices:
+        raise UserError(
+            f"--source must be in 1..{graph.vertices}, the vertices of {graph.name}, not {source}"
+        )

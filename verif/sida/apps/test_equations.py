@@ -1,0 +1,159 @@
+"""``tilewright run label|cg`` on the model, against SciPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, diags_array, eye_array, kron
+from scipy.sparse.linalg import cg, spsolve
+from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.sida.apps.files import report, save_graph
+from tilewright.verif.sida.iterations.random_graphs import random_graph
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(tmp_path, capsys)
+
+
+def grid(size: int) -> Any:
+    """The 5-point operator of a square grid."""
+    line = diags_array(
+        [-np.ones(size - 1), 2 * np.ones(size), -np.ones(size - 1)], offsets=[-1, 0, 1]
+    )
+    return csr_array(kron(line, eye_array(size)) + kron(eye_array(size), line))
+
+
+def symmetric(seed: int, size: int = 40) -> Any:
+    """A graph without directions whose vertices are all in one part."""
+    graph = random_graph(seed, size, density=0.05).tolil()
+    for vertex in range(size - 2):
+        graph[vertex, vertex + 1] = 1 + vertex % 3
+    graph[size - 1, :] = graph[:, size - 1] = 0
+    found = csr_array(graph)
+    found.setdiag(0)
+    found.eliminate_zeros()
+    return csr_array(found + found.T)
+
+
+@pytest.mark.parametrize("value", slow_but(["fp64"], ["fp64", "fp32"]))
+def test_labels(run: Run, value: str) -> None:
+    """To where nothing moves any more, which a solver finds as well; the last vertex is alone."""
+    graph, out = symmetric(3), run.directory / "x.npy"
+    given = [0.0, 1.0, 1.0, 0.0]
+    tolerance = 1e-9 if value == "fp64" else 1e-6
+    found = report(run, "label", save_graph(run, graph), "--labels", "0,1,1,0", "--tolerance",
+                   tolerance, "--set", f"value={value}", "-o", out)  # fmt: skip
+    values = np.load(out)
+    degrees = graph.sum(axis=1)
+    free = np.arange(4, 39)
+    whole = diags_array(degrees[free]) - graph[free][:, free]
+    expected = spsolve(whole.tocsc(), graph[free][:, :4] @ given)
+    assert np.abs(values[free] - expected).max() < {"fp64": 1e-6, "fp32": 1e-3}[value]
+    assert values[:4].tolist() == given
+    assert values[39] == 0.5
+    assert found["classes"] == {
+        "one": int((values > 0.5).sum()), "zero": int((values < 0.5).sum()), "undecided": 1,
+    }  # fmt: skip
+    assert found["reference"]["wrong"] == 0
+
+
+def test_labels_of_a_file(run: Run) -> None:
+    graph, labels = save_graph(run, symmetric(3)), run.save("l.npy", np.array([0, 1, 1, 0]))
+    counts = [
+        report(run, "label", graph, "--labels", given, "--max-iterations", 7, status=1)
+        for given in ("0,1,1,0", labels)
+    ]
+    assert counts[0]["residual"] == counts[1]["residual"]
+    assert counts[0]["classes"] == counts[1]["classes"]
+
+
+@pytest.mark.parametrize("size", slow_but([12], [3, 12, 20]))
+def test_conjugate_gradients(run: Run, size: int) -> None:
+    """SciPy's iterates to rounding, and as many; two a pass."""
+    matrix, out = grid(size), run.directory / "x.npy"
+    b = np.random.default_rng(size).normal(size=size * size)
+    found = report(run, "cg", save_graph(run, matrix), "--right", run.save("b.npy", b),
+                   "--tolerance", "1e-8", "-o", out)  # fmt: skip
+    expected, failed = cg(matrix, b, rtol=1e-8)
+    assert not failed
+    assert np.abs(np.load(out) - expected).max() < 1e-10 * np.abs(expected).max()
+    assert found["iterations"] == found["scipy_iterations"]
+    assert found["passes"] == -(-found["iterations"] // 2)
+    assert np.linalg.norm(b - matrix @ np.load(out)) < 1.001e-8 * np.linalg.norm(b)
+    assert found["config"]["value"] == "fp64"
+    assert found["reference"]["wrong"] == 0
+
+
+def test_conjugate_gradients_in_fp32(run: Run) -> None:
+    found = report(run, "cg", save_graph(run, grid(8)), "--set", "value=fp32")
+    assert abs(found["iterations"] - found["scipy_iterations"]) <= 1
+    assert 0 < found["reference"]["error"] < 1e-4
+
+
+def test_a_matrix_that_is_not_definite(run: Run) -> None:
+    """The residual grows, or is none at all: status 1, whatever is reached is kept."""
+    matrix = csr_array(np.diag([1.0, -1.0, 2.0, 0.0]))
+    found = report(run, "cg", save_graph(run, matrix), "--max-iterations", 9, status=1)
+    assert not found["settled"]
+    assert found["reference"] is None
+    assert found["iterations"] == 9
+    assert "NOT CONVERGED: the residual's square" in run.out
+
+
+LABELS = [
+    (("--labels", "0,2"), "--labels must be 0 or 1 each, not '0,2'"),
+    (("--labels", "0,1,1,1"), "--labels must be at most 3, the vertices of {path}, not 4"),
+    (("--labels", "x.npy"), "x.npy: cannot be read: No such file or directory"),
+    (("--labels", "1", "--set", "value=int32"),
+     "`value` must be a format of floats for label, not 'int32'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "message"), LABELS)
+def test_refused_labels(run: Run, options: tuple[str, ...], message: str) -> None:
+    path = save_graph(run, np.array([[0, 2.0, 0], [2, 0, 1], [0, 1, 0]]))
+    assert run.refused("label", path, *options) == message.format(path=path)
+
+
+def test_refused_graphs(run: Run) -> None:
+    path = save_graph(run, np.array([[0, 2.0, 0], [2, 0, -1], [0, -1, 0]]))
+    assert run.refused("label", path, "--labels", "1") == (
+        f"{path}: the weight of the edge 2 -> 3 is -1; weights must be positive"
+    )
+    path = save_graph(run, np.array([[0, 2.0, 0], [2, 0, 3], [0, 1, 0]]))
+    assert run.refused("label", path, "--labels", "1") == (
+        f"{path}: the edge 2 -> 3 has none of the same weight back; weights must be symmetric"
+    )
+
+
+def test_refused_matrices(run: Run) -> None:
+    def said(matrix: Any, *options: object) -> tuple[str, Path]:
+        path = save_graph(run, np.asarray(matrix, float))
+        return run.refused("cg", path, *options), path
+
+    line, path = said([[1, 2, 3], [2, 1, 0]])
+    assert line == f"{path}: must be square, of a row at least, not 2 x 3"
+    line, path = said([[1, 2], [3, 1]])
+    assert line == (
+        f"{path}: the value of row 1, column 2 is not that of row 2, column 1; the matrix must be "
+        "symmetric"
+    )
+    line, path = said([[1, np.inf], [np.inf, 1]])
+    assert line == f"{path}: values must be finite"
+    line, path = said(np.zeros((2, 2)))
+    assert line == f"{path}: the matrix has no entries"
+    line, path = said(np.eye(65), "--set", "vector_words=64")
+    assert line == (
+        f"{path}: 65 rows are too many for `vector_words` 64, elements of a vector on chip"
+    )
+    for right, text in (
+        (np.ones(3), "must be a vector of 2 real values"),
+        (np.zeros(2), "values must be finite, and not all 0"),
+    ):
+        file = run.save("b.npy", right)
+        assert said(np.eye(2), "--right", file)[0] == f"{file}: {text}"

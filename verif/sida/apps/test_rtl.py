@@ -1,0 +1,86 @@
+"""The commands on RTL, each value and what is counted beside the model's."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.sparse import csr_array, eye_array
+from tilewright.apps.iterations import session
+from tilewright.hw.emit import unit as unit_module
+from tilewright.verif.kit.commands import Run
+from tilewright.verif.sida.apps.files import report, save_graph
+from tilewright.verif.sida.configs import small
+from tilewright.verif.sida.iterations.random_graphs import random_graph
+
+CONFIG = small()
+NAMES = ("pes", "subtensor", "buffer_words", "vector_words", "channels", "data_bits",
+         "outstanding")  # fmt: skip
+RTL = ("--backend", "rtl", *(
+    word for name in NAMES for word in ("--set", f"{name}={getattr(CONFIG, name)}")
+))  # fmt: skip
+"""The configuration that other benches build."""
+
+_emit = cache(unit_module.emit)
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs commands; the Verilog, which is the same for all, is written once."""
+    monkeypatch.setattr(unit_module, "emit", _emit)
+    return Run(tmp_path, capsys)
+
+
+def checked(run: Run, *arguments: object) -> dict[str, Any]:
+    """A report of a run that equals the model's."""
+    found = report(run, *arguments, *RTL)
+    assert found["backend"] == "rtl"
+    assert found["checked"] > found["vertices" if "vertices" in found else "rows"]
+    assert found["mismatches"] == 0
+    counts = found["counters"]
+    assert counts["cycles"] * CONFIG.pes >= counts["elements"] > 0
+    assert counts["passes_done"] == found["passes"]
+    streams = ("pointers", "rows", "values", "again", "vectors", "program")
+    assert counts["bytes_read"] == sum(counts[f"bytes_{name}"] for name in streams)
+    assert found["limits"]["oracle"]["cycles"] < counts["cycles"]
+    assert "bit for bit equal" in run.out
+    return found
+
+
+@pytest.mark.slow
+def test_every_command_runs_on_rtl(run: Run) -> None:
+    graph = random_graph(7, 90, density=0.05)
+    path = save_graph(run, graph)
+    found = checked(run, "pagerank", path)
+    assert found["reference"]["wrong"] == 0
+    assert found["counters"]["held"] > 0
+    for app in ("bfs", "sssp", "kcore"):
+        assert checked(run, app, path)["reference"]["wrong"] == 0
+    assert checked(run, "khop", path, "--hops", 3)["wasted"] == 1
+    both = csr_array(graph + graph.T)
+    assert checked(run, "label", save_graph(run, both), "--labels", "0,1")["passes"] > 2
+    matrix = save_graph(run, both + 60 * eye_array(90))
+    found = checked(run, "cg", matrix, "--set", "value=fp32")
+    assert found["passes"] == -(-found["iterations"] // 2)
+
+
+@pytest.mark.slow
+def test_a_value_that_differs_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a model in the place of the RTL, which gives a wrong bit."""
+
+    class Wrong(session.SidaModel):
+        def _job(self) -> tuple[str, int, dict[str, int]]:
+            found = super()._job()
+            self.memory[self._values["VECTOR_0"]] ^= 1
+            return found
+
+    monkeypatch.setattr(
+        session, "native", lambda unit, config, latency: lambda size: nullcontext(Wrong(config, size))
+    )
+    path = save_graph(run, random_graph(7, 20, density=0.2))
+    found = report(run, "sssp", path, "--backend", "rtl", status=1)
+    assert found["mismatches"] > 0
+    assert "DIFFERENT" in run.out
