@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csr_array, eye_array
 from tilewright.apps.iterations import session
 from tilewright.hw.emit import unit as unit_module
+from tilewright.hw.spec.unit import Unit
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.configs import small
@@ -77,9 +78,11 @@ def test_a_value_that_differs_is_found(run: Run, monkeypatch: pytest.MonkeyPatch
             self.memory[self._values["VECTOR_0"]] ^= 1
             return found
 
-    monkeypatch.setattr(
-        session, "native", lambda unit, config, latency: lambda size: nullcontext(Wrong(config, size))
-    )
+    def native(unit: Unit, config: Any, latency: int) -> Any:
+        del unit, latency
+        return lambda size: nullcontext(Wrong(config, size))
+
+    monkeypatch.setattr(session, "native", native)
     path = save_graph(run, random_graph(7, 20, density=0.2))
     found = report(run, "sssp", path, "--backend", "rtl", status=1)
     assert found["mismatches"] > 0
