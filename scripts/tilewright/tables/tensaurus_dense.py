@@ -14,7 +14,7 @@ from ..sim.tensaurus.work import Work
 from ..synth.tables import Row, Table
 from .matraptor_rates import needs_simulation
 
-__all__ = ["CASES", "tensaurus_dense"]
+__all__ = ["CASES", "FULL", "SMALL", "tensaurus_dense"]
 
 Case = tuple[str, tuple[int, ...], tuple[int, ...], float | None]
 
@@ -27,15 +27,26 @@ CASES: dict[str, Case] = {
 """Kernel, shape of the tensor, ranks, and what the paper has of its 512 GOP/s (table of dense
 kernels)."""
 
+FULL: dict[str, Case] = {
+    "GEMM, 256 x 256, F = 128": ("mm", (256, 256), (128,), 506.5),
+    "DMTTKRP, 32 x 64 x 64, F = 128": ("mttkrp", (32, 64, 64), (128, 128), 511.9),
+    "DTTMc, 32 x 64 x 64, F = 4, 32": ("ttmc", (32, 64, 64), (4, 32), 498.9),
+    "GEMV, 256 x 1024": ("mv", (256, 1024), (1,), None),
+}
+"""The same for the paper's size."""
+
+SMALL = TensaurusConfig(rows=4, cols=2, vlen=2, channels=4, data_bits=64, spm_bytes=4096)
+
 _PAPERS_PEAK = 512
-_MEMORY_BYTES = 1 << 20
+_MEMORY_BYTES = 1 << 21
 
 
 def tensaurus_dense(
     target: str,
     progress: Callable[[str], None] = lambda said: None,
     *,
-    cases: Mapping[str, Case] = CASES,
+    full: bool = False,
+    cases: Mapping[str, Case] | None = None,
 ) -> Table:
     """Operations performed by 4 x 2 elements of two fp32 values, of an operation a lane and cycle;
     of GEMV of one lane a row. A memory of four channels of 64 bits that answers in the next cycle.
@@ -44,7 +55,9 @@ def tensaurus_dense(
     ----------
     target: "cmos", the default: nothing is synthesised
     progress: is told what comes next
-    cases: see ``CASES``
+    full: the default unit, which has the paper's size, on eight channels of 128 bits; building it
+        takes some minutes
+    cases: see ``CASES``, which they are, or ``FULL``, unless they are given
 
     Raises UserError for another target, or if there is no Verilator, or no compiler, and
     RuntimeError if a result is not the model's.
@@ -53,9 +66,10 @@ def tensaurus_dense(
         from ..hw.emit.unit import emit
         from ..sim.rtl.accelerator import NativeAccelerator
 
-        config = TensaurusConfig(rows=4, cols=2, vlen=2, channels=4, data_bits=64, spm_bytes=4096)
+        config = TensaurusConfig() if full else SMALL
+        cases = cases or (FULL if full else CASES)
         rows = []
-        progress("building 4 x 2 elements")
+        progress(f"building {config.rows} x {config.cols} elements")
         emitted = emit(TENSAURUS, config)
         with NativeAccelerator(emitted, config, memory_bytes=_MEMORY_BYTES) as device:
             for label, case in cases.items():
