@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from types import SimpleNamespace
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from ..axi.interconnect import ReadInterconnect
@@ -206,11 +206,13 @@ class Sida(AcceleratorTop):
         ]
         # Steps that are complete.
         steps = Signal(count_bits(config))
-        within = given.base[config.pes.bit_length() - 1 : config.subtensor.bit_length() - 1]
+        step_rows = config.subtensor // config.pes
+        row_number = given.base >> config.pes.bit_length() - 1
+        ends_step = row_number[: step_rows.bit_length() - 1].all() if step_rows > 1 else Const(1)
         m.d.comb += gather.z_steps.eq(steps)
         with m.If(passes.first):
             m.d.sync += steps.eq(0)
-        with m.Elif(takes & ~second & within.all()):
+        with m.Elif(takes & ~second & ends_step):
             m.d.sync += steps.eq(steps + 1)
         # Of one product a pass the result is the next operand: z and x change places.
         rows = parts.vectors.rows

@@ -10,7 +10,7 @@ from tilewright.registry import Entry, entries
 
 __all__ = ["OPTIONS", "choices", "small"]
 
-_SIZES = {"rows", "cols", "depth", "tile"}
+_SIZES = {"pes", "rows", "cols", "depth", "tile"}
 """More of the same hardware, which takes long to build."""
 
 _MOST_VALUES = 8

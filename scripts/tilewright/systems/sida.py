@@ -1,12 +1,36 @@
 """SIDA: two products with a sparse matrix in one pass over it."""
 
-from ..registry import System
+from ..hw.spec.sida import SIDA
+from ..registry import Entry, System
 
 _GRAPHS = ("pagerank", "bfs", "sssp", "kcore", "khop")
 
 SYSTEM = System(
     name="sida",
-    entries=(),
+    entries=(
+        Entry(
+            unit=SIDA,
+            simulate={"verilator": "tilewright.verif.sida.simulate:run"},
+            golden="",
+            exercise="tilewright.verif.sida.exercise:exercise",
+            small={
+                "pes": 4,
+                "subtensor": 4,
+                "buffer_words": 64,
+                "vector_words": 64,
+                "window": 4,
+                "program_words": 32,
+                "channels": 2,
+                "data_bits": 64,
+                "outstanding": 4,
+                "semirings": ("mma", "minplus"),
+            },
+            variants=(
+                {"value": "int32", "channels": 1, "subtensor": 8},
+                {"value": "fp16", "semirings": ("mma", "aril-add", "orand")},
+            ),
+        ),
+    ),
     tables={
         "sida-reuse": "tilewright.tables.sida_reuse:sida_reuse",
         "sida-ceiling": "tilewright.tables.sida_ceiling:sida_ceiling",
@@ -15,6 +39,6 @@ SYSTEM = System(
         **{name: f"tilewright.apps.iterations.commands:{name}" for name in _GRAPHS},
         **{name: f"tilewright.apps.iterations.equations:{name}" for name in ("label", "cg")},
     },
-    pages=("oei.md",),
+    pages=("sida.md", "oei.md"),
     place=6,
 )
