@@ -70,7 +70,7 @@ class FloatSquareRoot(IterativeOperator):
                 radicand.eq(Cat(C(0, low), Mux(odd, Cat(C(0, 1), a.significand), a.significand))),
                 rest.eq(0),
                 root.eq(0),
-                exponent.eq(a.exponent >> 1),
+                exponent.eq(a.exponent[1:].as_signed()),
                 kept["negative"].eq(a.sign),
                 kept["zero"].eq(a.zero),
                 kept["nan"].eq(a.nan | (a.sign & ~a.zero)),

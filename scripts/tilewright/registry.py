@@ -33,7 +33,8 @@ class Entry:
     golden: the function behind the tests that know a unit by its sidecar only: from its
         configuration, the name of an operation there, its sizes by name and its ``in`` operands by
         name to its ``out`` operands by name. A matrix is a uint64 array of container words, a
-        sparse one ``{(row, column): word}``; tensors have further indices behind the column
+        sparse one ``{(row, column): word}``; tensors have further indices behind the column. Empty
+        if the sidecar has no operations
     exercise: of an accelerator, the function that has a few small jobs of every kind run on any
         device, through the unit's driver, and checks what they leave: from the device and a NumPy
         generator to the number of jobs
@@ -46,7 +47,7 @@ class Entry:
 
     unit: Unit
     simulate: Mapping[str, str]
-    golden: str
+    golden: str = ""
     exercise: str = ""
     small: Mapping[str, Any] = field(default_factory=dict)
     variants: tuple[Mapping[str, Any], ...] = ()

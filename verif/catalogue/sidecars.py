@@ -28,12 +28,13 @@ __all__ = [
 
 Golden = Callable[[str, Mapping[str, int], Matrices], Matrices]
 
-LABELS = {name: (name, dict[str, Any]()) for name in entries()} | {
-    f"{name} {dict(changes)}": (name, dict(changes))
+LABELS = {
+    f"{name} {dict(changes)}" if changes else name: (name, dict(changes))
     for name, entry in entries().items()
-    for changes in entry.variants
+    for changes in ({}, *entry.variants)
+    if entry.golden
 }
-"""What is driven: of each unit the small configuration, and its variants."""
+"""What is driven: of each unit with operations the small configuration, and its variants."""
 
 
 def config_of(label: str) -> tuple[Entry, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.elementwise.instructions import SCALARS, Instruction
 from tilewright.hw.spec.elementwise.program import Program
-from tilewright.hw.spec.jobs.sida import job_spec
+from tilewright.hw.spec.jobs.sida import VECTOR_BASES, job_spec
 from tilewright.hw.spec.semirings import Semiring
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
@@ -224,6 +224,7 @@ def place(rng: np.random.Generator, config: SidaConfig, case: SidaCase, size: in
         "ENTRY": entry,
         "STOPS": int(case.stops is not None),
         **dict(zip(("STOP_1", "STOP_2", "LIMIT"), stop, strict=True)),
+        **dict.fromkeys((name.upper() for name in VECTOR_BASES), 0),
         **{name.upper(): begin for name, (begin, _) in spans.items()},
     }
     stored = stored_vectors(case.program, second=second is not None)

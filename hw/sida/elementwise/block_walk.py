@@ -24,7 +24,7 @@ class BlockWalk(wiring.Component):
     -------
     start: in; begins with the first block, at the end of the cycle
     columns: in, with ``start``; elements, at least 1
-    next: in; goes to the next block
+    advance: in; goes to the next block
     base: out; the block's first element
     rows: out; its rows
     ends: out; there is none behind it
@@ -37,7 +37,7 @@ class BlockWalk(wiring.Component):
             {
                 "start": In(1),
                 "columns": In(bits),
-                "next": In(1),
+                "advance": In(1),
                 "base": Out(bits),
                 "rows": Out(range(block_rows(config) + 1)),
                 "ends": Out(1),
@@ -55,7 +55,7 @@ class BlockWalk(wiring.Component):
             self.rows.eq(Mux(self.ends, left, most)),
         ]
         with m.If(self.start):
-            m.d.sync += [base.eq(0), left.eq((self.columns + pes - 1) >> pes.bit_length() - 1)]
-        with m.Elif(self.next):
+            m.d.sync += [base.eq(0), left.eq((self.columns + (pes - 1))[pes.bit_length() - 1 :])]
+        with m.Elif(self.advance):
             m.d.sync += [base.eq(base + most * pes), left.eq(left - self.rows)]
         return m

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arith.scalar_functions import delay
 from ...spec.sida import SidaConfig
+from ...stream.written_word import reads_with_writes
 from .lane_arithmetic import LaneArithmetic
 from .layouts import place_layout
 
@@ -87,15 +88,11 @@ class Lane(wiring.Component):
             write.addr.eq(delay(m, self.target.as_value(), stages, C(1), "target")),
             write.data.eq(arithmetic.o),
         ]
+        places = {name: self.places[n].as_value() for n, name in enumerate("abc")}
+        found = reads_with_writes(m, registers, write, places, self.read)
         for number, name in enumerate("abc"):
-            read = registers.read_port(transparent_for=[write])
-            m.d.comb += [
-                read.en.eq(self.read),
-                read.addr.eq(self.places[number].as_value()),
-                getattr(arithmetic, name).eq(
-                    Mux(self.constant[number], self.constants[number], read.data)
-                ),
-            ]
+            operand = Mux(self.constant[number], self.constants[number], found[number])
+            m.d.comb += getattr(arithmetic, name).eq(operand)
         m.d.comb += [
             arithmetic.opcode.eq(self.opcode),
             arithmetic.outside.eq(self.outside),

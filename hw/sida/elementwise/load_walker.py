@@ -88,7 +88,7 @@ class LoadWalker(wiring.Component):
             m.d.sync += runs.eq(0)
         with m.Elif(runs), m.Switch(word.opcode):
             with m.Case(opcode("end")):
-                m.d.comb += [following.eq(entry), walk.next.eq(1)]
+                m.d.comb += [following.eq(entry), walk.advance.eq(1)]
                 m.d.sync += [stored.eq(0), given.eq(0), runs.eq(~walk.ends)]
             with m.Case(opcode("out")):
                 m.d.comb += following.eq(place + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -77,12 +77,16 @@ class RowPacker(wiring.Component):
         pushes = Signal()
         for lane in range(pes):
             # From the first column on it is of this row; below, of the one before or the next one.
+            last = lane == pes - 1
+            mine = Const(1) if last else first <= lane
             m.d.comb += queue.i.payload[lane].eq(row[lane])
             with m.If(complete):
-                m.d.sync += row[lane].eq(Mux(first <= lane, placed[lane], held[lane]))
+                m.d.sync += row[lane].eq(
+                    placed[lane] if last else Mux(mine, placed[lane], held[lane])
+                )
             with m.Elif(rest):
                 m.d.sync += row[lane].eq(held[lane])
-            with m.If((count != 0) & ((first <= lane) | (end > pes + lane))):
+            with m.If((count != 0) & (mine if last else mine | (end > pes + lane))):
                 m.d.sync += held[lane].eq(placed[lane])
         m.d.sync += [
             rest.eq(complete & ends & (end > pes) & ~self.clear),

@@ -119,7 +119,7 @@ class Sequencer(wiring.Component):
             begins.eq(self.start & ~self.busy),
             walk.start.eq(begins),
             walk.columns.eq(self.columns),
-            walk.next.eq(next_block),
+            walk.advance.eq(next_block),
             ends_row.eq(issue & (row + 1 == walk.rows)),
             self.read.eq(~self.valid | self.proceed),
             following.eq(place),

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arith.scalar_functions import delay
 from ...spec.sida import SidaConfig
+from ...stream.written_word import reads_with_writes
 from ..operators import SelectedProduct, SelectedSum, semiring_range
 from .first_values import first_layout
 from .layouts import late_layout, line_rows, place_bits, row_bits
@@ -112,12 +113,12 @@ class LateSums(wiring.Component):
             shape=unsigned(config.format.bits), depth=1 << place_bits(config), init=[]
         )
         write = w.write_port()
-        read = w.read_port(transparent_for=(write,))
+        place = Signal(place_bits(config))
+        (found,) = reads_with_writes(m, w, write, {"sum": place}, advance)
         m.d.comb += [
-            read.en.eq(advance),
-            read.addr.eq(Mux(self.reads, self.place, places[times])),
-            total.a.eq(read.data),
-            self.value.eq(read.data),
+            place.eq(Mux(self.reads, self.place, places[times])),
+            total.a.eq(found),
+            self.value.eq(found),
             write.en.eq(self.first.valid | under_way[-1]),
             write.addr.eq(Mux(self.first.valid, self.first.place, places[-1])),
             write.data.eq(Mux(self.first.valid, self.first.value, total.o)),

@@ -8,6 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
+from ...stream.written_word import reads_with_writes
 from .layouts import (
     CHUNK,
     bank_words,
@@ -101,7 +102,8 @@ class PanelLists(wiring.Component):
         depth = panels(config) * lists(config)
         m.submodules.table = table = Memory(shape=entry_layout(config), depth=depth, init=[])
         write = table.write_port()
-        read = table.read_port(transparent_for=(write,))
+        looked_at = Signal(range(depth))
+        (found,) = reads_with_writes(m, table, write, {"entry": looked_at})
         walk = Signal(range(depth + 1))
         held = Signal(held_layout(config), reset_less=True)
         is_open = Signal()
@@ -113,25 +115,25 @@ class PanelLists(wiring.Component):
             self.ready.eq(walk == depth),
             self.stays.eq(is_open & ~ends),
             self.i.ready.eq(self.ready & ~self.fetch & ~self.stays),
-            read.addr.eq(
+            looked_at.eq(
                 Mux(
                     self.fetch,
                     self._address(self.panel, self.list),
                     Mux(self.stays, self._list_of(held), self._list_of(self.i.payload)),
                 )
             ),
-            self.entry.eq(read.data),
+            self.entry.eq(found),
         ]
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += held.eq(self.i.payload)
         m.d.sync += [
-            address.eq(read.addr),
+            address.eq(looked_at),
             looks.eq(~self.fetch & (self.stays | (self.i.valid & self.i.ready))),
             is_open.eq(self.stays | (self.i.valid & self.i.ready)),
             self.fetched.eq(self.fetch),
             loses.eq(self.loses),
         ]
-        updated = self._append(m, read.data, held, looks, ends)
+        updated = self._append(m, self.entry, held, looks, ends)
         m.d.comb += [
             write.en.eq(ends | self.fetched | ~self.ready),
             write.addr.eq(Mux(self.ready, address, walk[: len(write.addr)])),

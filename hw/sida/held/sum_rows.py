@@ -59,7 +59,7 @@ class SumRows(wiring.Component):
             self.o.valid.eq(there),
             self.o.payload.eq(self.w),
             takes.eq(there & self.o.ready),
-            last.eq(row == (self.columns - 1) >> shift),
+            last.eq(row == (self.columns - 1)[shift : len(self.columns)]),
             self.place.eq(Mux(self.start, 0, Mux(takes, row + 1, row))),
         ]
         m.d.sync += row.eq(self.place)

@@ -205,5 +205,5 @@ class ColumnLoader(wiring.Component):
             m.d.comb += [
                 asked.address.eq(job[name]),
                 asked.bytes.eq(elements * width),
-                asked.count.eq((elements + config.pes - 1) >> config.pes.bit_length() - 1),
+                asked.count.eq((elements + (config.pes - 1))[config.pes.bit_length() - 1 :]),
             ]

@@ -113,7 +113,12 @@ class RowCut(wiring.Component):
         ]
         part = cut.i.payload
         m.d.comb += [
-            part.present.eq(Cat(((lane <= n) & (end > n)) | (end > n + pes) for n in range(pes))),
+            part.present.eq(
+                Cat(
+                    *(((lane <= n) & (end > n)) | (end > n + pes) for n in range(pes - 1)),
+                    end > pes - 1,
+                )
+            ),
             part.lane.eq(lane),
             part.again.eq(again),
             part.ends.eq(~long),
@@ -122,7 +127,9 @@ class RowCut(wiring.Component):
         ]
         for n in range(pes):
             for name in ("columns", "values"):
-                chosen = Mux(lane <= n, getattr(first, name)[n], getattr(second, name)[n])
+                chosen = getattr(first, name)[n]
+                if n < pes - 1:
+                    chosen = Mux(lane <= n, chosen, getattr(second, name)[n])
                 m.d.comb += getattr(part.block, name)[n].eq(chosen)
         with m.If(goes):
             m.d.sync += [

@@ -6,7 +6,7 @@ from ..elementwise.instructions import SCALARS, VECTORS
 from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
 from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
-from ..sida import SIDA_SEMIRINGS, VALUES, SidaConfig
+from ..sida import VALUES, SidaConfig
 
 __all__ = ["BASES", "COUNTERS", "ERRORS", "VECTOR_BASES", "job_spec"]
 
@@ -18,20 +18,20 @@ COUNTERS: dict[str, str] = {
     "bytes_read": "bytes of the beats that were read",
     "bytes_written": "bytes that were written",
     "bytes_pointers": "bytes of the beats that were read of the columns' ends",
-    "bytes_rows": "bytes of the beats that were read of the columns' elements' rows",
-    "bytes_values": "bytes of the beats that were read of the columns' elements' values",
-    "bytes_again": "bytes of the beats that were read of rows whose elements were given up",
+    "bytes_rows": "bytes of the beats that were read of the elements' rows",
+    "bytes_values": "bytes of the beats that were read of the elements' values",
+    "bytes_again": "bytes of the beats that were read of rows again",
     "bytes_vectors": "bytes of the beats that were read of vectors and scalars",
     "bytes_program": "bytes of the beats that were read of the program",
     "elements": "elements that went to the first product",
     "held": "elements that waited on chip at most",
     "lost": "panels of rows that were given up, and read again",
-    "wait_columns": "cycles of a pass in which the first product had no elements from memory",
+    "wait_columns": "cycles in which the memory had given no elements",
     "wait_z": "cycles in which elements waited for z",
-    "wait_held": "cycles in which elements waited for room among those that wait for their row",
+    "wait_held": "cycles in which elements waited for room to wait in",
     "conflicts": "operands that waited for a bank of the vectors, cycle by cycle",
     "instructions": "instructions that were done on a row of elements",
-    "wait_elementwise": "cycles in which one waited for rows, a stream, a quotient or a root",
+    "wait_elementwise": "cycles in which one waited for its operands or its turn",
     "passes_done": "passes over the matrix",
     "ended": "the product of the last pass, 1 or 2, that met the limit; 0: none did",
 }
@@ -57,14 +57,14 @@ ERRORS = (
 """Codes that other accelerators have mean the same there."""
 
 BASES = {
-    "column_pointers": "the columns' ends, first a 0 (CSC)",
-    "row_numbers": "the rows of the elements by columns",
-    "column_values": "the values of the elements by columns",
-    "row_pointers": "the rows' ends, first a 0 (CSR)",
-    "column_numbers": "the columns of the elements by rows",
-    "row_values": "the values of the elements by rows",
+    "column_pointers": "the columns' ends, from 0 (CSC)",
+    "row_numbers": "the elements' rows, by columns",
+    "column_values": "the elements' values, by columns",
+    "row_pointers": "the rows' ends, from 0 (CSR)",
+    "column_numbers": "the elements' columns, by rows",
+    "row_values": "the elements' values, by rows",
     "x": "the operand of the first product",
-    "scalars": f"the {SCALARS} scalars, which are written back at the end",
+    "scalars": f"the {SCALARS} scalars, written back at the end",
     "program_base": "the program's words",
 }
 """Registers with addresses, and of what."""
@@ -143,12 +143,11 @@ def _constants(config: SidaConfig) -> tuple[Register, ...]:
 
 
 def _job(config: SidaConfig) -> list[Register]:
-    semirings = ", ".join(f"{row.opcode}: {name}" for name, row in SIDA_SEMIRINGS.items())
     job = [
         number("ROWS", 0x100, "rw", 32, "rows of the matrix, and columns"),
         number("PASSES", 0x104, "rw", 32, "passes at most"),
-        number("FIRST", 0x108, "rw", 8, f"semiring of the first product; {semirings}"),
-        number("SECOND", 0x10C, "rw", 8, "semiring of the second product, likewise"),
+        number("FIRST", 0x108, "rw", 8, "opcode of the first product's semiring"),
+        number("SECOND", 0x10C, "rw", 8, "opcode of the second product's semiring"),
         number("SECOND_PRODUCT", 0x110, "rw", 1, "1: two products a pass, 0: the first one alone"),
         number("WORDS", 0x114, "rw", 32, "words of the program"),
         number("ENTRY", 0x118, "rw", 32, "the word where E2 begins; E1 begins at 0"),
@@ -159,11 +158,11 @@ def _job(config: SidaConfig) -> list[Register]:
     ]
     line = config.line_bytes
     for index, (name, what) in enumerate(BASES.items()):
-        doc = f"byte address of {what}, a multiple of {line}"
+        doc = f"address of {what}, a multiple of {line}"
         job.append(number(name.upper(), _FIRST_BASE + 8 * index, "rw", 64, doc))
     first = _FIRST_BASE + 8 * len(BASES)
     for index, name in enumerate(VECTOR_BASES):
-        doc = f"byte address of the program's vector {index}, a multiple of {line}"
+        doc = f"address of the program's vector {index}, a multiple of {line}"
         job.append(number(name.upper(), first + 8 * index, "rw", 64, doc))
     return job
 

@@ -11,7 +11,6 @@ SYSTEM = System(
         Entry(
             unit=SIDA,
             simulate={"verilator": "tilewright.verif.sida.simulate:run"},
-            golden="",
             exercise="tilewright.verif.sida.exercise:exercise",
             small={
                 "pes": 4,
