@@ -38,6 +38,6 @@ SYSTEM = System(
         **{name: f"tilewright.apps.iterations.commands:{name}" for name in _GRAPHS},
         **{name: f"tilewright.apps.iterations.equations:{name}" for name in ("label", "cg")},
     },
-    pages=("sida.md", "oei.md"),
+    pages=("sida.md", "oei.md", "sida-applications.md"),
     place=6,
 )

@@ -1,0 +1,26 @@
+"""The page of SIDA's applications: its examples run, and it names every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tilewright.registry import commands
+from tilewright.verif.kit.pages import examples, page
+
+PAGE = page("sida-applications.md")
+
+
+def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = examples(PAGE, "python")
+    assert len(blocks) == 3
+    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
+
+
+def test_every_command_is_there() -> None:
+    text = PAGE.read_text()
+    ours = [name for name, run in commands().items() if ".iterations." in run]
+    assert len(ours) >= 7
+    assert [name for name in ours if f"| `{name}` |" not in text] == []
+    assert [name for name in ours if f"    tilewright run {name} " not in text] == []
