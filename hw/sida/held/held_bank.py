@@ -15,7 +15,6 @@ from .layouts import (
     chunks,
     held_layout,
     late_layout,
-    lists,
     panel_bits,
     panels,
 )
@@ -160,39 +159,26 @@ class HeldBank(wiring.Component):
         ]
         with m.If(reader.room):
             m.d.sync += self.o.valid.eq(reader.read)
-        gone = Mux(table.fetched & reader.drops, table.entry.count, reader.read)
+        first, *others = (entry.count for entry in table.entries)
+        fetched = Mux(reader.drops, sum(others, start=first), 0)
+        gone = Mux(table.fetched, fetched, reader.read)
         m.d.sync += self.held.eq(self.held + table.element.valid - gone)
         with m.If(self.clear):
             m.d.sync += [self.o.valid.eq(0), self.held.eq(0)]
 
     def _orders(self, m: Module, table: PanelLists, reader: ListReader, filled: Signal) -> None:
-        """The lists of a panel to the reader, one a cycle."""
-        count = lists(self._config)
-        fetches = Signal()
-        panel = Signal.like(self.panel)
-        number = Signal(range(count))
+        """The lists of a panel to the reader."""
         drops = Signal()
         m.d.comb += [
-            table.fetch.eq(fetches),
-            table.panel.eq(panel),
-            table.list.eq(number),
-            table.loses.eq(drops),
+            table.fetch.eq(self.order),
+            table.panel.eq(self.panel),
+            table.loses.eq(self.loses),
             reader.load.eq(table.fetched),
-            reader.entry.eq(table.entry),
-            reader.run.eq(~fetches & ~table.fetched),
+            reader.entries.eq(table.entries),
             reader.drops.eq(drops),
-            self.busy.eq(
-                fetches | table.fetched | reader.busy | self.o.valid | ~filled | ~table.ready
-            ),
+            self.busy.eq(table.fetched | reader.busy | self.o.valid | ~filled | ~table.ready),
         ]
-        m.d.sync += reader.number.eq(number)
         with m.If(self.order):
-            m.d.sync += [fetches.eq(1), number.eq(0), panel.eq(self.panel), drops.eq(self.loses)]
-        with m.Elif(fetches):
-            m.d.sync += number.eq(number + 1)
-            with m.If(number == count - 1):
-                m.d.sync += fetches.eq(0)
+            m.d.sync += drops.eq(self.loses)
         with m.If(table.fetched):
-            m.d.sync += self.lost.eq(table.entry.lost)
-        with m.If(self.clear):
-            m.d.sync += fetches.eq(0)
+            m.d.sync += self.lost.eq(table.entries[0].lost)

@@ -28,8 +28,11 @@ from .scatter import Scatter
 
 __all__ = ["HeldElements"]
 
-_WINDOW = 8
-"""Sets that banks take their elements from, or rows that are read again."""
+_SETS = 16
+"""Sets that may wait in a bank, so that sets of few banks do not hold up those of others."""
+
+_ROWS = 4
+"""Parts of rows that are read again, likewise: their columns are of different banks mostly."""
 
 
 class HeldElements(wiring.Component):
@@ -114,7 +117,7 @@ class HeldElements(wiring.Component):
         """Elements that come by columns."""
         config = self._config
         m.submodules.late = late = LateElements(config)
-        m.submodules.scatter = scatter = Scatter(held_layout(config), config.pes, _WINDOW)
+        m.submodules.scatter = scatter = Scatter(held_layout(config), config.pes, _SETS)
         wiring.connect(m, late.o, scatter.i)
         m.d.comb += [
             late.opens.eq(self.start),
@@ -131,7 +134,7 @@ class HeldElements(wiring.Component):
         """Elements that are read again: by bank of w."""
         config = self._config
         lanes = (config.pes - 1).bit_length()
-        m.submodules.again = again = Scatter(late_layout(config), config.pes, _WINDOW)
+        m.submodules.again = again = Scatter(late_layout(config), config.pes, _ROWS)
         given, found = self.reload.payload, again.i.payload
         m.d.comb += [
             again.clear.eq(self.clear),

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
 from .layouts import CHUNK, bank_words, chunk_bits, lists
-from .panel_lists import element_write_layout, entry_layout
+from .panel_lists import element_write_layout, entries_layout
 
 __all__ = ["ListReader"]
 
@@ -16,8 +16,8 @@ __all__ = ["ListReader"]
 class ListReader(wiring.Component):
     """Goes through up to four lists, from each in turn an element, and gives their chunks back.
 
-    A chunk's follower is looked up when the chunk is begun. An element a cycle, or a chunk in one
-    to three where elements are not wanted.
+    A chunk's follower is looked up with the chunk's first element, so it is known with the last
+    one. An element a cycle, or, where elements are not wanted, a chunk in one to three.
 
     Parameters
     ----------
@@ -25,11 +25,10 @@ class ListReader(wiring.Component):
 
     Members
     -------
-    load, number, entry: in; a list to be read
-    run: in; all lists are loaded
-    drops: in; elements are not wanted; constant while it runs
-    link: out; a chunk is begun, ``link_chunk``
-    follower: in; a cycle later, what follows it
+    load, entries: in; the lists to be read
+    drops: in; elements are not wanted; constant from ``load`` on
+    link: out; a chunk's follower is looked up, that of ``link_chunk``
+    follower: in; a cycle later, it
     room: in; an element may be read
     read, place: out; one is, from there
     freed, chunk: out; nothing more is in this chunk
@@ -43,9 +42,7 @@ class ListReader(wiring.Component):
         super().__init__(
             {
                 "load": In(1),
-                "number": In(range(lists(config))),
-                "entry": In(entry_layout(config)),
-                "run": In(1),
+                "entries": In(entries_layout(config)),
                 "drops": In(1),
                 "link": Out(1),
                 "link_chunk": Out(chunk),
@@ -72,6 +69,7 @@ class ListReader(wiring.Component):
                 "left": bank_words(self._config).bit_length(),
                 "place": element_write_layout(self._config)["place"].shape,
                 "next": chunk_bits(self._config),
+                "asked": 1,
                 "linked": 1,
             }
         )
@@ -82,11 +80,13 @@ class ListReader(wiring.Component):
         moves = Signal()
         ends = Signal()
         more = Signal()
+        # Of a chunk that is not wanted, the follower is looked up first.
+        seeks = Signal()
         linking = Signal()
         linked = Signal(range(count))
         for n, cursor in enumerate(cursors):
-            known = cursor.linked | (cursor.left <= CHUNK)
-            m.d.comb += able[n].eq((cursor.left != 0) & (known | ~self.drops))
+            waits = self.drops & cursor.asked & ~cursor.linked
+            m.d.comb += able[n].eq((cursor.left != 0) & ~waits)
         with m.Switch(last):
             for served in range(count):
                 with m.Case(served):
@@ -99,36 +99,41 @@ class ListReader(wiring.Component):
         m.d.comb += [
             now.eq(Array(cursors)[chosen]),
             self.busy.eq(Cat(cursor.left != 0 for cursor in cursors).any()),
-            moves.eq(self.run & able.any() & (self.room | self.drops)),
+            moves.eq(able.any() & (self.room | self.drops)),
+            seeks.eq(self.drops & (now.left > CHUNK) & ~now.linked),
             more.eq(Mux(self.drops, now.left > CHUNK, now.left > 1)),
             left.eq(Mux(more, now.left - Mux(self.drops, CHUNK, 1), 0)),
-            ends.eq(moves & (self.drops | (now.place.offset == CHUNK - 1) | ~more)),
+            ends.eq(moves & ~seeks & (self.drops | (now.place.offset == CHUNK - 1) | ~more)),
             self.read.eq(moves & ~self.drops),
             self.place.eq(now.place),
             self.freed.eq(ends),
             self.chunk.eq(now.place.chunk),
-            self.link.eq(self.load | (ends & more)),
-            self.link_chunk.eq(Mux(self.load, self.entry.head, now.next)),
+            self.link.eq(moves & Mux(self.drops, seeks, now.place.offset == 0)),
+            self.link_chunk.eq(now.place.chunk),
         ]
-        m.d.sync += [linking.eq(self.link), linked.eq(Mux(self.load, self.number, chosen))]
+        m.d.sync += [linking.eq(self.link), linked.eq(chosen)]
         with m.If(moves):
             m.d.sync += last.eq(chosen)
         for n, cursor in enumerate(cursors):
             with m.If(linking & (linked == n)):
                 m.d.sync += [cursor.next.eq(self.follower), cursor.linked.eq(1)]
-            with m.If(self.load & (self.number == n)):
+            with m.If(self.load):
                 m.d.sync += [
-                    cursor.left.eq(self.entry.count),
-                    cursor.place.chunk.eq(self.entry.head),
+                    cursor.left.eq(self.entries[n].count),
+                    cursor.place.chunk.eq(self.entries[n].head),
                     cursor.place.offset.eq(0),
+                    cursor.asked.eq(0),
                     cursor.linked.eq(0),
                 ]
             with m.Elif(moves & (chosen == n)):
-                m.d.sync += [cursor.left.eq(left), cursor.place.offset.eq(now.place.offset + 1)]
+                m.d.sync += cursor.asked.eq(1)
+                with m.If(~seeks):
+                    m.d.sync += [cursor.left.eq(left), cursor.place.offset.eq(now.place.offset + 1)]
                 with m.If(ends):
                     m.d.sync += [
                         cursor.place.chunk.eq(now.next),
                         cursor.place.offset.eq(0),
+                        cursor.asked.eq(0),
                         cursor.linked.eq(0),
                     ]
             with m.If(self.clear):

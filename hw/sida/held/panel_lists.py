@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -20,7 +20,13 @@ from .layouts import (
     panels,
 )
 
-__all__ = ["PanelLists", "element_write_layout", "entry_layout", "link_write_layout"]
+__all__ = [
+    "PanelLists",
+    "element_write_layout",
+    "entries_layout",
+    "entry_layout",
+    "link_write_layout",
+]
 
 _OFFSET_BITS = (CHUNK - 1).bit_length()
 
@@ -31,6 +37,11 @@ def entry_layout(config: SidaConfig) -> data.StructLayout:
     return data.StructLayout(
         {"lost": 1, "count": bank_words(config).bit_length(), "head": chunk, "tail": chunk}
     )
+
+
+def entries_layout(config: SidaConfig) -> data.ArrayLayout:
+    """All lists of a panel."""
+    return data.ArrayLayout(entry_layout(config), lists(config))
 
 
 def element_write_layout(config: SidaConfig) -> data.StructLayout:
@@ -50,8 +61,8 @@ class PanelLists(wiring.Component):
     """Says where each element of a bank goes: to the end of one of its panel's lists.
 
     An element a cycle; it is in its place two cycles later. One that needs a chunk waits for it; a
-    list may be looked at nevertheless, which leaves it empty, or lost: what comes for a lost list
-    is dropped. After a reset or a clear ``walk`` goes over all lists, one a cycle.
+    panel's lists may be looked at nevertheless, which leaves them empty, or lost: what comes for a
+    lost list is dropped. After a reset or a clear ``walk`` goes over all panels, one a cycle.
 
     Parameters
     ----------
@@ -64,9 +75,9 @@ class PanelLists(wiring.Component):
     element, link: out; what is written
     waits: out; an element waits for a chunk
     stays: out; an element that was taken is in no list at the end of the cycle
-    fetch, panel, list, loses: in; a list is looked at, and lost if ``loses``, else empty; has
+    fetch, panel, loses: in; a panel's lists are looked at, and lost if ``loses``, else empty; has
         precedence over elements
-    fetched, entry: out; a cycle later, the list as it was
+    fetched, entries: out; a cycle later, the lists as they were
     ready: out; lists are in order
     clear: in; forgets everything
     """
@@ -83,10 +94,9 @@ class PanelLists(wiring.Component):
                 "stays": Out(1),
                 "fetch": In(1),
                 "panel": In(panel_bits(config)),
-                "list": In(range(lists(config))),
                 "loses": In(1),
                 "fetched": Out(1),
-                "entry": Out(entry_layout(config)),
+                "entries": Out(entries_layout(config)),
                 "ready": Out(1),
                 "clear": In(1),
             }
@@ -99,17 +109,17 @@ class PanelLists(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        depth = panels(config) * lists(config)
-        m.submodules.table = table = Memory(shape=entry_layout(config), depth=depth, init=[])
+        depth = panels(config)
+        m.submodules.table = table = Memory(shape=entries_layout(config), depth=depth, init=[])
         write = table.write_port()
-        looked_at = Signal(range(depth))
-        (found,) = reads_with_writes(m, table, write, {"entry": looked_at})
+        looked_at = Signal(panel_bits(config))
+        (found,) = reads_with_writes(m, table, write, {"entries": looked_at})
         walk = Signal(range(depth + 1))
         held = Signal(held_layout(config), reset_less=True)
         is_open = Signal()
         looks = Signal()
         loses = Signal()
-        address = Signal(range(depth))
+        address = Signal(panel_bits(config))
         ends = Signal()
         m.d.comb += [
             self.ready.eq(walk == depth),
@@ -118,11 +128,11 @@ class PanelLists(wiring.Component):
             looked_at.eq(
                 Mux(
                     self.fetch,
-                    self._address(self.panel, self.list),
-                    Mux(self.stays, self._list_of(held), self._list_of(self.i.payload)),
+                    self.panel,
+                    Mux(self.stays, held.panel, self.i.payload.panel),
                 )
             ),
-            self.entry.eq(found),
+            self.entries.eq(found),
         ]
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += held.eq(self.i.payload)
@@ -133,15 +143,18 @@ class PanelLists(wiring.Component):
             self.fetched.eq(self.fetch),
             loses.eq(self.loses),
         ]
-        updated = self._append(m, self.entry, held, looks, ends)
+        number = Signal(range(lists(config)))
+        updated = self._append(m, self.entries[number], held, looks, ends)
         m.d.comb += [
+            number.eq(self._list_of(held)),
             write.en.eq(ends | self.fetched | ~self.ready),
             write.addr.eq(Mux(self.ready, address, walk[: len(write.addr)])),
         ]
         with m.If(ends):
-            m.d.comb += write.data.eq(updated)
+            for n, (entry, before) in enumerate(zip(write.data, self.entries, strict=True)):
+                m.d.comb += entry.eq(Mux(number == n, updated, before))
         with m.Else():
-            m.d.comb += write.data.lost.eq(self.fetched & loses)
+            m.d.comb += [entry.lost.eq(self.fetched & loses) for entry in write.data]
         with m.If(~self.ready):
             m.d.sync += walk.eq(walk + 1)
         with m.If(self.clear):
@@ -177,11 +190,8 @@ class PanelLists(wiring.Component):
         ]
         return updated
 
-    def _address(self, panel: data.View, number: data.View) -> Cat:
-        return Cat(number, panel)
-
     def _list_of(self, held: data.View) -> Cat:
         """The list of an element: by its column, so that equal columns are in one."""
         bits = (lists(self._config) - 1).bit_length()
         low = held.late.place[:bits]
-        return self._address(held.panel, Cat(low, *[0] * (bits - len(low))))
+        return Cat(low, *[Const(0, 1)] * (bits - len(low)))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Module, ShapeLike, Signal, unsigned
+from amaranth.hdl import Cat, Module, ShapeLike, Signal, unsigned
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...stream.ring import ring_address
-from .scatter_bank import ScatterBank, scattered_layout, turn_layout
+from .scatter_bank import ScatterBank, scattered_layout
 
 __all__ = ["Scatter", "scatter_layout"]
 
@@ -23,11 +21,11 @@ def scatter_layout(payload: ShapeLike, width: int) -> data.StructLayout:
 
 
 class Scatter(wiring.Component):
-    """Keeps the last ``window`` sets, from which each bank takes its elements one by one.
+    """Gives each bank the sets that have elements for it, from which it takes them one by one.
 
-    A bank gets its elements in order: sets as they came, leaves ascending. Banks go through the
-    sets on their own, so that many elements of a set for one bank hold up no other; a leaf of the
-    window gives one element a cycle. One set a cycle; latency two cycles.
+    A bank gets its elements in order: sets as they came, leaves ascending. Each has a queue of its
+    own, of ``window`` whole sets, so that many elements of a set for one bank hold up no other, and
+    no bank waits for what another one reads. A set a cycle while all queues have room.
 
     Parameters
     ----------
@@ -62,73 +60,20 @@ class Scatter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        width, window = self._width, self._window
-        taken = Signal()
-        slot = ring_address(m, "slot", window, advance=taken, clear=self.clear)
-        # Leaves that have not been taken, by slot.
-        waiting = [Signal(width, name=f"waiting_{n}") for n in range(window)]
-        banks = [ScatterBank(self._payload, width, window) for _ in range(width)]
-        wanted = [Signal(width, name=f"wanted_{bank}") for bank in range(width)]
-        valid = Cat(leaf.valid for leaf in self.i.payload.leaves)
-        m.d.comb += [
-            self.i.ready.eq(~Array(waiting)[slot].any() & Cat(b.room for b in banks).all()),
-            taken.eq(self.i.valid & self.i.ready),
-        ]
+        given = self.i.payload
+        banks = [ScatterBank(self._payload, self._width, self._window) for _ in range(self._width)]
+        m.d.comb += self.i.ready.eq(Cat(bank.i.ready for bank in banks).all())
         for n, bank in enumerate(banks):
             m.submodules[f"bank_{n}"] = bank
-            turn = data.View(turn_layout(width, window), bank.turn)
+            wanted = Signal(self._width, name=f"wanted_{n}")
             m.d.comb += [
-                wanted[n].eq(Cat(v.valid & (v.bank == n) for v in self.i.payload.leaves)),
-                turn.slot.eq(slot),
-                turn.leaves.eq(wanted[n]),
-                turn.mark.eq(self.i.payload.mark),
-                bank.take.eq(taken & (wanted[n].any() | self.i.payload.mark)),
+                wanted.eq(Cat(leaf.valid & (leaf.bank == n) for leaf in given.leaves)),
+                bank.i.valid.eq(self.i.valid & self.i.ready & (wanted.any() | given.mark)),
+                bank.i.payload.leaves.eq(wanted),
+                bank.i.payload.mark.eq(given.mark),
                 bank.clear.eq(self.clear),
             ]
+            for kept, leaf in zip(bank.i.payload.payloads, given.leaves, strict=True):
+                m.d.comb += Cat(kept).eq(Cat(leaf.payload))
             wiring.connect(m, bank.o, wiring.flipped(self.o[n]))
-        found, gone = self._leaves(m, banks, taken, slot)
-        for bank in banks:
-            chosen = [found[k] & bank.given[k].replicate(len(found[k])) for k in range(width)]
-            total = chosen[0]
-            for value in chosen[1:]:
-                total = total | value
-            m.d.comb += Cat(bank.element).eq(total)
-        for n in range(window):
-            left = waiting[n] & ~Cat(one & (at == n) for one, at in gone)
-            m.d.sync += waiting[n].eq(left)
-            with m.If(taken & (slot == n)):
-                m.d.sync += waiting[n].eq(valid)
-            with m.If(self.clear):
-                m.d.sync += waiting[n].eq(0)
         return m
-
-    def _leaves(
-        self, m: Module, banks: list[ScatterBank], taken: Signal, slot: Signal
-    ) -> tuple[list[Signal], list[tuple[Signal, Signal]]]:
-        """Each leaf's memory, which the first bank that asks for it reads; what was read, and
-        whether and in which slot."""
-        found, gone = [], []
-        for k in range(self._width):
-            m.submodules[f"leaf_{k}"] = memory = Memory(
-                shape=self._payload, depth=self._window, init=[]
-            )
-            write, read = memory.write_port(), memory.read_port(domain="comb")
-            given = Signal(name=f"given_{k}")
-            source = Signal.like(slot, name=f"source_{k}")
-            content = Signal(len(Cat(read.data)), name=f"content_{k}")
-            m.d.comb += [
-                write.en.eq(taken & self.i.payload.leaves[k].valid),
-                write.addr.eq(slot),
-                write.data.eq(self.i.payload.leaves[k].payload),
-                read.addr.eq(source),
-                content.eq(Cat(read.data)),
-            ]
-            asked = Cat(bank.asked[k] for bank in banks)
-            m.d.comb += given.eq(asked.any())
-            for n, bank in reversed(list(enumerate(banks))):
-                with m.If(bank.asked[k]):
-                    m.d.comb += source.eq(bank.slot)
-                m.d.comb += bank.given[k].eq(bank.asked[k] & ~asked[:n].any())
-            found.append(content)
-            gone.append((given, source))
-        return found, gone

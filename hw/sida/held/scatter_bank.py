@@ -1,21 +1,22 @@
-"""What a bank takes of the sets in a window."""
+"""What a bank takes of sets, one element after the other."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, ShapeLike, Signal
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...stream.ring import moved_count, ring_address
+from ...stream.deep_queue import DeepQueue
 
-__all__ = ["ScatterBank", "scattered_layout", "turn_layout"]
+__all__ = ["ScatterBank", "scattered_layout", "share_layout"]
 
 
-def turn_layout(width: int, window: int) -> data.StructLayout:
-    """A bank's part of a set: its ``slot`` in the window, the ``leaves`` that are the bank's, and
-    whether a ``mark`` follows them."""
-    return data.StructLayout({"slot": range(window), "leaves": width, "mark": 1})
+def share_layout(payload: ShapeLike, width: int) -> data.StructLayout:
+    """A bank's part of a set: the ``leaves`` that are the bank's; whether a ``mark`` follows them;
+    all ``payloads``."""
+    return data.StructLayout(
+        {"leaves": width, "mark": 1, "payloads": data.ArrayLayout(payload, width)}
+    )
 
 
 def scattered_layout(payload: ShapeLike) -> data.StructLayout:
@@ -24,7 +25,9 @@ def scattered_layout(payload: ShapeLike) -> data.StructLayout:
 
 
 class ScatterBank(wiring.Component):
-    """Asks for the elements of one bank, one at a time, sets in the order in which they came.
+    """Queues sets, and takes the bank's elements of each, leaves ascending.
+
+    An element a cycle; latency three cycles.
 
     Parameters
     ----------
@@ -34,11 +37,7 @@ class ScatterBank(wiring.Component):
 
     Members
     -------
-    room: out; another set may come
-    take: in; a set with something for this bank comes
-    turn: in; see :func:`turn_layout`
-    asked, slot: out; the leaf (one bit at most) and the slot of the element that is wanted
-    given, element: in; the leaf (likewise) that is granted, and what is there, in the same cycle
+    i: stream, see :func:`share_layout`, of sets with something for this bank
     o: stream, see :func:`scattered_layout`
     clear: in; forgets everything at the end of the cycle
     """
@@ -47,13 +46,7 @@ class ScatterBank(wiring.Component):
         self._payload, self._width, self._window = payload, width, window
         super().__init__(
             {
-                "room": Out(1),
-                "take": In(1),
-                "turn": In(turn_layout(width, window)),
-                "asked": Out(width),
-                "slot": Out(range(window)),
-                "given": In(width),
-                "element": In(payload),
+                "i": In(stream.Signature(share_layout(payload, width))),
                 "o": Out(stream.Signature(scattered_layout(payload))),
                 "clear": In(1),
             }
@@ -61,49 +54,40 @@ class ScatterBank(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        layout = turn_layout(self._width, self._window)
-        m.submodules.turns = turns = Memory(shape=layout, depth=self._window, init=[])
-        write, read = turns.write_port(), turns.read_port(domain="comb")
-        level = Signal(range(self._window + 1))
-        loads = Signal()
-        busy = Signal()
-        turn = Signal(layout, reset_less=True)
+        m.submodules.sets = sets = DeepQueue(self.i.payload.shape(), self._window)
+        wiring.connect(m, wiring.flipped(self.i), sets.i)
+        share = sets.o.payload
+        gone = Signal(self._width)
+        left = Signal(self._width)
         first = Signal(self._width)
-        rest = Signal(self._width)
         free = Signal()
         moves = Signal()
         ends = Signal()
         m.d.comb += [
-            self.room.eq(level != self._window),
-            write.en.eq(self.take),
-            write.data.eq(self.turn),
-            write.addr.eq(
-                ring_address(m, "newest", self._window, advance=self.take, clear=self.clear)
-            ),
-            read.addr.eq(ring_address(m, "oldest", self._window, advance=loads, clear=self.clear)),
+            sets.clear.eq(self.clear),
             free.eq(~self.o.valid | self.o.ready),
-            rest.eq(turn.leaves & (turn.leaves - 1)),
-            first.eq(turn.leaves & ~(turn.leaves - 1)),
-            self.slot.eq(turn.slot),
-            self.asked.eq(first & (busy & free).replicate(self._width)),
-            moves.eq(busy & free & (self.given.any() | (turn.leaves == 0))),
-            ends.eq(moves & (rest == 0)),
-            loads.eq((level != 0) & (~busy | ends)),
+            left.eq(share.leaves & ~gone),
+            first.eq(left & ~(left - 1)),
+            moves.eq(sets.o.valid & free),
+            ends.eq(left == first),
+            sets.o.ready.eq(free & ends),
         ]
-        m.d.sync += level.eq(moved_count(level, self.take, loads))
-        with m.If(loads):
-            m.d.sync += [turn.eq(read.data), busy.eq(1)]
-        with m.Elif(ends):
-            m.d.sync += busy.eq(0)
-        with m.Elif(moves):
-            m.d.sync += turn.leaves.eq(rest)
+        with m.If(moves):
+            m.d.sync += gone.eq(Mux(ends, 0, gone | first))
         with m.If(free):
             m.d.sync += [
                 self.o.valid.eq(moves),
-                self.o.payload.present.eq(turn.leaves != 0),
-                self.o.payload.mark.eq(turn.mark & (rest == 0)),
-                self.o.payload.payload.eq(self.element),
+                self.o.payload.present.eq(left.any()),
+                self.o.payload.mark.eq(share.mark & ends),
+                Cat(self.o.payload.payload).eq(self._chosen(share, first)),
             ]
         with m.If(self.clear):
-            m.d.sync += [level.eq(0), busy.eq(0), self.o.valid.eq(0)]
+            m.d.sync += [gone.eq(0), self.o.valid.eq(0)]
         return m
+
+    def _chosen(self, share: data.View, first: Signal) -> Value:
+        found: Value = Cat(share.payloads[0]) & first[0].replicate(len(Cat(share.payloads[0])))
+        for n in range(1, self._width):
+            payload = Cat(share.payloads[n])
+            found = found | (payload & first[n].replicate(len(payload)))
+        return found
