@@ -26,9 +26,9 @@ from .layouts import (
 from .panel_control import PanelControl
 from .scatter import Scatter
 
-__all__ = ["HeldElements"]
+__all__ = ["SETS", "HeldElements"]
 
-_SETS = 16
+SETS = 16
 """Sets that may wait in a bank, so that sets of few banks do not hold up those of others."""
 
 _ROWS = 4
@@ -117,7 +117,7 @@ class HeldElements(wiring.Component):
         """Elements that come by columns."""
         config = self._config
         m.submodules.late = late = LateElements(config)
-        m.submodules.scatter = scatter = Scatter(held_layout(config), config.pes, _SETS)
+        m.submodules.scatter = scatter = Scatter(held_layout(config), config.pes, SETS)
         wiring.connect(m, late.o, scatter.i)
         m.d.comb += [
             late.opens.eq(self.start),

@@ -136,6 +136,14 @@ def test_every_element_is_in_its_place(name: str) -> None:
         Run(matrix, manner, stall=0.4 * (seed % 3), seed=seed, passes=1 + seed % 2)
 
 
+def test_many_columns_of_a_block() -> None:
+    """More than a set may have: of two windows, the second one in parts."""
+    for seed in range(by_size(1, 2, 20)):
+        rng = random.Random(f"short {seed}")
+        lengths = [rng.choice([0, 1, 1, 2]) for _ in range(90)]
+        Run(Matrix(CONFIGS["small"], lengths, rng), PERFECT, seed=seed)
+
+
 @pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, []))
 def test_stop_in_the_middle_of_anything(name: str) -> None:
     for seed in range(by_size(1, 1, 20)):
