@@ -140,11 +140,11 @@ class SidaDriver(JobDriver[SidaConfig]):
         places = self._memory.fit(sizes, "the problem")
         for name, content in images.items():
             self._device.write_memory(places[name], content)
-        opcode = problem.semiring.opcode
+        first, second = problem.semirings
         job |= {
             "ROWS": problem.matrix.size,
-            "FIRST": opcode,
-            "SECOND": opcode,
+            "FIRST": first.opcode,
+            "SECOND": second.opcode,
             "SECOND_PRODUCT": 1,
             "WORDS": len(words),
             "ENTRY": entry,
@@ -159,11 +159,12 @@ class SidaDriver(JobDriver[SidaConfig]):
                 f"the matrix must have between 1 and {config.vector_words} rows with "
                 f"`vector_words` {config.vector_words}, not {size}"
             )
-        if problem.semiring not in config.operators:
-            built = ", ".join(row.name for row in config.operators)
-            raise ValueError(
-                f"`semiring` must be one of {built}, which are built, not {problem.semiring.name}"
-            )
+        for row in problem.semirings:
+            if row not in config.operators:
+                built = ", ".join(one.name for one in config.operators)
+                raise ValueError(
+                    f"`semiring` must be one of {built}, which are built, not {row.name}"
+                )
         if problem.program.words > config.program_words:
             raise ValueError(
                 f"the program must have at most {config.program_words} words with "

@@ -45,7 +45,8 @@ class Problem:
     Parameters
     ----------
     program: both
-    semiring: of both products
+    semiring: of both products, or of the first one
+    second: of the second product; None: as of the first
     matrix: L
     x: (size, features) patterns, what it begins with
     scalars: by name, what comes with the job; reductions that E1 reads, as before the first pass
@@ -62,6 +63,12 @@ class Problem:
     vectors: Mapping[str, Patterns]
     stop: Stop | None
     results: tuple[str, str] = ("z", "x")
+    second: Semiring | None = None
+
+    @property
+    def semirings(self) -> tuple[Semiring, Semiring]:
+        """Of each product."""
+        return self.semiring, self.second or self.semiring
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +118,7 @@ def solve(rules: Rules, problem: Problem, most: int) -> Solution:
             problem.matrix,
             x,
             program,
-            (problem.semiring, problem.semiring),
+            problem.semirings,
             scalars,
             vectors,
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tilewright.apps.iterations import session
 from tilewright.cli import main
 from tilewright.verif.kit.commands import Run
 
@@ -107,11 +108,9 @@ def test_networkx_comes_before_files(run: Run, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_run_that_nobody_waits_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(
-        __import__("tilewright.apps.iterations.session", fromlist=[""]).MOST_ELEMENTS, "model", 1
-    )
+    monkeypatch.setitem(session.MOST_ELEMENTS, "model", 1)
     path = matrix(run, "1 2 1", "2 3 1")
-    assert run.refused("bfs", path) == (
+    assert run.refused("bfs", path, "--backend", "model") == (
         "2 elements in 1 passes are too many for the model backend, which takes at most 1"
     )
 

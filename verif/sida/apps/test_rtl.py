@@ -66,6 +66,10 @@ def test_every_command_runs_on_rtl(run: Run) -> None:
     matrix = save_graph(run, both + 60 * eye_array(90))
     found = checked(run, "cg", matrix, "--set", "value=fp32")
     assert found["passes"] == -(-found["iterations"] // 2)
+    program = run.directory / "p.ew"
+    program.write_text("vector v\ne1:\n  out y\ne2:\n  store v, y\n  out y\n")
+    checked(run, "passes", path, "--program", program, "--passes", 2,
+            "--second-semiring", "minplus")  # fmt: skip
 
 
 @pytest.mark.slow

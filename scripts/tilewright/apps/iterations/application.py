@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from ...sim.numbers.values import decode
 from ...sim.sida.iterations.problem import Problem, Solution
-from ..common.files import write_array
+from ..common.files import numeric, read_matrix_file, write_array
 from ..graphs.graph import Graph, read_graph
 from .options import SidaChoice
 from .report import Residual, finish_iterations
@@ -27,6 +27,7 @@ __all__ = [
     "check_source",
     "finish",
     "graph_of",
+    "matrix_of",
     "numbers_of",
     "source_of",
 ]
@@ -152,3 +153,30 @@ def check_source(graph: Graph, source: int) -> None:
         raise UserError(
             f"--source must be in 1..{graph.vertices}, the vertices of {graph.name}, not {source}"
         )
+
+
+def matrix_of(choice: SidaChoice, path: Path) -> Any:
+    """A square matrix, SciPy CSR, float64. Raises UserError if the file holds none, or it does not
+    fit."""
+    from scipy.sparse import csr_array
+
+    def check_shape(what: object, rows: int, cols: int) -> None:
+        if rows != cols or not rows:
+            raise UserError(f"{what}: must be square, of a row at least, not {rows} x {cols}")
+        choice.check_rows(what, rows)
+
+    found = read_matrix_file(path, check_shape)
+    if found.dtype.kind == "c":
+        raise UserError(f"{path}: holds complex numbers; values must be real")
+    if isinstance(found, np.ndarray):
+        if found.ndim != 2:
+            raise UserError(f"{path}: must hold a matrix (2 dimensions), not {found.ndim}")
+        check_shape(path, *found.shape)
+        found = csr_array(numeric(found, path))
+    matrix = csr_array(found, dtype=np.float64)
+    matrix.sum_duplicates()
+    if not matrix.nnz:
+        raise UserError(f"{path}: the matrix has no entries")
+    if not np.isfinite(matrix.data).all():
+        raise UserError(f"{path}: values must be finite")
+    return matrix

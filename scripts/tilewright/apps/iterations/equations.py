@@ -15,10 +15,10 @@ from ...numbers_given import real
 from ...sim.sida.iterations.linear import conjugate_gradients, labels
 from ...sim.sida.result.products import Rules
 from ..common.extras import need
-from ..common.files import numeric, read_array, read_matrix_file
+from ..common.files import read_array
 from ..graphs.graph import Graph
-from .application import Application, Source, finish, graph_of, numbers_of, source_of
-from .options import SidaChoice, SidaOptions, choose_sida
+from .application import Application, Source, finish, graph_of, matrix_of, numbers_of, source_of
+from .options import SidaOptions, choose_sida
 from .session import run_problem
 from .verdict import against_means, residual_of
 
@@ -125,7 +125,8 @@ def cg(
     the residual is computed anew in float64, and SciPy's iterations counted.
     """
     choice = choose_sida(options, "cg", "mma", floats=True, value="fp64")
-    matrix = _matrix(choice, file)
+    matrix = matrix_of(choice, file)
+    _check_symmetric(file, matrix)
     size = matrix.shape[0]
     b = np.ones(size) if right is None else _right_side(right, size)
     problem = conjugate_gradients(Rules.of(choice.config), matrix, b, tolerance=tolerance)
@@ -150,28 +151,7 @@ def cg(
     )  # fmt: skip
 
 
-def _matrix(choice: SidaChoice, path: Path) -> Any:
-    from scipy.sparse import csr_array
-
-    def check_shape(what: object, rows: int, cols: int) -> None:
-        if rows != cols or not rows:
-            raise UserError(f"{what}: must be square, of a row at least, not {rows} x {cols}")
-        choice.check_rows(what, rows)
-
-    found = read_matrix_file(path, check_shape)
-    if isinstance(found, np.ndarray):
-        if found.ndim != 2:
-            raise UserError(f"{path}: must hold a matrix (2 dimensions), not {found.ndim}")
-        check_shape(path, *found.shape)
-        found = csr_array(numeric(found, path))
-    if found.dtype.kind == "c":
-        raise UserError(f"{path}: holds complex numbers; values must be real")
-    matrix = csr_array(found, dtype=np.float64)
-    matrix.sum_duplicates()
-    if not matrix.nnz:
-        raise UserError(f"{path}: the matrix has no entries")
-    if not np.isfinite(matrix.data).all():
-        raise UserError(f"{path}: values must be finite")
+def _check_symmetric(path: Path, matrix: Any) -> None:
     different = (matrix != matrix.T).tocoo()
     if different.nnz:
         row, column = (int(part[0]) + 1 for part in (different.row, different.col))
@@ -179,7 +159,6 @@ def _matrix(choice: SidaChoice, path: Path) -> Any:
             f"{path}: the value of row {row}, column {column} is not that of row {column}, column "
             f"{row}; the matrix must be symmetric"
         )
-    return matrix
 
 
 def _right_side(path: Path, size: int) -> NDArray[np.float64]:

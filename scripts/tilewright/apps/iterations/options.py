@@ -76,7 +76,13 @@ class SidaChoice:
 
 
 def choose_sida(
-    options: SidaOptions, app: str, semiring: str, *, floats: bool, value: str | None = None
+    options: SidaOptions,
+    app: str,
+    semiring: str,
+    *,
+    floats: bool,
+    value: str | None = None,
+    suffixes: tuple[str, ...] = (".npy", ".mtx"),
 ) -> SidaChoice:
     """Check what the command line says; UserError if it cannot be run.
 
@@ -85,6 +91,7 @@ def choose_sida(
     semiring: of the products of ``app``
     floats: whether it takes a format of floats
     value: a format that it takes unless the user sets one
+    suffixes: of the output's name
     """
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
@@ -101,7 +108,7 @@ def choose_sida(
     if options.json_file:
         check_output(options.json_file, (".json",))
     if options.output:
-        check_output(options.output)
+        check_output(options.output, suffixes)
     if options.backend == "rtl":
         with user_errors(ToolMissing):
             require_tools()
