@@ -155,7 +155,7 @@ class SetLeaves(wiring.Component):
             failed.eq(self.pointer_error | self.row_error | self.order_error),
         ]
         for leaf in reversed(range(self._config.pes)):
-            with m.If(found.far[leaf] | found.late[leaf]):
+            with m.If(~found.wrong & (found.far[leaf] | found.late[leaf])):
                 m.d.comb += [
                     place.eq(found.set.leaves[leaf].offset),
                     late.eq(~found.far[leaf]),

@@ -223,6 +223,15 @@ def test_every_wrong_matrix(number: int) -> None:
         assert all(element[0] <= column for element in found)
 
 
+def test_a_wrong_end_goes_before_wrong_rows() -> None:
+    """Rows that seem not to ascend since the first end is wrong are no error of another column."""
+    matrix = Matrix(CONFIGS["small"], [0, 1, 0, 1, 0, 1, 1, 0, 1], random.Random(1))
+    matrix.pointers[1] = 9
+    matrix.rows[:] = [0, 1, 3, 2, 1]
+    run = Run(matrix, PERFECT, wrong=True)
+    assert (run.errors, run.column) == (["pointer"], 0)
+
+
 RATED = SidaConfig(channels=16, data_bits=128, addr_bits=32, vector_words=1024)
 """Channels that deliver more than a set a cycle."""
 
