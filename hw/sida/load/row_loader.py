@@ -138,7 +138,6 @@ class RowLoader(wiring.Component):
         m.d.comb += [
             self.request.ready.eq(~busy & ~self.stop),
             left.eq(job.rows - row),
-            rows.eq(Mux(left < step, left, step)),
             elements.columns.eq(columns),
             elements.row.eq(row),
             elements.opens.eq(opens),
@@ -161,7 +160,11 @@ class RowLoader(wiring.Component):
                     row.eq(asked.panel.shift_left(step.bit_length() - 1)),
                     columns.eq(asked.columns),
                 ]
+                m.next = "count"
+            with m.State("count"):
+                m.d.sync += rows.eq(Mux(left < step, left, step))
                 m.next = "ask"
+                self._forget(m)
             with m.State("ask"):
                 m.d.comb += readers["pointers"].request.valid.eq(1)
                 with m.If(readers["pointers"].request.ready):
