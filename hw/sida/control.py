@@ -62,7 +62,7 @@ class Control(wiring.Component):
                 **{f"{name}_error": In(1) for name in errors},
                 "column": In(config.place_bits),
                 "row": In(config.place_bits),
-                "instruction": In(range(config.program_words)),
+                "instruction": In(range(config.program_words + 1)),
                 "job": Out(job_layout(config)),
                 "running": Out(1),
             }

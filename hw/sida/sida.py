@@ -268,6 +268,7 @@ class Sida(AcceleratorTop):
             program.start.eq(passes.load_program),
             program.address.eq(job.program_base),
             program.words.eq(job.words),
+            core.words.eq(job.words),
             passes.program_idle.eq(program.idle),
             *(
                 getattr(core, name).eq(getattr(program, name))

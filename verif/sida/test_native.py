@@ -94,6 +94,21 @@ def test_matrices_and_programs_that_are_wrong(device: Device) -> None:
     assert {"pointers", "index", "unsorted", "program"} <= seen
 
 
+def test_programs_that_end_too_soon(device: Device) -> None:
+    """Of fewer words than they need, whatever is in the program's memory from before; then a good
+    job."""
+    rng = rng_of(8)
+    seen = set()
+    for _ in range(by_size(6, 10, 200)):
+        device.behave(any_behaviour(rng))
+        placed = random_job(rng, device.config, MEMORY_BYTES)
+        assert check_job(device, placed).error == "none"
+        words = int(rng.integers(1, placed.registers["WORDS"]))
+        seen.add(check_job(device, placed.with_registers(WORDS=words)).error)
+        assert check_job(device, placed).error == "none"
+    assert "program" in seen
+
+
 @pytest.mark.parametrize("array", ["column_pointers", "row_numbers", "column_values", "x",
                                    "scalars", "program_base"])  # fmt: skip
 def test_reads_that_fail_end_the_job(device: Device, array: str) -> None:
