@@ -267,11 +267,13 @@ class HeldElements(wiring.Component):
         for bank in banks[1:]:
             total = total + bank.held
         m.d.sync += counts.held.eq(total)
+        waits = Signal()
         with m.If(counts.held > counts.most):
             m.d.sync += counts.most.eq(counts.held)
         m.d.sync += [
             counts.lost.eq(counts.lost + control.given_up),
-            counts.waited.eq(counts.waited + (self.i.valid & ~self.i.ready & control.running)),
+            waits.eq(self.i.valid & ~self.i.ready & control.running),
+            counts.waited.eq(counts.waited + waits),
         ]
         with m.If(self.start | self.clear):
-            m.d.sync += [counts.most.eq(0), counts.lost.eq(0), counts.waited.eq(0)]
+            m.d.sync += [counts.most.eq(0), counts.lost.eq(0), counts.waited.eq(0), waits.eq(0)]
