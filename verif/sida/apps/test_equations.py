@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 from scipy.sparse.linalg import cg, spsolve
 from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.iterations.random_graphs import random_graph
@@ -103,6 +104,14 @@ def test_a_matrix_that_is_not_definite(run: Run) -> None:
     assert found["reference"] is None
     assert found["iterations"] == 9
     assert "NOT CONVERGED: the residual's square" in run.out
+
+
+@needs_data
+def test_a_matrix_that_is_badly_conditioned(run: Run) -> None:
+    """What the page says of the form's limit."""
+    found = report(run, "cg", data_file("matrices/LFAT5.mtx"), status=1)
+    assert (found["iterations"], found["scipy_iterations"]) == (140, 25)
+    assert not found["settled"]
 
 
 LABELS = [
