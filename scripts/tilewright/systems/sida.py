@@ -33,6 +33,7 @@ SYSTEM = System(
     tables={
         "sida-reuse": "tilewright.tables.sida_reuse:sida_reuse",
         "sida-ceiling": "tilewright.tables.sida_ceiling:sida_ceiling",
+        "sida-rates": "tilewright.tables.sida_rates:sida_rates",
     },
     commands={
         **{name: f"tilewright.apps.iterations.commands:{name}" for name in _GRAPHS},

@@ -1,0 +1,161 @@
+"""How many elements SIDA takes in a cycle, and what it moves for them, on the RTL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..hw.spec.elementwise.assembler import assemble
+from ..hw.spec.semirings import SEMIRINGS
+from ..hw.spec.sida import SIDA, SidaConfig
+from ..synth.tables import Row, Table
+from .graph_kinds import GRAPHS
+from .matraptor_rates import needs_simulation
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from ..sim.sida.driver import SidaDriver
+
+__all__ = ["CONFIGS", "MATRICES", "sida_rates"]
+
+CONFIGS = {
+    "4 a cycle": SidaConfig(pes=4, subtensor=16, vector_words=1024, buffer_words=32768),
+    "4 a cycle, buffer of 256": SidaConfig(
+        pes=4, subtensor=16, vector_words=1024, buffer_words=256
+    ),
+    "16 a cycle": SidaConfig(vector_words=1024, buffer_words=32768),
+}
+"""All with the default memory: four channels of 128 bits, eight elements a cycle. So four a cycle
+are limited by the cores, 16 by the memory."""
+
+_VERTICES, _SEED = 1024, 7
+_MEMORY_BYTES = 1 << 21
+
+_PROGRAM = assemble(
+    """
+vector x
+vector z
+
+e1:
+    mul r1, y, 0.25
+    store z, r1
+    out r1
+e2:
+    mul r1, y, 0.25
+    store x, r1
+    out r1
+"""
+)
+
+
+def _band(vertices: int, seed: int) -> csr_array:
+    from scipy.sparse import csr_array, diags_array
+
+    return csr_array(
+        diags_array([np.ones(vertices)] * 33, offsets=range(-16, 17), shape=(vertices, vertices))
+    )
+
+
+def _upper(vertices: int, seed: int) -> csr_array:
+    from scipy.sparse import csr_array, random_array, triu
+
+    found = random_array((vertices, vertices), density=0.04, rng=np.random.default_rng(seed))
+    return csr_array(triu(found, k=40))
+
+
+MATRICES: dict[str, Callable[[int, int], csr_array]] = {
+    "R-MAT": GRAPHS["R-MAT"],
+    "2-D grid": GRAPHS["2-D grid"],
+    "band of 33": _band,
+    "above the diagonal": _upper,
+}
+"""From the vertices and a seed."""
+
+
+def sida_rates(
+    target: str,
+    progress: Callable[[str], None] = lambda said: None,
+    *,
+    matrices: tuple[str, ...] = tuple(MATRICES),
+) -> Table:
+    """One pass of two products, with a multiplication behind each whose result is stored, on a
+    memory that answers in the next cycle; matrices of 1,024 rows in fp32.
+
+    The first column counts from the first elements to the last; bytes are those of the columns and
+    rows that are read over the matrix' size by columns, and all that is read and written over that
+    of the matrix, of x and of the two vectors that are stored.
+
+    Parameters
+    ----------
+    target: "cmos", the default: nothing is synthesised
+    progress: is told what comes next
+    matrices: see ``MATRICES``
+
+    Raises UserError for another target, or if there is no Verilator, or no compiler, and
+    RuntimeError if a result is not the model's.
+    """
+    with needs_simulation("sida-rates", target):
+        from ..hw.emit.unit import emit
+        from ..sim.rtl.accelerator import NativeAccelerator
+        from ..sim.sida.driver import SidaDriver
+
+        rows = []
+        for name, config in CONFIGS.items():
+            progress(f"building {name}")
+            with NativeAccelerator(
+                emit(SIDA, config), config, memory_bytes=_MEMORY_BYTES
+            ) as device:
+                for kind in matrices:
+                    progress(f"{name}: {kind}")
+                    rows.append(_row(f"{name}: {kind}", kind, SidaDriver(device)))
+    columns = [
+        "elements a cycle, %",
+        "memory busy, %",
+        "held at most, %",
+        "lost panels",
+        "matrix bytes",
+        "all bytes",
+    ]
+    return Table("sida-rates", "RTL", columns, rows)
+
+
+def _row(label: str, kind: str, driver: SidaDriver) -> Row:
+    from ..sim.numbers.values import encode
+    from ..sim.sida.iterations.graphs import columns_of
+    from ..sim.sida.iterations.problem import Problem, solve
+    from ..sim.sida.result.products import Rules
+
+    config, rng = driver.config, np.random.default_rng(_SEED)
+    matrix = columns_of(MATRICES[kind](_VERTICES, _SEED), config.format)
+    x = encode(rng.standard_normal(matrix.size), config.format)[:, None]
+    problem = Problem(
+        program=_PROGRAM,
+        semiring=SEMIRINGS["mma"],
+        matrix=matrix,
+        x=x,
+        scalars={},
+        vectors={"x": x, "z": x},
+        stop=None,
+    )
+    found = driver.solve(problem, 2)
+    if not np.array_equal(found.result, solve(Rules.of(config), problem, 2).result):
+        raise RuntimeError(f"the result of {label} is not the model's")
+    (counts,) = driver.jobs
+    elements, value = len(matrix.rows), config.format.bits // 8
+    busy = counts["busy_cycles"] + counts["stalls"]
+    by_columns = sum(counts[f"bytes_{name}"] for name in ("pointers", "rows", "values"))
+    stored = 4 * (matrix.size + 1) + (4 + value) * elements
+    once = stored + 3 * value * matrix.size
+    port = config.channels * config.geometry.beat_bytes
+    ours = [
+        100 * elements / (config.pes * busy),
+        100 * by_columns / (port * busy),
+        100 * counts["held"] / elements,
+        counts["lost"],
+        (by_columns + counts["bytes_again"]) / stored,
+        (counts["bytes_read"] + counts["bytes_written"]) / once,
+    ]
+    return Row(label, [None] * len(ours), ours, [1, 1, 1, 0, 3, 3])
