@@ -17,7 +17,15 @@ __all__ = ["EVENTS", "STREAMS", "Counters"]
 STREAMS = ("pointers", "rows", "values", "again", "vectors", "program")
 """What is read, by the counters of its bytes."""
 
-EVENTS = ("wait_columns", "wait_z", "wait_held", "lost", "instructions", "wait_elementwise")
+EVENTS = (
+    "column_cycles",
+    "wait_columns",
+    "wait_z",
+    "wait_held",
+    "lost",
+    "instructions",
+    "wait_elementwise",
+)
 """Counters of cycles in which something happens."""
 
 

@@ -351,6 +351,7 @@ class Sida(AcceleratorTop):
             counters.sent.eq(parts.writer.sent),
             counters.done.eq(passes.passes),
             counters.product.eq(passes.ended),
+            counters.column_cycles_now.eq(comes),
             counters.wait_columns_now.eq(comes & ~columns.o.valid),
             counters.wait_z_now.eq(parts.gather.waits),
             counters.wait_held_now.eq(held.i.valid & ~held.i.ready),

@@ -26,6 +26,7 @@ COUNTERS: dict[str, str] = {
     "elements": "elements that went to the first product",
     "held": "elements that waited on chip at most",
     "lost": "panels of rows that were given up, and read again",
+    "column_cycles": "cycles in which columns were read, or waited to be taken",
     "wait_columns": "cycles in which the memory had given no elements",
     "wait_z": "cycles in which elements waited for z",
     "wait_held": "cycles in which elements waited for room to wait in",

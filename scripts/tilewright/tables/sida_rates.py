@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["CONFIGS", "MATRICES", "sida_rates"]
 
 CONFIGS = {
-    "4 a cycle": SidaConfig(pes=4, subtensor=16, vector_words=1024, buffer_words=32768),
+    "4 a cycle": SidaConfig(pes=4, vector_words=1024, buffer_words=32768),
     "4 a cycle, buffer of 256": SidaConfig(
         pes=4, subtensor=16, vector_words=1024, buffer_words=256
     ),
@@ -84,9 +84,11 @@ def sida_rates(
     """One pass of two products, with a multiplication behind each whose result is stored, on a
     memory that answers in the next cycle; matrices of 1,024 rows in fp32.
 
-    The first column counts from the first elements to the last; bytes are those of the columns and
-    rows that are read over the matrix' size by columns, and all that is read and written over that
-    of the matrix, of x and of the two vectors that are stored.
+    The first column counts from the first elements to the last, the next three from the begin of
+    the pass until the last elements are taken: what the ports carry of the matrix by columns, and
+    when elements waited for z, or for room. Bytes are those of the columns and rows that are read
+    over the matrix' size by columns, and all that is read and written over that of the matrix, of x
+    and of the two vectors that are stored.
 
     Parameters
     ----------
@@ -114,6 +116,8 @@ def sida_rates(
     columns = [
         "elements a cycle, %",
         "memory busy, %",
+        "wait z, %",
+        "wait room, %",
         "held at most, %",
         "lost panels",
         "matrix bytes",
@@ -152,10 +156,12 @@ def _row(label: str, kind: str, driver: SidaDriver) -> Row:
     port = config.channels * config.geometry.beat_bytes
     ours = [
         100 * elements / (config.pes * busy),
-        100 * by_columns / (port * busy),
+        100 * by_columns / (port * counts["column_cycles"]),
+        100 * counts["wait_z"] / counts["column_cycles"],
+        100 * counts["wait_held"] / counts["column_cycles"],
         100 * counts["held"] / elements,
         counts["lost"],
         (by_columns + counts["bytes_again"]) / stored,
         (counts["bytes_read"] + counts["bytes_written"]) / once,
     ]
-    return Row(label, [None] * len(ours), ours, [1, 1, 1, 0, 3, 3])
+    return Row(label, [None] * len(ours), ours, [1, 1, 1, 1, 1, 0, 3, 3])
