@@ -89,6 +89,9 @@ def test_matrices_and_programs_that_are_wrong(device: Device) -> None:
         place = int(rng.integers(words))
         near = max(0, placed.word(array, place) + int(rng.choice([-9, -1, 1, 9])))
         word = int(rng.choice([near, int(rng.integers(1 << 32)), placed.registers["ROWS"]]))
+        if array == "column_pointers" and place == words - 1:
+            # With elements behind the memory there are two errors, and time decides.
+            word = near
         seen.add(check_job(device, placed.with_word(array, place, word)).error)
         assert check_job(device, placed).error == "none"
     assert {"pointers", "index", "unsorted", "program"} <= seen
