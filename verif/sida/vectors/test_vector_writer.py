@@ -230,7 +230,7 @@ def test_a_row_a_cycle(name: str) -> None:
     """Or as many as the channels' ports take, if they are fewer."""
     config = CONFIGS[name]
     rows = min(128, config.vector_words // config.pes)
-    vectors = max(1, 128 // rows)
+    vectors = min(VECTORS, 128 // rows)
     scene = Scene(config=config, size=rows * config.pes, stores=range(vectors)).run()
     assert scene.found == scene.expected
     geometry = config.geometry
