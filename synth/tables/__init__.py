@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from .m3xu import m3xu_area
 from .matraptor import matraptor_area
+from .sida import sida_area
 from .simd2 import simd2_area
 from .table import Row, Table
 from .tensaurus import tensaurus_area
 
-__all__ = ["Row", "Table", "m3xu_area", "matraptor_area", "simd2_area", "tensaurus_area"]
+__all__ = [
+    "Row",
+    "Table",
+    "m3xu_area",
+    "matraptor_area",
+    "sida_area",
+    "simd2_area",
+    "tensaurus_area",
+]

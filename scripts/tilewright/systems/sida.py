@@ -34,6 +34,7 @@ SYSTEM = System(
         "sida-reuse": "tilewright.tables.sida_reuse:sida_reuse",
         "sida-ceiling": "tilewright.tables.sida_ceiling:sida_ceiling",
         "sida-rates": "tilewright.tables.sida_rates:sida_rates",
+        "sida-area": "tilewright.synth.tables.sida:sida_area",
     },
     commands={
         **{name: f"tilewright.apps.iterations.commands:{name}" for name in _GRAPHS},
