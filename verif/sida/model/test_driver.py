@@ -65,7 +65,7 @@ def test_solutions(name: str, value: str) -> None:
     config = replace(SMALL, value=value)
     rules = Rules.of(config)
     ends = set()
-    for seed in range(by_size(2, 2, 40)):
+    for seed in range(by_size(2, 3, 40)):
         problem = PROBLEMS[name](rules, random_graph(seed, size=5 + 9 * (seed % 6), density=0.1))
         for most, passes in ((500, None), (3, None), (4, 1), (500, 1), (7, 2)):
             if passes and name == "conjugate":
