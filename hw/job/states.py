@@ -139,8 +139,12 @@ class JobStates(wiring.Component):
         return m
 
 
+_CHAIN = 16
+"""Causes that are looked at one after the other; more go in groups, whose firsts are."""
+
+
 def first_failure(
-    m: Module, spec: JobSpec, name: str, causes: Iterable[tuple[Value, int, Value | int]]
+    m: Module, spec: JobSpec, name: str, causes: Iterable[tuple[Value, Value | int, Value | int]]
 ) -> tuple[Signal, Signal]:
     """The code (0: none) and the detail of the first cause that holds.
 
@@ -152,7 +156,12 @@ def first_failure(
     """
     code = Signal(code_shape(spec), name=f"{name}_code")
     detail = Signal(DETAIL_BITS, name=f"{name}_detail")
-    for holds, its_code, its_detail in reversed(list(causes)):
+    chain = list(causes)
+    if len(chain) > _CHAIN:
+        groups = [chain[first : first + _CHAIN] for first in range(0, len(chain), _CHAIN)]
+        firsts = [first_failure(m, spec, f"{name}_{n}", group) for n, group in enumerate(groups)]
+        chain = [(its_code != 0, its_code, its_detail) for its_code, its_detail in firsts]
+    for holds, its_code, its_detail in reversed(chain):
         with m.If(holds):
             m.d.comb += [code.eq(its_code), detail.eq(its_detail)]
     return code, detail
