@@ -209,7 +209,7 @@ def test_errors_have_names() -> None:
     text = emitted_unit("matraptor").verilog
     control = text.partition("module matraptor_control (")[2].partition("endmodule")[0]
     assert "  localparam logic [7:0] NONE = 8'h0, ZERO_SIZE = 8'h1, MISALIGNED_BASE" in control
-    assert re.search(r"if \(\w+\) wrong_code = ZERO_SIZE;", control)
+    assert re.search(r"if \(\w+\) wrong_0_code = ZERO_SIZE;", control)
     assert re.findall(r"\w*code\w* (?:<?=|[!=]=) 8'h.*", text) == []
     assert "      failure.code = UNSORTED;\n" in text
 
