@@ -27,7 +27,7 @@ class PassControl(wiring.Component):
     Members
     -------
     job: see :func:`job_layout`
-    go: in, a pulse: begins
+    taken: in, a pulse: a job comes, to be checked; go: in, a pulse: it begins
     load_program: out, a pulse: the program is to be loaded
     program_idle: in; nothing of it is under way
     whole: stream, see :func:`whole_layout`: the vector that is to be loaded
@@ -41,7 +41,7 @@ class PassControl(wiring.Component):
     save: out, a pulse: the scalars are to be written back; saved: in; for one cycle: all are given
     columns_pass: out; the first product is under way
     turned: out; z and x have changed places
-    passes: out; that are done, kept until the next job; ended: out; see the counter
+    passes: out; that are done, kept until the next job is taken; ended: out; see the counter
     finished: out; the job has ended, until the next one begins
     clear: in; forgets the job
     """
@@ -49,8 +49,8 @@ class PassControl(wiring.Component):
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
         inputs = (
-            "go", "program_idle", "scalars_loaded", "x_loaded", "part_done", "sums_done", "quiet",
-            "checked", "saved", "clear",
+            "taken", "go", "program_idle", "scalars_loaded", "x_loaded", "part_done", "sums_done",
+            "quiet", "checked", "saved", "clear",
         )  # fmt: skip
         outputs = (
             "load_program", "loads_scalars", "first", "second", "check", "save", "columns_pass",
@@ -79,7 +79,7 @@ class PassControl(wiring.Component):
         with m.FSM(name="state"):
             with m.State("IDLE"), m.If(self.go):
                 m.d.comb += self.load_program.eq(1)
-                m.d.sync += [self.passes.eq(0), self.ended.eq(0), self.turned.eq(0)]
+                m.d.sync += self.turned.eq(0)
                 m.next = "ASK_SCALARS"
             with m.State("ASK_SCALARS"):
                 self._asks(m, job.scalars, SCALARS)
@@ -141,7 +141,9 @@ class PassControl(wiring.Component):
                 self._when(m, self.go, "ASK_SCALARS")
                 with m.If(self.go):
                     m.d.comb += self.load_program.eq(1)
-                    m.d.sync += [self.passes.eq(0), self.ended.eq(0), self.turned.eq(0)]
+                    m.d.sync += self.turned.eq(0)
+        with m.If(self.taken):
+            m.d.sync += [self.passes.eq(0), self.ended.eq(0)]
         with m.If(self.part_done):
             m.d.sync += part_over.eq(1)
         return m

@@ -307,6 +307,7 @@ class Sida(AcceleratorTop):
         quiet = Cat(part.idle for part in (*parts.readers, writer)).all()
         m.d.comb += [
             passes.job.eq(control.job),
+            passes.taken.eq(control.taken),
             passes.go.eq(control.go),
             passes.part_done.eq(core.done),
             passes.sums_done.eq(parts.held.done),
@@ -335,19 +336,24 @@ class Sida(AcceleratorTop):
         columns, held, core = parts.columns, parts.held, parts.core
         arrays = [getattr(columns, f"read_beats_{name}") for name in ("pointers", "rows", "values")]
         others = [Cat(beats[name]) for name in ("rows", "vectors", "program")]
+        # What is held is counted anew with a pass of two products.
+        counts_held = Signal()
         # Whether sets of the pass are still to come.
         comes = Signal(name="columns_come")
-        with m.If(passes.first):
+        with m.If(control.stop):
+            m.d.sync += comes.eq(0)
+        with m.Elif(passes.first):
             m.d.sync += comes.eq(1)
         with m.Elif(columns.o.valid & columns.o.ready & columns.o.payload.final):
             m.d.sync += comes.eq(0)
         m.d.comb += [
+            counts_held.eq(passes.columns_pass & control.job.second_product),
             counters.clear.eq(control.taken),
             counters.running.eq(control.running),
             counters.twice.eq(control.job.second_product),
             counters.set_elements.eq(parts.sums.elements),
             counters.waiting.eq(parts.gather.conflicts),
-            counters.most.eq(Mux(passes.columns_pass, held.counts.most, 0)),
+            counters.most.eq(Mux(counts_held, held.counts.most, 0)),
             counters.sent.eq(parts.writer.sent),
             counters.done.eq(passes.passes),
             counters.product.eq(passes.ended),

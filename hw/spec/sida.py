@@ -56,7 +56,7 @@ class SidaConfig(MemoryPorts, Config):
     subtensor: int = parameter(
         64,
         allowed=IntRange(4, 4096, power_of_two=True),
-        doc="columns of a step, at least `pes`",
+        doc="columns of a step, at least `pes`, at most `vector_words`",
     )
     buffer_words: int = parameter(
         65536,
@@ -95,6 +95,11 @@ class SidaConfig(MemoryPorts, Config):
         if self.subtensor < self.pes:
             raise ValueError(
                 f"`subtensor` must be at least `pes`, {self.pes}, not {self.subtensor}"
+            )
+        if self.vector_words < self.subtensor:
+            raise ValueError(
+                f"`subtensor` must be at most `vector_words`, {self.vector_words}, "
+                f"not {self.subtensor}"
             )
         if self.buffer_words < 4 * self.pes:
             raise ValueError(

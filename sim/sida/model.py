@@ -23,7 +23,8 @@ Ints = npt.NDArray[np.int64]
 __all__ = ["TIMELESS", "SidaModel"]
 
 TIMELESS = ("operations", "elements", "passes_done", "ended", "bytes_written")
-"""Counters that do not depend on time."""
+"""Counters that do not depend on time; bytes that are written only if no part stores a vector
+twice."""
 
 
 class _Stopped(Exception):

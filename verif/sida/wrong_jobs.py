@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.sida.words import WordFault, part_of_words
 from tilewright.verif.kit.job_checks import Mismatch, QuietAtEnd, soft_reset_after
 from tilewright.verif.sida.jobs import Placed, SidaRtl
 
-__all__ = ["check_bus_error", "check_reset"]
+__all__ = ["beyond_the_model", "check_bus_error", "check_reset", "check_wrong_rows"]
 
 
 def check_bus_error(
@@ -27,6 +28,21 @@ def check_bus_error(
     return found
 
 
+def check_wrong_rows(device: SidaRtl, placed: Placed) -> JobStatus:
+    """Run a job with something wrong in its matrix by rows: it must end, well or with an error of a
+    row, or of a read where they lie outside of memory; what the program does not store must stay as
+    it was, but for the scalars. Returns how it ended. Raises Mismatch."""
+    watched = QuietAtEnd(device)
+    watched.write_memory(0, placed.memory.tobytes())
+    found = JobRegisters(watched, job_spec(placed.config)).submit(placed.registers)
+    far = found.error == "bus_read" and found.detail >= len(placed.memory)
+    rows = found.error.startswith("rows_") and found.detail < placed.registers["ROWS"]
+    if found.error != "none" and not far and not rows:
+        raise Mismatch(f"{found.error}, detail {found.detail:#x}")
+    _check_outside(device, placed)
+    return found
+
+
 def check_reset(device: SidaRtl, placed: Placed, cycles: int) -> bool:
     """A soft reset some cycles after a job's start must bring the accelerator back to idle.
 
@@ -38,6 +54,29 @@ def check_reset(device: SidaRtl, placed: Placed, cycles: int) -> bool:
     stopped = soft_reset_after(device, registers, cycles)
     _check_outside(device, placed)
     return stopped
+
+
+def beyond_the_model(placed: Placed) -> bool:
+    """Whether a part of the program in memory reads a register that has nothing of this part, so
+    that its results are anything, or stores a vector twice, so that bytes are written twice."""
+    words = [placed.word("program_base", n) for n in range(placed.registers["WORDS"])]
+    entries = {0, placed.registers["ENTRY"]} if placed.registers["SECOND_PRODUCT"] else {0}
+    for entry in entries:
+        try:
+            part = part_of_words(words, entry, placed.config.format).e1
+        except WordFault:
+            continue
+        written = {0}
+        stored: list[int] = []
+        for one in part:
+            if set(one.reads) - written:
+                return True
+            written |= set(one.of("d"))
+            if one.operation.name == "store":
+                stored += one.of("v")
+        if len(set(stored)) < len(stored):
+            return True
+    return False
 
 
 def _check_outside(device: SidaRtl, placed: Placed) -> None:

@@ -91,7 +91,9 @@ class ScalarPort(wiring.Component):
                 ]
                 with m.If(self.i.valid):
                     m.d.sync += place.eq(place + 1)
-                with m.If(self.save):
+                with m.If(self.clear):
+                    m.next = "LOAD"
+                with m.Elif(self.save):
                     m.next = "READ"
                 with m.Elif(self.check):
                     m.next = "LIMIT"

@@ -132,7 +132,7 @@ class ColumnLoader(wiring.Component):
         asks = Signal(len(ARRAYS))
         words = Array(found.payload.data[n * INDEX_BITS :][:INDEX_BITS] for n in range(size))
         with m.FSM(name="state"):
-            with m.State("run"), m.If(self.start):
+            with m.State("run"), m.If(self.start & ~self.stop):
                 m.next = "ask"
             with m.State("ask"):
                 # It is taken with the last entry, which then is at the output.

@@ -31,8 +31,8 @@ COUNTERS: dict[str, str] = {
     "wait_z": "cycles in which elements waited for z",
     "wait_held": "cycles in which elements waited for room to wait in",
     "conflicts": "operands that waited for a bank of the vectors, cycle by cycle",
-    "instructions": "instructions that were done on a row of elements",
-    "wait_elementwise": "cycles in which one waited for its operands or its turn",
+    "instructions": "instructions done on a row of elements, and rows taken in",
+    "wait_elementwise": "cycles in which a row or an instruction waited",
     "passes_done": "passes over the matrix",
     "ended": "the product of the last pass, 1 or 2, that met the limit; 0: none did",
 }

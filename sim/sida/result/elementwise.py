@@ -36,7 +36,7 @@ class Outcome:
 
     Parameters
     ----------
-    result: (size, features) patterns: what ``out`` gave
+    result: (size, features) patterns: what ``out`` gave; without one, r0 as the part leaves it
     vectors: by number those that were stored
     reductions: by number the pattern of each that the part adds to
     """
@@ -101,7 +101,7 @@ def run(
         else:
             machine.step(one)
     return Outcome(
-        result=product_ if machine.result is None else machine.result,
+        result=machine.given,
         vectors=machine.stored,
         reductions={number: _reduced(rules, lists) for number, lists in reductions.items()},
     )
@@ -164,6 +164,13 @@ class _Machine:
         if operand not in self._registers:
             self._registers[operand] = np.zeros(self._shape, np.uint64)
         return self._registers[operand]
+
+    @property
+    def given(self) -> Patterns:
+        """The result, when the part is over."""
+        if self.result is not None:
+            return self.result
+        return np.broadcast_to(self.read(0), self._shape).copy()
 
     def step(self, one: Instruction) -> None:
         """An instruction that is no reduction."""

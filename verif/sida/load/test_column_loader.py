@@ -15,7 +15,7 @@ from tilewright.verif.channels.striped.memories import Manner
 from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.load.matrices import Matrix, read_sets
-from tilewright.verif.stream.agents import Pulse, Sink
+from tilewright.verif.stream.agents import Pulse, Sink, Wire, run_agents
 
 ERRORS = ("pointer", "row", "order")
 
@@ -150,6 +150,20 @@ def test_stop_in_the_middle_of_anything(name: str) -> None:
         matrix = drawn(CONFIGS[name], f"stop {name} {seed}", 25)
         stop_at = random.Random(seed).randint(1, 120)
         Run(matrix, MANNERS["rough"], stall=0.2, seed=seed, stop_at=stop_at)
+
+
+def test_a_stop_that_comes_with_the_start() -> None:
+    """Nothing begins."""
+    part = ColumnLoader(CONFIGS["small"])
+    job = job_layout(CONFIGS["small"]).const({"columns": 9})
+    stop = Wire(part.stop, lambda cycle: int(cycle == 0))
+
+    def until(sim: Any, cycle: int) -> bool:
+        assert sim.get(part.idle)
+        assert not any(sim.get(ar.valid) for ar in part.ar)
+        return cycle == 40
+
+    run_agents(part, [Pulse(part.start), stop], until=until, wires=[(part.job, job.as_bits())])
 
 
 @pytest.mark.parametrize("array", slow_but([], range(3), [1]))

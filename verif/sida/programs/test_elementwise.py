@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,17 @@ def test_features() -> None:
     matrices = {0: encode(m, rules.fmt)}
     found = run(rules, program, "e1", encode(y, rules.fmt), [], {}, matrices).result
     np.testing.assert_allclose(decode(found, rules.fmt), np.maximum(y @ m, 0), rtol=1e-13)
+
+
+def test_without_a_result_it_is_the_first_register() -> None:
+    """As the part leaves it; no program that was assembled is so."""
+    program = assemble("e1:\n add r0, y, 1\n out y")
+    rules = Rules(fmt=FORMATS["fp64"])
+    y = encode(np.arange(4.0), rules.fmt)[:, None]
+    found = run(
+        rules, replace(program, e1=program.e1[:1]), "e1", y, begin(program, rules.fmt, {}), {}
+    )
+    assert decode(found.result[:, 0], rules.fmt).tolist() == [1, 2, 3, 4]
 
 
 def test_stores_are_loaded_again() -> None:

@@ -1,0 +1,158 @@
+"""Scalars in, out, and compared, in RTL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+from tilewright.hw.sida.elementwise.layouts import row_layout
+from tilewright.hw.sida.elementwise.scalar_port import ScalarPort
+from tilewright.hw.spec.elementwise.instructions import SCALARS
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.numbers.values import decode
+from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.sida.elementwise.random_programs import random_values
+
+CONFIGS = {
+    "fp32": SidaConfig(pes=4, subtensor=4, vector_words=64),
+    "int32, a row of all": SidaConfig(pes=32, subtensor=32, vector_words=64, value="int32"),
+    "fp16, rows of more": SidaConfig(pes=64, subtensor=64, vector_words=128, value="fp16"),
+}
+
+every_config = pytest.mark.parametrize("name", CONFIGS)
+
+
+class Bench:
+    """The port, beside the scalars of a core.
+
+    Members
+    -------
+    scalars: the core's
+    rows: that were taken at ``o``
+    seen: by the names of pulses, how often they came; below: with the last one of ``checked``
+    """
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.config = CONFIGS[name]
+        self.rng = np.random.default_rng(seed)
+        self.scalars: list[int] = self.drawn()
+        self.rows: list[list[int]] = []
+        self.seen = dict.fromkeys(("loaded", "saved", "checked"), 0)
+        self.below = -1
+        self.part = ScalarPort(self.config)
+
+    def drawn(self) -> list[int]:
+        """Scalars, some of them alike."""
+        found = random_values(self.rng, self.config.format, SCALARS).tolist()
+        return [found[int(n)] for n in self.rng.integers(SCALARS, size=SCALARS)]
+
+    def run(self, steps: Any) -> None:
+        """``steps``: a coroutine that is given this bench and the simulator."""
+        simulator = Simulator(self.part)
+        simulator.add_clock(1e-6)
+
+        async def bench(sim: Any) -> None:
+            await steps(self, sim)
+
+        simulator.add_testbench(bench)
+        simulator.run()
+
+    async def cycle(self, sim: Any, *pulses: str) -> None:
+        """A cycle, with some inputs high."""
+        part = self.part
+        for name in pulses:
+            sim.set(getattr(part, name), 1)
+        for name in self.seen:
+            self.seen[name] += sim.get(getattr(part, name))
+        if sim.get(part.checked):
+            self.below = sim.get(part.below)
+        if sim.get(part.o.valid) and sim.get(part.o.ready):
+            word, bits = sim.get(Value.cast(part.o.payload)), self.config.format.bits
+            self.rows.append([word >> n * bits & (1 << bits) - 1 for n in range(self.config.pes)])
+        place = sim.get(part.scalar_place)
+        found = self.scalars[place]
+        if sim.get(part.scalar_write):
+            self.scalars[place] = sim.get(part.scalar)
+        await sim.tick()
+        sim.set(part.scalar_read, found)
+        for name in pulses:
+            sim.set(getattr(part, name), 0)
+
+    async def load(self, sim: Any, scalars: list[int]) -> None:
+        """Rows of scalars, at any time."""
+        pes, bits, layout = self.config.pes, self.config.format.bits, row_layout(self.config)
+        for base in range(0, SCALARS, pes):
+            mine = scalars[base : base + pes]
+            values = sum(number << n * bits for n, number in enumerate(mine))
+            row = {"base": base, "mask": (1 << len(mine)) - 1}
+            word = layout.const(row).as_value().value | values << layout["values"].offset
+            sim.set(Value.cast(self.part.i.payload), word)
+            while True:
+                valid = int(self.rng.random() < 0.7)
+                sim.set(self.part.i.valid, valid)
+                taken = valid and sim.get(self.part.i.ready)
+                await self.cycle(sim)
+                if taken:
+                    break
+            sim.set(self.part.i.valid, 0)
+
+    async def until(self, sim: Any, name: str, *pulses: str) -> None:
+        """Until a pulse came once more."""
+        before = self.seen[name]
+        for number in range(40 * SCALARS):
+            sim.set(self.part.o.ready, int(self.rng.random() < 0.6))
+            await self.cycle(sim, *(pulses if not number else ()))
+            if self.seen[name] != before:
+                return
+        raise AssertionError(f"no {name}")
+
+    async def check(self, sim: Any) -> None:
+        """Everything, once."""
+        scalars = self.drawn()
+        await self.load(sim, scalars)
+        assert self.scalars == scalars
+        numbers = [int(n) for n in self.rng.integers(SCALARS, size=3)]
+        for port, number in zip(("stop_1", "stop_2", "limit"), numbers, strict=True):
+            sim.set(getattr(self.part, port), number)
+        await self.until(sim, "checked", "check")
+        one, other, limit = decode(
+            np.array([scalars[n] for n in numbers], np.uint64), self.config.format
+        )
+        assert self.below == int(one < limit) + 2 * int(other < limit)
+        self.rows = []
+        await self.until(sim, "saved", "save")
+        assert [value for row in self.rows for value in row][:SCALARS] == scalars
+        assert self.scalars == scalars
+
+
+@every_config
+def test_scalars_in_and_out_and_compared(name: str) -> None:
+    async def steps(bench: Bench, sim: Any) -> None:
+        for _ in range(by_size(4, 8, 60)):
+            await bench.check(sim)
+        assert bench.seen["loaded"] == bench.seen["saved"] == bench.seen["checked"]
+
+    Bench(name, 1).run(steps)
+
+
+@every_config
+@pytest.mark.parametrize("what", ["save", "check"])
+def test_a_clear_in_any_cycle_forgets(name: str, what: str) -> None:
+    """From the cycle of the command on; nothing comes of it afterwards, and all works."""
+
+    async def steps(bench: Bench, sim: Any) -> None:
+        sim.set(bench.part.o.ready, 1)
+        for cycles in range(by_size(8, 8, 80)):
+            for number in range(cycles):
+                await bench.cycle(sim, *([what] if not number else []))
+            await bench.cycle(sim, "clear", *([] if cycles else [what]))
+            before, rows = dict(bench.seen), len(bench.rows)
+            for _ in range(3 * SCALARS):
+                await bench.cycle(sim)
+            assert (bench.seen, len(bench.rows)) == (before, rows), cycles
+            await bench.check(sim)
+
+    Bench(name, 2).run(steps)
