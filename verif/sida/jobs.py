@@ -293,8 +293,8 @@ def compare(device: AcceleratorDevice[SidaConfig], placed: Placed) -> JobStatus:
 
 
 def check_job(device: SidaRtl, placed: Placed) -> JobStatus:
-    """As :func:`compare`; besides, the bus is quiet at the end, and the bytes that are counted are
-    those that went over it.
+    """As :func:`compare`; besides, the bus is quiet at the end, the bytes that are counted went
+    over it, and what a device counts that counts cycles fits together.
 
     ``placed``: in a memory of the device's size. Returns how it ended. Raises Mismatch.
     """
@@ -304,7 +304,31 @@ def check_job(device: SidaRtl, placed: Placed) -> JobStatus:
     counted = [found.counts["bytes_read"], found.counts["bytes_written"]]
     if found.error == "none" and moved != counted:
         raise Mismatch(f"{_short(placed)}: over the bus went {moved}, counted are {counted}")
+    counts = found.error == "none" and found.counts["cycles"] > 0
+    if counts and (wrong := _contradictions(placed, found.counts)):
+        raise Mismatch(f"{_short(placed)}: {wrong}: {found.counts}")
     return found
+
+
+def _contradictions(placed: Placed, counts: dict[str, int]) -> str:
+    """What of a job's counters contradicts the others; nothing if none does."""
+    streams = ("pointers", "rows", "values", "again", "vectors", "program")
+    late = ("held", "lost", "bytes_again", "wait_held")
+    passed, pes = counts["passes_done"], placed.config.pes
+    rules = {
+        "bytes of streams": sum(counts[f"bytes_{name}"] for name in streams)
+        == counts["bytes_read"],
+        "cycles of columns": counts["wait_columns"] <= counts["column_cycles"] < counts["cycles"],
+        "busy cycles": counts["busy_cycles"] + counts["stalls"] < counts["cycles"]
+        and counts["busy_cycles"] <= counts["elements"] <= counts["busy_cycles"] * pes,
+        "held": placed.registers["SECOND_PRODUCT"] == 1 or not any(counts[n] for n in late),
+        "held at most": counts["held"] <= placed.config.buffer_words
+        and counts["held"] * passed <= counts["elements"],
+        "lost panels": counts["lost"] * placed.config.subtensor
+        < (placed.registers["ROWS"] + placed.config.subtensor) * passed,
+        "elements that are read again": bool(counts["bytes_again"]) == bool(counts["lost"]),
+    }
+    return ", ".join(name for name, holds in rules.items() if not holds)
 
 
 def _short(placed: Placed) -> str:
