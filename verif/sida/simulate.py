@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-from tilewright.hw.catalogue import find_unit
-from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.hw.spec.unit import Unit
-from tilewright.sim.rtl.accelerator import (
-    AcceleratorTimeout,
-    AxiBehaviour,
-    AxiRuleError,
-    NativeAccelerator,
-)
+from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
 from tilewright.verif.kit.reports import JobsReport
-from tilewright.verif.sida.jobs import Mismatch, check_job, random_job
+from tilewright.verif.sida.jobs import check_job, random_job
 
 __all__ = ["run"]
 
@@ -48,35 +41,25 @@ def run(
 
     Raises as :class:`NativeAccelerator`.
     """
-    rng = np.random.default_rng(seed)
-    coverage: Counter[tuple[str, str]] = Counter()
-    complaints: list[str] = []
-    number = elements = cycles = 0
-    with NativeAccelerator(
-        emit(unit, config), config, memory_bytes=_MEMORY_BYTES, waves=waves
-    ) as device:
-        while elements < count and not complaints:
-            memory = "rough" if number % 2 else "ideal"
-            device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
-            number += 1
-            placed = random_job(rng, config, _MEMORY_BYTES)
-            try:
-                counts = check_job(device, placed).counts
-                elements += counts["elements"]
-                cycles += counts["cycles"]
-                coverage[memory, "lost panels"] += counts["lost"]
-                coverage[memory, "passes"] += counts["passes_done"]
-            except (Mismatch, AcceleratorTimeout, AxiRuleError) as error:
-                complaints.append(" ".join(str(error).split()))
-            coverage[memory, "jobs"] += 1
-    return JobsReport(
-        unit=find_unit(unit).name,
-        simulator="verilator",
-        seed=seed,
-        jobs=number,
-        operations=elements,
-        cycles=cycles,
-        coverage=coverage,
-        complaints=complaints,
+
+    def job(state: JobsUnderWay) -> Iterator[tuple[int, int]]:
+        rough = state.number % 2
+        memory = "rough" if rough else "ideal"
+        state.device.behave(any_behaviour(state.rng) if rough else AxiBehaviour())
+        placed = random_job(state.rng, config, _MEMORY_BYTES)
+        state.coverage[memory, "jobs"] += 1
+        counts = check_job(state.device, placed).counts
+        state.coverage[memory, "lost panels"] += counts["lost"]
+        state.coverage[memory, "passes"] += counts["passes_done"]
+        yield counts["elements"], counts["cycles"]
+
+    return run_jobs(
+        unit,
+        config,
+        job,
         counted="elements",
+        memory_bytes=_MEMORY_BYTES,
+        seed=seed,
+        count=count,
+        waves=waves,
     )

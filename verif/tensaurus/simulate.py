@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-from tilewright.hw.catalogue import find_unit
-from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.tensaurus import TensaurusConfig
 from tilewright.hw.spec.unit import Unit
-from tilewright.sim.rtl.accelerator import (
-    AcceleratorTimeout,
-    AxiBehaviour,
-    AxiRuleError,
-    NativeAccelerator,
-)
+from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.random_jobs import JobsUnderWay, run_jobs
 from tilewright.verif.kit.reports import JobsReport
-from tilewright.verif.tensaurus.jobs import Mismatch, check_case, random_case
+from tilewright.verif.tensaurus.jobs import check_case, random_case
 
 __all__ = ["run"]
 
@@ -48,36 +41,26 @@ def run(
 
     Raises as :class:`NativeAccelerator`.
     """
-    rng = np.random.default_rng(seed)
-    coverage: Counter[tuple[str, str]] = Counter()
-    complaints: list[str] = []
-    number = products = cycles = 0
-    with NativeAccelerator(
-        emit(unit, config), config, memory_bytes=_MEMORY_BYTES, waves=waves
-    ) as device:
-        while products < count and not complaints:
-            memory = "rough" if number % 2 else "ideal"
-            device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
-            number += 1
-            case = random_case(rng, config)
-            try:
-                counts, tiles = check_case(rng, device, case)
-                products += counts.get("products", 0)
-                cycles += counts.get("cycles", 0)
-                coverage[memory, "tiles"] += tiles
-            except (Mismatch, AcceleratorTimeout, AxiRuleError) as error:
-                complaints.append(" ".join(str(error).split()))
-            coverage[memory, "jobs"] += 1
-            kind = "dense" if case.work.dense else "sparse"
-            coverage[memory, f"{kind} {case.work.kernel}"] += 1
-    return JobsReport(
-        unit=find_unit(unit).name,
-        simulator="verilator",
-        seed=seed,
-        jobs=number,
-        operations=products,
-        cycles=cycles,
-        coverage=coverage,
-        complaints=complaints,
+
+    def job(state: JobsUnderWay) -> Iterator[tuple[int, int]]:
+        rough = state.number % 2
+        memory = "rough" if rough else "ideal"
+        state.device.behave(any_behaviour(state.rng) if rough else AxiBehaviour())
+        case = random_case(state.rng, config)
+        kind = "dense" if case.work.dense else "sparse"
+        state.coverage[memory, "jobs"] += 1
+        state.coverage[memory, f"{kind} {case.work.kernel}"] += 1
+        counts, tiles = check_case(state.rng, state.device, case)
+        state.coverage[memory, "tiles"] += tiles
+        yield counts.get("products", 0), counts.get("cycles", 0)
+
+    return run_jobs(
+        unit,
+        config,
+        job,
         counted="products",
+        memory_bytes=_MEMORY_BYTES,
+        seed=seed,
+        count=count,
+        waves=waves,
     )
