@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -109,7 +109,7 @@ class Control(wiring.Component):
                     for n, name in enumerate(READERS)
                 ),
                 (self.write_error, code("bus_write"), self.write_address),
-                (self.program_error, code("program"), Cat(self.instruction)),
+                (self.program_error, code("program"), self.instruction),
                 *((getattr(self, f"{x}_error"), code(x), self.column) for x in COLUMN_ERRORS),
                 *((getattr(self, f"{x}_error"), code(x), self.row) for x in ROW_ERRORS),
             ],

@@ -12,10 +12,23 @@ from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
 from .stages import OperatorStages
 from .unit import Unit
 
-__all__ = ["INDEX_BITS", "READERS", "SIDA", "SIDA_SEMIRINGS", "UNITS", "VALUES", "SidaConfig"]
+__all__ = [
+    "DELAY",
+    "INDEX_BITS",
+    "READERS",
+    "SIDA",
+    "SIDA_SEMIRINGS",
+    "UNITS",
+    "VALUES",
+    "SidaConfig",
+]
 
 INDEX_BITS = 32
 """Of a pointer, a row's or a column's number in memory."""
+
+DELAY = 2
+"""Steps that rows of the second product are behind the columns of the first one: a column's result
+is there a step later, and its z another one."""
 
 _ARIL_ADD = Semiring(
     name="aril-add", opcode=9, plus="add", times="second", identity="0", padding=("0", "0")

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DELAY", "Held", "held"]
+from ...hw.spec.sida import DELAY
 
-DELAY = 2
-"""Steps from the column of a result to the row of the second product that it is for: one for the
-element-wise work, one until that is done."""
+__all__ = ["Held", "held"]
 
 
 @dataclass(frozen=True, kw_only=True)

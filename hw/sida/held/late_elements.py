@@ -6,15 +6,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.sida import SidaConfig
+from ...spec.sida import DELAY, SidaConfig
 from ..layouts import count_bits, set_layout
 from .layouts import held_layout, row_bits
 from .scatter import scatter_layout
 
 __all__ = ["LateElements"]
-
-_DELAY = 2
-"""Steps that rows are behind columns where elements need not wait."""
 
 
 class LateElements(wiring.Component):
@@ -70,7 +67,7 @@ class LateElements(wiring.Component):
             column = Signal(count_bits(config), name="column")
             m.d.comb += [
                 column.eq(given.base + leaf.offset),
-                out.valid.eq(leaf.valid & (panel + _DELAY > given.base[rows:])),
+                out.valid.eq(leaf.valid & (panel + DELAY > given.base[rows:])),
                 out.bank.eq((column[:lanes] + panel)[:lanes]),
                 out.payload.panel.eq(panel),
                 out.payload.late.row.eq(leaf.row[: row_bits(config)]),

@@ -6,15 +6,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.sida import SidaConfig
+from ...spec.sida import DELAY, SidaConfig
 from ..layouts import count_bits, gathered_layout, sums_layout
 from ..operators import semiring_range
 from .column_sums import ColumnSums
 
-__all__ = ["DELAY", "BothSums"]
-
-DELAY = 2
-"""Steps that rows are behind columns where the second product need not wait."""
+__all__ = ["BothSums"]
 
 
 class BothSums(wiring.Component):

@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from ....hw.spec.formats import Format
 from ....hw.spec.semirings import Semiring
-from ....hw.spec.sida import SidaConfig
+from ....hw.spec.sida import DELAY, SidaConfig
 from ...numbers.semirings import combine, product
 from ...numbers.values import Patterns
-from ..held import DELAY
 from .sums import scatter, tree_sums
 
 __all__ = ["Columns", "Rules", "input_stationary", "output_stationary"]

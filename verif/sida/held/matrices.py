@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.sida.layouts import results_layout, set_layout
 from tilewright.hw.spec.semirings import Semiring
-from tilewright.hw.spec.sida import SidaConfig
+from tilewright.hw.spec.sida import DELAY, SidaConfig
 from tilewright.sim.numbers.semirings import combine, product
 from tilewright.sim.numbers.values import encode
-from tilewright.sim.sida.held import DELAY
 from tilewright.sim.sida.result.products import Columns, Rules
 from tilewright.sim.sida.result.sums import tree_sums
 
