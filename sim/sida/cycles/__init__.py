@@ -1,0 +1,1 @@
+"""Cycle model of SIDA: every counter of a job, without its values."""

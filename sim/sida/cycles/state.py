@@ -1,0 +1,13 @@
+"""Everything that changes in the cycle model but for what is in arrays, as one record."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .load.state import LOAD
+from .shared import SHARED
+
+__all__ = ["MACHINE"]
+
+MACHINE = np.dtype([*SHARED, *LOAD])
+"""One for all parts, also for a part alone: numba would take another for a type of its own."""
