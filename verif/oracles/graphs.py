@@ -1,4 +1,4 @@
-"""Whole tiles by SuiteSparse:GraphBLAS."""
+"""Whole tiles, and products with sparse matrices, by SuiteSparse:GraphBLAS."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 import graphblas as gb
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csc_array
 
-__all__ = ["NAMES", "tile_product"]
+__all__ = ["NAMES", "tile_product", "vector_product"]
 
 Array = npt.NDArray[Any]
 
@@ -39,3 +40,34 @@ def tile_product(name: str, a: Array, b: Array, c: Array) -> Array:
     total(plus) << gb.Matrix.from_dense(a).mxm(gb.Matrix.from_dense(b), semiring)
     dense: Array = total.to_dense(dtype=total.dtype)
     return dense.astype(c.dtype)
+
+
+def vector_product(name: str, x: Array, matrix: csc_array) -> Array:
+    """``y[j] = (+)_i x[i] (x) matrix[i, j]`` over the elements that are stored; NaN in float64
+    where a column has none.
+
+    The squared distances of addnorm come from three products, exact for small integers only.
+    """
+    if name == "addnorm":
+        squares, ones = matrix.copy(), matrix.copy()
+        squares.data = matrix.data**2
+        ones.data = np.ones_like(matrix.data)
+        first, second, third = (
+            vector_product("mma", vector, other)
+            for vector, other in ((x**2, ones), (-2 * x, matrix), (np.ones_like(x), squares))
+        )
+        whole: Array = first + second + third
+        return whole
+    vector = gb.Vector.from_dense(x)
+    if name == "aril-add":
+        semiring = gb.semiring.plus_second
+        vector = vector.select("!=", 0).new()
+    else:
+        semiring, _ = _SEMIRINGS[name]
+    left = matrix.tocoo()
+    values = left.data.astype(bool) if name == "orand" else left.data
+    other = gb.Matrix.from_coo(left.row, left.col, values, nrows=left.shape[0], ncols=left.shape[1])
+    places, found = vector.vxm(other, semiring).new().to_coo()
+    result = np.full(left.shape[1], np.nan)
+    result[places] = found
+    return result

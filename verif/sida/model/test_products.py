@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csc_array, random_array
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.semirings import SEMIRINGS
+from tilewright.hw.spec.sida import SIDA_SEMIRINGS
 from tilewright.sim.numbers.semirings import combine, product
 from tilewright.sim.numbers.values import decode, encode
 from tilewright.sim.sida.result.products import (
@@ -21,6 +22,7 @@ from tilewright.sim.sida.result.products import (
 )
 from tilewright.sim.sida.result.sums import tree_sums
 from tilewright.verif.kit.sampling import cases
+from tilewright.verif.oracles.graphs import vector_product
 
 Both = Callable[[Any, Any], Any]
 
@@ -139,6 +141,30 @@ def test_against_scipy() -> None:
                 function(rules, SEMIRINGS["mma"], matrix, encode(x, rules.fmt)), rules.fmt
             )
             np.testing.assert_allclose(found, x @ whole, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", SIDA_SEMIRINGS)
+def test_against_graphblas(name: str) -> None:
+    """Small integers, so that no sum is rounded."""
+    rng = np.random.default_rng(4)
+    row = SIDA_SEMIRINGS[name]
+    for density in (0.0, 0.03, 0.4):
+        rules = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
+        matrix = csc_array(random_array((60, 60), density=density, rng=rng))
+        matrix.data[:] = rng.integers(1, 9, matrix.nnz)
+        matrix.sort_indices()
+        x = rng.integers(0, 4, 60).astype(np.float64)
+        numbers = Columns(
+            pointers=matrix.indptr.astype(np.int64),
+            rows=matrix.indices.astype(np.int64),
+            values=encode(matrix.data, rules.fmt),
+        )
+        nothing = decode(np.array([rules.identity(row)], np.uint64), rules.fmt)[0]
+        wanted = vector_product(name, x, matrix)
+        wanted[np.isnan(wanted)] = nothing
+        for function in (output_stationary, input_stationary):
+            found = decode(function(rules, row, numbers, encode(x, rules.fmt)), rules.fmt)
+            assert found.tolist() == wanted.tolist()
 
 
 def test_refusals() -> None:
