@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..compiled import inlined
 from .memory import free_for_read, read
 from .state import Bus
 
 __all__ = ["requests"]
-
-
-@inlined
-def _hold(b: Bus, channel: int, reader: int) -> None:
-    """A reader's request into the register before the memory."""
-    record, unit = b.channels[channel], b.units[reader, channel]
-    record.held = unit.asks
-    record.held_reader = reader
-    record.held_slot = unit.ask_slot
-    record.held_block = unit.ask_block
 
 
 @inlined
@@ -30,35 +22,74 @@ def _leave(b: Bus, channel: int, now: int) -> None:
 
 
 @inlined
+def _is_full(record: Any) -> bool:
+    """Whether a skid buffer has two at the beginning of the cycle: of which one may have left."""
+    full: bool = record.spare != 0
+    if full and not record.held:
+        record.held = 1
+        record.held_reader = record.spare_reader
+        record.held_slot = record.spare_slot
+        record.held_block = record.spare_block
+        record.spare = 0
+    return full
+
+
+@inlined
+def _put(record: Any, reader: int, slot: int, block: int) -> None:
+    """Into one that was not full."""
+    if record.held:
+        record.spare = 1
+        record.spare_reader = reader
+        record.spare_slot = slot
+        record.spare_block = block
+    else:
+        record.held = 1
+        record.held_reader = reader
+        record.held_slot = slot
+        record.held_block = block
+
+
+@inlined
 def _enter(b: Bus, channel: int) -> None:
-    """Into them, the next reader that has a request."""
+    """Into the channel's registers, from the next input that has a request."""
     record = b.channels[channel]
-    if record.spare:
-        # They are full at the beginning of this cycle.
-        if not record.held:
-            record.held = 1
-            record.held_reader = record.spare_reader
-            record.held_slot = record.spare_slot
-            record.held_block = record.spare_block
-            record.spare = 0
+    if _is_full(record):
         return
-    reader = record.turn
-    for _ in range(b.c.readers):
-        reader = reader + 1 if reader + 1 < b.c.readers else 0
-        unit = b.units[reader, channel]
+    group = record.turn
+    for _ in range(b.c.groups):
+        group = group + 1 if group + 1 < b.c.groups else 0
+        first = b.members[group, 0]
+        if b.members[group, 1] > 1:
+            joint = b.joints[group, channel]
+            if joint.held:
+                record.turn = group
+                _put(record, joint.held_reader, joint.held_slot, joint.held_block)
+                joint.held = 0
+                return
+        else:
+            unit = b.units[first, channel]
+            if unit.asks:
+                record.turn = group
+                _put(record, first, unit.ask_slot, unit.ask_block)
+                unit.asks = 0
+                return
+
+
+@inlined
+def _join(b: Bus, channel: int, group: int) -> None:
+    """Into a group's registers, the next of its readers that has a request."""
+    joint = b.joints[group, channel]
+    if _is_full(joint):
+        return
+    first, size = b.members[group, 0], b.members[group, 1]
+    number = joint.turn
+    for _ in range(size):
+        number = number + 1 if number + 1 < size else 0
+        unit = b.units[first + number, channel]
         if unit.asks:
+            joint.turn = number
+            _put(joint, first + number, unit.ask_slot, unit.ask_block)
             unit.asks = 0
-            record.turn = reader
-            if record.held:
-                record.spare = 1
-                record.spare_reader = reader
-                record.spare_slot = unit.ask_slot
-                record.spare_block = unit.ask_block
-            else:
-                record.held = 1
-                record.held_reader = reader
-                record.held_slot = unit.ask_slot
-                record.held_block = unit.ask_block
             return
 
 
@@ -68,12 +99,17 @@ def requests(b: Bus, channel: int, now: int) -> None:
     record = b.channels[channel]
     if not record.asking:
         return
-    if not b.c.shared:
-        # Straight to the memory, from the only reader's own register.
-        _hold(b, channel, 0)
-    _leave(b, channel, now)
     if b.c.shared:
+        _leave(b, channel, now)
         _enter(b, channel)
+        for group in range(b.c.groups):
+            if b.members[group, 1] > 1:
+                _join(b, channel, group)
     else:
-        b.units[0, channel].asks = record.held
+        # Straight to the memory, from the only reader's own register.
+        unit = b.units[0, channel]
+        if unit.asks:
+            _put(record, 0, unit.ask_slot, unit.ask_block)
+        _leave(b, channel, now)
+        unit.asks = record.held
         record.held = 0

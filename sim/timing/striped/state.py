@@ -11,13 +11,16 @@ import numpy as np
 from ....hw.spec.channels import ChannelGeometry
 from ..dram import FLAT, Channels, MemoryModel, Timing, channels, timing
 
-__all__ = ["BEHIND", "NEVER", "Bus", "Reader", "Shape", "Writer", "bus"]
+__all__ = ["BEHIND", "DIVISION", "NEVER", "Bus", "Reader", "Shape", "Writer", "bus"]
 
 BEHIND = 8
 """Requests that a channel of a reader may be behind another one."""
 
 NEVER = 1 << 62
 """A cycle that does not come."""
+
+DIVISION = 3
+"""Registers through the division by a number of channels that is no power of two."""
 
 _BUFFER_BLOCKS = 4
 _DEEP = 16
@@ -39,6 +42,8 @@ class Writer:
 
     line_blocks: int
     outstanding: int
+    requests: int = 1
+    blocks: int = 1
 
 
 class Shape(NamedTuple):
@@ -46,10 +51,13 @@ class Shape(NamedTuple):
 
     ``stages``: registers from a request to the fork, of which three divide by a number of channels
     that is no power of two. ``buffer``, ``addresses``: depths of queues of a channel's writer;
-    ``deep``: the latter is a memory. ``shared``: readers share a channel by an interconnect.
+    ``deep``: the latter is a memory. ``shared``: readers share a channel by an interconnect, whose
+    inputs are ``groups`` of them. ``requests``: that wait in the writer for their channel;
+    ``skids``: two blocks wait before each.
     """
 
     readers: int
+    groups: int
     channels: int
     stages: int
     shared: int
@@ -58,6 +66,8 @@ class Shape(NamedTuple):
     block_beats: int
     beat_shift: int
     line_blocks: int
+    requests: int
+    skids: int
     buffer: int
     addresses: int
     deep: int
@@ -103,18 +113,24 @@ _CHANNEL = _fields(
     # When `r` is free; what the memory has moved, in bytes.
     *("free_at", "read", "written"),
 )
+_JOINT = _fields(
+    # A group's interconnect before a channel's: as there.
+    "turn",
+    *("held", "held_reader", "held_slot", "held_block"),
+    *("spare", "spare_reader", "spare_slot", "spare_block"),
+)
 _WRITER = _fields(
     # In this cycle: whether a line would be taken, whether one is; the extent that is.
     *("accepts", "puts", "asked", "ask_block", "ask_left"),
-    # The extent at hand; the one that is divided, and since when.
-    *("active", "channel", "block", "left"),
-    *("inside", "since", "inside_block", "inside_left"),
+    # The extent at hand; how many are being divided.
+    *("active", "channel", "block", "left", "inside"),
     # Channels that have something inside; bytes of lines.
     *("busy", "bytes"),
 )
 _STORE = _fields(
-    # A block and what of it was taken.
+    # A block and what of it was taken, the one behind it.
     *("valid", "beats", "block", "index", "asked", "sent"),
+    *("spare", "spare_beats", "spare_block"),
     # The splitter's request and its burst, the burst at `aw`.
     *("request", "request_beats", "request_block", "burst", "burst_beats", "burst_block"),
     *("aw", "aw_beats", "aw_block"),
@@ -133,7 +149,9 @@ class Bus(NamedTuple):
     ``readers``; ``units`` [reader, channel]; ``channels``; ``located`` [reader, stage] -> (valid,
     block, blocks, channel); ``lines`` [reader, place] -> (blocks, channel): runs whose lines are to
     be put together; ``shares`` [reader, channel, place] -> (block, blocks); ``whole`` [reader,
-    channel, slot]: from which cycle on the block is there. ``writer`` [0]; ``stores`` [channel];
+    channel, slot]: from which cycle on the block is there. ``members`` [group] -> (first reader,
+    readers); ``joints`` [group, channel]. ``writer`` [0]; ``divided`` [stage] -> (valid, block,
+    left): extents whose block is divided by the channels; ``stores`` [channel];
     ``lengths`` [channel, place] -> (beats, block); ``answers`` [channel, place]: cycle.
     """
 
@@ -145,7 +163,10 @@ class Bus(NamedTuple):
     lines: Any
     shares: Any
     whole: Any
+    members: Any
+    joints: Any
     writer: Any
+    divided: Any
     stores: Any
     lengths: Any
     answers: Any
@@ -154,20 +175,24 @@ class Bus(NamedTuple):
 
 
 def _shape(
-    geometry: ChannelGeometry, readers: int, writer: Writer, memory: MemoryModel, shared: bool
-) -> Shape:
+    geometry: ChannelGeometry, groups: Sequence[int], writer: Writer, memory: MemoryModel,
+    shared: bool,
+) -> Shape:  # fmt: skip
     deep = writer.outstanding >= _DEEP
     odd = geometry.channels & (geometry.channels - 1) != 0
     return Shape(
-        readers=readers,
+        readers=sum(groups),
+        groups=len(groups),
         channels=geometry.channels,
-        stages=4 if odd else 1,
+        stages=DIVISION + 1 if odd else 1,
         shared=int(shared),
         block_shift=geometry.block_shift,
         interleave=geometry.interleave,
         block_beats=geometry.block_beats,
         beat_shift=geometry.beat_shift,
         line_blocks=writer.line_blocks,
+        requests=writer.requests,
+        skids=int(writer.blocks == 2),
         buffer=_BUFFER_BLOCKS * geometry.block_beats,
         addresses=writer.outstanding - deep,
         deep=int(deep),
@@ -188,6 +213,7 @@ def bus(
     memory: MemoryModel = FLAT,
     gigahertz: float = 2.0,
     shared: bool = True,
+    groups: Sequence[int] | None = None,
 ) -> Bus:
     """Readers and a writer of lines after reset, and the memory behind them.
 
@@ -199,9 +225,15 @@ def bus(
     memory: each channel's
     gigahertz: clock of the accelerator
     shared: whether readers have an interconnect before each channel; without it there is one reader
+    groups: how many readers, in their order, come to each of its inputs; several by an interconnect
+        of their own. None: one to each
 
-    Raises ValueError if a block does not fit a page, or several readers share nothing.
+    Raises ValueError if a block does not fit a page, if several readers share nothing, or if groups
+    are not of the readers.
     """
+    groups = [1] * len(readers) if groups is None else groups
+    if sum(groups) != len(readers):
+        raise ValueError(f"`groups` must be of {len(readers)} readers, not {sum(groups)}")
     if not memory.flat and memory.page_bytes < geometry.interleave:
         raise ValueError(
             f"`page_bytes` must be at least `interleave`, {geometry.interleave}, "
@@ -219,7 +251,7 @@ def bus(
     def zeros(*size: int) -> Any:
         return np.zeros(size, np.int64)
 
-    c = _shape(geometry, count, store, memory, shared)
+    c = _shape(geometry, groups, store, memory, shared)
     records = np.zeros(count, _READER)
     for record, reader in zip(records, readers, strict=True):
         record["line_blocks"] = reader.line_blocks
@@ -236,7 +268,10 @@ def bus(
         lines=zeros(count, requests + 1, 2),
         shares=zeros(count, ways, BEHIND + 1, 2),
         whole=np.full((count, ways, slots), NEVER),
+        members=np.array([[sum(groups[:n]), size] for n, size in enumerate(groups)], np.int64),
+        joints=np.zeros((len(groups), ways), _JOINT),
         writer=np.zeros(1, _WRITER),
+        divided=zeros(DIVISION, 3),
         stores=np.zeros(ways, _STORE),
         lengths=zeros(ways, bursts, 2),
         answers=zeros(ways, bursts),

@@ -9,7 +9,7 @@ from ..compiled import inlined
 from .memory import free_for_data, write
 from .state import Bus
 
-__all__ = ["store_free", "store_step"]
+__all__ = ["put_block", "store_free", "store_step"]
 
 
 @inlined
@@ -94,7 +94,10 @@ def _block(b: Bus, channel: int, room: bool) -> None:
         store.buffered += 1
         store.stored += 1
     if asks and sends:
-        store.valid = 0
+        store.valid = store.spare
+        store.block = store.spare_block
+        store.beats = store.spare_beats
+        store.spare = 0
         store.asked = 0
         store.sent = 0
         store.index = 0
@@ -109,12 +112,28 @@ def _block(b: Bus, channel: int, room: bool) -> None:
 def store_free(b: Bus, channel: int) -> bool:
     """Whether the register before it takes a block in the next cycle."""
     store = b.stores[channel]
+    if b.c.skids:
+        return store.spare == 0
     if not store.valid:
         return True
     issues = store.stored >= store.burst_beats and store.addresses != b.c.addresses
     asks = store.asked or not store.request or not store.burst or issues
     room = store.buffered != b.c.buffer
     return asks and (store.sent != 0 or (room and store.index + 1 == store.beats))
+
+
+@inlined
+def put_block(b: Bus, channel: int, block: int, beats: int) -> None:
+    """A block into the register that is free for it, behind the step of its channel."""
+    store = b.stores[channel]
+    if store.valid:
+        store.spare = 1
+        store.spare_block = block
+        store.spare_beats = beats
+    else:
+        store.valid = 1
+        store.block = block
+        store.beats = beats
 
 
 @inlined

@@ -7,8 +7,8 @@ What is asked here is known from registers, as they are at the beginning of a cy
 from __future__ import annotations
 
 from ..compiled import inlined
-from .state import Bus
-from .store import store_free, store_step
+from .state import DIVISION, Bus
+from .store import put_block, store_free, store_step
 
 __all__ = [
     "put_extent",
@@ -19,9 +19,6 @@ __all__ = [
     "writer_step",
     "writer_works",
 ]
-
-_DIVISION = 3
-"""Cycles through the division by a number of channels that is no power of two."""
 
 
 @inlined
@@ -46,9 +43,13 @@ def _ends(b: Bus) -> bool:
 def takes_extent(b: Bus) -> bool:
     """Whether an extent is taken in this cycle; to be asked when it is known whether a line is."""
     record = b.writer[0]
-    if b.c.stages > 1:
-        return record.inside == 0
-    return record.active == 0 or (record.puts != 0 and _ends(b))
+    takes: bool = record.active == 0 or (record.puts != 0 and _ends(b))
+    if b.c.stages == 1 or takes:
+        return takes and record.inside != b.c.requests
+    full = 0
+    for stage in range(DIVISION):
+        full += b.divided[stage, 0]
+    return full != DIVISION and record.inside != b.c.requests
 
 
 @inlined
@@ -78,21 +79,28 @@ def _begin(b: Bus, block: int, left: int) -> None:
 
 
 @inlined
-def _extents(b: Bus, now: int, free: bool) -> None:
+def _extents(b: Bus, free: bool) -> None:
     """Extents on their way; ``free``: the one at hand ends, or there is none."""
     record = b.writer[0]
     if b.c.stages == 1:
         if record.asked:
             _begin(b, record.ask_block, record.ask_left)
-    else:
-        if record.inside and free and now - record.since >= _DIVISION:
-            _begin(b, record.inside_block, record.inside_left)
-            record.inside = 0
+    elif record.asked or record.inside:
+        last = DIVISION - 1
+        if free and b.divided[last, 0]:
+            _begin(b, b.divided[last, 1], b.divided[last, 2])
+            b.divided[last, 0] = 0
+            record.inside -= 1
+        for stage in range(last, 0, -1):
+            if b.divided[stage - 1, 0] and not b.divided[stage, 0]:
+                for field in range(3):
+                    b.divided[stage, field] = b.divided[stage - 1, field]
+                b.divided[stage - 1, 0] = 0
         if record.asked:
-            record.inside = 1
-            record.since = now
-            record.inside_block = record.ask_block
-            record.inside_left = record.ask_left
+            b.divided[0, 0] = 1
+            b.divided[0, 1] = record.ask_block
+            b.divided[0, 2] = record.ask_left
+            record.inside += 1
     record.asked = 0
 
 
@@ -104,10 +112,8 @@ def _put(b: Bus) -> None:
     record.bytes += min(left + 1, b.c.line_blocks * b.c.interleave)
     for index in range(b.c.line_blocks):
         if left >= 0:
-            store = b.stores[channel]
-            store.valid = 1
-            store.block = record.block + index
-            store.beats = (min(left, b.c.interleave - 1) >> b.c.beat_shift) + 1
+            beats = (min(left, b.c.interleave - 1) >> b.c.beat_shift) + 1
+            put_block(b, channel, record.block + index, beats)
             record.busy |= 1 << channel
         left -= b.c.interleave
         channel = channel + 1 if channel + 1 < b.c.channels else 0
@@ -152,5 +158,5 @@ def writer_step(b: Bus, now: int) -> None:
         _put(b)
         if free:
             record.active = 0
-    _extents(b, now, free)
+    _extents(b, free)
     record.accepts = _accepts(b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from amaranth.lib import wiring
 from tilewright.hw.axi.interconnect import ReadInterconnect
 from tilewright.hw.channels.striped_reader import StripedReader, bytes_layout
 from tilewright.hw.spec.channels import ChannelGeometry
+from tilewright.hw.stream.connect import connect_fields
 from tilewright.sim.timing.compiled import compiled
 from tilewright.sim.timing.striped.bus import step
 from tilewright.sim.timing.striped.reader import (
@@ -90,10 +92,12 @@ class Reading:
 
 
 class _Top(wiring.Component):
-    """Readers, and behind them an interconnect for each channel, if ``shared``."""
+    """Readers, and behind them an interconnect for each channel, if ``shared``; several of a group
+    have one of their own before it."""
 
-    def __init__(self, job: Reading, *, shared: bool) -> None:
+    def __init__(self, job: Reading, *, shared: bool, groups: Sequence[int]) -> None:
         self._geometry, self._shared = job.geometry, shared
+        self._groups = groups
         bits = max((reader.outstanding - 1).bit_length() for reader in job.readers)
         self.readers = [
             StripedReader(
@@ -105,15 +109,14 @@ class _Top(wiring.Component):
             )
             for reader in job.readers
         ]
-        self.buses = [
-            ReadInterconnect(
-                len(self.readers),
-                addr_bits=job.geometry.addr_bits,
-                data_bits=job.geometry.data_bits,
-                slot_bits=bits,
-            )
-            for _ in range(job.geometry.channels if shared else 0)
+        widths = {"addr_bits": job.geometry.addr_bits, "data_bits": job.geometry.data_bits}
+        channels = range(job.geometry.channels if shared else 0)
+        self._joints = [
+            [ReadInterconnect(size, slot_bits=bits, **widths) for _ in channels if size > 1]
+            for size in groups
         ]
+        inner = max([bits, *(joint.id_bits for its in self._joints for joint in its)])
+        self.buses = [ReadInterconnect(len(groups), slot_bits=inner, **widths) for _ in channels]
         super().__init__({})
 
     def ports(self, channel: int) -> tuple[Any, Any]:
@@ -128,17 +131,36 @@ class _Top(wiring.Component):
         m = Module()
         for number, reader in enumerate(self.readers):
             m.submodules[f"reader_{number}"] = reader
-            for channel, bus in enumerate(self.buses):
-                wiring.connect(m, reader.ar[channel], bus.reader_ar[number])
-                wiring.connect(m, bus.reader_r[number], reader.r[channel])
         for channel, bus in enumerate(self.buses):
             m.submodules[f"bus_{channel}"] = bus
+            first = 0
+            for group, size in enumerate(self._groups):
+                its = self.readers[first : first + size]
+                first += size
+                ar, r = bus.reader_ar[group], bus.reader_r[group]
+                if size == 1:
+                    _connect(m, its[0].ar[channel], ar)
+                    _connect(m, r, its[0].r[channel])
+                    continue
+                joint = self._joints[group][channel]
+                m.submodules[f"joint_{group}_{channel}"] = joint
+                _connect(m, joint.ar, ar)
+                _connect(m, r, joint.r)
+                for number, reader in enumerate(its):
+                    wiring.connect(m, reader.ar[channel], joint.reader_ar[number])
+                    wiring.connect(m, joint.reader_r[number], reader.r[channel])
         return m
 
 
-def on_rtl(job: Reading, *, shared: bool = True) -> Seen:
-    """In Amaranth's simulator, until all lines have come."""
-    top = _Top(job, shared=shared)
+def _connect(m: Module, source: Any, sink: Any) -> None:
+    """The same fields, IDs as wide as the sink has them."""
+    names = [name for name, _ in sink.payload.shape()]
+    connect_fields(m, source, sink, **{name: source.payload[name] for name in names})
+
+
+def on_rtl(job: Reading, *, shared: bool = True, groups: Sequence[int] | None = None) -> Seen:
+    """In Amaranth's simulator, until all lines have come; ``groups``: see ``bus``."""
+    top = _Top(job, shared=shared, groups=groups or [1] * len(job.readers))
     layout = bytes_layout(job.geometry)
     content = bytes(_MEMORY + 64 * job.geometry.stripe_bytes)
     manner = Manner(latency=(job.latency, job.latency))

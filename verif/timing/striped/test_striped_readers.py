@@ -11,8 +11,10 @@ from tilewright.verif.timing.striped.pace import Pace
 from tilewright.verif.timing.striped.reading import Reading, on_model, on_rtl
 
 
-def check(name: str, seed: int, readers: int, *, shared: bool = True) -> None:
-    """As many readers, of any sizes, on the same memory."""
+def check(
+    name: str, seed: int, readers: int, *, shared: bool = True, groups: list[int] | None = None
+) -> None:
+    """As many readers, of any sizes, on the same memory; ``groups``: see ``bus``."""
     geometry, line_blocks = GEOMETRIES[name]
     rng = np.random.default_rng([seed, readers, sum(name.encode())])
     kinds = [
@@ -26,8 +28,8 @@ def check(name: str, seed: int, readers: int, *, shared: bool = True) -> None:
     pace = Pace.random(rng)
     sizes = {"count": by_size(6, 8, 40), "longest": by_size(6, 6, 12)}
     job = Reading.random(geometry, kinds, rng, pace, cycles=20_000, **sizes)
-    real = on_rtl(job, shared=shared)
-    machine = bus(geometry, readers=kinds, memory=pace.memory, shared=shared)
+    real = on_rtl(job, shared=shared, groups=groups)
+    machine = bus(geometry, readers=kinds, memory=pace.memory, shared=shared, groups=groups)
     assert on_model(job, machine, len(real.idle[0])) == real, seed
     assert int(machine.channels["read"].sum()) == real.beats * geometry.beat_bytes
 
@@ -42,3 +44,10 @@ def test_three_readers_that_share_the_channels(name: str) -> None:
 def test_a_reader_alone(name: str) -> None:
     for seed in range(by_size(1, 2, 6)):
         check(name, seed, 1, shared=seed % 2 == 0)
+
+
+@pytest.mark.parametrize("name", slow_but([], GEOMETRIES, ["four"]))
+def test_groups_of_readers(name: str) -> None:
+    """Those of a group share an input of the channels' interconnects."""
+    for seed in range(by_size(1, 1, 6)):
+        check(name, seed, 7, groups=[[3, 2, 1, 1], [1, 3, 3]][seed % 2])

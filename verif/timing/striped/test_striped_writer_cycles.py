@@ -15,7 +15,10 @@ from tilewright.verif.timing.striped.writing import Writing, on_model, on_rtl
 def check(geometry: ChannelGeometry, line_blocks: int, seed: int) -> None:
     """A writer of any size, and what it is asked for."""
     rng = np.random.default_rng([seed, geometry.channels, geometry.data_bits])
-    writer = Writer(line_blocks=line_blocks, outstanding=int(rng.choice([1, 2, 4, 15, 16, 32])))
+    outstanding, requests = int(rng.choice([1, 2, 4, 15, 16, 32])), int(rng.choice([1, 2, 4]))
+    writer = Writer(
+        line_blocks=line_blocks, outstanding=outstanding, requests=requests, blocks=1 + seed % 2
+    )
     pace, count = Pace.random(rng), by_size(8, 12, 40)
     job = Writing.random(geometry, writer, rng, pace, cycles=20_000, count=count)
     real = on_rtl(job)

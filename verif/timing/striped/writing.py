@@ -87,6 +87,8 @@ def on_rtl(job: Writing) -> Seen:
         line_blocks=job.writer.line_blocks,
         bytes_bits=_BYTES_BITS,
         outstanding=job.writer.outstanding,
+        requests=job.writer.requests,
+        blocks=job.writer.blocks,
     )
     layout = extent_layout(job.geometry, _BYTES_BITS)
     words = [int(layout.const({"address": at, "bytes": n}).as_bits()) for at, n in job.extents]
