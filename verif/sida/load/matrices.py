@@ -9,8 +9,9 @@ from typing import Any
 
 from tilewright.hw.sida.layouts import set_layout
 from tilewright.hw.spec.sida import SidaConfig
+from tilewright.verif.kit.sampling import by_size
 
-__all__ = ["Element", "Matrix", "read_sets"]
+__all__ = ["Element", "Matrix", "drawn", "read_sets"]
 
 Element = tuple[int, int, int]
 """Column, row, value."""
@@ -54,6 +55,17 @@ class Matrix:
         """Pointers, rows, values."""
         words = [(self.pointers, 4), (self.rows, 4), (self.values, self.config.format.bits // 8)]
         return [b"".join(n.to_bytes(size, "little") for n in array) for array, size in words]
+
+
+def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
+    """A matrix with empty, short and long columns."""
+    rng = random.Random(f"matrix {seed}")
+    if size is None:
+        size = rng.choice([1, config.pes, rng.randint(2, 30), by_size(20, 20, 64)])
+    most = rng.choice([1, 3, size, size])
+    share = rng.choice([0.0, 0.3, 0.9, 1.0])
+    lengths = [rng.randint(0, min(most, size)) if rng.random() < share else 0 for _ in range(size)]
+    return Matrix(config, lengths, rng)
 
 
 def read_sets(config: SidaConfig, words: Sequence[int], columns: int) -> list[Element]:

@@ -14,24 +14,11 @@ from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.channels.striped.memories import Manner
 from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.sida.load.matrices import Matrix, read_sets
+from tilewright.verif.sida.load.configs import CONFIGS
+from tilewright.verif.sida.load.matrices import Matrix, drawn, read_sets
 from tilewright.verif.stream.agents import Pulse, Sink, Wire, run_agents
 
 ERRORS = ("pointer", "row", "order")
-
-
-def _config(pes: int, subtensor: int, **others: Any) -> SidaConfig:
-    sizes = {"vector_words": 256, "addr_bits": 32, "outstanding": 8}
-    return SidaConfig(pes=pes, subtensor=subtensor, **{**sizes, **others})
-
-
-CONFIGS = {
-    "small": _config(4, 8, channels=1, data_bits=64),
-    "three channels": _config(8, 8, channels=3, interleave=128, value="fp16", semirings=("mma",)),
-    "wide": _config(32, 32, channels=1, data_bits=64, outstanding=4, value="fp64"),
-    "a set a step": _config(4, 4, channels=2, data_bits=256, value="int32"),
-    "default": SidaConfig(addr_bits=32, vector_words=1024),
-}
 
 
 class Run:
@@ -112,17 +99,6 @@ class Run:
         """Of the first pass: elements for each that a set has, from its first set on."""
         cycles = self.sink.cycles[-1] - self.sink.cycles[0] + 1
         return len(self.matrix.rows) / cycles / self.config.pes
-
-
-def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:
-    """A matrix with empty, short and long columns."""
-    rng = random.Random(f"matrix {seed}")
-    if size is None:
-        size = rng.choice([1, config.pes, rng.randint(2, 30), by_size(20, 20, 64)])
-    most = rng.choice([1, 3, size, size])
-    share = rng.choice([0.0, 0.3, 0.9, 1.0])
-    lengths = [rng.randint(0, min(most, size)) if rng.random() < share else 0 for _ in range(size)]
-    return Matrix(config, lengths, rng)
 
 
 every_config = pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["three channels"]))

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ....timing.compiled import called
+from ....timing.gearbox import gear
 from ..array.step import END, HEADER, VALUE
 from .row_queue import put_slot, row_is_free
 from .state import TENSOR
-from .streams import gear
 
 __all__ = ["entries_step"]
 

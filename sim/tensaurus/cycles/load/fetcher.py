@@ -6,8 +6,9 @@ from typing import Any
 
 from .....hw.spec.tensaurus_tiles import TILE_BYTES
 from ....timing.compiled import called
+from ....timing.gearbox import gear
 from .state import LIST
-from .streams import gear, put
+from .streams import put
 
 __all__ = ["USERS", "fetch_tiles"]
 

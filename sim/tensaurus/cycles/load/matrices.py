@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ....timing.compiled import called
+from ....timing.gearbox import gear
 from ..array.state import DELAYS, SIDES
 from ..array.step import has_room_for_token
 from .state import MATRICES
-from .streams import gear, put
+from .streams import put
 
 __all__ = ["load_matrices"]
 

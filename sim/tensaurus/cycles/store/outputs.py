@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....timing.compiled import called
-from ..load.streams import gear, gear_is_ready
+from ....timing.gearbox import gear, gear_is_ready
 
 __all__ = ["is_finished", "store_tiles", "walk_output", "walks"]
 
