@@ -8,7 +8,15 @@ import numpy as np
 
 from ....hw.spec.sida import SidaConfig
 
-__all__ = ["MOST_PES", "RELOAD", "SET", "SHARED", "fields", "set_up_shared"]
+__all__ = [
+    "MOST_PES",
+    "RELOAD",
+    "SET",
+    "SHARED",
+    "fields",
+    "set_up_shared",
+    "set_up_sizes",
+]
 
 MOST_PES = 1024
 """Leaves of a set at most, more than the hardware is built with."""
@@ -73,8 +81,8 @@ pulses) and the ``ready`` of ``requests``, ``stored`` and ``again``, which are a
 registers; then the half that computes takes its cycle; then the load half its own."""
 
 
-def set_up_shared(m: Any, config: SidaConfig, job: dict[str, int]) -> None:
-    """A machine of zeros gets its sizes and its job: registers by their names."""
+def set_up_sizes(m: Any, config: SidaConfig) -> None:
+    """A machine of zeros gets its sizes."""
     for name, value in {
         "pes": config.pes,
         "pes_shift": config.pes.bit_length() - 1,
@@ -82,5 +90,10 @@ def set_up_shared(m: Any, config: SidaConfig, job: dict[str, int]) -> None:
         "step_shift": config.subtensor.bit_length() - 1,
     }.items():
         m[name] = value
+
+
+def set_up_shared(m: Any, config: SidaConfig, job: dict[str, int]) -> None:
+    """A machine of zeros gets its sizes and its job: registers by their names."""
+    set_up_sizes(m, config)
     for name in ("rows", "passes", "second_product", "words", "entry"):
         m[name] = job[name.upper()]

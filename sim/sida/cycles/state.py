@@ -6,8 +6,9 @@ import numpy as np
 
 from .load.state import LOAD
 from .shared import SHARED
+from .vectors.state import VECTORS
 
 __all__ = ["MACHINE"]
 
-MACHINE = np.dtype([*SHARED, *LOAD])
+MACHINE = np.dtype([*SHARED, *LOAD, *VECTORS])
 """One for all parts, also for a part alone: numba would take another for a type of its own."""

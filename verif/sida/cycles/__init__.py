@@ -1,1 +1,1 @@
-"""Benches of the cycle model of SIDA, part by part and whole."""
+"""The cycle model of SIDA against the hardware."""

@@ -1,0 +1,1 @@
+"""Cycle model of SIDA: the element-wise core, and the rows that it takes."""

@@ -1,0 +1,1 @@
+"""Cycle model of SIDA: elements that wait for their row."""

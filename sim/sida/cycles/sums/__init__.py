@@ -1,0 +1,1 @@
+"""Cycle model of SIDA: sums of columns."""

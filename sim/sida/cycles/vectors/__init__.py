@@ -1,0 +1,1 @@
+"""Cycle model of SIDA: the vectors on chip, and who reads them."""
