@@ -20,6 +20,7 @@ from tilewright.sim.timing.striped.bus import step
 from tilewright.sim.timing.striped.reader import reader_idle
 from tilewright.verif.channels.striped.memories import ChannelMemory, Manner
 from tilewright.verif.channels.striped.memory_bench import Image
+from tilewright.verif.sida.cycles.registers import job_registers
 from tilewright.verif.sida.load.matrices import Matrix
 from tilewright.verif.stream.agents import Agent, run_agents
 from tilewright.verif.timing.striped.pace import Pace, Watch
@@ -153,8 +154,7 @@ def on_model(job: Loading, cycles: int) -> Seen:
     matrix, config = job.matrix, job.matrix.config
     _, bases = job.image()
     machines = np.zeros(1, MACHINE)
-    names = ("ROWS", "PASSES", "SECOND_PRODUCT", "WORDS", "ENTRY", "X", "SCALARS", "PROGRAM_BASE")
-    registers = dict.fromkeys(names, 0) | {"ROWS": matrix.size}
+    registers = job_registers(ROWS=matrix.size)
     registers |= dict(zip(("COLUMN_POINTERS", "ROW_NUMBERS", "COLUMN_VALUES"), bases, strict=True))
     set_up_shared(machines[0], config, registers)
     set_up_load(machines[0], config, registers)

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .....hw.spec.sida import INDEX_BITS, SidaConfig
+from .....hw.spec.elementwise.instructions import VECTORS as VECTORS_OF_JOB
+from .....hw.spec.sida import SidaConfig
 from ....timing.striped.state import Bus, Reader, Writer, bus
 from ..shared import fields
 
-__all__ = ["ENTRIES", "GROUPS", "LOAD", "POINTERS", "PORTS", "PROGRAM", "READERS", "ROWS", "VALUES",
-           "VECTORS", "WORD_BYTES", "memory_bus", "set_up_load"]  # fmt: skip
+__all__ = ["COUNTS", "GROUPS", "LOAD", "POINTERS", "PROGRAM", "PROGRAM_ENTRIES", "READERS", "ROWS",
+           "VALUES", "VECTORS", "WORD_BYTES", "memory_bus", "set_up_load"]  # fmt: skip
 
 READERS = ("pointers", "rows", "values", "again_pointers", "again_columns", "again_values",
            "vectors", "program")  # fmt: skip
@@ -28,8 +29,12 @@ WORD_BYTES = 4
 _ENTRY_READERS = 4
 """Arrays that are read as entries: the columns' three and the program."""
 
-ENTRIES = {POINTERS: 0, ROWS: 1, VALUES: 2, PROGRAM: 3}
-"""By reader, its place in ``entries``."""
+PROGRAM_ENTRIES = 3
+"""Place of the program's in ``entries``; of the columns' it is the reader's number."""
+
+COUNTS = ("elements", "lost", "held", "column_cycles", "wait_columns", "wait_z", "wait_held",
+          "conflicts", "instructions", "wait_elementwise")  # fmt: skip
+"""What is counted from cycle to cycle, by the counters' names."""
 
 _MOST_RUNS = 257
 
@@ -47,13 +52,11 @@ _CUT = np.dtype(fields("valid", "base", "columns", "final", "begin", "end", "blo
 _RUN = np.dtype(fields("first", "final", "whole"))
 _PIECE = np.dtype(fields("valid", "address", "bytes"))
 
-PORTS = _PORT
-
 LOAD: list[tuple[Any, ...]] = [
     # The configuration and the job.
     *fields("line_bytes", "value_bytes", "value_shift", "outstanding"),
     *fields("column_pointers", "row_numbers", "column_values", "x", "scalars", "program_base"),
-    ("vectors", np.int64, (16,)),
+    ("bases", np.int64, (VECTORS_OF_JOB,)),
     # The readers' ports in this cycle.
     ("ports", _PORT, (len(READERS),)),
     ("entries", _ENTRIES, (_ENTRY_READERS,)),
@@ -82,6 +85,20 @@ LOAD: list[tuple[Any, ...]] = [
     *fields("line_rows", "row_lines", "row_within", "row_place", "row_base"),
     # Its row at the output.
     *fields("row_valid", "row_whole", "row_last", "row_first"),
+    # VectorWriter: RowJoin's two registers, the fork behind them, pieces and their lines.
+    *fields("join_valid", "join_origin", "join_columns", "join_base"),
+    ("piece", _PIECE),
+    *fields("piece_taken", "pieces_valid", "pieces_bytes", "pieces_number"),
+    *fields("pieces_level", "pieces_in", "pieces_out", "scalars_base"),
+    ("pieces", np.int64, (4,)),
+    # ScalarPort.
+    *fields("scalars_state", "scalars_place", "scalars_given", "checked"),
+    # PassControl, and what it is told.
+    *fields("order_state", "part_over", "columns_pass", "loads_scalars", "check", "save"),
+    *fields("finished", "passes_done", "quiet", "program_idle"),
+    # Counters: `comes`; cycles of the first and the last elements, and those that had some.
+    *fields("comes", "first_at", "last_at", "busy"),
+    ("counts", np.dtype(fields(*COUNTS))),
 ]
 """Fields of the machine."""
 
@@ -120,13 +137,12 @@ def set_up_load(m: Any, config: SidaConfig, job: dict[str, int]) -> None:
         m[name] = value
     for name in ("column_pointers", "row_numbers", "column_values", "x", "scalars", "program_base"):
         m[name] = job[name.upper()]
-    for number in range(16):
-        m["vectors"][number] = job.get(f"VECTOR_{number}", 0)
-    index_bytes = INDEX_BITS // 8
-    for reader, size in {
-        POINTERS: config.pes * index_bytes,
-        ROWS: config.pes * index_bytes,
-        VALUES: config.pes * value_bytes,
-        PROGRAM: WORD_BYTES,
+    for number in range(VECTORS_OF_JOB):
+        m["bases"][number] = job[f"VECTOR_{number}"]
+    for place, size in {
+        POINTERS: config.pes * WORD_BYTES,
+        ROWS: config.pes * WORD_BYTES,
+        VALUES: row_bytes,
+        PROGRAM_ENTRIES: WORD_BYTES,
     }.items():
-        m["entries"][ENTRIES[reader]]["size"] = size
+        m["entries"][place]["size"] = size

@@ -1,0 +1,58 @@
+"""Cycle model of the load half: a cycle of all of it, around that of the half that computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....timing.compiled import inlined
+from ....timing.striped.reader import reader_idle
+from ....timing.striped.state import Bus
+from .columns import columns_step
+from .counters import count
+from .entries import look_at_ports, use_ports
+from .order import order_offer, order_step
+from .program import program_step
+from .scalars import scalars_row_ready, scalars_step
+from .state import PROGRAM
+from .stores import stores_idle, stores_offer, stores_step
+from .vectors import vectors_offer, vectors_step
+
+__all__ = ["load_offers", "load_step"]
+
+
+@inlined
+def _is_quiet(m: Any, b: Bus) -> bool:
+    """Nothing is on its way from memory, or to it."""
+    for number in range(b.c.readers):
+        if not reader_idle(b, number):
+            return False
+    parts = m.columns_busy | m.program_busy | m.vectors_pending
+    return parts == 0 and stores_idle(m, b)
+
+
+@inlined
+def load_offers(m: Any, b: Bus, now: int) -> None:
+    """What the other half finds in a cycle, the job's first one being 0."""
+    look_at_ports(m, b)
+    m.quiet = _is_quiet(m, b)
+    m.program_idle = m.program_busy == 0 and reader_idle(b, PROGRAM)
+    order_offer(m, now == 0)
+    stores_offer(m, b)
+    vectors_offer(m)
+
+
+@inlined
+def load_step(m: Any, b: Bus, pointers: Any, rows: Any, ended: int, now: int) -> None:
+    """The cycle's end; ``ended``: passes of the job."""
+    count(m, now)
+    row = m.row_valid != 0 and m.row_whole != 0
+    x_loaded = row and not m.loads_scalars and m.row_first + m.pes >= m.rows
+    scalars_ready = scalars_row_ready(m)
+    given = stores_step(m)
+    m.whole.ready = m.requests.ready and not m.requests.valid
+    loaded, saved = scalars_step(m, row and m.loads_scalars != 0, m.check, m.save, given)
+    vectors_step(m, scalars_ready or not m.loads_scalars)
+    columns_step(m, pointers, rows)
+    program_step(m)
+    order_step(m, loaded, x_loaded, saved, ended)
+    use_ports(m, b)

@@ -1,0 +1,14 @@
+"""Registers of a job of which a part alone looks at some."""
+
+from __future__ import annotations
+
+from tilewright.hw.spec.jobs.sida import BASES, VECTOR_BASES
+
+__all__ = ["job_registers"]
+
+
+def job_registers(**given: int) -> dict[str, int]:
+    """Zero but for those that are given."""
+    numbers = ("ROWS", "PASSES", "SECOND_PRODUCT", "WORDS", "ENTRY")
+    bases = (name.upper() for name in (*BASES, *VECTOR_BASES))
+    return dict.fromkeys((*numbers, *bases), 0) | given
