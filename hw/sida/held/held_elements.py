@@ -138,8 +138,8 @@ class HeldElements(wiring.Component):
         given, found = self.reload.payload, again.i.payload
         m.d.comb += [
             again.clear.eq(self.clear),
-            again.i.valid.eq(self.reload.valid & control.reloads),
-            self.reload.ready.eq(again.i.ready & control.reloads),
+            again.i.valid.eq(self.reload.valid),
+            self.reload.ready.eq(again.i.ready),
             found.mark.eq(given.last),
         ]
         for element, leaf in zip(given.elements, found.leaves, strict=True):
@@ -150,14 +150,25 @@ class HeldElements(wiring.Component):
                 leaf.payload.place.eq(element.column[lanes:]),
                 leaf.payload.value.eq(element.value),
             ]
+        # What is behind a mark is of the next panel, and waits for it.
         ended = Signal(config.pes)
-        for n, source in enumerate(again.o):
+        m.d.comb += control.reloaded.eq(ended.all())
+        sources = []
+        for n, given in enumerate(again.o):
+            source = given.signature.create(path=(f"again_{n}",))
+            goes = Signal(name=f"goes_{n}")
+            m.d.comb += [
+                goes.eq(control.reloads & ~ended[n]),
+                source.valid.eq(given.valid & goes),
+                source.payload.eq(given.payload),
+                given.ready.eq(source.ready & goes),
+            ]
             with m.If(source.valid & source.ready & source.payload.mark):
                 m.d.sync += ended[n].eq(1)
-        m.d.comb += control.reloaded.eq(ended.all())
-        with m.If(~control.reloads | control.reloaded):
+            sources.append(source)
+        with m.If(control.reloaded | self.clear):
             m.d.sync += ended.eq(0)
-        return list(again.o)
+        return sources
 
     def _use(
         self,

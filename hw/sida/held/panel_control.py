@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.sida import SidaConfig
 from ..layouts import count_bits
 from .layouts import panel_bits, panels, reload_request_layout
+from .lost_panels import LostPanels
 
 __all__ = ["PanelControl"]
 
@@ -17,8 +18,8 @@ class PanelControl(wiring.Component):
     """Panels one after the other, each when its elements, its part of z and the values that its
     columns begin with are there.
 
-    While none is under way and a bank has no space, the highest panel that this bank has is given
-    up; when that one is due, its rows are asked for.
+    While no held elements are used and a bank has no space, the highest panel that this bank has is
+    given up; its rows are asked for ahead of their use, see :class:`LostPanels`.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class PanelControl(wiring.Component):
     needs, complete: out, in; steps whose elements are asked for; they are all there
     starved, top: in; a bank has no space; its highest panel
     order, panel, loses: out; see :class:`HeldBank`
-    busy, lost: in; of the banks
+    busy, lost: in; of the banks; ``lost``: the panel that is given up had been before
     request: stream, see :func:`reload_request_layout`
     reloads: out; elements that are read again go to the sums
     reloaded: in; all have
@@ -100,8 +101,18 @@ class PanelControl(wiring.Component):
                 & self.complete
             ),
             self.panel.eq(Mux(self.loses, self.top, self.due)),
-            self.request.payload.panel.eq(self.due),
-            self.request.payload.columns.eq(far_end),
+        ]
+        m.submodules.lost_panels = lost = LostPanels(config)
+        wiring.connect(m, lost.request, wiring.flipped(self.request))
+        uses = Signal()
+        may_give = Signal()
+        giving = self._give_up(m, lost, uses, may_give)
+        m.d.comb += [
+            lost.start.eq(self.start),
+            lost.columns.eq(columns),
+            lost.due.eq(self.due),
+            lost.uses.eq(uses & ~lost.lost),
+            lost.clear.eq(self.clear),
         ]
         with m.FSM(name="state") as fsm:
             m.d.comb += self.running.eq(~fsm.ongoing("IDLE"))
@@ -110,35 +121,23 @@ class PanelControl(wiring.Component):
                     m.next = "WAIT"
                 self._clears(m)
             with m.State("WAIT"):
-                m.d.comb += self.loses.eq(~ready)
-                with m.If(~self.busy & (ready | self.starved)):
-                    m.d.comb += self.order.eq(1)
+                m.d.comb += [uses.eq(ready & ~self.busy & ~giving), may_give.eq(~ready)]
+                with m.If(uses):
                     m.next = "USE"
-                    with m.If(self.loses):
-                        m.next = "GIVE_UP"
+                    with m.If(lost.lost):
+                        # The order makes the lists what they are without elements.
+                        m.next = "RELOAD"
                 self._clears(m)
             with m.State("USE"):
                 with m.If(~self.busy):
-                    m.d.comb += next_panel.eq(~self.lost)
-                    self._goes_on(m, last)
-                    with m.If(self.lost):
-                        m.next = "ASK"
-                self._clears(m)
-            with m.State("ASK"):
-                m.d.comb += self.request.valid.eq(1)
-                with m.If(self.request.ready):
-                    m.next = "RELOAD"
-                self._clears(m)
-            with m.State("RELOAD"):
-                m.d.comb += self.reloads.eq(1)
-                with m.If(self.reloaded):
                     m.d.comb += next_panel.eq(1)
                     self._goes_on(m, last)
                 self._clears(m)
-            with m.State("GIVE_UP"):
-                with m.If(~self.busy):
-                    m.d.comb += self.given_up.eq(~self.lost)
-                    m.next = "WAIT"
+            with m.State("RELOAD"):
+                m.d.comb += [self.reloads.eq(1), may_give.eq(1)]
+                with m.If(self.reloaded):
+                    m.d.comb += next_panel.eq(1)
+                    self._goes_on(m, last)
                 self._clears(m)
             with m.State("DRAIN"):
                 with m.If(self.idle):
@@ -160,6 +159,28 @@ class PanelControl(wiring.Component):
         with m.If(self.clear):
             m.d.sync += self.done.eq(0)
         return m
+
+    def _give_up(self, m: Module, lost: LostPanels, uses: Signal, may_give: Signal) -> Signal:
+        """Orders to all banks: to use the panel that is due, or to give one up. Returns whether one
+        is being given up."""
+        giving = Signal()
+        gives = Signal()
+        panel = Signal.like(self.top)
+        m.d.comb += [
+            gives.eq(may_give & self.starved & ~self.busy & ~giving),
+            self.loses.eq(~uses),
+            self.order.eq(uses | gives),
+            self.given_up.eq(giving & ~self.busy & ~self.lost),
+            lost.gives_up.eq(self.given_up),
+            lost.panel.eq(panel),
+        ]
+        with m.If(gives):
+            m.d.sync += [giving.eq(1), panel.eq(self.top)]
+        with m.Elif(~self.busy):
+            m.d.sync += giving.eq(0)
+        with m.If(self.clear):
+            m.d.sync += giving.eq(0)
+        return giving
 
     def _clears(self, m: Module) -> None:
         with m.If(self.clear):

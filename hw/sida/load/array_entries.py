@@ -10,6 +10,7 @@ from ...axi.layouts import address_layout, beat_layout
 from ...axi.supervision import Supervision, supervise
 from ...channels.striped_reader import BYTES_BITS, StripedReader
 from ...spec.sida import INDEX_BITS, SidaConfig
+from ...stream.deep_queue import DeepQueue
 from ...stream.fork import Fork
 from ...stream.gearbox import Gearbox, entry_layout
 
@@ -33,6 +34,8 @@ class ArrayEntries(wiring.Component):
     config: of the accelerator
     entry_bytes: of an entry, a power of two
     outstanding: blocks that may be under way in a channel
+    requests: that may be read ahead of the one whose entries leave; if 0 a request is taken with
+        the last of its entries
 
     Members
     -------
@@ -42,8 +45,11 @@ class ArrayEntries(wiring.Component):
     stop, idle, error, error_address: see ``Supervision``; ``idle`` tells of the bus alone
     """
 
-    def __init__(self, config: SidaConfig, entry_bytes: int, *, outstanding: int) -> None:
+    def __init__(
+        self, config: SidaConfig, entry_bytes: int, *, outstanding: int, requests: int = 0
+    ) -> None:
         self._config, self._entry_bytes, self._outstanding = config, entry_bytes, outstanding
+        self._requests = requests
         self._id_bits = (config.outstanding - 1).bit_length()
         request = address_layout(config.addr_bits, self._id_bits)
         beat = beat_layout(config.data_bits, self._id_bits)
@@ -72,7 +78,7 @@ class ArrayEntries(wiring.Component):
             config.geometry,
             line_blocks=config.line_blocks,
             outstanding=self._outstanding,
-            requests=2,
+            requests=2 + self._requests,
             id_bits=self._id_bits,
         )
         m.submodules.entries = entries = Gearbox(
@@ -85,6 +91,11 @@ class ArrayEntries(wiring.Component):
             wiring.connect(m, its_ar, wiring.flipped(ar))
             wiring.connect(m, wiring.flipped(r), its_r)
         asked, cut = fork.o
+        if self._requests:
+            m.submodules.waiting = waiting = DeepQueue(self.request.payload.shape(), self._requests)
+            wiring.connect(m, cut, waiting.i)
+            m.d.comb += waiting.clear.eq(self.stop)
+            cut = waiting.o
         # The lines of an entry of several of which only the first ones were read.
         padding = Signal()
         m.d.comb += [

@@ -36,8 +36,7 @@ class RowElements(wiring.Component):
     Members
     -------
     i: see :func:`part_layout`
-    opens, row: in; a panel begins, with this row
-    rows, columns: in; of the matrix, as many columns; and those below which elements are wanted
+    rows: in; of the matrix, as many columns
     o: see :func:`reload_layout`
     pointer_error, column_error, order_error: out, at most one of them: the end of ``error_row`` is
         bad, one of its columns is not in the matrix, or not behind the column before it
@@ -50,10 +49,7 @@ class RowElements(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(part_layout(config))),
-                "opens": In(1),
-                "row": In(config.place_bits),
                 "rows": In(count_bits(config)),
-                "columns": In(count_bits(config)),
                 "o": Out(stream.Signature(reload_layout(config))),
                 "pointer_error": Out(1),
                 "column_error": Out(1),
@@ -74,7 +70,6 @@ class RowElements(wiring.Component):
         m.submodules.checked = checked = OutputRegister(self.o.payload.shape(), clearable=True)
         wiring.connect(m, checked.o, wiring.flipped(self.o))
         found = placed.i.payload
-        row = Signal(self._config.place_bits)
         columns = given.block.columns
         before = Signal(INDEX_BITS, reset_less=True)
         m.d.comb += [
@@ -83,14 +78,14 @@ class RowElements(wiring.Component):
             placed.i.valid.eq(self.i.valid),
             self.i.ready.eq(placed.i.ready),
             found.bad.eq(given.bad),
-            found.reload.row.eq(row),
+            found.reload.row.eq(given.row),
             found.reload.last.eq(given.last),
         ]
         for n, element in enumerate(found.reload.elements):
             here, first = given.present[n], given.lane == n
             follows = Mux(first, given.again, here)
             m.d.comb += [
-                element.valid.eq(here & (columns[n] < self.columns)),
+                element.valid.eq(here & (columns[n] < given.columns)),
                 element.column.eq(columns[n]),
                 element.value.eq(given.block.values[n]),
                 found.far[n].eq(here & (columns[n] >= self.rows)),
@@ -101,9 +96,6 @@ class RowElements(wiring.Component):
         with m.If(self.i.valid & self.i.ready):
             # A part that is not the row's last one has all leaves.
             m.d.sync += [before.eq(Array(columns)[(given.lane - 1)[: len(given.lane)]])]
-            m.d.sync += row.eq(row + given.ends)
-        with m.If(self.opens):
-            m.d.sync += row.eq(self.row)
         self._send(m, placed, checked)
         return m
 

@@ -1,4 +1,4 @@
-"""From a panel's pointers to its rows' lengths."""
+"""From panels' pointers to their rows' lengths."""
 
 from __future__ import annotations
 
@@ -9,18 +9,53 @@ from amaranth.lib.wiring import In, Out
 from ...spec.sida import INDEX_BITS, SidaConfig
 from ...stream.deep_queue import DeepQueue
 from ...stream.gearbox import entry_layout
+from ...stream.output_register import OutputRegister
+from ..layouts import count_bits
 
-__all__ = ["RowLengths", "length_layout"]
+__all__ = ["PANELS_AHEAD", "RowLengths", "length_layout", "panel_layout", "range_layout"]
+
+PANELS_AHEAD = 4
+"""Panels of which pointers or elements may be under way."""
 
 
-def length_layout() -> data.StructLayout:
-    """A row of ``length`` elements; ``bad``: its end is before its begin, or behind that of the
-    panel; ``last``: of the panel."""
-    return data.StructLayout({"length": INDEX_BITS, "bad": 1, "last": 1})
+def panel_layout(config: SidaConfig) -> data.StructLayout:
+    """``rows`` rows, at least 1, from ``row`` on, and their elements of columns below
+    ``columns``."""
+    return data.StructLayout(
+        {
+            "row": config.place_bits,
+            "rows": range(config.subtensor + 1),
+            "columns": count_bits(config),
+        }
+    )
+
+
+def range_layout() -> data.StructLayout:
+    """The elements of a panel: ``lower`` to ``upper - 1`` of the matrix. There are none, or the
+    pointers are wrong, where ``upper`` is not above ``lower``."""
+    return data.StructLayout({"lower": INDEX_BITS, "upper": INDEX_BITS})
+
+
+def length_layout(config: SidaConfig) -> data.StructLayout:
+    """``row`` of ``length`` elements, of which those below ``columns`` are wanted; the first one is
+    at place ``lane`` of its block. ``bad``: its end is before its begin, or behind that of the
+    panel; ``last``: of the panel; ``rests``: it is, and the panel has elements."""
+    return data.StructLayout(
+        {
+            "row": config.place_bits,
+            "length": INDEX_BITS,
+            "columns": count_bits(config),
+            "lane": range(config.pes),
+            "bad": 1,
+            "last": 1,
+            "rests": 1,
+        }
+    )
 
 
 class RowLengths(wiring.Component):
-    """Takes all pointers of a panel, then says how long its rows are, one a cycle.
+    """Takes all pointers of a panel, then says which elements it has, and how long its rows are,
+    one a cycle. Pointers of further panels are taken meanwhile, as far as there is room.
 
     Parameters
     ----------
@@ -28,23 +63,22 @@ class RowLengths(wiring.Component):
 
     Members
     -------
-    i: ``rows + 1`` pointers, ``pes`` at once; those of the next panel only after ``clear``
-    rows: in; of the panel, at least 1, constant until ``clear``
-    known, panel_begin, panel_end: out; all pointers are here; the first one and the last one
-    o: stream, see :func:`length_layout`
+    panels: see :func:`panel_layout`
+    i: of each panel ``rows + 1`` pointers, ``pes`` at once
+    ranges: see :func:`range_layout`; of each panel, as soon as all of its pointers are here
+    o: see :func:`length_layout`
     clear: in; forgets everything at the end of the cycle
     """
 
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
+        pointers = entry_layout((config.pes * INDEX_BITS // 8,))
         super().__init__(
             {
-                "i": In(stream.Signature(entry_layout((config.pes * INDEX_BITS // 8,)))),
-                "rows": In(range(config.subtensor + 1)),
-                "known": Out(1),
-                "panel_begin": Out(INDEX_BITS),
-                "panel_end": Out(INDEX_BITS),
-                "o": Out(stream.Signature(length_layout())),
+                "panels": In(stream.Signature(panel_layout(config))),
+                "i": In(stream.Signature(pointers)),
+                "ranges": Out(stream.Signature(range_layout())),
+                "o": Out(stream.Signature(length_layout(config))),
                 "clear": In(1),
             }
         )
@@ -53,46 +87,84 @@ class RowLengths(wiring.Component):
     def config(self) -> SidaConfig:
         return self._config
 
+    @property
+    def blocks(self) -> int:
+        """Of pointers that may wait: those of two panels, and more of small ones."""
+        return 2 * (self._config.subtensor // self._config.pes + 1) + 4
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pes = self._config.pes
         lanes = pes.bit_length() - 1
-        depth = self._config.subtensor // pes + 1
-        m.submodules.waiting = waiting = DeepQueue(pes * INDEX_BITS, depth)
+        known_layout = data.StructLayout(
+            {"panel": panel_layout(self._config), "range": range_layout()}
+        )
+        m.submodules.waiting = waiting = DeepQueue(pes * INDEX_BITS, self.blocks)
+        m.submodules.coming = coming = DeepQueue(panel_layout(self._config), PANELS_AHEAD)
+        m.submodules.known = known = DeepQueue(known_layout, PANELS_AHEAD)
+        m.submodules.found = found = OutputRegister(range_layout(), clearable=True)
+        wiring.connect(m, wiring.flipped(self.panels), coming.i)
+        wiring.connect(m, found.o, wiring.flipped(self.ranges))
+        m.d.comb += [part.clear.eq(self.clear) for part in (waiting, coming, known, found)]
         words = [self.i.payload.data[n * INDEX_BITS :][:INDEX_BITS] for n in range(pes)]
-        found = [waiting.o.payload[n * INDEX_BITS :][:INDEX_BITS] for n in range(pes)]
         within = Signal()
+        begin = Signal(INDEX_BITS, reset_less=True)
+        came = Signal()
+        ends = Signal()
+        whole = known.i.payload
         m.d.comb += [
-            self.i.ready.eq(waiting.i.ready),
-            waiting.i.valid.eq(self.i.valid),
+            self.i.ready.eq(waiting.i.ready & coming.o.valid & known.i.ready & found.i.ready),
+            came.eq(self.i.valid & self.i.ready),
+            ends.eq(came & self.i.payload.last),
+            waiting.i.valid.eq(came),
             waiting.i.payload.eq(self.i.payload.data),
-            waiting.clear.eq(self.clear),
+            coming.o.ready.eq(ends),
+            known.i.valid.eq(ends),
+            whole.panel.eq(coming.o.payload),
+            whole.range.lower.eq(Mux(within, begin, words[0])),
+            whole.range.upper.eq(Array(words)[coming.o.payload.rows[:lanes]]),
+            found.i.valid.eq(ends),
+            found.i.payload.eq(whole.range),
         ]
-        with m.If(self.i.valid & self.i.ready):
-            m.d.sync += within.eq(1)
+        with m.If(came):
+            m.d.sync += within.eq(~self.i.payload.last)
             with m.If(~within):
-                m.d.sync += self.panel_begin.eq(words[0])
-            with m.If(self.i.payload.last):
-                m.d.sync += [self.known.eq(1), self.panel_end.eq(Array(words)[self.rows[:lanes]])]
+                m.d.sync += begin.eq(words[0])
+        with m.If(self.clear):
+            m.d.sync += within.eq(0)
+        self._lengths(m, waiting, known)
+        return m
+
+    def _lengths(self, m: Module, waiting: DeepQueue, known: DeepQueue) -> None:
+        """Of the rows of the panel whose pointers are here."""
+        pes = self._config.pes
+        lanes = pes.bit_length() - 1
+        panel, elements = known.o.payload.panel, known.o.payload.range
+        found = [waiting.o.payload[n * INDEX_BITS :][:INDEX_BITS] for n in range(pes)]
         # The pointer at which the row ends, by its number; the row's begin, but for the first one.
         number = Signal(range(self._config.subtensor + 2), init=1)
         before = Signal(INDEX_BITS, reset_less=True)
         begin = Signal(INDEX_BITS)
         end = Signal(INDEX_BITS)
         moves = Signal()
+        row = self.o.payload
         m.d.comb += [
-            begin.eq(Mux(number == 1, self.panel_begin, before)),
-            end.eq(Array(found)[number[:lanes]]),
             # The first pointer is no row's end.
-            self.o.valid.eq(self.known & waiting.o.valid & (number <= self.rows)),
-            self.o.payload.length.eq(end - begin),
-            self.o.payload.bad.eq((end < begin) | (end > self.panel_end)),
-            self.o.payload.last.eq(number == self.rows),
+            begin.eq(Mux(number == 1, elements.lower, before)),
+            end.eq(Array(found)[number[:lanes]]),
+            self.o.valid.eq(known.o.valid & waiting.o.valid),
+            row.row.eq(panel.row + number - 1),
+            row.columns.eq(panel.columns),
+            row.length.eq(end - begin),
+            row.lane.eq(begin[:lanes]),
+            row.bad.eq((end < begin) | (end > elements.upper)),
+            row.last.eq(number == panel.rows),
+            row.rests.eq(row.last & (elements.lower != elements.upper)),
             moves.eq(self.o.valid & self.o.ready),
-            waiting.o.ready.eq(moves & (number[:lanes] == pes - 1)),
+            waiting.o.ready.eq(moves & ((number[:lanes] == pes - 1) | row.last)),
+            known.o.ready.eq(moves & row.last),
         ]
         with m.If(moves):
-            m.d.sync += [number.eq(number + 1), before.eq(end)]
+            m.d.sync += [number.eq(Mux(row.last, 1, number + 1)), before.eq(end)]
         with m.If(self.clear):
-            m.d.sync += [within.eq(0), self.known.eq(0), number.eq(1)]
-        return m
+            m.d.sync += number.eq(1)

@@ -8,6 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from ...axi.supervision import Supervision, supervise
 from ...spec.sida import INDEX_BITS, SidaConfig
+from ...stream.fork import Fork
+from ...stream.output_register import OutputRegister
+from ...stream.ring import moved_count
 from ..held.layouts import reload_layout, reload_request_layout
 from ..layouts import count_bits
 from .array_bus import bus_id_bits, bus_members, connect_bus
@@ -15,7 +18,7 @@ from .array_slice import ArraySlice
 from .layouts import rows_job_layout
 from .row_cut import RowCut
 from .row_elements import RowElements
-from .row_lengths import RowLengths
+from .row_lengths import PANELS_AHEAD, RowLengths, panel_layout, range_layout
 
 __all__ = ["ROW_ARRAYS", "RowLoader"]
 
@@ -24,6 +27,9 @@ ROW_ARRAYS = ("pointers", "columns", "values")
 
 _INDEX_BYTES = INDEX_BITS // 8
 
+_MOST_PANELS = 2 * PANELS_AHEAD
+"""Those whose pointers, and those whose elements are read or have not left."""
+
 
 class RowLoader(wiring.Component):
     """Reads panels of a matrix by rows (CSR), ``subtensor`` rows each, as they are asked for: a
@@ -31,8 +37,8 @@ class RowLoader(wiring.Component):
 
     A row a cycle if the channels deliver it, of a row with more than ``pes`` elements so many.
     Element n of the matrix is in place ``n % pes`` of its transfer; a row's elements begin
-    anywhere and go on, behind the last place, with the first. Nothing of a panel is read before
-    the last transfer of the one before was taken.
+    anywhere and go on, behind the last place, with the first. Panels are read ahead of those whose
+    elements leave, each in the order asked for, as far as ``outstanding`` blocks have room.
 
     An ID of the bus is the number of the array (see ``ROW_ARRAYS``) above the reader's own.
 
@@ -53,8 +59,7 @@ class RowLoader(wiring.Component):
         What is wrong does not leave, nor anything behind it
     read_beats: out; by array, channels that bring it a beat
     ar, r: the bus, arrays by channel
-    stop, idle, error, error_address: see ``Supervision``; ``idle``: a request may come, and what
-        was asked for before has gone
+    stop, idle, error, error_address: see ``Supervision``; ``idle``: what was asked for has gone
     """
 
     def __init__(self, config: SidaConfig) -> None:
@@ -87,9 +92,12 @@ class RowLoader(wiring.Component):
         config = self._config
         half = max(2, config.outstanding // 2)
         readers = {
-            "pointers": ArraySlice(config, _INDEX_BYTES, outstanding=max(2, half // 2)),
-            "columns": ArraySlice(config, _INDEX_BYTES, outstanding=half),
-            "values": ArraySlice(config, config.format.bits // 8, outstanding=half),
+            name: ArraySlice(config, width, outstanding=most, requests=PANELS_AHEAD)
+            for name, width, most in (
+                ("pointers", _INDEX_BYTES, max(2, half // 2)),
+                ("columns", _INDEX_BYTES, half),
+                ("values", config.format.bits // 8, half),
+            )
         }
         for name, reader in readers.items():
             m.submodules[f"{name}_slice"] = reader
@@ -97,10 +105,12 @@ class RowLoader(wiring.Component):
         m.submodules.cut = cut = RowCut(config)
         m.submodules.elements = elements = RowElements(config)
         wiring.connect(m, readers["pointers"].o, lengths.i)
+        wiring.connect(m, lengths.o, cut.rows)
         wiring.connect(m, cut.o, elements.i)
         wiring.connect(m, elements.o, wiring.flipped(self.o))
         columns, values = readers["columns"].o, readers["values"].o
         m.d.comb += [
+            lengths.clear.eq(self.stop),
             cut.clear.eq(self.stop),
             elements.clear.eq(self.stop),
             elements.rows.eq(self.job.rows),
@@ -112,107 +122,73 @@ class RowLoader(wiring.Component):
         ]
         for name in ("pointer_error", "column_error", "order_error", "error_row"):
             m.d.comb += getattr(self, name).eq(getattr(elements, name))
-        busy = self._control(m, readers, lengths, cut, elements)
+        busy = self._panels(m, readers, lengths)
+        self._ranges(m, readers, lengths)
         supervise(m, self, list(readers.values()), busy=busy)
         connect_bus(m, config, self, readers)
         return m
 
-    def _control(
-        self,
-        m: Module,
-        readers: dict[str, ArraySlice],
-        lengths: RowLengths,
-        cut: RowCut,
-        elements: RowElements,
-    ) -> Signal:
-        """One panel at a time. Returns whether there is one."""
+    def _panels(self, m: Module, readers: dict[str, ArraySlice], lengths: RowLengths) -> Signal:
+        """Requests to pointers and their lengths. Returns whether a panel is under way."""
         config, job, asked = self._config, self.job, self.request.payload
-        busy = Signal()
+        shift = config.subtensor.bit_length() - 1
+        m.submodules.asked = taken = OutputRegister(reload_request_layout(config), clearable=True)
+        m.submodules.panels = both = Fork(panel_layout(config), 2, eager=True)
+        count = Signal(range(_MOST_PANELS + 1))
+        came = Signal()
+        gone = Signal()
         row = Signal(config.place_bits)
-        rows = Signal(range(config.subtensor + 1))
-        columns = Signal(count_bits(config))
         left = Signal(count_bits(config))
-        opens = Signal()
-        asks = Signal(2)
-        step = config.subtensor
+        panel = both.i.payload
         m.d.comb += [
-            self.request.ready.eq(~busy & ~self.stop),
+            taken.clear.eq(self.stop),
+            both.clear.eq(self.stop),
+            taken.i.valid.eq(self.request.valid & (count != _MOST_PANELS) & ~self.stop),
+            self.request.ready.eq(taken.i.ready & (count != _MOST_PANELS) & ~self.stop),
+            taken.i.payload.eq(asked),
+            both.i.valid.eq(taken.o.valid),
+            taken.o.ready.eq(both.i.ready),
+            row.eq(taken.o.payload.panel.shift_left(shift)),
             left.eq(job.rows - row),
-            elements.columns.eq(columns),
-            elements.row.eq(row),
-            elements.opens.eq(opens),
-            cut.opens.eq(opens),
-            cut.lane.eq(lengths.panel_begin),
-            lengths.rows.eq(rows),
-            lengths.clear.eq(self.stop | ~busy),
+            panel.row.eq(row),
+            panel.rows.eq(Mux(left < config.subtensor, left, config.subtensor)),
+            panel.columns.eq(taken.o.payload.columns),
+            came.eq(self.request.valid & self.request.ready),
+            gone.eq(self.o.valid & self.o.ready & self.o.payload.last),
         ]
-        runs = Signal()
-        m.d.comb += [
-            cut.rows.valid.eq(lengths.o.valid & runs),
-            cut.rows.payload.eq(lengths.o.payload),
-            lengths.o.ready.eq(cut.rows.ready & runs),
-        ]
-        self._ask(m, readers, row, rows, lengths, asks)
-        with m.FSM(name="state") as fsm:
-            m.d.comb += busy.eq(~fsm.ongoing("idle"))
-            with m.State("idle"), m.If(self.request.valid & self.request.ready):
-                m.d.sync += [
-                    row.eq(asked.panel.shift_left(step.bit_length() - 1)),
-                    columns.eq(asked.columns),
-                ]
-                m.next = "count"
-            with m.State("count"):
-                m.d.sync += rows.eq(Mux(left < step, left, step))
-                m.next = "ask"
-                self._forget(m)
-            with m.State("ask"):
-                m.d.comb += readers["pointers"].request.valid.eq(1)
-                with m.If(readers["pointers"].request.ready):
-                    m.next = "look"
-                self._forget(m)
-            with m.State("look"):
-                with m.If(lengths.known):
-                    m.d.comb += opens.eq(1)
-                    # Pointers that descend are told of without any element.
-                    m.d.sync += asks.eq(Mux(lengths.panel_begin < lengths.panel_end, 0b11, 0))
-                    m.next = "run"
-                self._forget(m)
-            with m.State("run"):
-                m.d.comb += runs.eq(1)
-                with m.If(self.o.valid & self.o.ready & self.o.payload.last):
-                    m.next = "idle"
-                self._forget(m)
+        m.d.sync += count.eq(moved_count(count, came, gone))
         with m.If(self.stop):
-            m.d.sync += asks.eq(0)
-        return busy
-
-    def _forget(self, m: Module) -> None:
-        with m.If(self.stop):
-            m.next = "idle"
-
-    def _ask(
-        self,
-        m: Module,
-        readers: dict[str, ArraySlice],
-        row: Signal,
-        rows: Signal,
-        lengths: RowLengths,
-        asks: Signal,
-    ) -> None:
-        """What is read of each array."""
-        pointers = readers["pointers"].request.payload
+            m.d.sync += count.eq(0)
+        wiring.connect(m, both.o[0], lengths.panels)
+        pointers, wanted = readers["pointers"].request, both.o[1]
         m.d.comb += [
-            pointers.address.eq(self.job.pointers),
-            pointers.lower.eq(row),
-            pointers.upper.eq(row + rows + 1),
+            pointers.valid.eq(wanted.valid),
+            wanted.ready.eq(pointers.ready),
+            pointers.payload.address.eq(job.pointers),
+            pointers.payload.lower.eq(wanted.payload.row),
+            pointers.payload.upper.eq(wanted.payload.row + wanted.payload.rows + 1),
         ]
-        for number, name in enumerate(("columns", "values")):
+        return count != 0
+
+    def _ranges(self, m: Module, readers: dict[str, ArraySlice], lengths: RowLengths) -> None:
+        """The panels' elements to the readers of both arrays."""
+        m.submodules.ranges = both = Fork(range_layout(), 2, eager=True)
+        given = lengths.ranges
+        # Pointers that descend are told of without any element.
+        some = Signal()
+        m.d.comb += [
+            both.clear.eq(self.stop),
+            some.eq(given.payload.lower < given.payload.upper),
+            both.i.valid.eq(given.valid & some),
+            both.i.payload.eq(given.payload),
+            given.ready.eq(both.i.ready | ~some),
+        ]
+        for wanted, name in zip(both.o, ("columns", "values"), strict=True):
             request = readers[name].request
             m.d.comb += [
-                request.valid.eq(asks[number]),
+                request.valid.eq(wanted.valid),
+                wanted.ready.eq(request.ready),
                 request.payload.address.eq(self.job[name]),
-                request.payload.lower.eq(lengths.panel_begin),
-                request.payload.upper.eq(lengths.panel_end),
+                request.payload.lower.eq(wanted.payload.lower),
+                request.payload.upper.eq(wanted.payload.upper),
             ]
-            with m.If(asks[number] & request.ready):
-                m.d.sync += asks[number].eq(0)

@@ -239,6 +239,16 @@ def test_a_row_a_cycle(length: int) -> None:
     assert run.rate >= 0.95 * length / parts
 
 
+def test_panels_are_read_ahead() -> None:
+    """Of short panels nothing is to be seen of the time that memory takes."""
+    config = _config(8, 8, channels=4)
+    lengths = [8, 3, 0, 8, 16, 1, 8, 7, 5]
+    matrix = Matrix(config, [lengths[n % 9] for n in range(64)], random.Random(3))
+    run = Run(matrix, [(n, matrix.size) for n in range(8)], PERFECT)
+    parts = sum(max(1, -(-lengths[n % 9] // config.pes)) for n in range(64))
+    assert run.sink.cycles[-1] - run.sink.cycles[0] < 1.2 * parts
+
+
 @pytest.mark.long
 def test_all_of_the_ports() -> None:
     """From a panel's first element on, of rows of eight."""
