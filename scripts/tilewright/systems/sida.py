@@ -32,6 +32,7 @@ SYSTEM = System(
     ),
     tables={
         "sida-reuse": "tilewright.tables.sida_reuse:sida_reuse",
+        "sida-storage": "tilewright.tables.sida_storage:sida_storage",
         "sida-ceiling": "tilewright.tables.sida_ceiling:sida_ceiling",
         "sida-rates": "tilewright.tables.sida_rates:sida_rates",
         "sida-area": "tilewright.synth.tables.sida:sida_area",

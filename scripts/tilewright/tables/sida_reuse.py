@@ -12,7 +12,7 @@ from ..synth.tables import Row, Table
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["PAPER", "VERTICES", "sida_reuse"]
+__all__ = ["PAPER", "VERTICES", "matrices_of", "reordered", "sida_reuse"]
 
 VERTICES = 1 << 14
 """Of generated graphs."""
@@ -55,13 +55,18 @@ def sida_reuse(
 
     columns = ["as it is", *ORDERS]
     rows: list[Row] = []
-    for name, matrix in _matrices(files, vertices):
+    for name, matrix in matrices_of(files, vertices):
         progress(name)
         rows += _rows(name, matrix, list(ORDERS.values()))
     return Table("sida-reuse, elements held on chip", "model", columns, rows)
 
 
-def _matrices(files: Sequence[Path], vertices: int) -> Iterator[tuple[str, csr_array]]:
+def matrices_of(files: Sequence[Path], vertices: int) -> Iterator[tuple[str, csr_array]]:
+    """Square matrices of files, and the lower halves of symmetric ones; without files generated
+    ones.
+
+    Raises UserError for a file that is no square matrix.
+    """
     import numpy as np
     from scipy.sparse import csr_array, tril
 
@@ -99,7 +104,7 @@ def _rows(
 
     peak, mean = [], []
     for order in (None, *orders):
-        found = matrix if order is None else _reordered(matrix, order)
+        found = matrix if order is None else reordered(matrix, order)
         places = found.tocoo()
         shares = held(places.row, places.col, matrix.shape[0])
         peak.append(100 * shares.peak_share)
@@ -110,6 +115,7 @@ def _rows(
     yield Row("mean, %", [paper_mean, *none], mean, 1)
 
 
-def _reordered(matrix: csr_array, order: Callable[[csr_array], object]) -> csr_array:
+def reordered(matrix: csr_array, order: Callable[[csr_array], object]) -> csr_array:
+    """Rows and columns in another order."""
     found = order(matrix)
     return matrix[found][:, found]

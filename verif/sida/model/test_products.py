@@ -23,19 +23,9 @@ from tilewright.sim.sida.result.products import (
 from tilewright.sim.sida.result.sums import tree_sums
 from tilewright.verif.kit.sampling import cases
 from tilewright.verif.oracles.graphs import vector_product
+from tilewright.verif.sida.model.drawn import drawn
 
 Both = Callable[[Any, Any], Any]
-
-
-def drawn(rng: np.random.Generator, size: int, fmt: str, density: float) -> Columns:
-    matrix = csc_array(random_array((size, size), density=density, rng=rng))
-    matrix.sort_indices()
-    values = rng.integers(-9, 9, matrix.nnz) if fmt == "int32" else rng.normal(size=matrix.nnz)
-    return Columns(
-        pointers=matrix.indptr.astype(np.int64),
-        rows=matrix.indices.astype(np.int64),
-        values=encode(values, FORMATS[fmt]),
-    )
 
 
 def tree(leaves: dict[int, Any], size: int, plus: Both) -> Any:
