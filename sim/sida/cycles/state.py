@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from .elementwise.state import ELEMENTWISE
 from .load.state import LOAD
 from .shared import SHARED
+from .sums.state import SUMS
 from .vectors.state import VECTORS
 
 __all__ = ["MACHINE"]
 
-MACHINE = np.dtype([*SHARED, *LOAD, *VECTORS])
+MACHINE = np.dtype([*SHARED, *LOAD, *VECTORS, *SUMS, *ELEMENTWISE])
 """One for all parts, also for a part alone: numba would take another for a type of its own."""
