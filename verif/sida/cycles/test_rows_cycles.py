@@ -116,11 +116,11 @@ def test_rows_are_there_when_they_are() -> None:
         set_up_sizes(machines[0], CONFIG)
         machines[0]["rows"] = rows = rng.integers(1, 30)
         counts = rng.integers(0, CONFIG.pes + 1, _CYCLES)
-        gates = [pattern(rng, _CYCLES, rng.choice([0.0, 0.3, 0.7])) for _ in range(2)]
+        offers, takes = (pattern(rng, _CYCLES, rng.choice([0.0, 0.3, 0.7])) for _ in range(2))
         seen = np.zeros(_CYCLES, ROWS)
-        _pack(machines, counts, *gates, _DEPTH, seen)
+        _pack(machines, counts, offers, takes, _DEPTH, seen)
         inputs = {f"results_{name}": seen[name] for name in ("base", "columns")}
-        inputs |= {"valid": seen["valid"], "columns": np.full(_CYCLES, rows), "o_ready": gates[1]}
+        inputs |= {"valid": seen["valid"], "columns": np.full(_CYCLES, rows), "o_ready": takes}
         found = unit.run(inputs, _CYCLES)
         np.testing.assert_array_equal(found["o_valid"], seen["o_valid"])
         assert seen["o_valid"].any()

@@ -22,6 +22,8 @@ VECTORS: list[tuple[Any, ...]] = [
     *fields("way_in", "way_out", "newest", "oldest"),
     # The bank's first lane in this cycle; operands that were not asked for, of all lanes.
     *fields("first_lane", "waiting"),
+    # Which outputs of the fork before it have taken the set that is there, a bit each.
+    *fields("dealt"),
     # Its output register: of a set what the sums need; `elements`: how many.
     (
         "gathered",
