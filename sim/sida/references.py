@@ -6,7 +6,8 @@ differ in what they read again:
 * *ideal*: nothing is kept between operators. Each element-wise operation reads its operands and
   writes its result, and each product reads the matrix, by columns;
 * *fused*: the same, but all element-wise work behind a product is done on the way;
-* *oracle*: the OEI dataflow with a buffer without limits: the matrix once for two products.
+* *oracle*: the OEI dataflow with buffers without limits: the matrix once for two products, x from
+  memory once in all.
 
 Source: SIDA, methodology (the idealised sparse accelerator, which is what *ideal* is here) and the
 oracle of its section on cross-iteration reuse.
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 
 from ...hw.spec.elementwise.instructions import Instruction
 from ...hw.spec.elementwise.program import PARTS, Program
+from ...hw.spec.sida import INDEX_BITS
 
 __all__ = [
     "POINTER_BYTES",
@@ -31,7 +33,7 @@ __all__ = [
     "vectors_of_part",
 ]
 
-POINTER_BYTES = 8
+POINTER_BYTES = INDEX_BITS // 8
 """Of where a column, or a row, begins."""
 
 
@@ -152,18 +154,14 @@ def vectors_of_part(part: tuple[Instruction, ...], *, result: bool = True) -> in
 
 
 def oracle(machine: Machine, demand: Demand) -> Spent:
-    """Two products a pass, as long as there are two; the result of E1 goes to the second product
-    on chip, and to memory only if E1 stores it."""
+    """Two products a pass, as long as there are two; results go to the next product on chip, and to
+    memory only if the program stores them, or nothing follows. No run takes less."""
     total = Spent(bytes=0, cycles=0.0)
     products = demand.elements * demand.features
     for first in range(0, demand.iterations, 2):
-        last = first + 1 == demand.iterations
-        moved = 1 + vectors_of_part(demand.part(first), result=last)
-        more = 0
+        last, last_two = (first + more == demand.iterations for more in (1, 2))
+        moved = (first == 0) + vectors_of_part(demand.part(first), result=last)
         if not last:
-            moved += vectors_of_part(demand.part(first + 1))
-            more = demand.pointer_bytes
-        total += _at_the_roof(
-            machine, demand.matrix_bytes + more + moved * demand.vector_bytes, products
-        )
+            moved += vectors_of_part(demand.part(first + 1), result=last_two)
+        total += _at_the_roof(machine, demand.matrix_bytes + moved * demand.vector_bytes, products)
     return total

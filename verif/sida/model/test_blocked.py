@@ -54,11 +54,11 @@ def test_bytes_by_hand() -> None:
     )
     found = Blocked.of(matrix, 4)
     assert found.blocks == 2
-    pointers, blocks, ends, elements = 2 * 3 * 8, 2 * 3 * 4, 3 * 8, 32 * (8 + 2)
+    pointers, blocks, ends, elements = 2 * 3 * 4, 2 * 3 * 4, 3 * 4, 32 * (8 + 2)
     assert found.bytes(8) == pointers + blocks + ends + elements
-    assert found.column_bytes(8) == 3 * 8 + 2 * 4 + ends + elements
-    assert flat_bytes(matrix, 8) == 32 * 12 + 9 * 8
-    assert best_side(matrix, 8).side == 8
+    assert found.column_bytes(8) == 3 * 4 + 2 * 4 + ends + elements
+    assert flat_bytes(matrix, 8) == 32 * 12 + 9 * 4
+    assert best_side(matrix, 8).side == 4
 
 
 def test_no_elements() -> None:
@@ -66,7 +66,7 @@ def test_no_elements() -> None:
         pointers=np.zeros(6, np.int64), rows=np.zeros(0, np.int64), values=np.zeros(0, np.uint64)
     )
     found = Blocked.of(none, 16)
-    assert (found.blocks, found.bytes(4)) == (0, 2 * 2 * 8 + 8)
+    assert (found.blocks, found.bytes(4)) == (0, 2 * 2 * 4 + 4)
     assert same(found.unblocked(), none)
 
 

@@ -24,7 +24,7 @@ PROGRAM = assemble(
     "e2:\n load r1, b\n sub r2, r1, y\n out r2"
 )
 DEMAND = Demand(size=100, elements=1000, iterations=4, program=PROGRAM)
-MATRIX = 1000 * 8 + 101 * 8
+MATRIX = 1000 * 8 + 101 * 4
 VECTOR = 400
 SLOW = Machine(bytes_a_cycle=64, lanes=1 << 20)
 
@@ -45,10 +45,10 @@ def test_bytes_by_hand() -> None:
     assert (DEMAND.matrix_bytes, DEMAND.vector_bytes) == (MATRIX, VECTOR)
     assert ideal(SLOW, DEMAND).bytes == 4 * (MATRIX + 2 * VECTOR) + 2 * (6 + 3) * VECTOR
     assert fused(SLOW, DEMAND).bytes == 4 * (MATRIX + VECTOR) + 2 * (2 + 2) * VECTOR
-    # A pass: the matrix, where its rows begin, x, a and b, b and the next x.
-    assert oracle(SLOW, DEMAND).bytes == 2 * (MATRIX + 101 * 8 + 5 * VECTOR)
+    # A pass: the matrix, a and b, b; x before the first one, the result behind the last one.
+    assert oracle(SLOW, DEMAND).bytes == 2 * (MATRIX + 3 * VECTOR) + 2 * VECTOR
     odd = replace(DEMAND, iterations=3)
-    assert oracle(SLOW, odd).bytes == 2 * MATRIX + 101 * 8 + (5 + 3) * VECTOR
+    assert oracle(SLOW, odd).bytes == 2 * MATRIX + (1 + 3 + 2) * VECTOR
     for reference in (ideal, fused, oracle):
         found = reference(SLOW, DEMAND)
         assert found.cycles == pytest.approx(found.bytes / 64)
@@ -66,10 +66,11 @@ def test_where_lanes_are_the_limit() -> None:
 @pytest.mark.parametrize("program", [PAGERANK, REACH, PATHS, CORENESS])
 @pytest.mark.parametrize("iterations", [1, 2, 5, 8])
 def test_each_is_better_than_the_one_before(program: Program, iterations: int) -> None:
-    """And no pass is worth more than two iterations, each with its vectors."""
+    """And no pass is worth more than two iterations, each with x from memory and its result."""
     demand = replace(DEMAND, program=program, iterations=iterations)
     one, two, three = (reference(SLOW, demand) for reference in (ideal, fused, oracle))
     assert one.cycles > two.cycles >= three.cycles
-    assert two.cycles <= 2 * three.cycles
+    on_chip = 2 * iterations * VECTOR / SLOW.bytes_a_cycle
+    assert two.cycles <= 2 * three.cycles + on_chip
     if iterations == 1:
         assert two == three
