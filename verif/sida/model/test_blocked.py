@@ -58,7 +58,7 @@ def test_bytes_by_hand() -> None:
     assert found.bytes(8) == pointers + blocks + ends + elements
     assert found.column_bytes(8) == 3 * 4 + 2 * 4 + ends + elements
     assert flat_bytes(matrix, 8) == 32 * 12 + 9 * 4
-    assert best_side(matrix, 8).side == 4
+    assert best_side(matrix, 8).side == 8
 
 
 def test_no_elements() -> None:
