@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,19 @@ from tilewright.hw.sida.held.layouts import reload_layout
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.sida.load.matrices import Element, Matrix
 
-__all__ = ["panel_elements", "read_panels"]
+__all__ = ["Asked", "asked_of", "panel_elements", "read_panels"]
+
+Asked = tuple[int, int]
+"""A panel, and below which column."""
+
+
+def asked_of(matrix: Matrix, rng: random.Random, count: int) -> list[Asked]:
+    """Some panels, each up to any column, or all of them."""
+    panels = -(-matrix.size // matrix.config.subtensor)
+    return [
+        (rng.randrange(panels), rng.choice([matrix.size, rng.randint(1, matrix.size)]))
+        for _ in range(count)
+    ]
 
 
 def panel_elements(matrix: Matrix, panel: int, columns: int) -> list[Element]:

@@ -15,7 +15,7 @@ from tilewright.verif.channels.striped.memories import Manner
 from tilewright.verif.channels.striped.memory_bench import MANNERS, PERFECT, Image, MemoryBench
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.load.matrices import Matrix
-from tilewright.verif.sida.load.panels import panel_elements, read_panels
+from tilewright.verif.sida.load.panels import Asked, asked_of, panel_elements, read_panels
 from tilewright.verif.stream.agents import Sink, Source
 
 ERRORS = ("pointer", "column", "order")
@@ -33,9 +33,6 @@ CONFIGS = {
     "one panel": _config(4, 256, channels=2, data_bits=256, value="int32"),
     "default": SidaConfig(addr_bits=32, vector_words=1024),
 }
-
-Asked = tuple[int, int]
-"""A panel, and below which column."""
 
 
 class Run:
@@ -104,15 +101,6 @@ class Run:
         """Elements a cycle of one panel, from its first transfer to its last."""
         cycles = self.sink.cycles[-1] - self.sink.cycles[0] + 1
         return len(self.found[0]) / cycles
-
-
-def asked_of(matrix: Matrix, rng: random.Random, count: int) -> list[Asked]:
-    """Some panels, each up to any column, or all of them."""
-    panels = -(-matrix.size // matrix.config.subtensor)
-    return [
-        (rng.randrange(panels), rng.choice([matrix.size, rng.randint(1, matrix.size)]))
-        for _ in range(count)
-    ]
 
 
 def drawn(config: SidaConfig, seed: Any, size: int | None = None) -> Matrix:

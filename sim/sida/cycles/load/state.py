@@ -7,18 +7,21 @@ from typing import Any
 import numpy as np
 
 from .....hw.spec.elementwise.instructions import VECTORS as VECTORS_OF_JOB
+from .....hw.spec.jobs.sida import BASES
 from .....hw.spec.sida import SidaConfig
 from ....timing.striped.state import Bus, Reader, Writer, bus
 from ..shared import fields
+from .queues import QUEUE
+from .slices import AHEAD, SLICE
 
-__all__ = ["COUNTS", "GROUPS", "LOAD", "POINTERS", "PROGRAM", "PROGRAM_ENTRIES", "READERS", "ROWS",
-           "VALUES", "VECTORS", "WORD_BYTES", "memory_bus", "set_up_load"]  # fmt: skip
+__all__ = ["AGAIN", "COUNTS", "GROUPS", "LOAD", "POINTERS", "PROGRAM", "PROGRAM_ENTRIES", "READERS",
+           "ROWS", "VALUES", "VECTORS", "WORD_BYTES", "memory_bus", "set_up_load"]  # fmt: skip
 
 READERS = ("pointers", "rows", "values", "again_pointers", "again_columns", "again_values",
            "vectors", "program")  # fmt: skip
 """Of the bus, in the order of their turns."""
 
-POINTERS, ROWS, VALUES, _, _, _, VECTORS, PROGRAM = range(len(READERS))
+POINTERS, ROWS, VALUES, AGAIN, _, _, VECTORS, PROGRAM = range(len(READERS))
 
 GROUPS = (3, 3, 1, 1)
 """Of readers, as the channels' interconnects have them: columns, rows, vectors, program."""
@@ -50,12 +53,15 @@ _ENTRIES = np.dtype(
 )
 _CUT = np.dtype(fields("valid", "base", "columns", "final", "begin", "end", "block"))
 _RUN = np.dtype(fields("first", "final", "whole"))
+_PANEL = np.dtype(fields("row", "rows", "columns", "upper"))
+_PART = np.dtype(fields("valid", "row", "first", "count", "columns", "last"))
 _PIECE = np.dtype(fields("valid", "address", "bytes"))
 
 LOAD: list[tuple[Any, ...]] = [
     # The configuration and the job.
     *fields("line_bytes", "value_bytes", "value_shift", "outstanding"),
     *fields("column_pointers", "row_numbers", "column_values", "x", "scalars", "program_base"),
+    *fields("row_pointers", "column_numbers", "row_values"),
     ("bases", np.int64, (VECTORS_OF_JOB,)),
     # The readers' ports in this cycle.
     ("ports", _PORT, (len(READERS),)),
@@ -70,6 +76,24 @@ LOAD: list[tuple[Any, ...]] = [
     ("cut", _CUT),
     # SetLeaves; `checked` is the stream `set`.
     ("placed", _CUT),
+    # RowLoader: panels inside; the request, its fork; RowLengths' queues of panels and blocks of
+    # pointers; a panel's elements, and their fork.
+    *fields("panels_inside", "panels_taken", "coming_puts", "number", "lengths_depth"),
+    ("asked", np.dtype(fields("valid", "panel", "columns"))),
+    ("slices", SLICE, (3,)),
+    ("coming", QUEUE),
+    ("known", QUEUE),
+    ("lengths", QUEUE),
+    ("coming_panels", _PANEL, (AHEAD + 1,)),
+    ("known_panels", _PANEL, (AHEAD + 1,)),
+    ("found", np.dtype(fields("valid", "lower", "upper"))),
+    *fields("ranges_taken"),
+    # RowCut: what is left of a row, whether its panel leaves some of its last block; two blocks.
+    # RowElements: what is `judged`; the other register is the stream `reload`.
+    ("row", _PART),
+    *fields("row_rests", "drops", "block_1", "block_2"),
+    ("part", _PART),
+    ("judged", _PART),
     # ProgramLoader.
     *fields("program_start", "program_busy"),
     # VectorLoader: `whole` of PassControl; the registers; the queue of runs, its output.
@@ -109,12 +133,12 @@ def memory_bus(config: SidaConfig, **others: Any) -> Bus:
     again = max(2, most // 2)
     lines = {"line_blocks": config.line_blocks}
 
-    def entries(outstanding: int) -> Reader:
-        return Reader(**lines, outstanding=outstanding, requests=2)
+    def entries(outstanding: int, requests: int = 2) -> Reader:
+        return Reader(**lines, outstanding=outstanding, requests=requests)
 
     readers = [
         *(entries(n) for n in (max(2, most // 4), most, most)),
-        *(entries(n) for n in (max(2, again // 2), again, again)),
+        *(entries(n, 2 + AHEAD) for n in (max(2, again // 2), again, again)),
         Reader(**lines, outstanding=max(2, most // 2), requests=most),
         entries(2),
     ]
@@ -135,7 +159,7 @@ def set_up_load(m: Any, config: SidaConfig, job: dict[str, int]) -> None:
         "row_lines": max(1, row_bytes // config.line_bytes),
     }.items():
         m[name] = value
-    for name in ("column_pointers", "row_numbers", "column_values", "x", "scalars", "program_base"):
+    for name in BASES:
         m[name] = job[name.upper()]
     for number in range(VECTORS_OF_JOB):
         m["bases"][number] = job[f"VECTOR_{number}"]
@@ -146,3 +170,10 @@ def set_up_load(m: Any, config: SidaConfig, job: dict[str, int]) -> None:
         PROGRAM_ENTRIES: WORD_BYTES,
     }.items():
         m["entries"][place]["size"] = size
+    m["number"] = 1
+    # Of two panels, and more of small ones.
+    m["lengths_depth"] = 2 * (config.subtensor // config.pes + 1) + 4
+    for part, width in zip(m["slices"], (WORD_BYTES, WORD_BYTES, value_bytes), strict=True):
+        part["element_bytes"] = width
+        part["size"] = config.pes * width
+        part["blocks"] = max(1, config.line_bytes // (config.pes * width))

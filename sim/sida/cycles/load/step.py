@@ -11,6 +11,7 @@ from .columns import columns_step
 from .counters import count
 from .entries import look_at_ports, use_ports
 from .order import order_offer, order_step
+from .panels import rows_offer, rows_step
 from .program import program_step
 from .scalars import scalars_row_ready, scalars_step
 from .state import PROGRAM
@@ -26,7 +27,7 @@ def _is_quiet(m: Any, b: Bus) -> bool:
     for number in range(b.c.readers):
         if not reader_idle(b, number):
             return False
-    parts = m.columns_busy | m.program_busy | m.vectors_pending
+    parts = m.columns_busy | m.panels_inside | m.program_busy | m.vectors_pending
     return parts == 0 and stores_idle(m, b)
 
 
@@ -39,11 +40,15 @@ def load_offers(m: Any, b: Bus, now: int) -> None:
     order_offer(m, now == 0)
     stores_offer(m, b)
     vectors_offer(m)
+    rows_offer(m)
 
 
 @inlined
-def load_step(m: Any, b: Bus, pointers: Any, rows: Any, ended: int, now: int) -> None:
-    """The cycle's end; ``ended``: passes of the job."""
+def load_step(
+    m: Any, b: Bus, pointers: Any, rows: Any, row_pointers: Any, columns: Any, ended: int, now: int
+) -> None:
+    """The cycle's end; ``pointers``, ``rows``: of the matrix by columns, ``row_pointers``,
+    ``columns``: of that by rows; ``ended``: passes of the job."""
     count(m, now)
     row = m.row_valid != 0 and m.row_whole != 0
     x_loaded = row and not m.loads_scalars and m.row_first + m.pes >= m.rows
@@ -53,6 +58,7 @@ def load_step(m: Any, b: Bus, pointers: Any, rows: Any, ended: int, now: int) ->
     loaded, saved = scalars_step(m, row and m.loads_scalars != 0, m.check, m.save, given)
     vectors_step(m, scalars_ready or not m.loads_scalars)
     columns_step(m, pointers, rows)
+    rows_step(m, row_pointers, columns)
     program_step(m)
     order_step(m, loaded, x_loaded, saved, ended)
     use_ports(m, b)
