@@ -177,13 +177,14 @@ def on_model(job: Reloading, cycles: int) -> Seen:
     set_up_shared(machines[0], config, registers)
     set_up_load(machines[0], config, registers)
     machine = memory_bus(config, memory=job.pace.memory)
+    its: dict[str, Any] = {
+        name: np.ascontiguousarray(getattr(machine, name)[AGAIN : AGAIN + _READERS])
+        for name in ("readers", "units", "located", "lines", "shares", "whole")
+    }
     alone = machine._replace(
         c=machine.c._replace(readers=_READERS, groups=_READERS),
         members=np.array([[n, 1] for n in range(_READERS)], np.int64),
-        **{
-            name: np.ascontiguousarray(getattr(machine, name)[AGAIN : AGAIN + _READERS])
-            for name in ("readers", "units", "located", "lines", "shares", "whole")
-        },
+        **its,
     )
     pointers, columns = np.array(matrix.pointers), np.array([*matrix.rows, 0], np.int32)
     seen = np.zeros((cycles, 2), np.uint8)

@@ -1,0 +1,91 @@
+"""A SIDA as software sees it whose jobs take as long as the hardware's."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ....hw.spec.sida import SidaConfig
+from ...timing.dram import FLAT, MemoryModel
+from ..model import SidaModel
+from .machine import PassJob, run_job
+from .report import SidaTimes
+
+__all__ = ["SidaCycles"]
+
+
+class SidaCycles(SidaModel):
+    """The model of results, with all counters of the cycle model for jobs that end well. Each job
+    finds the accelerator as it is behind a reset.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    memory_bytes: size of the memory, which begins at address 0
+    memory: each channel's
+    gigahertz: clock of the accelerator
+    phase: see :func:`run_job`
+
+    Members
+    -------
+    cycles: of each job that ended well
+    """
+
+    def __init__(
+        self,
+        config: SidaConfig,
+        memory_bytes: int = 1 << 20,
+        *,
+        memory: MemoryModel = FLAT,
+        gigahertz: float = 1.0,
+        phase: int = 0,
+    ) -> None:
+        super().__init__(config, memory_bytes)
+        self._channels, self._gigahertz, self.phase = memory, gigahertz, phase
+        self.cycles: list[SidaTimes] = []
+
+    def _job(self) -> tuple[str, int, dict[str, int]]:
+        values = self._values
+        # What is wrong with a job the model of results tells of.
+        content = self.memory.copy()
+        error, detail, counts = super()._job()
+        if error != "none":
+            return error, detail, counts
+        size = values["ROWS"]
+        pointers, rows = _half(content, values["COLUMN_POINTERS"], values["ROW_NUMBERS"], size)
+        row_pointers, columns = pointers, rows
+        if values["SECOND_PRODUCT"]:
+            row_pointers, columns = _half(
+                content, values["ROW_POINTERS"], values["COLUMN_NUMBERS"], size
+            )
+        job = PassJob(
+            registers=values,
+            words=_words(content, values["PROGRAM_BASE"], values["WORDS"]).tolist(),
+            pointers=pointers,
+            rows=rows,
+            row_pointers=row_pointers,
+            columns=columns,
+            passes=counts["passes_done"],
+        )
+        found = run_job(
+            self.config, job, memory=self._channels, gigahertz=self._gigahertz, phase=self.phase
+        )
+        self.cycles.append(found)
+        return error, detail, found.counts | {"ended": counts["ended"]}
+
+
+def _words(content: npt.NDArray[np.uint8], address: int, count: int) -> npt.NDArray[np.uint32]:
+    """Of memory; zeros behind its end."""
+    found = np.zeros(4 * count, np.uint8)
+    here = content[address : address + 4 * count]
+    found[: len(here)] = here
+    return found.view("<u4")
+
+
+def _half(
+    content: npt.NDArray[np.uint8], pointers: int, indices: int, size: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Where columns, or rows, end, from 0; and the other numbers of the elements."""
+    ends = _words(content, pointers, size + 1).astype(np.int64)
+    # One more than there are: where elements of a matrix without any would be.
+    return ends, _words(content, indices, int(ends[-1]) + 1).astype(np.int32)

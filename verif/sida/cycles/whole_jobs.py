@@ -1,0 +1,60 @@
+"""Jobs on the RTL behind a reset, and on the cycle model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from tilewright.hw.spec.jobs.sida import job_spec
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.sim.sida.cycles.device import SidaCycles
+from tilewright.sim.timing.dram import FLAT
+from tilewright.verif.kit.job_checks import QuietAtEnd
+from tilewright.verif.sida.jobs import Placed
+
+__all__ = ["SidaDevice", "any_latency", "compare_counts"]
+
+SidaDevice = NativeAccelerator[SidaConfig]
+
+
+class _Noting(QuietAtEnd[SidaConfig]):
+    """Notes the cycle of the interrupt."""
+
+    def __init__(self, device: SidaDevice) -> None:
+        super().__init__(device)
+        self._clock, self.end = device, 0
+
+    def wait(self) -> None:
+        super().wait()
+        self.end = self._clock.cycles
+
+
+def compare_counts(device: SidaDevice, job: Placed, latency: int) -> dict[str, int]:
+    """The counters of a job on a flat memory, and what it leaves in memory: both must be equal."""
+    spec = job_spec(device.config)
+    device.reset()
+    device.behave(AxiBehaviour(latency=(latency, latency)))
+    noting = _Noting(device)
+    noting.write_memory(0, job.memory.tobytes())
+    counts = JobRegisters(noting, spec).submit(job.registers).counts
+    model = SidaCycles(
+        device.config,
+        device.memory_bytes,
+        memory=replace(FLAT, latency=latency),
+        phase=noting.end - counts["cycles"],
+    )
+    model.write_memory(0, job.memory.tobytes())
+    found = JobRegisters(model, spec).submit(job.registers).counts
+    assert found == counts, job.registers
+    content = device.read_memory(0, device.memory_bytes)
+    assert content == model.read_memory(0, device.memory_bytes)
+    (times,) = model.cycles
+    assert sum(times.memory_read) == counts["bytes_read"]
+    return counts
+
+
+def any_latency(rng: np.random.Generator) -> int:
+    """Of a flat memory."""
+    return int(rng.choice([1, 3, 20, 60]))
