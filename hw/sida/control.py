@@ -86,8 +86,8 @@ class Control(wiring.Component):
 
     def _take(self, m: Module) -> None:
         job = self.job
-        numbers = ("rows", "passes", "second_product", "words", "entry", "stops", "stop_1",
-                   "stop_2", "limit", *BASES)  # fmt: skip
+        numbers = ("rows", "passes", "second_product", "transposed", "words", "entry", "stops",
+                   "stop_1", "stop_2", "limit", *BASES)  # fmt: skip
         m.d.sync += [job[name].eq(getattr(self, name)) for name in numbers]
         m.d.sync += [job.vectors[n].eq(getattr(self, name)) for n, name in enumerate(VECTOR_BASES)]
         for name in ("first", "second"):

@@ -111,6 +111,7 @@ def job_layout(config: SidaConfig) -> data.StructLayout:
         "first": semiring,
         "second": semiring,
         "second_product": 1,
+        "transposed": 1,
         "words": range(config.program_words + 1),
         "entry": range(config.program_words),
         "stops": 1,

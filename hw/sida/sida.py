@@ -15,7 +15,7 @@ from ..spec.jobs.sida import job_spec
 from ..spec.sida import READERS, SidaConfig
 from ..stream.connect import connect_fields
 from ..stream.fork import Fork
-from .control import Control
+from .control import COLUMN_ERRORS, Control
 from .counters import Counters
 from .elementwise.ewise_core import EwiseCore
 from .elementwise.program_loader import ProgramLoader
@@ -152,13 +152,15 @@ class Sida(AcceleratorTop):
             columns.start.eq(parts.passes.first),
             held.start.eq(parts.passes.first & job.second_product),
             held.semiring.eq(job.second),
+            held.transposed.eq(job.transposed),
             columns.job.pointers.eq(job.column_pointers),
             columns.job.rows.eq(job.row_numbers),
             columns.job.values.eq(job.column_values),
             columns.job.columns.eq(job.rows),
-            rows.job.pointers.eq(job.row_pointers),
-            rows.job.columns.eq(job.column_numbers),
-            rows.job["values"].eq(job.row_values),
+            # The panels of the transpose are of columns.
+            rows.job.pointers.eq(Mux(job.transposed, job.column_pointers, job.row_pointers)),
+            rows.job.columns.eq(Mux(job.transposed, job.row_numbers, job.column_numbers)),
+            rows.job["values"].eq(Mux(job.transposed, job.column_values, job.row_values)),
             rows.job.rows.eq(job.rows),
         ]
 
@@ -170,6 +172,7 @@ class Sida(AcceleratorTop):
             sums.first_semiring.eq(job.first),
             sums.second_semiring.eq(job.second),
             sums.turned.eq(parts.passes.turned),
+            sums.transposed.eq(job.transposed),
             parts.packer.valid.eq(sums.first.valid),
             parts.packer.results.eq(sums.first.results),
             held.first_valid.eq(sums.second.valid & job.second_product),
@@ -303,7 +306,6 @@ class Sida(AcceleratorTop):
     def _connect_control(self, m: Module, parts: _Parts) -> None:
         """What went wrong, what is under way, and whether the job has ended."""
         control, passes, core, writer = parts.control, parts.passes, parts.core, parts.writer
-        columns, rows = parts.columns, parts.rows
         quiet = Cat(part.idle for part in (*parts.readers, writer)).all()
         m.d.comb += [
             passes.job.eq(control.job),
@@ -317,19 +319,29 @@ class Sida(AcceleratorTop):
             control.write_address.eq(writer.error_address),
             control.program_error.eq(core.error),
             control.instruction.eq(core.error_place),
-            control.column.eq(columns.error_column),
-            control.row.eq(rows.error_row),
-            control.pointers_error.eq(columns.pointer_error),
-            control.index_error.eq(columns.row_error),
-            control.unsorted_error.eq(columns.order_error),
-            control.rows_pointers_error.eq(rows.pointer_error),
-            control.rows_index_error.eq(rows.column_error),
-            control.rows_unsorted_error.eq(rows.order_error),
+            control.row.eq(parts.rows.error_row),
             control.quiet.eq(quiet),
             control.finished.eq(passes.finished & quiet),
         ]
         for name, part in zip(READERS, parts.readers, strict=True):
             m.d.comb += getattr(control, f"{name}_address").eq(part.error_address)
+        self._connect_matrix_errors(m, parts)
+
+    def _connect_matrix_errors(self, m: Module, parts: _Parts) -> None:
+        """Of columns, and of rows; what is read again may be columns."""
+        control, columns, rows = parts.control, parts.columns, parts.rows
+        of_columns = (columns.pointer_error, columns.row_error, columns.order_error)
+        of_rows = (rows.pointer_error, rows.column_error, rows.order_error)
+        again = Signal(name="columns_again_error")
+        m.d.comb += [
+            again.eq(control.job.transposed & ~Cat(of_columns).any()),
+            control.column.eq(Mux(again, rows.error_row, columns.error_column)),
+        ]
+        for name, first, second in zip(COLUMN_ERRORS, of_columns, of_rows, strict=True):
+            m.d.comb += [
+                getattr(control, f"{name}_error").eq(Mux(again, second, first)),
+                getattr(control, f"rows_{name}_error").eq(second & ~control.job.transposed),
+            ]
 
     def _count(self, m: Module, parts: _Parts, beats: dict[str, list[Value]]) -> None:
         counters, control, passes = parts.counters, parts.control, parts.passes

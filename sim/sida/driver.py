@@ -146,6 +146,7 @@ class SidaDriver(JobDriver[SidaConfig]):
             "FIRST": first.opcode,
             "SECOND": second.opcode,
             "SECOND_PRODUCT": 1,
+            "TRANSPOSED": int(problem.transposed),
             "WORDS": len(words),
             "ENTRY": entry,
             **{name.upper(): place for name, place in places.items()},

@@ -14,7 +14,13 @@ from ..device.model import ModelDevice
 from ..numbers.memory import from_bytes, to_bytes
 from ..numbers.values import Patterns, decode
 from .result.elementwise import run
-from .result.products import Columns, Rules, input_stationary, output_stationary
+from .result.products import (
+    Columns,
+    Rules,
+    input_stationary,
+    output_stationary,
+    transposed_product,
+)
 from .stored_matrix import first_fault
 from .words import WordFault, part_of_words
 
@@ -94,8 +100,8 @@ class _Job:
             z = self._part(0, output_stationary(self._rules, self._first, matrix, x))
             x = z
             if self._second is not None:
-                w = input_stationary(self._rules, self._second, matrix, z)
-                x = self._part(values["ENTRY"], w)
+                second = transposed_product if values["TRANSPOSED"] else input_stationary
+                x = self._part(values["ENTRY"], second(self._rules, self._second, matrix, z))
             counts["passes_done"] += 1
             counts["elements"] += len(matrix.rows)
             counts["operations"] += 2 * products * len(matrix.rows)

@@ -15,13 +15,15 @@ _MOST_BYTES = 1 << 16
 
 
 def exercise(device: SidaDevice, rng: np.random.Generator) -> int:
-    """Random jobs, one of each semiring that is built, with and without a second product, held
-    against the model. Nothing is written to memory but their arrays. Returns their number."""
+    """Random jobs, one of each semiring that is built, with and without a second product, and one
+    with the transpose, held against the model. Nothing is written to memory but their arrays.
+    Returns their number."""
     config = device.config
     size = min(_MOST_BYTES, device.memory_bytes)
     built = config.operators
-    for number, first in enumerate(built):
-        second = None if number % 3 == 1 else built[number - 1]
+    for number, first in enumerate([*built, built[0]]):
+        transposed = number == len(built)
+        second = None if number % 3 == 1 and not transposed else built[number - 1]
         placed = random_job(
             rng,
             config,
@@ -29,6 +31,7 @@ def exercise(device: SidaDevice, rng: np.random.Generator) -> int:
             size=int(rng.integers(1, 20)),
             semirings=(first, second),
             passes=1 + number % 2,
+            transposed=transposed,
         )
         ends = []
         for one in (device, SidaModel(config, size)):
@@ -41,4 +44,4 @@ def exercise(device: SidaDevice, rng: np.random.Generator) -> int:
             }
             ends.append((content, {name: status.counts[name] for name in TIMELESS}))
         assert ends[0] == ends[1], placed.registers
-    return len(built)
+    return len(built) + 1

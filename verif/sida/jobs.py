@@ -56,6 +56,7 @@ class SidaCase:
     vectors: (size,) patterns by number
     passes: at most
     stops: the scalars STOP_1, STOP_2 and LIMIT; None: the job does not stop
+    transposed: the second product is with the transpose
     """
 
     matrix: Columns
@@ -66,6 +67,7 @@ class SidaCase:
     vectors: dict[int, Patterns]
     passes: int = 1
     stops: tuple[int, int, int] | None = None
+    transposed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +123,7 @@ def random_case(
     semirings: tuple[Semiring, Semiring | None] | None = None,
     passes: int | None = None,
     length: int | None = None,
+    transposed: bool | None = None,
 ) -> SidaCase:
     """Any job, all values any patterns.
 
@@ -131,6 +134,7 @@ def random_case(
     semirings: None: any that are built, with or without a second product
     passes: None: 1 to 3
     length: instructions of each part besides ``out``; None: up to what memory there is for them
+    transposed: None: either
     """
     if size is None:
         size = 1 if rng.random() < 0.08 else int(rng.integers(1, min(100, config.vector_words) + 1))
@@ -158,6 +162,7 @@ def random_case(
         vectors={n: random_values(rng, config.format, size) for n in range(len(program.vectors))},
         passes=passes or _any(rng, 3),
         stops=stops,
+        transposed=rng.random() < 0.4 if transposed is None else transposed,
     )
 
 
@@ -220,6 +225,7 @@ def place(rng: np.random.Generator, config: SidaConfig, case: SidaCase, size: in
         # Of no product that there is, any will do.
         "SECOND": second.opcode if second else int(rng.integers(256)),
         "SECOND_PRODUCT": int(second is not None),
+        "TRANSPOSED": int(case.transposed),
         "WORDS": len(words),
         "ENTRY": entry,
         "STOPS": int(case.stops is not None),
@@ -246,9 +252,18 @@ def random_job(
     shape: str | None = None,
     semirings: tuple[Semiring, Semiring | None] | None = None,
     passes: int | None = None,
+    transposed: bool | None = None,
 ) -> Placed:
     """A random job in a memory; see :func:`random_case`, :func:`place`."""
-    case = random_case(rng, config, size=size, shape=shape, semirings=semirings, passes=passes)
+    case = random_case(
+        rng,
+        config,
+        size=size,
+        shape=shape,
+        semirings=semirings,
+        passes=passes,
+        transposed=transposed,
+    )
     return place(rng, config, case, memory_bytes)
 
 
@@ -332,7 +347,8 @@ def _contradictions(placed: Placed, counts: dict[str, int]) -> str:
 
 
 def _short(placed: Placed) -> str:
-    names = ("ROWS", "PASSES", "FIRST", "SECOND", "SECOND_PRODUCT", "STOPS", "WORDS", "ENTRY")
+    names = ("ROWS", "PASSES", "FIRST", "SECOND", "SECOND_PRODUCT", "TRANSPOSED", "STOPS", "WORDS",
+             "ENTRY")  # fmt: skip
     return ", ".join(f"{name} {placed.registers[name]}" for name in names)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.jobs.sida import job_spec
@@ -10,7 +12,13 @@ from tilewright.sim.sida.words import WordFault, part_of_words
 from tilewright.verif.kit.job_checks import Mismatch, QuietAtEnd, soft_reset_after
 from tilewright.verif.sida.jobs import Placed, SidaRtl
 
-__all__ = ["beyond_the_model", "check_bus_error", "check_reset", "check_wrong_rows"]
+__all__ = [
+    "beyond_the_model",
+    "check_bus_error",
+    "check_changed",
+    "check_reset",
+    "check_wrong_rows",
+]
 
 
 def check_bus_error(
@@ -41,6 +49,35 @@ def check_wrong_rows(device: SidaRtl, placed: Placed) -> JobStatus:
         raise Mismatch(f"{found.error}, detail {found.detail:#x}")
     _check_outside(device, placed)
     return found
+
+
+class _Changed:
+    """A device whose memory changes when so many elements of the job's matrix have come."""
+
+    def __init__(self, device: SidaRtl, elements: int, address: int, content: bytes) -> None:
+        self._device, self._elements = device, elements
+        self._address, self._content = address, content
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+    def wait(self) -> None:
+        registers = JobRegisters(self._device, job_spec(self._device.config))
+        while registers.read("ELEMENTS") < self._elements:
+            self._device.run(4)
+        self._device.write_memory(self._address, self._content)
+        self._device.wait()
+
+
+def check_changed(
+    device: SidaRtl, placed: Placed, array: str, content: bytes, elements: int
+) -> JobStatus:
+    """Run a job during which an array changes, behind so many elements. Returns how it ended.
+    Raises Mismatch if the bus is not quiet then."""
+    address, _ = placed.spans[array]
+    watched: Any = QuietAtEnd(_Changed(device, elements, address, content))  # type: ignore[arg-type]
+    watched.write_memory(0, placed.memory.tobytes())
+    return JobRegisters(watched, job_spec(placed.config)).submit(placed.registers)
 
 
 def check_reset(device: SidaRtl, placed: Placed, cycles: int) -> bool:

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.sida import SidaConfig
 from ..layouts import count_bits, results_layout, set_layout
 from ..operators import semiring_range
+from .empty_values import EmptyValues
 from .first_values import FirstValues
 from .held_bank import HeldBank
 from .late_elements import LateElements
@@ -46,6 +47,9 @@ class HeldElements(wiring.Component):
     bit, whatever the size of the buffer and the timing. Up to ``pes`` elements a cycle wait, and as
     many are added, at the same time.
 
+    Transposed, it is ``w[i] (+)= z[j] (x) value`` for all elements, in ascending order of columns:
+    panels are of columns, read again by columns, and w begins with the semiring's identity.
+
     Parameters
     ----------
     config: of the accelerator
@@ -53,13 +57,15 @@ class HeldElements(wiring.Component):
     Members
     -------
     start: in, a pulse: a pass begins; not before ``done`` or ``clear``
-    columns, semiring: in; of the matrix, at least 1, and the number of the second product's
-        semiring among ``config.operators``; constant during a pass
+    columns, semiring, transposed: in; of the matrix, at least 1; the number of the second product's
+        semiring among ``config.operators``; see above; constant during a pass
     i: stream of sets, all of the matrix
-    first_valid, first: in; see :func:`results_layout`: what columns of w begin with; never waits
+    first_valid, first: in; see :func:`results_layout`: what columns of w begin with, if not
+        transposed; never waits
     z: stream of rows of z, ``pes`` elements, ascending
     request: stream, see :func:`reload_request_layout`: the panel's rows are to be read again
-    reload: stream, see :func:`reload_layout`: those, rows ascending
+    reload: stream, see :func:`reload_layout`: those, rows ascending; transposed, what is called
+        rows are columns
     done: out; w is complete, until the next ``start``
     place: in; while ``done``: which ``pes`` elements of w are seen
     w: out; a cycle later, they
@@ -75,6 +81,7 @@ class HeldElements(wiring.Component):
                 "start": In(1),
                 "columns": In(count_bits(config)),
                 "semiring": In(semiring_range(config.operators)),
+                "transposed": In(1),
                 "i": In(stream.Signature(set_layout(config))),
                 "first_valid": In(1),
                 "first": In(results_layout(config)),
@@ -102,7 +109,11 @@ class HeldElements(wiring.Component):
         for n, (bank, part) in enumerate(zip(banks, sums, strict=True)):
             m.submodules[f"bank_{n}"] = bank
             m.submodules[f"sums_{n}"] = part
-        m.d.comb += [control.start.eq(self.start), control.columns.eq(self.columns)]
+        m.d.comb += [
+            control.start.eq(self.start),
+            control.columns.eq(self.columns),
+            control.transposed.eq(self.transposed),
+        ]
         m.d.comb += [control.clear.eq(self.clear), self.done.eq(control.done)]
         wiring.connect(m, control.request, wiring.flipped(self.request))
         self._fill(m, control, banks)
@@ -122,6 +133,8 @@ class HeldElements(wiring.Component):
         m.d.comb += [
             late.opens.eq(self.start),
             late.columns.eq(self.columns),
+            late.transposed.eq(self.transposed),
+            control.boundary.eq(late.boundary),
             late.i.payload.eq(self.i.payload),
             late.i.valid.eq(self.i.valid & control.running),
             self.i.ready.eq(late.i.ready & control.running),
@@ -220,10 +233,15 @@ class HeldElements(wiring.Component):
         """Rows of z to all sums, first values to their banks; w to be seen."""
         config = self._config
         m.submodules.first = first = FirstValues(config)
+        m.submodules.empty = empty = EmptyValues(config)
         m.d.comb += [
+            empty.start.eq(self.start & self.transposed),
+            empty.columns.eq(self.columns),
+            empty.semiring.eq(self.semiring),
+            empty.clear.eq(self.clear),
             first.opens.eq(self.start),
-            first.valid.eq(self.first_valid),
-            first.results.eq(self.first),
+            first.valid.eq(Mux(self.transposed, empty.valid, self.first_valid)),
+            first.results.eq(Mux(self.transposed, empty.results, self.first)),
             first.clear.eq(self.clear),
             control.first_columns.eq(first.columns),
         ]

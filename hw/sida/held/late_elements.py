@@ -21,6 +21,9 @@ class LateElements(wiring.Component):
     all banks and each bank has columns of its own while a panel is used. Sets without a late
     element are left out, but for those that complete a step: they carry a mark. Combinational.
 
+    Transposed, rows and columns change their roles, and all elements are late: an element's panel
+    is its column's, and what it is added to is its row's.
+
     Parameters
     ----------
     config: of the accelerator
@@ -28,9 +31,10 @@ class LateElements(wiring.Component):
     Members
     -------
     opens: in; a pass begins
-    columns: in; of the matrix, constant from there on
+    columns, transposed: in; of the matrix; see above; constant from there on
     i: stream of sets
     o: stream, see :func:`scatter_layout`
+    boundary: out; where the step ends whose columns come
     """
 
     def __init__(self, config: SidaConfig) -> None:
@@ -39,8 +43,10 @@ class LateElements(wiring.Component):
             {
                 "opens": In(1),
                 "columns": In(count_bits(config)),
+                "transposed": In(1),
                 "i": In(stream.Signature(set_layout(config))),
                 "o": Out(stream.Signature(scatter_layout(held_layout(config), config.pes))),
+                "boundary": Out(range(config.vector_words + 2 * config.subtensor + 1)),
             }
         )
 
@@ -53,8 +59,7 @@ class LateElements(wiring.Component):
         config, given, found = self._config, self.i.payload, self.o.payload
         lanes = (config.pes - 1).bit_length()
         rows = (config.subtensor - 1).bit_length()
-        # The end of the step whose columns come.
-        boundary = Signal(range(config.vector_words + 2 * config.subtensor + 1))
+        boundary = self.boundary
         complete = Signal.like(boundary)
         marks = Signal()
         m.d.comb += [
@@ -63,15 +68,22 @@ class LateElements(wiring.Component):
             found.mark.eq(marks & (boundary < self.columns + config.subtensor)),
         ]
         for leaf, out in zip(given.leaves, found.leaves, strict=True):
-            panel = leaf.row[rows:]
             column = Signal(count_bits(config), name="column")
+            # The number of its operand, and that of its sum.
+            key = Signal(config.place_bits, name="key")
+            target = Signal(config.place_bits, name="target")
+            behind = Signal(name="behind")
+            panel = key[rows:]
             m.d.comb += [
                 column.eq(given.base + leaf.offset),
-                out.valid.eq(leaf.valid & (panel + DELAY > given.base[rows:])),
-                out.bank.eq((column[:lanes] + panel)[:lanes]),
+                key.eq(Mux(self.transposed, column, leaf.row)),
+                target.eq(Mux(self.transposed, leaf.row, column)),
+                behind.eq(leaf.row[rows:] + DELAY <= given.base[rows:]),
+                out.valid.eq(leaf.valid & (self.transposed | ~behind)),
+                out.bank.eq((target[:lanes] + panel)[:lanes]),
                 out.payload.panel.eq(panel),
-                out.payload.late.row.eq(leaf.row[: row_bits(config)]),
-                out.payload.late.place.eq(column[lanes:]),
+                out.payload.late.row.eq(key[: row_bits(config)]),
+                out.payload.late.place.eq(target[lanes:]),
                 out.payload.late.value.eq(leaf.value),
             ]
         any_late = Signal()

@@ -20,6 +20,9 @@ class LostPanels(wiring.Component):
     which they will be used: of each as soon as all panels before it are used, or asked for.
 
     So what is asked for stays lost, and is used in the order of the requests, however far ahead.
+    Transposed, panels are of columns, and asked for when all of these have come: what is wrong with
+    them is known then.
+
     After a reset or a clear ``walk`` goes over all panels, one a cycle, as that of
     :class:`PanelLists` does.
 
@@ -30,7 +33,8 @@ class LostPanels(wiring.Component):
     Members
     -------
     start: in, a pulse: a pass begins
-    columns: in; of the matrix, at least 1, constant during a pass
+    columns, transposed: in; of the matrix, at least 1; see above; constant during a pass
+    boundary: in; where the step ends whose columns come
     gives_up, panel: in; a panel is given up that was not before
     due: in; the panel that is used, or the next one
     uses: in; the panel that is due is used; it was not given up
@@ -45,6 +49,8 @@ class LostPanels(wiring.Component):
             {
                 "start": In(1),
                 "columns": In(count_bits(config)),
+                "transposed": In(1),
+                "boundary": In(range(config.vector_words + 3 * config.subtensor + 1)),
                 "gives_up": In(1),
                 "panel": In(panel_bits(config)),
                 "due": In(panel_bits(config)),
@@ -73,14 +79,18 @@ class LostPanels(wiring.Component):
         end = Signal(range(config.vector_words + 3 * step + 1))
         following = Signal.like(number)
         (found,) = reads_with_writes(m, bits, write, {"bit": following[: len(write.addr)]})
+        bounded = Signal()
+        may_ask = Signal()
         asked = Signal()
         moves = Signal()
         m.d.comb += [
             ready.eq(walk == depth),
             self.lost.eq((number != self.due) | found),
-            self.request.valid.eq(ready & found & ~self.gives_up),
+            may_ask.eq(~self.transposed | (self.boundary >= end)),
+            self.request.valid.eq(ready & found & ~self.gives_up & may_ask),
             self.request.payload.panel.eq(number),
-            self.request.payload.columns.eq(Mux(end < self.columns, end, self.columns)),
+            self.request.payload.columns.eq(Mux(bounded, end, self.columns)),
+            bounded.eq((end < self.columns) & ~self.transposed),
             asked.eq(self.request.valid & self.request.ready),
             moves.eq(asked | self.uses),
             following.eq(Mux(self.start, 0, number + moves)),

@@ -21,6 +21,9 @@ class PanelControl(wiring.Component):
     While no held elements are used and a bank has no space, the highest panel that this bank has is
     given up; its rows are asked for ahead of their use, see :class:`LostPanels`.
 
+    Transposed, a panel is of columns: its elements come with its own step, not up to the one
+    behind it, and they are added to any element of w.
+
     Parameters
     ----------
     config: of the accelerator
@@ -28,7 +31,8 @@ class PanelControl(wiring.Component):
     Members
     -------
     start: in, a pulse: a pass begins
-    columns: in; of the matrix, at least 1, constant during a pass
+    columns, transposed: in; of the matrix, at least 1; see above; constant during a pass
+    boundary: in; where the step ends whose columns come
     z_columns, first_columns: in; so many elements of z, and first values of w, are there
     z_end: out; elements of z below it may be written
     needs, complete: out, in; steps whose elements are asked for; they are all there
@@ -53,6 +57,8 @@ class PanelControl(wiring.Component):
             {
                 "start": In(1),
                 "columns": In(count),
+                "transposed": In(1),
+                "boundary": In(self._far),
                 "z_columns": In(count + 1),
                 "first_columns": In(count),
                 "z_end": Out(self._far),
@@ -85,14 +91,14 @@ class PanelControl(wiring.Component):
         m = Module()
         config, columns = self._config, self.columns
         step = config.subtensor
-        # Where the panel that is due ends, and the last step with columns whose elements wait.
+        # Where the panel that is due ends, and those elements of w which it is added to.
         end = Signal(self._far)
         far_end = Signal(self._far)
         ready = Signal()
         last = Signal()
         next_panel = Signal()
         m.d.comb += [
-            far_end.eq(_least(end + step, columns)),
+            far_end.eq(Mux(self.transposed, columns, _least(end + step, columns))),
             self.z_end.eq(end + step),
             last.eq(end >= columns),
             ready.eq(
@@ -110,6 +116,8 @@ class PanelControl(wiring.Component):
         m.d.comb += [
             lost.start.eq(self.start),
             lost.columns.eq(columns),
+            lost.transposed.eq(self.transposed),
+            lost.boundary.eq(self.boundary),
             lost.due.eq(self.due),
             lost.uses.eq(uses & ~lost.lost),
             lost.clear.eq(self.clear),
@@ -146,7 +154,8 @@ class PanelControl(wiring.Component):
                 self._clears(m)
         with m.If(next_panel):
             m.d.sync += [self.due.eq(self.due + 1), end.eq(end + step)]
-            with m.If(self._steps_left(far_end)):
+            # Steps follow those whose elements the panel that is due has asked for.
+            with m.If(Mux(self.transposed, ~last, far_end < columns)):
                 m.d.sync += self.needs.eq(self.needs + 1)
         with m.If(self.start):
             two = 2 if panels(config) > 1 else 1
@@ -154,7 +163,7 @@ class PanelControl(wiring.Component):
                 self.done.eq(0),
                 self.due.eq(0),
                 end.eq(step),
-                self.needs.eq(Mux(columns > step, two, 1)),
+                self.needs.eq(Mux((columns > step) & ~self.transposed, two, 1)),
             ]
         with m.If(self.clear):
             m.d.sync += self.done.eq(0)
@@ -190,10 +199,6 @@ class PanelControl(wiring.Component):
         m.next = "WAIT"
         with m.If(last):
             m.next = "DRAIN"
-
-    def _steps_left(self, far_end: Signal) -> Value:
-        """Whether columns follow those whose elements the panel that is due asks for."""
-        return far_end < self.columns
 
 
 def _least(x: Value, y: Value) -> Value:

@@ -31,6 +31,7 @@ class BothSums(wiring.Component):
     first_semiring, second_semiring: in; numbers in ``config.operators``, constant while anything is
         under way
     turned: in; the first product takes z in place of x
+    transposed: in; the second product's elements all wait
     i: see :func:`gathered_layout`; always ready
     first, second: out; see :func:`sums_layout`
     elements: out; of the set at ``i``, if there is one
@@ -45,6 +46,7 @@ class BothSums(wiring.Component):
                 "first_semiring": In(semiring),
                 "second_semiring": In(semiring),
                 "turned": In(1),
+                "transposed": In(1),
                 "i": In(stream.Signature(gathered_layout(config))),
                 "first": Out(sums_layout(config)),
                 "second": Out(sums_layout(config)),
@@ -69,11 +71,13 @@ class BothSums(wiring.Component):
         ]
         operand = Signal(given.x.shape())
         m.d.comb += operand.eq(Mux(self.turned, given.z, given.x))
+        waits_not = Signal(self._config.pes)
+        m.d.comb += waits_not.eq(Mux(self.transposed, 0, present & self._ready(m)))
         m.submodules.first_sums = first = ColumnSums(self._config)
         m.submodules.second_sums = second = ColumnSums(self._config)
         for part, semiring, operands, takes, result in (
             (first, self.first_semiring, operand, present, self.first),
-            (second, self.second_semiring, given.z, present & self._ready(m), self.second),
+            (second, self.second_semiring, given.z, waits_not, self.second),
         ):
             m.d.comb += [
                 part.semiring.eq(semiring),

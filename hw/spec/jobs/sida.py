@@ -20,12 +20,12 @@ COUNTERS: dict[str, str] = {
     "bytes_pointers": "bytes of the beats that were read of the columns' ends",
     "bytes_rows": "bytes of the beats that were read of the elements' rows",
     "bytes_values": "bytes of the beats that were read of the elements' values",
-    "bytes_again": "bytes of the beats that were read of rows again",
+    "bytes_again": "bytes of the beats that were read of lost panels again",
     "bytes_vectors": "bytes of the beats that were read of vectors and scalars",
     "bytes_program": "bytes of the beats that were read of the program",
     "elements": "elements that went to the first product",
     "held": "elements that waited on chip at most",
-    "lost": "panels of rows that were given up, and read again",
+    "lost": "panels that were given up, and read again",
     "column_cycles": "cycles in which columns were read, or waited to be taken",
     "wait_columns": "cycles in which the memory had given no elements",
     "wait_z": "cycles in which elements waited for z",
@@ -156,6 +156,7 @@ def _job(config: SidaConfig) -> list[Register]:
         number("STOP_1", 0x120, "rw", 5, "the scalar that is looked at for the first product"),
         number("STOP_2", 0x124, "rw", 5, "the scalar that is looked at for the second product"),
         number("LIMIT", 0x128, "rw", 5, "the scalar that both are compared with"),
+        number("TRANSPOSED", 0x12C, "rw", 1, "1: the second product is with the transpose"),
     ]
     line = config.line_bytes
     for index, (name, what) in enumerate(BASES.items()):

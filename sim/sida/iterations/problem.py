@@ -47,6 +47,7 @@ class Problem:
     program: both
     semiring: of both products, or of the first one
     second: of the second product; None: as of the first
+    transposed: the second product is with the transpose of L
     matrix: L
     x: (size, features) patterns, what it begins with
     scalars: by name, what comes with the job; reductions that E1 reads, as before the first pass
@@ -64,6 +65,7 @@ class Problem:
     stop: Stop | None
     results: tuple[str, str] = ("z", "x")
     second: Semiring | None = None
+    transposed: bool = False
 
     @property
     def semirings(self) -> tuple[Semiring, Semiring]:
@@ -121,6 +123,7 @@ def solve(rules: Rules, problem: Problem, most: int) -> Solution:
             problem.semirings,
             scalars,
             vectors,
+            transposed=problem.transposed,
         )
         passes += 1
         x, scalars, vectors = passed.x, passed.scalars, passed.vectors

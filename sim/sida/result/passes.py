@@ -9,7 +9,13 @@ from ....hw.spec.elementwise.program import Program
 from ....hw.spec.semirings import Semiring
 from ...numbers.values import Patterns
 from .elementwise import run
-from .products import Columns, Rules, input_stationary, output_stationary
+from .products import (
+    Columns,
+    Rules,
+    input_stationary,
+    output_stationary,
+    transposed_product,
+)
 
 __all__ = ["Passed", "one_pass"]
 
@@ -41,6 +47,8 @@ def one_pass(
     scalars: list[int],
     vectors: Mapping[int, Patterns],
     matrices: Mapping[int, Patterns] | None = None,
+    *,
+    transposed: bool = False,
 ) -> Passed:
     """``y = x L``, ``z = E1(y)``, ``w = z L``, ``x' = E2(w)``.
 
@@ -49,6 +57,7 @@ def one_pass(
     x: (size, features) patterns
     semirings: of the first product, and of the second; None: there is none, and no E2
     scalars, vectors, matrices: by number
+    transposed: the second product is with the transpose of L
 
     E1 sees reductions of E2 as they were when the pass before ended; E2 those of E1 of this pass,
     and what E1 stored.
@@ -61,9 +70,10 @@ def one_pass(
     kept = {**vectors, **first.vectors}
     if semirings[1] is None:
         return Passed(z=first.result, x=first.result, scalars=numbers, vectors=kept)
+    product = transposed_product if transposed else input_stationary
     second = run(
-        rules, program, "e2", input_stationary(rules, semirings[1], matrix, first.result), numbers,
-        kept, matrices,
+        rules, program, "e2", product(rules, semirings[1], matrix, first.result), numbers, kept,
+        matrices,
     )  # fmt: skip
     return Passed(
         z=first.result,

@@ -15,7 +15,7 @@ from ...numbers.semirings import combine, product
 from ...numbers.values import Patterns
 from .sums import scatter, tree_sums
 
-__all__ = ["Columns", "Rules", "input_stationary", "output_stationary"]
+__all__ = ["Columns", "Rules", "input_stationary", "output_stationary", "transposed_product"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -131,6 +131,19 @@ def input_stationary(
     return scatter(found, matrix.columns[order], late, partial(_plus, rules, semiring))
 
 
+def transposed_product(
+    rules: Rules, semiring: Semiring, matrix: Columns, vector: Patterns
+) -> Patterns:
+    """``w[i] = (+) over j of vector[j] (x) matrix[i, j]``, the second product of a pass with the
+    transpose: each row begins with the identity; then, column by column, one element after the
+    other."""
+    columns = matrix.columns
+    order = np.arange(len(columns))
+    terms = _terms(rules, semiring, matrix, vector, order, columns)
+    empty = _empty(rules, semiring, vector)
+    return scatter(empty, matrix.rows, terms, partial(_plus, rules, semiring))
+
+
 def _plus(rules: Rules, semiring: Semiring, x: Patterns, y: Patterns) -> Patterns:
     return combine(semiring, x, y, rules.fmt)
 
@@ -145,10 +158,13 @@ def _terms(
     matrix: Columns,
     vector: Patterns,
     which: npt.NDArray[np.bool_] | Ints,
+    operands: Ints | None = None,
 ) -> Patterns:
-    """The products of some of the elements."""
+    """The products of some of the elements; ``operands``: of each element its place in the vector,
+    None: its row."""
+    places = matrix.rows if operands is None else operands
     values = matrix.values[which].reshape(-1, *(1,) * (vector.ndim - 1))
-    return product(semiring, vector[matrix.rows[which]], values, rules.fmt, rules.fmt)
+    return product(semiring, vector[places[which]], values, rules.fmt, rules.fmt)
 
 
 def _trees(

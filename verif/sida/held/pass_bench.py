@@ -12,7 +12,11 @@ from amaranth.hdl import Value
 from tilewright.hw.sida.held.held_elements import HeldElements
 from tilewright.hw.sida.held.layouts import reload_layout, reload_request_layout
 from tilewright.hw.spec.sida import SidaConfig
-from tilewright.sim.sida.result.products import Columns, input_stationary
+from tilewright.sim.sida.result.products import (
+    Columns,
+    input_stationary,
+    transposed_product,
+)
 from tilewright.verif.sida.held.matrices import first_values, result_bits, rules_of, sets_of
 from tilewright.verif.stream.agents import Agent, Sink, Source, run_agents
 
@@ -21,12 +25,14 @@ __all__ = ["Pass", "Seen", "run_passes"]
 
 @dataclass(frozen=True, kw_only=True)
 class Pass:
-    """A matrix, z, the number of the semiring; the cycle of a clear, after which it begins anew."""
+    """A matrix, z, the number of the semiring; the cycle of a clear, after which it begins anew;
+    whether the product is with the transpose."""
 
     matrix: Columns
     vector: Any
     semiring: int = 0
     clear_at: int | None = None
+    transposed: bool = False
 
 
 @dataclass
@@ -64,16 +70,19 @@ class _Running:
         asked: Any = reload_request_layout(self.config).from_bits(word)
         self.seen.asked.append(asked.panel)
         config, matrix = self.config, self.given.matrix
-        which = (matrix.rows // config.subtensor == asked.panel) & (matrix.columns < asked.columns)
+        rows, columns = matrix.rows, matrix.columns
+        if self.given.transposed:
+            rows, columns = columns, rows
+        which = (rows // config.subtensor == asked.panel) & (columns < asked.columns)
         words: list[dict[str, Any]] = []
-        for row in np.unique(matrix.rows[which]).tolist():
-            mine = np.flatnonzero(which & (matrix.rows == row))
+        for row in np.unique(rows[which]).tolist():
+            mine = np.flatnonzero(which & (rows == row))
             while len(mine):
                 count = self.random.randint(1, config.pes) if self.gap else config.pes
                 elements = [
                     {
                         "valid": 1,
-                        "column": int(matrix.columns[n]),
+                        "column": int(columns[n]),
                         "value": int(matrix.values[n]),
                     }
                     for n in mine[:count]
@@ -91,6 +100,7 @@ class _Running:
         if self.begun < 0:
             sim.set(self.dut.columns, size)
             sim.set(self.dut.semiring, self.given.semiring)
+            sim.set(self.dut.transposed, int(self.given.transposed))
             self.begun = cycle
         sim.set(self.dut.start, int(cycle == self.begun))
         # z follows the columns of its step, and columns the z of two steps before.
@@ -192,7 +202,8 @@ def run_passes(
     run_agents(dut, [agent], until=lambda sim, cycle: agent.done, most=60_000)
     for given, seen in zip(passes, agent.seen, strict=True):
         semiring = config.operators[given.semiring]
-        expected = input_stationary(rules_of(config), semiring, given.matrix, given.vector)
+        product = transposed_product if given.transposed else input_stationary
+        expected = product(rules_of(config), semiring, given.matrix, given.vector)
         assert seen.w == expected.tolist()
         assert seen.counts["held"] == 0
         assert len(seen.asked) == len(set(seen.asked)) == seen.counts["lost"]

@@ -51,6 +51,7 @@ def ran(config: SidaConfig, given: list[Pass], **others: Any) -> list[Seen]:
     seen = run_passes(config, given, **others)
     for one, found in zip(given, seen, strict=True):
         late = one.matrix.rows // config.subtensor + 2 > one.matrix.columns // config.subtensor
+        late |= one.transposed
         assert found.counts["most"] <= min(config.buffer_words, int(late.sum()))
     return seen
 
@@ -72,6 +73,30 @@ def test_a_size_of_one_and_less_than_a_step() -> None:
         ran(config, passes(config, size, ["dense"], size), gap=0.2)
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_the_sums_of_the_transpose(name: str) -> None:
+    """Likewise, and from pass to pass of the other kind; first values that come from elsewhere do
+    not count."""
+    config = DEVICES[name]
+    for seed in range(by_size(1, 1, 4)):
+        rng = np.random.default_rng(seed)
+        names = list(SHAPES) if by_size(0, 0, 1) else ["upper", "dense", "empty"]
+        size = int(rng.integers(13, 22))
+        given = passes(config, seed, names, size, transposed=True)
+        ran(config, [*given, *passes(config, seed, ["hubs"], size), given[0]],
+            gap=0.3 * (seed % 2 == 0), seed=seed)  # fmt: skip
+
+
+def test_elements_of_the_transpose_wait_a_few_steps() -> None:
+    """Those of three steps at most, so that nothing is lost where there is space for them."""
+    config = small(buffer_words=512)
+    given = passes(config, 3, ["half"], 27, transposed=True)
+    (found,) = ran(config, given)
+    steps = np.bincount(given[0].matrix.columns // config.subtensor)
+    assert found.asked == []
+    assert found.counts["most"] <= np.convolve(steps, np.ones(3, int)).max()
+
+
 @pytest.mark.slow
 def test_nothing_is_lost_where_there_is_space() -> None:
     """And from four words a bank up what is lost is asked for, once each, the highest first."""
@@ -91,6 +116,6 @@ def test_a_clear_forgets_everything() -> None:
     """Whenever it comes: what follows is as if nothing had been before."""
     config = small()
     for at in by_size([150], [150], list(range(1, 330, 7))):
-        given = passes(config, at, ["hubs"], 22, clear_at=at)
+        given = passes(config, at, ["hubs"], 22, clear_at=at, transposed=at % 2 == 0)
         given += passes(config, at + 1, ["band"], 18)
         ran(config, given, gap=0.2, seed=at)

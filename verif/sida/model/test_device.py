@@ -102,9 +102,11 @@ def test_random_jobs(config: SidaConfig) -> None:
         assert (counts["elements"], counts["operations"]) == (elements, 2 * products * elements)
         assert counts["cycles"] == 0
         seen[f"{products} products"] += 1
+        seen["transposed"] += case.transposed and products == 2
         seen[f"{passes} of {case.passes} passes"] += 1
         seen[f"ended {ended}"] += 1
     assert {"1 products", "2 products", "ended 1", "1 of 2 passes", "3 of 3 passes"} <= set(seen)
+    assert seen["transposed"] > 0
 
 
 def passed(config: SidaConfig, case: SidaCase) -> tuple[Patterns, dict[int, Patterns], int, int]:
@@ -112,7 +114,14 @@ def passed(config: SidaConfig, case: SidaCase) -> tuple[Patterns, dict[int, Patt
     scalars, vectors, x = case.scalars.tolist(), dict(case.vectors), case.x
     for number in range(1, case.passes + 1):
         found = one_pass(
-            Rules.of(config), case.matrix, x, case.program, case.semirings, scalars, vectors
+            Rules.of(config),
+            case.matrix,
+            x,
+            case.program,
+            case.semirings,
+            scalars,
+            vectors,
+            transposed=case.transposed,
         )
         scalars, vectors, x = found.scalars, found.vectors, found.x
         whole = case.scalars.copy()
@@ -163,7 +172,7 @@ def test_a_job_by_hand() -> None:
 def test_the_exercise_and_the_check_of_jobs() -> None:
     rng = np.random.default_rng(7)
     device = Rtl(SMALL, MEMORY_BYTES)
-    assert exercise(device, rng) == len(SMALL.operators)
+    assert exercise(device, rng) == len(SMALL.operators) + 1
     for _ in range(5):
         assert check_job(device, random_job(rng, SMALL, MEMORY_BYTES)).error == "none"
 
