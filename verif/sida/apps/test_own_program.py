@@ -59,6 +59,23 @@ def test_two_products_of_two_semirings(run: Run) -> None:
     assert (found["iterations"], found["passes"], found["wasted"]) == (2, 1, 0)
 
 
+def test_the_second_product_with_the_transpose(run: Run) -> None:
+    """Of another semiring, and what waits is what three steps have, at most."""
+    matrix = np.where(random_graph(5, 90, density=0.1).toarray() > 0, 1.0, 0.0)
+    x, out = run.save("x.npy", np.arange(90.0)), run.directory / "o.npz"
+    found = report(run, "passes", save_graph(run, matrix), "--program", text(run, BOTH),
+                   "--second-semiring", "minplus", "--transposed", "--x", x, "-o", out,
+                   "--set", "subtensor=16")  # fmt: skip
+    y = np.arange(90.0) @ matrix
+    w = np.where(matrix > 0, y[None, :] + matrix, np.inf).min(axis=1)
+    arrays = np.load(out)
+    assert arrays["u"].tolist() == y.tolist()
+    assert arrays["v"].tolist() == w.tolist()
+    assert found["transposed"] is True
+    steps = np.add.reduceat(np.count_nonzero(matrix, axis=0), np.arange(0, 90, 16))
+    assert found["held"]["most"] == np.convolve(steps, np.ones(2, int)).max()
+
+
 def test_the_page_of_the_dataflow_has_a_program(run: Run) -> None:
     """Its ranks after some passes, which nothing stores: so a line is added."""
     content = re.search(r"^```\n(scalar.*?)^```", page("oei.md").read_text(), re.M | re.S)

@@ -41,6 +41,9 @@ class OwnOptions:
     second: Annotated[
         str | None, typer.Option("--second-semiring", help="Of the second product.")
     ] = None
+    transposed: Annotated[
+        bool, typer.Option("--transposed", help="The second product is with the transpose of L.")
+    ] = False
     count: Annotated[
         int,
         typer.Option(
@@ -86,8 +89,8 @@ def passes(
     *,
     options: SidaOptions,
 ) -> None:
-    """Run a program of your own: y = x L, E1 on y, w of E1's result times L, E2 on w, which gives
-    the next x; pass after pass.
+    """Run a program of your own: y = x L, E1 on y, w of E1's result times L (or its transpose), E2
+    on w, which gives the next x; pass after pass.
 
     -o writes all vectors, .npz. On RTL everything is compared with the model.
     """
@@ -113,6 +116,7 @@ def passes(
         program=text,
         semiring=SIDA_SEMIRINGS[own.first],
         second=SIDA_SEMIRINGS[own.second] if own.second else None,
+        transposed=own.transposed,
         matrix=columns_of(matrix, fmt),
         x=_vector(choice, own.x, matrix.shape[0], 1.0),
         scalars=scalars,
@@ -151,7 +155,7 @@ def _finish(choice: SidaChoice, file: Path, program: Path, problem: Problem, run
         residual = Residual(what=name, value=numbers[name], limit=limit)
     details = {
         "file": str(file), "program": str(program), **source.details,
-        "semirings": [row.name for row in problem.semirings],
+        "semirings": [row.name for row in problem.semirings], "transposed": problem.transposed,
         "scalars": {name: value if np.isfinite(value) else None for name, value in numbers.items()},
     }  # fmt: skip
     finish_iterations(

@@ -66,7 +66,9 @@ def finish_iterations(
     """
     solution, matrix = run.solution, problem.matrix
     failed = residual is not None and not solution.settled
-    waits = held(matrix.rows, matrix.columns, matrix.size, choice.config.subtensor)
+    # With the transpose an element waits for z of its column.
+    waits_for = matrix.columns if problem.transposed else matrix.rows
+    waits = held(waits_for, matrix.columns, matrix.size, choice.config.subtensor)
     limits = _limits(choice, problem, solution.iterations)
     if choice.json_file:
         write_json(choice.json_file, {
