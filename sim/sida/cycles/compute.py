@@ -1,7 +1,4 @@
-"""Cycle model of what computes: from the column loader's sets to rows that are stored.
-
-So far for jobs of one product a pass: nothing is held.
-"""
+"""Cycle model of what computes: from the column loader's sets to rows that are stored."""
 
 from __future__ import annotations
 
@@ -13,6 +10,9 @@ from ...timing.compiled import inlined
 from .elementwise.ewise_core import core_offer, core_step
 from .elementwise.row_packer import packer_step, sum_rows_step
 from .elementwise.state import Program, program, set_up_elementwise
+from .held.held_elements import held_offer, held_step
+from .held.late_elements import held_ready
+from .held.state import Held, set_up_held
 from .sums.both_sums import sums_offer, sums_step
 from .sums.state import set_up_sums
 from .vectors.gather import gather_ready, gather_step
@@ -20,12 +20,16 @@ from .vectors.state import Lanes, lanes, set_up_vectors
 
 __all__ = ["Compute", "compute_step", "set_up_compute"]
 
+_TO_GATHER, _TO_HELD = 1, 2
+"""Outputs of the fork of sets."""
+
 
 class Compute(NamedTuple):
     """What is in arrays."""
 
     lanes: Lanes
     program: Program
+    held: Held
 
 
 def set_up_compute(
@@ -38,39 +42,50 @@ def set_up_compute(
     set_up_vectors(m, config, phase)
     set_up_sums(m, config)
     set_up_elementwise(m, config)
-    return Compute(lanes(config), program(words))
+    return Compute(lanes(config), program(words), set_up_held(m, config, phase))
 
 
 @inlined
-def _deal(m: Any, g: Lanes) -> bool:
-    """The fork of sets; returns whether one enters Gather."""
-    pending = 1 & ~m.dealt
-    valid = m.set.valid and pending & 1 != 0
-    ready = gather_ready(m, g, valid)
-    enters = valid and ready
-    m.set.ready = ready or not pending & 1
+def _deal(m: Any, c: Compute) -> tuple[bool, bool]:
+    """The fork of sets; returns whether one enters Gather, and HeldElements."""
+    pending = (_TO_GATHER | _TO_HELD if m.second_product else _TO_GATHER) & ~m.dealt
+    to_gather = m.set.valid and pending & _TO_GATHER != 0
+    to_held = m.set.valid and pending & _TO_HELD != 0
+    gathers = to_gather and gather_ready(m, c.lanes, True)
+    holds = to_held and held_ready(m)
+    if not to_gather:
+        m.wait_z = 0
+    m.wait_held = to_held and not holds
+    m.set.ready = gathers == to_gather and holds == to_held
     if m.set.valid:
-        m.dealt = 0 if m.set.ready else m.dealt | enters
-    return enters
+        taken = m.dealt | gathers * _TO_GATHER | holds * _TO_HELD
+        m.dealt = 0 if m.set.ready else taken
+    return gathers, holds
 
 
 @inlined
 def compute_step(m: Any, c: Compute, now: int) -> None:
     """A cycle; ``now``: another number in every cycle."""
+    second = m.runs_second != 0
     sums_offer(m)
     core_offer(m)
-    enters = _deal(m, c.lanes)
+    gathers, holds = _deal(m, c)
+    z_ready = held_offer(m)
+    # E1's rows are z, if there is a second product.
+    into_z = m.second_product and not second
     base = m.core_result.base
-    core_step(m, c.program, (m.sum_there if m.runs_second else m.packed.valid) != 0, True)
-    packer_step(m, m.row_taken and not m.runs_second)
-    sum_rows_step(m, m.row_taken and m.runs_second)
+    core_step(m, c.program, (m.sum_there if second else m.packed.valid) != 0, z_ready or not into_z)
+    if m.second_product:
+        held_step(m, c.held, holds, into_z and m.result_taken)
+    packer_step(m, m.row_taken and not second)
+    sum_rows_step(m, m.row_taken and second)
     sums_step(m)
-    gather_step(m, c.lanes, enters, True, now)
+    gather_step(m, c.lanes, gathers, True, now)
     # Steps that are complete.
     ends_step = (base + m.pes) & (m.subtensor - 1) == 0
     if m.first:
         m.z_steps = 0
-    elif m.result_taken and not m.runs_second and ends_step:
+    elif m.result_taken and not second and ends_step:
         m.z_steps += 1
     if m.first or m.second:
         m.runs_second = m.second

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .elementwise.state import ELEMENTWISE
+from .held.state import HELD
 from .load.state import LOAD
 from .shared import SHARED
 from .sums.state import SUMS
@@ -12,5 +13,5 @@ from .vectors.state import VECTORS
 
 __all__ = ["MACHINE"]
 
-MACHINE = np.dtype([*SHARED, *LOAD, *VECTORS, *SUMS, *ELEMENTWISE])
+MACHINE = np.dtype([*SHARED, *LOAD, *VECTORS, *SUMS, *ELEMENTWISE, *HELD])
 """One for all parts, also for a part alone: numba would take another for a type of its own."""

@@ -1,0 +1,176 @@
+"""Cycle model of ``HeldBank``: lists of chunks, and who reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....timing.compiled import inlined
+from .state import CHUNK, Held
+
+__all__ = ["bank_step", "look", "read_step"]
+
+
+@inlined
+def look(m: Any, h: Held, number: int) -> bool:
+    """What the element that is taken does in this cycle; returns whether it waits for a chunk."""
+    bank = h.banks[number]
+    bank.ends = 0
+    bank.adds = 0
+    if not bank.looks:
+        return False
+    lost = h.lost[bank.panel]
+    entry = h.entries[bank.panel, number, bank.place & (m.lists - 1)]
+    bank.fresh = entry.count & (CHUNK - 1) == 0
+    if bank.fresh and not lost and not bank.free_valid:
+        return True
+    bank.ends = 1
+    bank.adds = not lost
+    return False
+
+
+@inlined
+def read_step(m: Any, h: Held, number: int, ready: bool) -> int:
+    """A cycle of the reader; ``ready``: what is at the bank's output may go. Returns the chunk that
+    is free now, -1: none."""
+    bank = h.banks[number]
+    room = ready or not bank.o_valid
+    if not bank.busy and not bank.linking:
+        if room:
+            bank.o_valid = 0
+        return -1
+    chosen = -1
+    for step in range(1, m.lists + 1):
+        one = (bank.last + step) & (m.lists - 1)
+        cursor = h.cursors[number, one]
+        if cursor.left and not (m.drops and cursor.asked and not cursor.linked):
+            chosen = one
+            break
+    cursor = h.cursors[number, max(chosen, 0)]
+    left, chunk, offset = cursor.left, cursor.chunk, cursor.offset
+    following, linked = cursor.next, cursor.linked
+    if bank.linking:
+        h.cursors[number, bank.linked].next = bank.follower
+        h.cursors[number, bank.linked].linked = 1
+        bank.linking = 0
+    moves = chosen >= 0 and (room or m.drops)
+    freed = -1
+    if moves:
+        bank.last = chosen
+        seeks = m.drops and left > CHUNK and not linked
+        count = CHUNK if m.drops else 1
+        more = left > count
+        if seeks or (not m.drops and offset == 0):
+            bank.linking = 1
+            bank.linked = chosen
+            bank.follower = h.links[number, chunk]
+        cursor.asked = 1
+        if not seeks:
+            cursor.left = left - count if more else 0
+            cursor.offset = offset + 1
+            if m.drops or offset == CHUNK - 1 or not more:
+                cursor.chunk = following
+                cursor.offset = 0
+                cursor.asked = 0
+                cursor.linked = 0
+                freed = chunk
+            if not more:
+                bank.busy = 0
+                for one in range(m.lists):
+                    bank.busy |= h.cursors[number, one].left != 0
+    if room:
+        bank.o_valid = moves and not m.drops
+        if bank.o_valid:
+            bank.o_place = h.places[number, chunk * CHUNK + offset]
+            m.held_total -= 1
+    return freed
+
+
+@inlined
+def _add(m: Any, h: Held, number: int) -> None:
+    """The element to the end of its list."""
+    bank = h.banks[number]
+    entry = h.entries[bank.panel, number, bank.place & (m.lists - 1)]
+    offset = entry.count & (CHUNK - 1)
+    if offset == 0:
+        if entry.count:
+            h.links[number, entry.tail] = bank.free_chunk
+        else:
+            entry.head = bank.free_chunk
+        entry.tail = bank.free_chunk
+    h.places[number, entry.tail * CHUNK + offset] = bank.place
+    entry.count += 1
+    m.held_total += 1
+
+
+@inlined
+def _load(m: Any, h: Held, number: int) -> None:
+    """The lists that were looked at to the reader."""
+    bank = h.banks[number]
+    for one in range(m.lists):
+        entry, cursor = h.entries[m.fetch_panel, number, one], h.cursors[number, one]
+        cursor.left = entry.count
+        cursor.chunk = entry.head
+        cursor.offset = 0
+        cursor.asked = 0
+        cursor.linked = 0
+        if entry.count:
+            bank.busy = 1
+        if m.drops:
+            m.held_total -= entry.count
+        entry.count = 0
+
+
+@inlined
+def _free(m: Any, h: Held, number: int, freed: int, taken: bool) -> None:
+    """The queue of free chunks."""
+    bank = h.banks[number]
+    depth = h.free.shape[1]
+    fills = m.chunk_walk < m.chunks
+    reads = bank.free_level != 0 and (taken or not bank.free_valid)
+    bank.free_valid = reads or (bank.free_valid and not taken)
+    if reads:
+        bank.free_chunk = h.free[number, bank.free_out]
+        bank.free_out = bank.free_out + 1 if bank.free_out + 1 < depth else 0
+        bank.free_level -= 1
+    if freed >= 0 or fills:
+        h.free[number, bank.free_in] = m.chunk_walk if fills else freed
+        bank.free_in = bank.free_in + 1 if bank.free_in + 1 < depth else 0
+        bank.free_level += 1
+    bank.used += taken - (freed >= 0)
+
+
+@inlined
+def bank_step(
+    m: Any, h: Held, number: int, freed: int, order: bool, panel: int, loses: bool
+) -> bool:
+    """A cycle of the lists, behind :func:`look` and :func:`read_step`. ``order``: a panel's lists
+    are to be looked at, and lost if ``loses``. Returns whether the bank takes what it is
+    offered."""
+    bank = h.banks[number]
+    source = h.late.banks[number]
+    top = bank.top
+    if bank.adds and bank.newest > top:
+        bank.top = bank.newest
+    if order and loses and top == panel and top:
+        bank.top = top - 1
+    taken = bank.adds != 0 and bank.fresh != 0
+    if bank.adds:
+        _add(m, h, number)
+    if m.fetched:
+        _load(m, h, number)
+    if taken or freed >= 0 or bank.free_level or m.chunk_walk < m.chunks:
+        _free(m, h, number, freed, taken)
+    stays = bank.is_open and not bank.ends
+    room = m.panel_walk == m.panels and not order and not stays
+    comes = source.o_valid and source.o_present
+    ready = room or not source.o_present
+    takes = comes and room
+    if takes:
+        bank.panel = source.o_panel
+        bank.place = source.o_place
+        bank.newest = source.o_panel
+    bank.is_open = stays or takes
+    bank.looks = bank.is_open and not order
+    if source.o_valid and ready and source.o_mark:
+        bank.steps += 1
+    return ready
