@@ -37,3 +37,14 @@ def test_jobs_of_one_product(device: SidaDevice) -> None:
         semirings = (built[number % len(built)], None)
         job = random_job(rng, device.config, MEMORY_BYTES, shape=shape, semirings=semirings)
         assert compare_counts(device, job, any_latency(rng))["cycles"]
+
+
+def test_jobs_of_two_products(device: SidaDevice) -> None:
+    """The same; both of any semirings."""
+    rng = np.random.default_rng(2)
+    built = device.config.operators
+    for number in range(by_size(0, 20, 300)):
+        shape = JOB_SHAPES[number % len(JOB_SHAPES)]
+        semirings = (built[number % len(built)], built[int(rng.integers(len(built)))])
+        job = random_job(rng, device.config, MEMORY_BYTES, shape=shape, semirings=semirings)
+        assert compare_counts(device, job, any_latency(rng))["cycles"]

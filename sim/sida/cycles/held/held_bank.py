@@ -42,7 +42,7 @@ def read_step(m: Any, h: Held, number: int, ready: bool) -> int:
     for step in range(1, m.lists + 1):
         one = (bank.last + step) & (m.lists - 1)
         cursor = h.cursors[number, one]
-        if cursor.left and not (m.drops and cursor.asked and not cursor.linked):
+        if cursor.left and not (m.reads_drop and cursor.asked and not cursor.linked):
             chosen = one
             break
     cursor = h.cursors[number, max(chosen, 0)]
@@ -52,14 +52,14 @@ def read_step(m: Any, h: Held, number: int, ready: bool) -> int:
         h.cursors[number, bank.linked].next = bank.follower
         h.cursors[number, bank.linked].linked = 1
         bank.linking = 0
-    moves = chosen >= 0 and (room or m.drops)
+    moves = chosen >= 0 and (room or m.reads_drop)
     freed = -1
     if moves:
         bank.last = chosen
-        seeks = m.drops and left > CHUNK and not linked
-        count = CHUNK if m.drops else 1
+        seeks = m.reads_drop and left > CHUNK and not linked
+        count = CHUNK if m.reads_drop else 1
         more = left > count
-        if seeks or (not m.drops and offset == 0):
+        if seeks or (not m.reads_drop and offset == 0):
             bank.linking = 1
             bank.linked = chosen
             bank.follower = h.links[number, chunk]
@@ -67,7 +67,7 @@ def read_step(m: Any, h: Held, number: int, ready: bool) -> int:
         if not seeks:
             cursor.left = left - count if more else 0
             cursor.offset = offset + 1
-            if m.drops or offset == CHUNK - 1 or not more:
+            if m.reads_drop or offset == CHUNK - 1 or not more:
                 cursor.chunk = following
                 cursor.offset = 0
                 cursor.asked = 0
@@ -78,7 +78,7 @@ def read_step(m: Any, h: Held, number: int, ready: bool) -> int:
                 for one in range(m.lists):
                     bank.busy |= h.cursors[number, one].left != 0
     if room:
-        bank.o_valid = moves and not m.drops
+        bank.o_valid = moves and not m.reads_drop
         if bank.o_valid:
             bank.o_place = h.places[number, chunk * CHUNK + offset]
             m.held_total -= 1
@@ -115,7 +115,7 @@ def _load(m: Any, h: Held, number: int) -> None:
         cursor.linked = 0
         if entry.count:
             bank.busy = 1
-        if m.drops:
+        if m.reads_drop:
             m.held_total -= entry.count
         entry.count = 0
 

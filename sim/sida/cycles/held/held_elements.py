@@ -124,7 +124,7 @@ def held_step(m: Any, h: Held, enters: bool, takes_z: bool) -> None:
     if order:
         m.fetch_panel = panel
         m.fetch_loses = loses
-        m.drops = loses
+        m.reads_drop = loses
     m.panel_walk += m.panel_walk < m.panels
     m.chunk_walk += m.chunk_walk < m.chunks
     if takes_z:

@@ -77,7 +77,7 @@ HELD: list[tuple[Any, ...]] = [
     # the columns of the step behind it end.
     *fields("lost_number", "lost_found", "lost_end"),
     # All banks: a panel's lists are looked at, or lost; the elements that are read are dropped.
-    *fields("fetched", "fetch_panel", "fetch_loses", "drops", "fetched_lost"),
+    *fields("fetched", "fetch_panel", "fetch_loses", "reads_drop", "fetched_lost"),
     # LateElements: the end of the step whose columns come; of the set that is there, whether that
     # is known already, and some element is late.
     *fields("boundary", "late_known", "late_any"),
