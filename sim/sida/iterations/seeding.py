@@ -1,0 +1,171 @@
+"""Seeds of k-means++: points drawn by their squared distance to the nearest one drawn before.
+
+Points are the rows of a sparse matrix. In a pass the first product picks the row of the new seed
+(aril-add, of an operand that is 1 there), the second one, with the transpose, meets it with every
+point, and E2 keeps each point's distance to its nearest seed and adds all of them up. The host
+draws the next seed.
+
+Source: Arthur and Vassilvitskii, k-means++: the advantages of careful seeding (2007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from ....hw.spec.elementwise.assembler import assemble
+from ....hw.spec.formats import Format
+from ....hw.spec.sida import SIDA_SEMIRINGS
+from ...numbers.values import Patterns, decode, encode
+from ..result.products import Rules
+from .graphs import columns_of, vector_of
+from .problem import Problem
+
+__all__ = ["DISTANCES", "Coincide", "Seeds", "Steps", "draw_seeds", "drawn_from", "seeding"]
+
+Floats = npt.NDArray[np.float64]
+
+_EUCLIDEAN = assemble("""
+vector square               # of each point
+vector nearest              # squared distance to the nearest seed
+reduce norm sum             # the new seed's square
+reduce total sum
+e1:
+    mul r1, y, y
+    reduce norm, r1
+    out y
+e2:
+    load r1, square
+    add r1, norm, r1
+    fma r1, y, -2, r1
+    max r1, r1, 0
+    load r2, nearest
+    min r1, r1, r2
+    reduce total, r1
+    store nearest, r1
+    out r1
+""")
+_STORED = assemble("""
+vector nearest
+reduce total sum
+e1:
+    out y
+e2:
+    load r1, nearest
+    min r1, y, r1
+    reduce total, r1
+    store nearest, r1
+    out r1
+""")
+
+DISTANCES = {"euclidean": ("mma", _EUCLIDEAN), "stored": ("addnorm", _STORED)}
+"""The second product's semiring, and the program: of squared Euclidean distances, and of those over
+the coordinates that a point stores alone, by add-norm, as the paper has it."""
+
+
+def seeding(rules: Rules, points: Any, distance: str = "euclidean") -> Problem:
+    """A pass for each seed, without the operand: see :func:`draw_seeds`.
+
+    Parameters
+    ----------
+    points: (points, features) SciPy matrix; with empty rows or columns it is made square
+    distance: of ``DISTANCES``
+    """
+    fmt, size = rules.fmt, max(points.shape)
+    second, program = DISTANCES[distance]
+    square = csr_array(points)
+    square.resize((size, size))
+    far = fmt.constant("+inf")
+    assert far is not None
+    # What is no point is at distance 0.
+    nearest = np.zeros((size, 1), np.uint64)
+    nearest[: points.shape[0]] = far
+    vectors = {"nearest": nearest}
+    if distance == "euclidean":
+        squares = np.asarray(square.multiply(square).sum(axis=1)).ravel()
+        vectors["square"] = vector_of(squares, fmt)
+    return Problem(
+        program=program,
+        semiring=SIDA_SEMIRINGS["aril-add"],
+        second=SIDA_SEMIRINGS[second],
+        transposed=True,
+        matrix=columns_of(square, fmt),
+        x=vector_of(np.zeros(size), fmt),
+        scalars={},
+        vectors=vectors,
+        stop=None,
+        results=("nearest", "nearest"),
+    )
+
+
+class Steps(Protocol):
+    """What does the passes: see ``StepDriver``."""
+
+    def step(self) -> None: ...
+    def put_operand(self, patterns: Patterns, first: int = 0) -> None: ...
+    def put(self, name: str, patterns: Patterns, first: int = 0) -> None: ...
+    def get(self, name: str) -> Patterns: ...
+    def scalar(self, name: str) -> int: ...
+
+
+@dataclass(frozen=True)
+class Coincide(Exception):
+    """All points are where the first ``seeds`` seeds are."""
+
+    seeds: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seeds:
+    """What was drawn.
+
+    Parameters
+    ----------
+    chosen: points, from 0, in the order in which they were drawn
+    totals: the sum of the squared distances to the nearest seed, after each
+    nearest: (points,) those distances, after the last one
+    """
+
+    chosen: tuple[int, ...]
+    totals: tuple[float, ...]
+    nearest: Floats
+
+
+def drawn_from(distances: Floats, target: float) -> int:
+    """The first point up to which distances add up to more than ``target``, or the last one with a
+    distance."""
+    sums = np.cumsum(distances)
+    last = int(np.flatnonzero(distances)[-1])
+    return min(int(np.searchsorted(sums, target, side="right")), last)
+
+
+def draw_seeds(
+    steps: Steps, fmt: Format, points: int, count: int, rng: np.random.Generator
+) -> Seeds:
+    """Draw ``count`` of ``points`` points. The generator gives the first one's number, and for each
+    other one its share of the sum of distances.
+
+    Raises Coincide if that sum is 0 before all are drawn.
+    """
+    one, zero = encode(np.array([1, 0]), fmt)[:, None]
+    chosen = [int(rng.integers(points))]
+    totals = []
+    while True:
+        seed = chosen[-1]
+        steps.put_operand(one, seed)
+        # Roundings do not part a seed from itself.
+        steps.put("nearest", zero, seed)
+        steps.step()
+        steps.put_operand(zero, seed)
+        nearest = decode(steps.get("nearest")[:points], fmt).astype(np.float64)
+        total = float(decode(np.array([steps.scalar("total")], np.uint64), fmt)[0])
+        totals.append(total)
+        if len(chosen) == count:
+            return Seeds(chosen=tuple(chosen), totals=tuple(totals), nearest=nearest)
+        if not nearest.any():
+            raise Coincide(len(chosen))
+        chosen.append(drawn_from(nearest, rng.random() * total))
