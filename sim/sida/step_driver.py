@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..numbers.memory import to_bytes
 from ..numbers.values import Patterns
 from .driver import SidaDevice, SidaDriver
-from .iterations.problem import Problem
+from .iterations.problem import Problem, Solution
 
 __all__ = ["StepDriver"]
 
@@ -40,6 +40,11 @@ class StepDriver(SidaDriver):
         status = self._registers.submit(self._job | {"PASSES": 1})
         status.check()
         self.jobs.append(status.counts)
+
+    def solution(self) -> Solution:
+        """What is in memory, after all passes so far."""
+        passes = len(self.jobs)
+        return self._solution(self._problem, self._places, 2 * passes, passes, True)
 
     def put_operand(self, patterns: Patterns, first: int = 0) -> None:
         """Write elements of the first product's operand, from one of them on."""

@@ -40,6 +40,7 @@ SYSTEM = System(
     commands={
         **{name: f"tilewright.apps.iterations.commands:{name}" for name in _GRAPHS},
         **{name: f"tilewright.apps.iterations.equations:{name}" for name in ("label", "cg")},
+        "kmeanspp": "tilewright.apps.iterations.kmeanspp:kmeanspp",
         "passes": "tilewright.apps.iterations.own_program:passes",
     },
     pages=("sida.md", "oei.md", "sida-applications.md"),

@@ -10,7 +10,7 @@ Source: Arthur and Vassilvitskii, k-means++: the advantages of careful seeding (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from ....hw.spec.elementwise.assembler import assemble
-from ....hw.spec.formats import Format
+from ....hw.spec.formats import FloatFormat, Format
 from ....hw.spec.sida import SIDA_SEMIRINGS
 from ...numbers.values import Patterns, decode, encode
 from ..result.products import Rules
@@ -74,6 +74,8 @@ def seeding(rules: Rules, points: Any, distance: str = "euclidean") -> Problem:
     ----------
     points: (points, features) SciPy matrix; with empty rows or columns it is made square
     distance: of ``DISTANCES``
+
+    Raises ValueError if integers could not hold the sums.
     """
     fmt, size = rules.fmt, max(points.shape)
     second, program = DISTANCES[distance]
@@ -85,8 +87,15 @@ def seeding(rules: Rules, points: Any, distance: str = "euclidean") -> Problem:
     nearest = np.zeros((size, 1), np.uint64)
     nearest[: points.shape[0]] = far
     vectors = {"nearest": nearest}
+    squares = np.asarray(square.multiply(square).sum(axis=1)).ravel()
+    # No distance is longer than both of its ends together.
+    most = 4 * float(squares.max()) * points.shape[0]
+    if not isinstance(fmt, FloatFormat) and most >= 1 << 31:
+        raise ValueError(
+            "squared distances must add up to less than 2^31 in int32: four times the largest "
+            f"square, times {points.shape[0]} points, is {most:g}"
+        )
     if distance == "euclidean":
-        squares = np.asarray(square.multiply(square).sum(axis=1)).ravel()
         vectors["square"] = vector_of(squares, fmt)
     return Problem(
         program=program,
@@ -127,12 +136,12 @@ class Seeds:
     ----------
     chosen: points, from 0, in the order in which they were drawn
     totals: the sum of the squared distances to the nearest seed, after each
-    nearest: (points,) those distances, after the last one
+    nearest: (points,) those distances, after the last one; not compared
     """
 
     chosen: tuple[int, ...]
     totals: tuple[float, ...]
-    nearest: Floats
+    nearest: Floats = field(compare=False)
 
 
 def drawn_from(distances: Floats, target: float) -> int:
@@ -149,7 +158,7 @@ def draw_seeds(
     """Draw ``count`` of ``points`` points. The generator gives the first one's number, and for each
     other one its share of the sum of distances.
 
-    Raises Coincide if that sum is 0 before all are drawn.
+    Raises Coincide if that sum is 0 before all are drawn, ValueError if it is not finite.
     """
     one, zero = encode(np.array([1, 0]), fmt)[:, None]
     chosen = [int(rng.integers(points))]
@@ -163,6 +172,8 @@ def draw_seeds(
         steps.put_operand(zero, seed)
         nearest = decode(steps.get("nearest")[:points], fmt).astype(np.float64)
         total = float(decode(np.array([steps.scalar("total")], np.uint64), fmt)[0])
+        if not np.isfinite(total):
+            raise ValueError(f"squared distances must add up to a finite number in {fmt.name}")
         totals.append(total)
         if len(chosen) == count:
             return Seeds(chosen=tuple(chosen), totals=tuple(totals), nearest=nearest)

@@ -21,6 +21,7 @@ from tilewright.sim.sida.iterations.seeding import (
 from tilewright.sim.sida.model import SidaModel
 from tilewright.sim.sida.result.products import Rules
 from tilewright.sim.sida.step_driver import StepDriver
+from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import cases
 
 CONFIG = SidaConfig(
@@ -98,6 +99,19 @@ def test_integers() -> None:
     assert list(seeds.chosen) == chosen
     assert seeds.nearest.tolist() == nearest.tolist()
     assert seeds.totals[-1] == nearest.sum()
+
+
+def test_sums_that_do_not_fit() -> None:
+    points = csr_array(np.full((3, 4), 200.0) * np.arange(1, 4)[:, None])
+    half = replace(CONFIG, value="fp16")
+    assert refusal(lambda: found(half, points, 2, 1)) == (
+        "squared distances must add up to a finite number in fp16"
+    )
+    rules = Rules.of(replace(CONFIG, value="int32"))
+    assert refusal(lambda: seeding(rules, 100 * points)) == (
+        "squared distances must add up to less than 2^31 in int32: four times the largest square, "
+        "times 3 points, is 1.728e+11"
+    )
 
 
 def test_points_that_coincide() -> None:

@@ -155,15 +155,18 @@ def check_source(graph: Graph, source: int) -> None:
         )
 
 
-def matrix_of(choice: SidaChoice, path: Path) -> Any:
-    """A square matrix, SciPy CSR, float64. Raises UserError if the file holds none, or it does not
-    fit."""
+def matrix_of(choice: SidaChoice, path: Path, *, square: bool = True) -> Any:
+    """A matrix, SciPy CSR, float64. Raises UserError if the file holds none, it is not square but
+    should be, or it does not fit."""
     from scipy.sparse import csr_array
 
     def check_shape(what: object, rows: int, cols: int) -> None:
-        if rows != cols or not rows:
+        if square and (rows != cols or not rows):
             raise UserError(f"{what}: must be square, of a row at least, not {rows} x {cols}")
+        if not rows or not cols:
+            raise UserError(f"{what}: must have a row and a column at least, not {rows} x {cols}")
         choice.check_rows(what, rows)
+        choice.check_rows(what, cols, "columns")
 
     found = read_matrix_file(path, check_shape)
     if found.dtype.kind == "c":

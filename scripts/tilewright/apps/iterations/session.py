@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -18,11 +18,20 @@ from ...sim.device.protocol import JobError
 from ...sim.sida.driver import SidaDriver
 from ...sim.sida.iterations.problem import Problem, Solution
 from ...sim.sida.model import TIMELESS, SidaModel
+from ...sim.sida.step_driver import StepDriver
 from ..common.memory import available_memory, in_words
 from ..common.native import native
 from .options import SidaChoice
 
-__all__ = ["MOST_ELEMENTS", "SidaRun", "run_problem"]
+__all__ = [
+    "MOST_ELEMENTS",
+    "Ran",
+    "SidaRun",
+    "check_elements",
+    "on_backend",
+    "run_problem",
+    "run_steps",
+]
 
 MOST_ELEMENTS = {"rtl": 50_000_000, "model": 2_000_000_000}
 """Elements of all passes, by backend: some minutes."""
@@ -32,6 +41,7 @@ _LATENCY = 20
 
 _FIRST_BYTES = 1 << 20
 
+Done = TypeVar("Done")
 Device = AbstractContextManager[Any]
 
 
@@ -62,29 +72,76 @@ def run_problem(choice: SidaChoice, problem: Problem, most: int) -> SidaRun:
     """
     _check_size(choice, problem, 1)
 
+    def work(device: Any) -> tuple[Solution, dict[str, int]]:
+        driver = SidaDriver(device)
+        solution = driver.solve(problem, most)
+        [counts] = driver.jobs
+        return solution, counts
+
+    found = on_backend(choice, work, lambda done: _check_size(choice, problem, done[0].passes))
+    solution, counts = found.done
+    checked, mismatches = (0, 0) if found.model is None else _differences(found.done, found.model)
+    return SidaRun(
+        solution=solution,
+        counts=counts,
+        checked=checked,
+        mismatches=mismatches,
+        seconds=found.seconds,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran(Generic[Done]):
+    """What work on the chosen backend gave.
+
+    Parameters
+    ----------
+    done: by it
+    model: by the model, if the backend is another one
+    seconds: of the accelerator
+    """
+
+    done: Done
+    model: Done | None
+    seconds: float
+
+
+def on_backend(
+    choice: SidaChoice, work: Callable[[Any], Done], check: Callable[[Done], None]
+) -> Ran[Done]:
+    """Work on a device, which is made with as much memory as it takes; on the model first.
+
+    Parameters
+    ----------
+    work: all of it, from the device on
+    check: of what the model did, before the RTL is built: raises UserError if that is too much
+
+    Raises UserError if it does not fit the accelerator, or the RTL cannot be built.
+    """
+    reach = 1 << choice.config.addr_bits
+
     def model(memory_bytes: int) -> Device:
         return nullcontext(SidaModel(choice.config, memory_bytes))
 
-    expected, seconds = _solve(model, problem, most, 1 << choice.config.addr_bits)
+    expected, seconds = _with_memory(model, work, reach)
     if choice.backend == "model":
-        solution, counts = expected
-        return SidaRun(solution=solution, counts=counts, checked=0, mismatches=0, seconds=seconds)
-    # The model tells how many passes it will be.
-    _check_size(choice, problem, expected[0].passes)
+        return Ran(done=expected, model=None, seconds=seconds)
+    check(expected)
     with ExitStack() as stack:
         console = Console(stderr=True)
         if console.is_terminal:
             stack.enter_context(console.status(f"building and running {choice.unit}"))
         made = native(SIDA, choice.config, _LATENCY)
-        found, seconds = _solve(made, problem, most, 1 << choice.config.addr_bits)
-    checked, mismatches = _differences(found, expected)
-    return SidaRun(
-        solution=found[0], counts=found[1], checked=checked, mismatches=mismatches, seconds=seconds
-    )
+        found, seconds = _with_memory(made, work, reach)
+    return Ran(done=found, model=expected, seconds=seconds)
 
 
 def _check_size(choice: SidaChoice, problem: Problem, passes: int) -> None:
-    elements = passes * len(problem.matrix.rows)
+    check_elements(choice, passes * len(problem.matrix.rows), passes)
+
+
+def check_elements(choice: SidaChoice, elements: int, passes: int) -> None:
+    """Raise UserError if a backend cannot take so many elements."""
     most = MOST_ELEMENTS[choice.backend]
     if elements > most:
         raise UserError(
@@ -93,19 +150,16 @@ def _check_size(choice: SidaChoice, problem: Problem, passes: int) -> None:
         )
 
 
-def _solve(
-    make: Callable[[int], Device], problem: Problem, most: int, reach: int
-) -> tuple[tuple[Solution, dict[str, int]], float]:
-    """The solution and what was counted, on a device with as much memory as it takes; seconds."""
+def _with_memory(
+    make: Callable[[int], Device], work: Callable[[Any], Done], reach: int
+) -> tuple[Done, float]:
+    """What work gives, on a device with as much memory as it takes; seconds."""
     memory_bytes = min(_FIRST_BYTES, reach)
     while True:
         try:
             with make(memory_bytes) as device:
-                driver = SidaDriver(device)
                 began = time.perf_counter()
-                solution = driver.solve(problem, most)
-                [counts] = driver.jobs
-                return (solution, counts), time.perf_counter() - began
+                return work(device), time.perf_counter() - began
         except NoRoom as lacking:
             if lacking.end > reach:
                 raise UserError(str(lacking)) from None
@@ -141,3 +195,35 @@ def _differences(
         checked += other.size
         wrong += int(np.count_nonzero(one != other))
     return checked, wrong
+
+
+def run_steps(
+    choice: SidaChoice, problem: Problem, passes: int, host: Callable[[StepDriver], Done]
+) -> tuple[Done, SidaRun]:
+    """So many passes one by one, with a host between them. Returns what the host found, too, which
+    is compared likewise.
+
+    Raises UserError as :func:`run_problem`.
+    """
+    _check_size(choice, problem, passes)
+
+    def work(device: Any) -> tuple[Done, Solution, dict[str, int]]:
+        driver = StepDriver(device, problem)
+        found = host(driver)
+        counts = {
+            name: max(job[name] for job in driver.jobs)
+            if name in ("held", "ended")
+            else sum(job[name] for job in driver.jobs)
+            for name in driver.jobs[0]
+        }
+        return found, driver.solution(), counts
+
+    ran = on_backend(choice, work, lambda done: None)
+    found, solution, counts = ran.done
+    checked = mismatches = 0
+    if ran.model is not None:
+        checked, mismatches = _differences(ran.done[1:], ran.model[1:])
+        checked, mismatches = checked + 1, mismatches + (found != ran.model[0])
+    run = SidaRun(solution=solution, counts=counts, checked=checked, mismatches=mismatches,
+                  seconds=ran.seconds)  # fmt: skip
+    return found, run
