@@ -54,7 +54,7 @@ class SidaCycles(SidaModel):
         size = values["ROWS"]
         pointers, rows = _half(content, values["COLUMN_POINTERS"], values["ROW_NUMBERS"], size)
         row_pointers, columns = pointers, rows
-        if values["SECOND_PRODUCT"]:
+        if values["SECOND_PRODUCT"] and not values["TRANSPOSED"]:
             row_pointers, columns = _half(
                 content, values["ROW_POINTERS"], values["COLUMN_NUMBERS"], size
             )

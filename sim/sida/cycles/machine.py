@@ -38,7 +38,7 @@ class PassJob:
     registers: by name
     words: of the program
     pointers, rows: of the matrix by columns
-    row_pointers, columns: of the matrix by rows
+    row_pointers, columns: of the matrix by rows; by columns, too, of a job with the transpose
     passes: that it does
     """
 
@@ -93,6 +93,11 @@ def run_job(
     machines = np.zeros(1, MACHINE)
     m = machines[0]
     registers = dict(job.registers)
+    if registers["TRANSPOSED"]:
+        # Panels are of columns.
+        again = ("ROW_POINTERS", "COLUMN_NUMBERS", "ROW_VALUES")
+        columns = ("COLUMN_POINTERS", "ROW_NUMBERS", "COLUMN_VALUES")
+        registers |= {row: registers[name] for row, name in zip(again, columns, strict=True)}
     set_up_shared(m, config, registers)
     set_up_load(m, config, registers)
     compute = set_up_compute(m, config, registers, list(job.words), phase)

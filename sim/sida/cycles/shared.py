@@ -55,7 +55,7 @@ SHARED: list[tuple[Any, ...]] = [
     # The configuration, and logarithms of powers of two.
     *fields("pes", "pes_shift", "subtensor", "step_shift"),
     # The job, as its registers say.
-    *fields("rows", "passes", "second_product", "words", "entry"),
+    *fields("rows", "passes", "second_product", "transposed", "words", "entry"),
     # The column loader's sets, forked to Gather and HeldElements (``deal``, which is of the half
     # that computes: it sets `ready`).
     ("set", SET),
@@ -95,5 +95,5 @@ def set_up_sizes(m: Any, config: SidaConfig) -> None:
 def set_up_shared(m: Any, config: SidaConfig, job: dict[str, int]) -> None:
     """A machine of zeros gets its sizes and its job: registers by their names."""
     set_up_sizes(m, config)
-    for name in ("rows", "passes", "second_product", "words", "entry"):
+    for name in ("rows", "passes", "second_product", "transposed", "words", "entry"):
         m[name] = job[name.upper()]

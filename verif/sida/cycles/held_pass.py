@@ -46,8 +46,16 @@ class Passage(NamedTuple):
 _MOST_ASKED = 512
 
 
-def passage(config: SidaConfig, matrix: Columns, rng: np.random.Generator, cut: float) -> Passage:
-    """The sets of a matrix, some of them cut in two."""
+def passage(
+    config: SidaConfig,
+    matrix: Columns,
+    rng: np.random.Generator,
+    cut: float,
+    *,
+    transposed: bool = False,
+) -> Passage:
+    """The sets of a matrix, some of them cut in two; ``transposed``: rows that are read again are
+    its columns."""
     pes, size = config.pes, matrix.size
     owners = matrix.columns
     records: list[tuple[int, int, int, int, int]] = []
@@ -72,15 +80,16 @@ def passage(config: SidaConfig, matrix: Columns, rng: np.random.Generator, cut: 
         rows.append(row)
         offsets.append(offset)
         base = complete
-    order = np.lexsort((owners, matrix.rows))
+    major, minor = (owners, matrix.rows) if transposed else (matrix.rows, owners)
+    order = np.lexsort((minor, major))
     return Passage(
         Sets(
             np.array(records, np.dtype(fields("base", "columns", "final", "begin", "end"))),
             np.array(rows, np.int64),
             np.array(offsets, np.int64),
         ),
-        np.searchsorted(matrix.rows[order], np.arange(size + 1)),
-        owners[order],
+        np.searchsorted(major[order], np.arange(size + 1)),
+        minor[order],
         np.zeros((_MOST_ASKED, 2), np.int64),
         rng.integers(1, pes + 1, 997) if cut else np.full(997, pes),
     )

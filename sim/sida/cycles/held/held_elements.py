@@ -82,6 +82,20 @@ def _put_again(m: Any, h: Held) -> None:
 
 
 @inlined
+def _write_first(m: Any) -> None:
+    """What columns of w begin with, to their banks."""
+    valid, base, count = m.results.valid, m.results.base, m.results.columns
+    if m.transposed:
+        valid, base, count = m.empty_valid, m.empty_base, m.pes
+        m.empty_base += m.pes
+        m.empty_valid = valid and m.empty_base < m.rows
+    m.first_count = count if valid else 0
+    if valid:
+        m.first_base = base
+        m.first_columns = base + count
+
+
+@inlined
 def _begin(m: Any, h: Held) -> None:
     """A pass begins, at the end of the cycle."""
     begin_panels(m)
@@ -90,6 +104,8 @@ def _begin(m: Any, h: Held) -> None:
     m.first_columns = 0
     m.first_count = 0
     m.held_most = 0
+    m.empty_valid = m.transposed
+    m.empty_base = 0
     for number in range(m.pes):
         h.banks[number].steps = 0
         h.banks[number].top = 0
@@ -129,9 +145,6 @@ def held_step(m: Any, h: Held, enters: bool, takes_z: bool) -> None:
     m.chunk_walk += m.chunk_walk < m.chunks
     if takes_z:
         m.held_z += m.pes
-    m.first_count = m.results.columns if m.results.valid else 0
-    if m.results.valid:
-        m.first_base = m.results.base
-        m.first_columns = m.results.base + m.results.columns
+    _write_first(m)
     if m.first and m.second_product:
         _begin(m, h)

@@ -14,8 +14,9 @@ __all__ = ["held_ready", "put_set"]
 
 @inlined
 def _is_late(m: Any, leaf: int) -> bool:
+    """Transposed, all are."""
     panel = m.set.row[leaf] >> m.step_shift
-    return panel + DELAY > m.set.base >> m.step_shift
+    return m.transposed != 0 or panel + DELAY > m.set.base >> m.step_shift
 
 
 @inlined
@@ -48,10 +49,13 @@ def put_set(m: Any, h: Held) -> None:
     if m.late_any:
         for leaf in range(given.begin, given.end):
             if _is_late(m, leaf):
-                panel = given.row[leaf] >> m.step_shift
-                column = given.base + given.offset[leaf]
-                bank = (column + panel) & (m.pes - 1)
-                scatter_element(h.late, bank, panel, column >> m.pes_shift)
+                row, column = given.row[leaf], given.base + given.offset[leaf]
+                # The number of its operand, and that of its sum.
+                key = column if m.transposed else row
+                target = row if m.transposed else column
+                panel = key >> m.step_shift
+                bank = (target + panel) & (m.pes - 1)
+                scatter_element(h.late, bank, panel, target >> m.pes_shift)
     if m.late_any or marks:
         m.scatter_full += scatter_shares(h.late, marks)
     if marks:

@@ -18,7 +18,7 @@ def begin_panels(m: Any) -> None:
     m.held_done = 0
     m.due = 0
     m.panel_end = m.subtensor
-    m.needs = 2 if m.rows > m.subtensor else 1
+    m.needs = 2 if m.rows > m.subtensor and not m.transposed else 1
 
 
 @inlined
@@ -27,9 +27,10 @@ def lost_step(m: Any, h: Held, gives_up: bool, uses: bool) -> None:
     up, is used."""
     mask = m.panels - 1
     request = m.again
-    request.valid = m.panel_walk == m.panels and m.lost_found and not gives_up
+    may_ask = not m.transposed or m.boundary >= m.lost_end
+    request.valid = m.panel_walk == m.panels and m.lost_found and not gives_up and may_ask
     request.panel = m.lost_number
-    request.columns = min(m.lost_end, m.rows)
+    request.columns = m.rows if m.transposed else min(m.lost_end, m.rows)
     asked = request.valid and request.ready
     moves = asked or uses
     if gives_up:
@@ -52,7 +53,7 @@ def panel_step(
     """A cycle; ``top``: the highest panel of a bank that has no space, -1: all have. Returns
     whether an order is given to the banks, of which panel, and whether it is given up."""
     state = m.held_state
-    far_end = min(m.panel_end + m.subtensor, m.rows)
+    far_end = m.rows if m.transposed else min(m.panel_end + m.subtensor, m.rows)
     columns = m.held_z >= min(m.panel_end, m.rows) and m.first_columns >= far_end
     ready = columns and complete
     lost = m.lost_number != m.due or m.lost_found != 0
@@ -78,10 +79,11 @@ def panel_step(
             m.held_done = 1
             m.held_state = IDLE
     if next_panel:
-        m.held_state = DRAIN if m.panel_end >= m.rows else WAIT
+        last = m.panel_end >= m.rows
+        m.held_state = DRAIN if last else WAIT
         m.due += 1
         m.panel_end += m.subtensor
-        m.needs += far_end < m.rows
+        m.needs += not last if m.transposed else far_end < m.rows
     if gives:
         m.giving = 1
         m.giving_panel = panel

@@ -85,6 +85,8 @@ HELD: list[tuple[Any, ...]] = [
     *fields("scatter_full", "again_full"),
     # Rows of z that are there; first values: the columns that are, those that are written.
     *fields("held_z", "first_columns", "first_base", "first_count"),
+    # EmptyValues.
+    *fields("empty_valid", "empty_base"),
     # Counts: held by all banks, the same a cycle later, at most.
     *fields("held_total", "held_now", "held_most"),
 ]
