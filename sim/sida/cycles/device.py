@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ....hw.spec.sida import SidaConfig
 from ...timing.dram import FLAT, MemoryModel
 from ..model import SidaModel
-from .machine import PassJob, run_job
+from .machine import SETTLED, PassJob, run_job
 from .report import SidaTimes
 
 __all__ = ["SidaCycles"]
@@ -38,7 +38,7 @@ class SidaCycles(SidaModel):
         *,
         memory: MemoryModel = FLAT,
         gigahertz: float = 1.0,
-        phase: int = 0,
+        phase: int = SETTLED,
     ) -> None:
         super().__init__(config, memory_bytes)
         self._channels, self._gigahertz, self.phase = memory, gigahertz, phase

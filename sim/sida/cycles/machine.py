@@ -21,7 +21,10 @@ from .report import SidaTimes, report
 from .shared import set_up_shared
 from .state import MACHINE
 
-__all__ = ["PassJob", "run_job"]
+__all__ = ["SETTLED", "PassJob", "run_job"]
+
+SETTLED = 1 << 24
+"""Cycles behind a reset in which what it begins has ended, in any configuration."""
 
 _PATIENCE = 1 << 20
 """Cycles without a beat or an instruction after which the model has come to a standstill."""
@@ -83,7 +86,7 @@ def run_job(
     *,
     memory: MemoryModel = FLAT,
     gigahertz: float = 1.0,
-    phase: int = 0,
+    phase: int = SETTLED,
 ) -> SidaTimes:
     """Run a job, behind a reset.
 

@@ -13,12 +13,14 @@ from ...hw.spec.sida import SIDA, SidaConfig
 from ...numbers_given import whole
 from ...settings import read_config
 from ...sim.rtl.build import ToolMissing, require_tools
+from ...sim.timing.dram import MemoryModel
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
+from ..sparse.options import BACKENDS, choose_memory, gigahertz_option, memory_option
 
-__all__ = ["BACKENDS", "SidaChoice", "SidaOptions", "choose_sida"]
+__all__ = ["SidaChoice", "SidaOptions", "choose_sida"]
 
-BACKENDS = ("rtl", "model")
+_GIGAHERTZ = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,20 +42,25 @@ class SidaOptions:
     backend: Annotated[
         str,
         typer.Option(
-            help="rtl: simulate the Verilog and check it against the model; model: the model "
-            "alone.",
+            help="rtl: simulate the Verilog and check it against the model; cycles: the models "
+            "of results and of cycles; model: that of results alone.",
             rich_help_panel=PANEL,
         ),
     ] = "rtl"
+    memory: Annotated[str | None, memory_option(PANEL)] = None
+    gigahertz: Annotated[float | None, gigahertz_option(PANEL, _GIGAHERTZ)] = None
     json_file: JsonOption = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SidaChoice:
-    """The accelerator, checked, and where results go."""
+    """The accelerator, checked, and where results go. ``memory``: each channel, to the cycle model,
+    whose clock is of so many ``gigahertz``."""
 
     config: SidaConfig
     backend: str
+    memory: MemoryModel
+    gigahertz: float
     json_file: Path | None
     output: Path | None
 
@@ -95,6 +102,7 @@ def choose_sida(
     """
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    memory = choose_memory(options.memory, options.backend)
     given = list(options.settings or ())
     if value is not None and "value" not in named_parameters(options.config_file, given):
         given.append(f"value={value}")
@@ -115,6 +123,8 @@ def choose_sida(
     return SidaChoice(
         config=config,
         backend=options.backend,
+        memory=memory,
+        gigahertz=_GIGAHERTZ if options.gigahertz is None else options.gigahertz,
         json_file=options.json_file,
         output=options.output,
     )

@@ -86,6 +86,7 @@ def finish_iterations(
             "limits": {name: {"bytes": spent.bytes, "cycles": spent.cycles}
                        for name, spent in limits.items()},
             "unit": choice.unit, "config": choice.config.resolved(), "backend": choice.backend,
+            **_timing(choice),
             "counters": dict(run.counts), "checked": run.checked, "mismatches": run.mismatches,
             "seconds": run.seconds,
         })  # fmt: skip
@@ -111,6 +112,13 @@ def finish_iterations(
     console.print(table)
     if failed or run.mismatches or (verdict is not None and verdict.wrong):
         raise typer.Exit(1)
+
+
+def _timing(choice: SidaChoice) -> dict[str, Any]:
+    """What the cycle model was told."""
+    if choice.backend != "cycles":
+        return {}
+    return {"memory": choice.memory.name, "gigahertz": choice.gigahertz}
 
 
 def _finite(value: float) -> float | None:
@@ -152,7 +160,7 @@ def _unit_rows(
         ("waiting", f"{waits:,} elements at most, of {config.buffer_words:,} that may"),
     ]  # fmt: skip
     if counts["cycles"]:
-        rows += _timed_rows(run, limits)
+        rows += _timed_rows(choice, run, limits)
     rows.append(("bytes written", f"{counts['bytes_written']:,}"))
     rows.append(("simulation", f"{run.seconds:.2f} s"))
     if choice.backend == "rtl":
@@ -162,14 +170,22 @@ def _unit_rows(
     return rows
 
 
-def _timed_rows(run: SidaRun, limits: Mapping[str, Spent]) -> Rows:
+def _timed_rows(choice: SidaChoice, run: SidaRun, limits: Mapping[str, Spent]) -> Rows:
     counts, cycles = run.counts, run.counts["cycles"]
     streams = ", ".join(f"{name} {counts[f'bytes_{name}']:,}" for name in _STREAMS)
     over = ", ".join(
         f"{name} {spent.cycles:,.0f} ({spent.cycles / cycles:.2f} x)"
         for name, spent in limits.items()
     )
+    timed = []
+    if choice.backend == "cycles":
+        seconds = cycles / choice.gigahertz * 1e-9
+        moved = (counts["bytes_read"] + counts["bytes_written"]) / seconds
+        timed = [("time", f"{seconds * 1e3:,.4g} ms at {choice.gigahertz:g} GHz on "
+                          f"{choice.memory.name}: {counts['operations'] / seconds * 1e-9:,.4g} "
+                          f"GOP/s, {moved * 1e-9:,.4g} GB/s")]  # fmt: skip
     return [
+        *timed,
         ("cycles", f"{cycles:,}; {counts['busy_cycles']:,} with elements for the first product, "
                    f"{counts['stalls']:,} without between the first and the last"),
         ("bytes read", f"{counts['bytes_read']:,}: {streams}"),

@@ -15,6 +15,7 @@ from ...errors import UserError
 from ...hw.spec.sida import SIDA
 from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
+from ...sim.sida.cycles.device import SidaCycles
 from ...sim.sida.driver import SidaDriver
 from ...sim.sida.iterations.problem import Problem, Solution
 from ...sim.sida.model import TIMELESS, SidaModel
@@ -33,8 +34,8 @@ __all__ = [
     "run_steps",
 ]
 
-MOST_ELEMENTS = {"rtl": 50_000_000, "model": 2_000_000_000}
-"""Elements of all passes, by backend: some minutes."""
+MOST_ELEMENTS = {"rtl": 50_000_000, "cycles": 500_000_000, "model": 2_000_000_000}
+"""Elements of all passes, by backend: some minutes; to the cycle model, of one pass."""
 
 _LATENCY = 20
 """Of the memory behind the RTL, in cycles."""
@@ -97,7 +98,7 @@ class Ran(Generic[Done]):
     Parameters
     ----------
     done: by it
-    model: by the model, if the backend is another one
+    model: by the model, if the backend is the RTL
     seconds: of the accelerator
     """
 
@@ -109,7 +110,7 @@ class Ran(Generic[Done]):
 def on_backend(
     choice: SidaChoice, work: Callable[[Any], Done], check: Callable[[Done], None]
 ) -> Ran[Done]:
-    """Work on a device, which is made with as much memory as it takes; on the model first.
+    """Work on a device, which is made with as much memory as it takes; before the RTL on the model.
 
     Parameters
     ----------
@@ -121,10 +122,15 @@ def on_backend(
     reach = 1 << choice.config.addr_bits
 
     def model(memory_bytes: int) -> Device:
+        if choice.backend == "cycles":
+            timed = SidaCycles(
+                choice.config, memory_bytes, memory=choice.memory, gigahertz=choice.gigahertz
+            )
+            return nullcontext(timed)
         return nullcontext(SidaModel(choice.config, memory_bytes))
 
     expected, seconds = _with_memory(model, work, reach)
-    if choice.backend == "model":
+    if choice.backend != "rtl":
         return Ran(done=expected, model=None, seconds=seconds)
     check(expected)
     with ExitStack() as stack:

@@ -44,11 +44,11 @@ def memory_option(panel: str) -> Any:
     )
 
 
-def gigahertz_option(panel: str) -> Any:
+def gigahertz_option(panel: str, default: float = GIGAHERTZ) -> Any:
     """The option ``--gigahertz``, likewise."""
     return typer.Option(
         parser=real("--gigahertz", 0.01, 100), metavar="F", rich_help_panel=panel,
-        help=f"Clock, in 0.01..100; default {GIGAHERTZ:g}.",
+        help=f"Clock, in 0.01..100; default {default:g}.",
     )  # fmt: skip
 
 
