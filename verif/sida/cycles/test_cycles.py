@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +19,23 @@ pytestmark = pytest.mark.slow
 
 MEMORY_BYTES = 1 << 18
 
+OTHERS: dict[str, dict[str, Any]] = {
+    # Walks over panels and chunks that end within the job.
+    "many chunks": {"buffer_words": 16384, "subtensor": 4, "vector_words": 2048,
+                    "semirings": ("minplus",)},
+    "narrow window": {"pes": 8, "subtensor": 64, "window": 2, "adder_stages": 2, "value": "fp16",
+                      "multiplier_stages": 1, "semirings": ("minplus",), "vector_words": 256},
+    "wide window": {"pes": 8, "subtensor": 8, "window": 64, "adder_stages": 2, "value": "int32",
+                    "buffer_words": 64, "semirings": ("mma",), "channels": 3},
+    "one panel": {"subtensor": 128, "buffer_words": 64, "window": 8, "channels": 1,
+                  "outstanding": 2, "value": "fp16", "semirings": ("orand",)},
+}  # fmt: skip
+ALL = CONFIGS | OTHERS
 
-@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small", "int32"]))
+
+@pytest.fixture(scope="module", params=slow_but([], ALL, ["small", "int32"]))
 def device(request: pytest.FixtureRequest) -> Iterator[SidaDevice]:
-    config = small(**CONFIGS[request.param])
+    config = small(**ALL[request.param])
     with NativeAccelerator(
         emit(SIDA, config), config, memory_bytes=MEMORY_BYTES, time_out=1_000_000
     ) as device:
