@@ -48,7 +48,7 @@ class HeldBank(wiring.Component):
     lost: out; whether they had been given up before
     o: stream of elements
     held: out; elements that are here
-    clear: in; forgets everything; it is ``busy`` then until lists and chunks are in order
+    clear: in; forgets everything; it is ``busy`` then until the lists are in order
     """
 
     def __init__(self, config: SidaConfig) -> None:
@@ -82,9 +82,9 @@ class HeldBank(wiring.Component):
         m.submodules.lists = table = PanelLists(config)
         m.submodules.reader = reader = ListReader(config)
         m.d.comb += [table.clear.eq(self.clear), reader.clear.eq(self.clear)]
-        used, filled = self._chunks(m, table, reader)
+        used = self._chunks(m, table, reader)
         self._memories(m, table, reader)
-        self._orders(m, table, reader, filled)
+        self._orders(m, table, reader)
         steps = Signal.like(self.needs)
         top = Signal(panel_bits(config))
         enters = Signal()
@@ -111,27 +111,29 @@ class HeldBank(wiring.Component):
             m.d.sync += [steps.eq(0), top.eq(0)]
         return m
 
-    def _chunks(self, m: Module, table: PanelLists, reader: ListReader) -> tuple[Signal, Signal]:
-        """The free ones; how many are not, and whether all were put there."""
+    def _chunks(self, m: Module, table: PanelLists, reader: ListReader) -> Signal:
+        """Those that were given back, or else one that was never used; how many are used."""
         count = chunks(self._config)
         m.submodules.free = free = DeepQueue(chunk_bits(self._config), max(2, count))
-        walk = Signal(range(count + 1))
-        filled = Signal()
+        fresh = Signal(range(count + 1))
         used = Signal(range(count + 1))
+        takes = Signal()
         m.d.comb += [
-            filled.eq(walk == count),
             # There is room for all.
-            free.i.valid.eq(~filled | reader.freed),
-            free.i.payload.eq(Mux(filled, reader.chunk, walk[: chunk_bits(self._config)])),
+            free.i.valid.eq(reader.freed),
+            free.i.payload.eq(reader.chunk),
             free.clear.eq(self.clear),
+            table.chunk.valid.eq(free.o.valid | (fresh != count)),
+            table.chunk.payload.eq(Mux(free.o.valid, free.o.payload, fresh)),
+            free.o.ready.eq(table.chunk.ready),
+            takes.eq(table.chunk.valid & table.chunk.ready),
         ]
-        wiring.connect(m, free.o, table.chunk)
-        m.d.sync += used.eq(used + (table.chunk.valid & table.chunk.ready) - reader.freed)
-        with m.If(~filled):
-            m.d.sync += walk.eq(walk + 1)
+        m.d.sync += used.eq(used + takes - reader.freed)
+        with m.If(takes & ~free.o.valid):
+            m.d.sync += fresh.eq(fresh + 1)
         with m.If(self.clear):
-            m.d.sync += [walk.eq(0), used.eq(0)]
-        return used, filled
+            m.d.sync += [fresh.eq(0), used.eq(0)]
+        return used
 
     def _memories(self, m: Module, table: PanelLists, reader: ListReader) -> None:
         """Elements and the chunks' followers; what is here, counted."""
@@ -166,7 +168,7 @@ class HeldBank(wiring.Component):
         with m.If(self.clear):
             m.d.sync += [self.o.valid.eq(0), self.held.eq(0)]
 
-    def _orders(self, m: Module, table: PanelLists, reader: ListReader, filled: Signal) -> None:
+    def _orders(self, m: Module, table: PanelLists, reader: ListReader) -> None:
         """The lists of a panel to the reader."""
         drops = Signal()
         m.d.comb += [
@@ -176,7 +178,7 @@ class HeldBank(wiring.Component):
             reader.load.eq(table.fetched),
             reader.entries.eq(table.entries),
             reader.drops.eq(drops),
-            self.busy.eq(table.fetched | reader.busy | self.o.valid | ~filled | ~table.ready),
+            self.busy.eq(table.fetched | reader.busy | self.o.valid | ~table.ready),
         ]
         with m.If(self.order):
             m.d.sync += drops.eq(self.loses)

@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
+from ...stream.deep_queue import DeepQueue
 from ..layouts import count_bits, results_layout, set_layout
 from ..operators import semiring_range
 from .empty_values import EmptyValues
@@ -34,6 +35,9 @@ SETS = 16
 
 _ROWS = 4
 """Parts of rows that are read again, likewise: their columns are of different banks mostly."""
+
+_PARTS = 32
+"""Parts of rows that may wait for their panel, without those of which nothing is wanted."""
 
 
 class HeldElements(wiring.Component):
@@ -148,11 +152,14 @@ class HeldElements(wiring.Component):
         config = self._config
         lanes = (config.pes - 1).bit_length()
         m.submodules.again = again = Scatter(late_layout(config), config.pes, _ROWS)
-        given, found = self.reload.payload, again.i.payload
+        m.submodules.parts = parts = DeepQueue(reload_layout(config), _PARTS)
+        wiring.connect(m, wiring.flipped(self.reload), parts.i)
+        given, found = parts.o.payload, again.i.payload
         m.d.comb += [
+            parts.clear.eq(self.clear),
             again.clear.eq(self.clear),
-            again.i.valid.eq(self.reload.valid),
-            self.reload.ready.eq(again.i.ready),
+            again.i.valid.eq(parts.o.valid),
+            parts.o.ready.eq(again.i.ready),
             found.mark.eq(given.last),
         ]
         for element, leaf in zip(given.elements, found.leaves, strict=True):

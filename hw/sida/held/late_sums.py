@@ -37,8 +37,9 @@ def sided_layout(config: SidaConfig) -> data.StructLayout:
 class LateSums(wiring.Component):
     """``w[place] = w[place] (+) z[row] (x) value``, in the order in which elements come.
 
-    An element a cycle; one whose place is still being added to waits for that, and all wait while a
-    first value is written. Latency 1 and those of multiplier and adder.
+    An element a cycle; those of one place follow each other as many cycles apart as the adder has:
+    a sum goes on to the next one as it is written. All wait while a first value is written. Latency
+    1 and those of multiplier and adder.
 
     Parameters
     ----------
@@ -88,10 +89,16 @@ class LateSums(wiring.Component):
         for stage in range(len(under_way)):
             places.append(delay(m, places[-1], 1, advance, f"place_{stage}"))
         # The sums that the next one could not begin with in time.
-        recent = zip(under_way[:adds], places[1 : 1 + adds], strict=True)
+        recent = zip(under_way[: adds - 1], places[1:adds], strict=True)
+        # The sum before is written when this one begins.
+        follows = Signal()
+        with m.If(advance):
+            m.d.sync += follows.eq(
+                under_way[times + adds - 1] & (places[times + adds] == places[times])
+            )
         m.d.comb += [
             advance.eq(~self.first.valid),
-            meets.eq(Cat(valid & (place == late.place) for valid, place in recent).any()),
+            meets.eq(Cat(0, *(valid & (place == late.place) for valid, place in recent)).any()),
             self.i.ready.eq(advance & ~meets),
             enters.eq(self.i.valid & self.i.ready),
             self.idle.eq(under_way == 0),
@@ -117,7 +124,7 @@ class LateSums(wiring.Component):
         (found,) = reads_with_writes(m, w, write, {"sum": place}, advance)
         m.d.comb += [
             place.eq(Mux(self.reads, self.place, places[times])),
-            total.a.eq(found),
+            total.a.eq(Mux(follows, total.o, found)),
             self.value.eq(found),
             write.en.eq(self.first.valid | under_way[-1]),
             write.addr.eq(Mux(self.first.valid, self.first.place, places[-1])),

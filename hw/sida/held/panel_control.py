@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.sida import SidaConfig
 from ..layouts import count_bits
 from .layouts import panel_bits, panels, reload_request_layout
-from .lost_panels import LostPanels
+from .panels_ahead import PanelsAhead
 
 __all__ = ["PanelControl"]
 
@@ -19,7 +19,8 @@ class PanelControl(wiring.Component):
     columns begin with are there.
 
     While no held elements are used and a bank has no space, the highest panel that this bank has is
-    given up; its rows are asked for ahead of their use, see :class:`LostPanels`.
+    given up, if it is not kept; its rows are asked for ahead of their use, see
+    :class:`PanelsAhead`.
 
     Transposed, a panel is of columns: its elements come with its own step, not up to the one
     behind it, and they are added to any element of w.
@@ -97,6 +98,10 @@ class PanelControl(wiring.Component):
         ready = Signal()
         last = Signal()
         next_panel = Signal()
+        uses = Signal()
+        m.submodules.ahead = ahead = PanelsAhead(config)
+        wiring.connect(m, ahead.request, wiring.flipped(self.request))
+        giving = self._give_up(m, ahead, uses, next_panel)
         m.d.comb += [
             far_end.eq(Mux(self.transposed, columns, _least(end + step, columns))),
             self.z_end.eq(end + step),
@@ -104,23 +109,19 @@ class PanelControl(wiring.Component):
             ready.eq(
                 (self.z_columns >= _least(end, columns))
                 & (self.first_columns >= far_end)
-                & self.complete
+                & ahead.decided
             ),
             self.panel.eq(Mux(self.loses, self.top, self.due)),
-        ]
-        m.submodules.lost_panels = lost = LostPanels(config)
-        wiring.connect(m, lost.request, wiring.flipped(self.request))
-        uses = Signal()
-        may_give = Signal()
-        giving = self._give_up(m, lost, uses, may_give)
-        m.d.comb += [
-            lost.start.eq(self.start),
-            lost.columns.eq(columns),
-            lost.transposed.eq(self.transposed),
-            lost.boundary.eq(self.boundary),
-            lost.due.eq(self.due),
-            lost.uses.eq(uses & ~lost.lost),
-            lost.clear.eq(self.clear),
+            ahead.start.eq(self.start),
+            ahead.running.eq(self.running),
+            ahead.columns.eq(columns),
+            ahead.transposed.eq(self.transposed),
+            ahead.boundary.eq(self.boundary),
+            ahead.complete.eq(self.complete),
+            self.needs.eq(ahead.needs),
+            ahead.due.eq(self.due),
+            ahead.uses.eq(next_panel),
+            ahead.clear.eq(self.clear),
         ]
         with m.FSM(name="state") as fsm:
             m.d.comb += self.running.eq(~fsm.ongoing("IDLE"))
@@ -129,10 +130,10 @@ class PanelControl(wiring.Component):
                     m.next = "WAIT"
                 self._clears(m)
             with m.State("WAIT"):
-                m.d.comb += [uses.eq(ready & ~self.busy & ~giving), may_give.eq(~ready)]
+                m.d.comb += uses.eq(ready & ~self.busy & ~giving)
                 with m.If(uses):
                     m.next = "USE"
-                    with m.If(lost.lost):
+                    with m.If(ahead.lost):
                         # The order makes the lists what they are without elements.
                         m.next = "RELOAD"
                 self._clears(m)
@@ -142,7 +143,7 @@ class PanelControl(wiring.Component):
                     self._goes_on(m, last)
                 self._clears(m)
             with m.State("RELOAD"):
-                m.d.comb += [self.reloads.eq(1), may_give.eq(1)]
+                m.d.comb += self.reloads.eq(1)
                 with m.If(self.reloaded):
                     m.d.comb += next_panel.eq(1)
                     self._goes_on(m, last)
@@ -154,38 +155,40 @@ class PanelControl(wiring.Component):
                 self._clears(m)
         with m.If(next_panel):
             m.d.sync += [self.due.eq(self.due + 1), end.eq(end + step)]
-            # Steps follow those whose elements the panel that is due has asked for.
-            with m.If(Mux(self.transposed, ~last, far_end < columns)):
-                m.d.sync += self.needs.eq(self.needs + 1)
         with m.If(self.start):
-            two = 2 if panels(config) > 1 else 1
-            m.d.sync += [
-                self.done.eq(0),
-                self.due.eq(0),
-                end.eq(step),
-                self.needs.eq(Mux((columns > step) & ~self.transposed, two, 1)),
-            ]
+            m.d.sync += [self.done.eq(0), self.due.eq(0), end.eq(step)]
         with m.If(self.clear):
             m.d.sync += self.done.eq(0)
         return m
 
-    def _give_up(self, m: Module, lost: LostPanels, uses: Signal, may_give: Signal) -> Signal:
+    def _give_up(self, m: Module, ahead: PanelsAhead, uses: Signal, next_panel: Signal) -> Signal:
         """Orders to all banks: to use the panel that is due, or to give one up. Returns whether one
         is being given up."""
         giving = Signal()
         gives = Signal()
+        ends = Signal()
         panel = Signal.like(self.top)
         m.d.comb += [
-            gives.eq(may_give & self.starved & ~self.busy & ~giving),
+            gives.eq(
+                self.running
+                & self.starved
+                & (self.top >= ahead.first)
+                & ~self.busy
+                & ~giving
+                & ~uses
+            ),
             self.loses.eq(~uses),
             self.order.eq(uses | gives),
-            self.given_up.eq(giving & ~self.busy & ~self.lost),
-            lost.gives_up.eq(self.given_up),
-            lost.panel.eq(panel),
+            # A memory is written by one at a time.
+            ends.eq(giving & ~self.busy & ~next_panel),
+            self.given_up.eq(ends & ~self.lost),
+            ahead.holds.eq(gives | giving),
+            ahead.gives_up.eq(self.given_up),
+            ahead.panel.eq(panel),
         ]
         with m.If(gives):
             m.d.sync += [giving.eq(1), panel.eq(self.top)]
-        with m.Elif(~self.busy):
+        with m.Elif(ends):
             m.d.sync += giving.eq(0)
         with m.If(self.clear):
             m.d.sync += giving.eq(0)

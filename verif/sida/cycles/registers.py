@@ -9,6 +9,6 @@ __all__ = ["job_registers"]
 
 def job_registers(**given: int) -> dict[str, int]:
     """Zero but for those that are given."""
-    numbers = ("ROWS", "PASSES", "SECOND_PRODUCT", "WORDS", "ENTRY")
+    numbers = ("ROWS", "PASSES", "SECOND_PRODUCT", "TRANSPOSED", "WORDS", "ENTRY")
     bases = (name.upper() for name in (*BASES, *VECTOR_BASES))
     return dict.fromkeys((*numbers, *bases), 0) | given

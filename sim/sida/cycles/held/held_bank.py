@@ -21,7 +21,7 @@ def look(m: Any, h: Held, number: int) -> bool:
     lost = h.lost[bank.panel]
     entry = h.entries[bank.panel, number, bank.place & (m.lists - 1)]
     bank.fresh = entry.count & (CHUNK - 1) == 0
-    if bank.fresh and not lost and not bank.free_valid:
+    if bank.fresh and not lost and not bank.free_valid and bank.unused == m.chunks:
         return True
     bank.ends = 1
     bank.adds = not lost
@@ -92,11 +92,12 @@ def _add(m: Any, h: Held, number: int) -> None:
     entry = h.entries[bank.panel, number, bank.place & (m.lists - 1)]
     offset = entry.count & (CHUNK - 1)
     if offset == 0:
+        chunk = bank.free_chunk if bank.free_valid else bank.unused
         if entry.count:
-            h.links[number, entry.tail] = bank.free_chunk
+            h.links[number, entry.tail] = chunk
         else:
-            entry.head = bank.free_chunk
-        entry.tail = bank.free_chunk
+            entry.head = chunk
+        entry.tail = chunk
     h.places[number, entry.tail * CHUNK + offset] = bank.place
     entry.count += 1
     m.held_total += 1
@@ -125,15 +126,16 @@ def _free(m: Any, h: Held, number: int, freed: int, taken: bool) -> None:
     """The queue of free chunks."""
     bank = h.banks[number]
     depth = h.free.shape[1]
-    fills = m.chunk_walk < m.chunks
+    if taken and not bank.free_valid:
+        bank.unused += 1
     reads = bank.free_level != 0 and (taken or not bank.free_valid)
     bank.free_valid = reads or (bank.free_valid and not taken)
     if reads:
         bank.free_chunk = h.free[number, bank.free_out]
         bank.free_out = bank.free_out + 1 if bank.free_out + 1 < depth else 0
         bank.free_level -= 1
-    if freed >= 0 or fills:
-        h.free[number, bank.free_in] = m.chunk_walk if fills else freed
+    if freed >= 0:
+        h.free[number, bank.free_in] = freed
         bank.free_in = bank.free_in + 1 if bank.free_in + 1 < depth else 0
         bank.free_level += 1
     bank.used += taken - (freed >= 0)
@@ -158,7 +160,7 @@ def bank_step(
         _add(m, h, number)
     if m.fetched:
         _load(m, h, number)
-    if taken or freed >= 0 or bank.free_level or m.chunk_walk < m.chunks:
+    if taken or freed >= 0 or bank.free_level:
         _free(m, h, number, freed, taken)
     stays = bank.is_open and not bank.ends
     room = m.panel_walk == m.panels and not order and not stays

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ....timing.compiled import inlined
+from ..load.queues import queue_step
 from .held_bank import bank_step, look, read_step
 from .late_elements import put_set
 from .late_sums import sum_step
 from .panel_control import begin_panels, panel_step
 from .scatter import scatter_element, scatter_shares, scatter_step
-from .state import IDLE, RELOAD, Held
+from .state import IDLE, PARTS, RELOAD, Held
 
 __all__ = ["held_offer", "held_step"]
 
@@ -20,7 +21,7 @@ def held_offer(m: Any) -> bool:
     """What is known at the beginning of a cycle; returns whether a row of z would be taken."""
     m.sums_done = m.held_done
     m.most = m.held_most
-    m.reload.ready = m.again_full == 0
+    m.reload.ready = m.parts.level != PARTS
     return m.held_state != IDLE and m.held_z < m.panel_end + m.subtensor and m.held_z < m.rows
 
 
@@ -29,7 +30,7 @@ def _look(m: Any, h: Held) -> tuple[bool, bool, int, bool]:
     """What the banks say: whether one is busy, whether the steps that are asked for are there, the
     highest panel of the first one without space (-1: none), whether all that is read again has
     come."""
-    busy = m.fetched != 0 or m.chunk_walk < m.chunks or m.panel_walk < m.panels
+    busy = m.fetched != 0 or m.panel_walk < m.panels
     complete = reloaded = True
     top = -1
     for number in range(m.pes):
@@ -71,9 +72,19 @@ def _use_again(m: Any, h: Held, number: int) -> int:
 
 
 @inlined
+def _put_part(m: Any, h: Held) -> None:
+    """A part of a row that is read again to those that wait."""
+    given, into = m.reload, h.parts[m.parts.tail]
+    into.last = given.last
+    for leaf in range(m.pes):
+        into.present[leaf] = given.present[leaf]
+        into.column[leaf] = given.column[leaf]
+
+
+@inlined
 def _put_again(m: Any, h: Held) -> None:
     """Elements of a row that is read again."""
-    given = m.reload
+    given = h.parts[m.parts.at]
     for leaf in range(m.pes):
         if given.present[leaf]:
             column = given.column[leaf]
@@ -116,6 +127,7 @@ def held_step(m: Any, h: Held, enters: bool, takes_z: bool) -> None:
     """A cycle. ``enters``: the set at ``m.set`` does; ``takes_z``: a row of z is taken."""
     busy, complete, top, reloaded = _look(m, h)
     reloads = m.held_state == RELOAD
+    puts_again = m.parts.valid != 0 and m.again_full == 0
     turn = m.due & (m.pes - 1)
     order, panel, loses = panel_step(m, h, busy, complete, top, reloaded)
     if m.held_now > m.held_most:
@@ -131,8 +143,12 @@ def held_step(m: Any, h: Held, enters: bool, takes_z: bool) -> None:
             h.banks[number].ended = 0
     if enters:
         put_set(m, h)
-    if m.reload.valid and m.reload.ready:
+    if puts_again:
         _put_again(m, h)
+    puts = m.reload.valid != 0 and m.reload.ready != 0
+    if puts:
+        _put_part(m, h)
+    queue_step(m.parts, PARTS, puts_again, puts)
     if m.fetched:
         m.fetched_lost = h.lost[m.fetch_panel]
         h.lost[m.fetch_panel] = m.fetch_loses
@@ -142,7 +158,6 @@ def held_step(m: Any, h: Held, enters: bool, takes_z: bool) -> None:
         m.fetch_loses = loses
         m.reads_drop = loses
     m.panel_walk += m.panel_walk < m.panels
-    m.chunk_walk += m.chunk_walk < m.chunks
     if takes_z:
         m.held_z += m.pes
     _write_first(m)

@@ -27,7 +27,7 @@ def sum_step(m: Any, h: Held, number: int, there: bool, place: int) -> bool:
     bank = h.banks[number]
     ready = True
     last = len(h.recent[number]) - 1
-    for age in range(1, m.add_stages + 1):
+    for age in range(1, m.add_stages):
         ready = ready and h.recent[number, (bank.advanced - age) & last] != place
     enters = there and ready
     h.recent[number, bank.advanced & last] = place if enters else -1

@@ -1,4 +1,4 @@
-"""Cycle model of ``PanelControl`` and of ``LostPanels``: which panel is used, or given up."""
+"""Cycle model of ``PanelControl`` and of ``PanelsAhead``: which panel is used, or given up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ....timing.compiled import inlined
 from .late_sums import sum_idle
 from .state import DRAIN, IDLE, RELOAD, USE, WAIT, Held
 
-__all__ = ["begin_panels", "lost_step", "panel_step"]
+__all__ = ["ahead_step", "begin_panels", "panel_step"]
 
 
 @inlined
@@ -22,28 +22,39 @@ def begin_panels(m: Any) -> None:
 
 
 @inlined
-def lost_step(m: Any, h: Held, gives_up: bool, uses: bool) -> None:
-    """A cycle of LostPanels; sets the request. ``uses``: the panel that is due, which was not given
-    up, is used."""
-    mask = m.panels - 1
+def ahead_step(
+    m: Any, h: Held, complete: bool, given_up: bool, holds: bool, next_panel: bool
+) -> None:
+    """A cycle of PanelsAhead; sets the request. ``complete``: the elements that it needs are there;
+    ``given_up``: the panel at hand is; ``holds``: none is kept; ``next_panel``: the one that is due
+    was used."""
+    step, mask = m.subtensor, m.panels - 1
+    running = m.held_state != IDLE
     request = m.again
-    may_ask = not m.transposed or m.boundary >= m.lost_end
-    request.valid = m.panel_walk == m.panels and m.lost_found and not gives_up and may_ask
-    request.panel = m.lost_number
-    request.columns = m.rows if m.transposed else min(m.lost_end, m.rows)
+    may_ask = running and (not m.transposed or m.boundary >= m.ahead_end)
+    request.valid = m.ahead_lost and may_ask and m.ahead * step < m.rows
+    request.panel = m.ahead
+    request.columns = m.rows if m.transposed else min(m.ahead_end, m.rows)
     asked = request.valid and request.ready
-    moves = asked or uses
-    if gives_up:
-        h.asked[m.giving_panel] = 1
-    elif asked:
-        h.asked[m.lost_number & mask] = 0
+    keeps = m.whole_panels > m.ahead and not m.ahead_lost and not holds
+    if given_up:
+        h.given_up[m.giving_panel] = 1
+    elif next_panel:
+        h.given_up[m.due & mask] = 0
     if m.first and m.second_product:
-        m.lost_number = 0
-        m.lost_end = 2 * m.subtensor
-    elif moves:
-        m.lost_number += 1
-        m.lost_end += m.subtensor
-    m.lost_found = h.asked[m.lost_number & mask]
+        m.ahead = 0
+        m.ahead_end = 2 * step
+        m.whole_panels = 0
+        m.whole_end = 2 * step
+    else:
+        if asked or keeps:
+            m.ahead += 1
+            m.ahead_end += step
+        if running and complete and m.whole_panels * step < m.rows:
+            m.needs += (m.whole_end - step if m.transposed else m.whole_end) < m.rows
+            m.whole_panels += 1
+            m.whole_end += step
+    m.ahead_lost = h.given_up[m.ahead & mask]
 
 
 @inlined
@@ -55,22 +66,18 @@ def panel_step(
     state = m.held_state
     far_end = m.rows if m.transposed else min(m.panel_end + m.subtensor, m.rows)
     columns = m.held_z >= min(m.panel_end, m.rows) and m.first_columns >= far_end
-    ready = columns and complete
-    lost = m.lost_number != m.due or m.lost_found != 0
-    uses = state == WAIT and ready and not busy and not m.giving
-    may_give = (state == WAIT and not ready) or state == RELOAD
-    gives = may_give and top >= 0 and not busy and not m.giving
-    given_up = m.giving and not busy and not m.fetched_lost
+    decided = m.whole_panels > m.due and m.ahead > m.due
+    uses = state == WAIT and columns and decided and not busy and not m.giving
+    starved = state != IDLE and top >= 0 and top >= m.ahead
+    gives = starved and not busy and not m.giving and not uses
     panel = m.due if uses else max(top, 0)
-    lost_step(m, h, given_up, uses and not lost)
-    next_panel = False
+    next_panel = (state == USE and not busy) or (state == RELOAD and reloaded)
+    ends = m.giving and not busy and not next_panel
+    lost = m.due_lost != 0
+    ahead_step(m, h, complete, ends and not m.fetched_lost, gives or m.giving, next_panel)
     if state == WAIT:
         if uses:
             m.held_state = RELOAD if lost else USE
-    elif state == USE:
-        next_panel = not busy
-    elif state == RELOAD:
-        next_panel = reloaded
     elif state == DRAIN:
         idle = True
         for number in range(m.pes):
@@ -79,14 +86,13 @@ def panel_step(
             m.held_done = 1
             m.held_state = IDLE
     if next_panel:
-        last = m.panel_end >= m.rows
-        m.held_state = DRAIN if last else WAIT
+        m.held_state = DRAIN if m.panel_end >= m.rows else WAIT
         m.due += 1
         m.panel_end += m.subtensor
-        m.needs += not last if m.transposed else far_end < m.rows
+    m.due_lost = h.given_up[0 if m.first and m.second_product else m.due & (m.panels - 1)]
     if gives:
         m.giving = 1
         m.giving_panel = panel
-    elif not busy:
+    elif ends:
         m.giving = 0
     return uses or gives, panel, not uses

@@ -7,16 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .....hw.spec.sida import SidaConfig
+from ..load.queues import QUEUE
 from ..shared import fields
 
-__all__ = ["CHUNK", "DRAIN", "HELD", "IDLE", "RELOAD", "SETS", "USE", "WAIT", "Held", "Queues",
-           "set_up_held"]  # fmt: skip
+__all__ = ["CHUNK", "DRAIN", "HELD", "IDLE", "PARTS", "RELOAD", "SETS", "USE", "WAIT",
+           "Held", "Queues", "set_up_held"]  # fmt: skip
 
 CHUNK = 4
 """Elements of a chunk."""
 
 SETS, _ROWS = 16, 4
 """Sets, and parts of rows that are read again, that may wait in a bank."""
+
+PARTS = 32
+"""Parts of rows that are read again, and wait for their panel."""
 
 IDLE, WAIT, USE, RELOAD, DRAIN = range(5)
 """States of PanelControl."""
@@ -49,8 +53,9 @@ _BANK = np.dtype(
         *("panel", "place", "is_open", "looks"),
         # In this cycle: the element is in its list at the end; it is put there, with a new chunk.
         *("ends", "adds", "fresh"),
-        # Free chunks: in the memory, at the output, its next places; chunks in use.
-        *("free_level", "free_valid", "free_in", "free_out", "free_chunk", "used"),
+        # Free chunks: in the memory, at the output, its next places; chunks in use; the first one
+        # that never was.
+        *("free_level", "free_valid", "free_in", "free_out", "free_chunk", "used", "unused"),
         # ListReader: the list that was read last; the one whose chunk's follower is looked up, and
         # what it is.
         *("last", "linking", "linked", "follower", "busy"),
@@ -69,13 +74,16 @@ _ENTRY = np.dtype(_small("count", "head", "tail"))
 HELD: list[tuple[Any, ...]] = [
     # The configuration.
     *fields("panels", "chunks", "lists", "add_stages", "late_stages"),
-    # Walks behind the reset: over panels, over chunks.
-    *fields("panel_walk", "chunk_walk"),
+    # The walk over panels behind the reset.
+    *fields("panel_walk"),
     # PanelControl.
     *fields("held_state", "due", "panel_end", "needs", "held_done", "giving", "giving_panel"),
-    # LostPanels: the first panel that is neither used nor asked for, whether it was given up, where
-    # the columns of the step behind it end.
-    *fields("lost_number", "lost_found", "lost_end"),
+    # PanelsAhead: the first panel that is neither kept nor asked for, where the columns of the step
+    # behind it end; the first one without all of its elements, the same; whether the first one, and
+    # the one that is due, were given up.
+    *fields("ahead", "ahead_end", "whole_panels", "whole_end", "ahead_lost", "due_lost"),
+    # Parts of rows that wait for their panel.
+    ("parts", QUEUE),
     # All banks: a panel's lists are looked at, or lost; the elements that are read are dropped.
     *fields("fetched", "fetch_panel", "fetch_loses", "reads_drop", "fetched_lost"),
     # LateElements: the end of the step whose columns come; of the set that is there, whether that
@@ -108,8 +116,8 @@ class Held(NamedTuple):
 
     ``banks``; ``cursors`` [bank, list]; ``recent`` [bank, place]: of the latest elements the places
     in w, -1: none. ``entries`` [panel, bank, list]; ``lost`` [panel]: whether its lists are;
-    ``asked`` [panel]: whether it is to be asked for. ``places`` [bank, place of an element];
-    ``links`` [bank, chunk]; ``free`` [bank, place] -> chunk.
+    ``given_up`` [panel]: whether it was. ``parts`` [place]: of rows that wait. ``places`` [bank,
+    place of an element]; ``links`` [bank, chunk]; ``free`` [bank, place] -> chunk.
     """
 
     banks: Any
@@ -117,7 +125,8 @@ class Held(NamedTuple):
     recent: Any
     entries: Any
     lost: Any
-    asked: Any
+    given_up: Any
+    parts: Any
     places: Any
     links: Any
     free: Any
@@ -146,29 +155,22 @@ def set_up_held(m: Any, config: SidaConfig, phase: int) -> Held:
         "add_stages": config.adder_stages,
         "late_stages": 1 + config.multiplier_stages + config.adder_stages,
         "panel_walk": min(phase, panels),
-        "chunk_walk": min(phase, chunks),
     }.items():
         m[name] = value
     banks = np.zeros(pes, _BANK)
-    # A chunk comes in every cycle.
-    there = min(phase, chunks)
-    banks["free_valid"] = phase >= 2
-    banks["free_level"] = there - (phase >= 2)
-    banks["free_in"] = there % max(2, chunks)
-    banks["free_out"] = phase >= 2
     banks["entered"] = -_ALWAYS
-    free = np.zeros((pes, max(2, chunks)), np.int32)
-    free[:, :there] = np.arange(there)
+    part = np.dtype([*_small("last"), ("present", np.int8, (pes,)), ("column", np.int32, (pes,))])
     return Held(
         banks=banks,
         cursors=np.zeros((pes, m["lists"]), _CURSOR),
         recent=np.full((pes, _RECENT), -1, np.int32),
         entries=np.zeros((panels, pes, m["lists"]), _ENTRY),
         lost=np.zeros(panels, np.int8),
-        asked=np.zeros(panels, np.int8),
+        given_up=np.zeros(panels, np.int8),
+        parts=np.zeros(PARTS + 1, part),
         places=np.zeros((pes, config.buffer_words // pes), np.int32),
         links=np.zeros((pes, chunks), np.int32),
-        free=free,
+        free=np.zeros((pes, max(2, chunks)), np.int32),
         late=_queues(pes, SETS),
         again=_queues(pes, _ROWS),
     )
