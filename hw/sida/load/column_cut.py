@@ -102,7 +102,9 @@ class ColumnCut(wiring.Component):
             m.d.sync += [base.eq(0), block.eq(0), following.eq(1), stopped.eq(0)]
             m.d.sync += [spent.eq(self.elements == 0), since.eq(0)]
         with m.Elif(goes):
-            m.d.sync += [base.eq(base + columns), stopped.eq(bad), spent.eq(spent | ends)]
+            m.d.sync += [base.eq(base + columns), spent.eq(spent | ends)]
+            # What a second window had for the final set is not looked at again.
+            m.d.sync += stopped.eq(bad | cut.i.payload.final)
             m.d.sync += since.eq(Mux(finished, 0, behind))
             with m.If(finished & ~ends & ~spent):
                 m.d.sync += [block.eq(following), following.eq(following + 1)]

@@ -21,6 +21,10 @@ from tilewright.verif.stream.agents import Pulse, Sink, Wire, run_agents
 ERRORS = ("pointer", "row", "order")
 
 
+_SETTLES = 8
+"""Cycles behind the last set in which no other may come."""
+
+
 class Run:
     """Passes over a matrix.
 
@@ -54,6 +58,7 @@ class Run:
         self.sink = Sink(part.o, stall=stall, seed=seed, accept=self._accept)
         self.passes: list[list[int]] = [[]]
         self._left = passes
+        self._waits = _SETTLES
         self._start = start
         self.errors: list[str] = []
         self.column = -1
@@ -88,11 +93,13 @@ class Run:
             self.column = sim.get(self.part.error_column)
         if self._start.due or not sim.get(self.part.idle) or not self.passes[-1]:
             return False
-        self._left -= 1
-        if self._left > 0:
+        if self._left > 1:
+            self._left -= 1
             self.passes.append([])
             self._start.due = True
-        return self._left <= 0
+            return False
+        self._waits -= 1
+        return self._waits == 0
 
     @property
     def rate(self) -> float:
@@ -259,3 +266,9 @@ def test_a_set_of_two_windows_that_ends_within_a_block(seed: int) -> None:
     lengths = [4, 0, 0, 1, 1, 1, 0, 3, *(rng.choice([0, 0, 1, 1, 2, 5]) for _ in range(40))]
     run = Run(Matrix(CONFIGS["small"], lengths, rng), PERFECT, seed=seed)
     assert len(run.passes[-1]) > sum(lengths) // 4
+
+
+def test_nothing_follows_the_final_set() -> None:
+    """Of columns 2 to 4, in two windows: of the second one nothing is left."""
+    matrix = Matrix(CONFIGS["small"], [2, 1, 2, 1, 0], random.Random(1))
+    assert len(Run(matrix, PERFECT).passes[0]) == 2

@@ -77,9 +77,7 @@ def _ends_step(m: Any, given: bool, last: bool, ready: bool) -> bool:
 def columns_step(m: Any, pointers: Any, rows: Any) -> None:
     """A cycle of all of it, behind ``set.ready``; ``pointers``, ``rows``: of the matrix."""
     starts = m.columns_start != 0
-    # A matrix' last window may be cut once more behind its final set, to one without columns.
-    cuts = m.set.valid or m.placed.valid or m.cut.valid or m.first_valid
-    if not (m.columns_busy or starts or cuts):
+    if not m.columns_busy and not starts:
         return
     ends, last = m.entries[POINTERS], m.set.final != 0
     took_final = m.set.valid != 0 and m.set.ready != 0 and last

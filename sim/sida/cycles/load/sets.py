@@ -15,6 +15,7 @@ def forget_sets(m: Any) -> None:
     m.base = 0
     m.block = 0
     m.spent = m.elements == 0
+    m.stopped = 0
     m.since = 0
 
 
@@ -48,6 +49,7 @@ def _cut(m: Any, pointers: Any) -> tuple[bool, bool]:
     cut.base = m.base
     cut.columns = column - m.base
     cut.final = column == m.rows
+    m.stopped = cut.final
     cut.block = m.block
     cut.begin = 0
     cut.end = 0
@@ -71,7 +73,12 @@ def cut_step(m: Any, pointers: Any, blocks: bool, ready: bool) -> tuple[bool, bo
     cut = m.cut
     free = ready or not cut.valid
     last = m.rows - m.first_window <= m.pes
-    offers = m.first_valid != 0 and (m.second_valid != 0 or last) and (blocks or m.spent != 0)
+    offers = (
+        m.first_valid != 0
+        and not m.stopped
+        and (m.second_valid != 0 or last)
+        and (blocks or m.spent != 0)
+    )
     passes = takes = False
     if free:
         cut.valid = 0

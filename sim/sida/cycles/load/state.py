@@ -72,7 +72,7 @@ LOAD: list[tuple[Any, ...]] = [
     *fields("holds", "closes", "column", "made_valid", "made"),
     # ColumnCut: two windows by their first columns.
     *fields("first_valid", "first_window", "second_valid", "second_window"),
-    *fields("base", "block", "spent", "since"),
+    *fields("base", "block", "spent", "since", "stopped"),
     ("cut", _CUT),
     # SetLeaves; `checked` is the stream `set`.
     ("placed", _CUT),
