@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..sim.sida.driver import SidaDriver
 
-__all__ = ["CONFIGS", "MATRICES", "sida_rates"]
+__all__ = ["CONFIGS", "MATRICES", "TRANSPOSED", "sida_rates"]
 
 CONFIGS = {
     "4 a cycle": SidaConfig(pes=4, vector_words=1024, buffer_words=32768),
@@ -30,6 +30,9 @@ CONFIGS = {
 }
 """All with the default memory: four channels of 128 bits, eight elements a cycle. So four a cycle
 are limited by the cores, 16 by the memory."""
+
+TRANSPOSED = ("R-MAT", "2-D grid")
+"""Of which the second product is with the transpose, too."""
 
 _VERTICES, _SEED = 1024, 7
 _MEMORY_BYTES = 1 << 21
@@ -82,7 +85,8 @@ def sida_rates(
     matrices: tuple[str, ...] = tuple(MATRICES),
 ) -> Table:
     """One pass of two products, with a multiplication behind each whose result is stored, on a
-    memory that answers in the next cycle; matrices of 1,024 rows in fp32.
+    memory that answers in the next cycle; matrices of 1,024 rows in fp32. For some of them the
+    second product is with the transpose, too.
 
     The first column counts from the first elements to the last, the next three from the begin of
     the pass until the last elements are taken: what the ports carry of the matrix by columns, and
@@ -110,9 +114,12 @@ def sida_rates(
             with NativeAccelerator(
                 emit(SIDA, config), config, memory_bytes=_MEMORY_BYTES
             ) as device:
-                for kind in matrices:
-                    progress(f"{name}: {kind}")
-                    rows.append(_row(f"{name}: {kind}", kind, SidaDriver(device)))
+                products = [(kind, False) for kind in matrices]
+                products += [(kind, True) for kind in matrices if kind in TRANSPOSED]
+                for kind, transposed in products:
+                    label = f"{name}: {kind}{', transpose' if transposed else ''}"
+                    progress(label)
+                    rows.append(_row(label, kind, transposed, SidaDriver(device)))
     columns = [
         "elements a cycle, %",
         "memory busy, %",
@@ -126,7 +133,7 @@ def sida_rates(
     return Table("sida-rates", "RTL", columns, rows)
 
 
-def _row(label: str, kind: str, driver: SidaDriver) -> Row:
+def _row(label: str, kind: str, transposed: bool, driver: SidaDriver) -> Row:
     from ..sim.numbers.values import encode
     from ..sim.sida.iterations.graphs import columns_of
     from ..sim.sida.iterations.problem import Problem, solve
@@ -143,6 +150,7 @@ def _row(label: str, kind: str, driver: SidaDriver) -> Row:
         scalars={},
         vectors={"x": x, "z": x},
         stop=None,
+        transposed=transposed,
     )
     found = driver.solve(problem, 2)
     if not np.array_equal(found.result, solve(Rules.of(config), problem, 2).result):
