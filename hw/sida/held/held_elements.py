@@ -166,7 +166,7 @@ class HeldElements(wiring.Component):
             m.d.comb += [
                 leaf.valid.eq(element.valid),
                 leaf.bank.eq(element.column[:lanes]),
-                leaf.payload.row.eq(given.row[: row_bits(config)]),
+                leaf.payload.row.eq((given.row + element.offset)[: row_bits(config)]),
                 leaf.payload.place.eq(element.column[lanes:]),
                 leaf.payload.value.eq(element.value),
             ]

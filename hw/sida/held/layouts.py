@@ -94,10 +94,16 @@ def reload_request_layout(config: SidaConfig) -> data.StructLayout:
 
 
 def reload_layout(config: SidaConfig) -> data.StructLayout:
-    """Elements of a row that is read again: any of ``pes`` are ``valid``, each of another
-    ``column``. ``last``: nothing of this panel follows."""
+    """Elements that are read again, each ``valid`` one of row ``row + offset``; ``row`` is a
+    multiple of ``pes``. Rows, and columns in them, ascend from leaf to leaf. ``last``: nothing of
+    this panel follows."""
     element = data.StructLayout(
-        {"valid": 1, "column": config.place_bits, "value": config.format.bits}
+        {
+            "valid": 1,
+            "offset": range(config.pes),
+            "column": config.place_bits,
+            "value": config.format.bits,
+        }
     )
     return data.StructLayout(
         {

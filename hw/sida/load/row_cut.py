@@ -1,17 +1,17 @@
-"""Which of a block's elements are of a row."""
+"""Which rows end in a block of elements, and where."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import INDEX_BITS, SidaConfig
 from ...stream.output_register import OutputRegister
 from ..layouts import count_bits
-from .row_lengths import length_layout
+from .row_windows import rows_window_layout
 
-__all__ = ["RowCut", "part_layout", "row_block_layout"]
+__all__ = ["RowCut", "row_block_layout", "rows_cut_layout"]
 
 
 def row_block_layout(config: SidaConfig) -> data.StructLayout:
@@ -24,30 +24,36 @@ def row_block_layout(config: SidaConfig) -> data.StructLayout:
     )
 
 
-def part_layout(config: SidaConfig) -> data.StructLayout:
-    """Part of ``row``, up to ``pes`` elements, of which those below ``columns`` are wanted: which
-    leaves are ``present`` of ``block``, beginning with ``lane`` and going on, behind the last one,
-    with the first; ``again``: others of the row came before; ``last``: of the panel; ``bad``: there
-    are none, the row's pointers are wrong."""
+def rows_cut_layout(config: SidaConfig) -> data.StructLayout:
+    """A window's elements in a block: of ``rows`` rows from ``row`` on, those below ``columns`` are
+    wanted. ``passed``: rows that end before the block; ``ends``, ``leaves``: rows that end in it,
+    and before which leaf; leaves before ``since`` are of other windows; ``filled``: there are
+    elements. ``last``: of the panel. ``wrong``: there are none, the end of row ``row + place`` is
+    bad."""
+    pes = config.pes
     return data.StructLayout(
         {
             "row": config.place_bits,
+            "rows": range(pes + 1),
             "columns": count_bits(config),
-            "present": config.pes,
-            "lane": range(config.pes),
-            "again": 1,
+            "passed": pes,
+            "ends": pes,
+            "leaves": data.ArrayLayout(range(pes), pes),
+            "since": range(pes),
+            "filled": 1,
             "last": 1,
-            "bad": 1,
+            "wrong": 1,
+            "place": range(pes),
             "block": row_block_layout(config),
         }
     )
 
 
 class RowCut(wiring.Component):
-    """Lays the lengths of rows beside the blocks of elements.
+    """Lays the ends of rows beside the blocks of elements.
 
-    A part of a row a cycle: up to ``pes`` elements, of two blocks, each in the leaf that it has in
-    its block. Behind a panel whose last block is not used up a cycle may be lost.
+    A set a cycle: what a block has of a window, so that of blocks and windows together as many
+    cycles are taken, less one where both end.
 
     Parameters
     ----------
@@ -55,9 +61,9 @@ class RowCut(wiring.Component):
 
     Members
     -------
-    rows: see :func:`length_layout`
+    windows: see :func:`rows_window_layout`
     blocks: see :func:`row_block_layout`; of all elements of a panel, each panel's own
-    o: see :func:`part_layout`; nothing follows what is bad
+    o: see :func:`rows_cut_layout`; nothing follows what is wrong
     clear: in; forgets everything at the end of the cycle
     """
 
@@ -65,9 +71,9 @@ class RowCut(wiring.Component):
         self._config = config
         super().__init__(
             {
-                "rows": In(stream.Signature(length_layout(config))),
+                "windows": In(stream.Signature(rows_window_layout(config))),
                 "blocks": In(stream.Signature(row_block_layout(config))),
-                "o": Out(stream.Signature(part_layout(config))),
+                "o": Out(stream.Signature(rows_cut_layout(config))),
                 "clear": In(1),
             }
         )
@@ -79,85 +85,71 @@ class RowCut(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pes = self._config.pes
+        shift = pes.bit_length() - 1
         m.submodules.cut = cut = OutputRegister(self.o.payload.shape(), clearable=True)
-        m.submodules.row = row = OutputRegister(length_layout(self._config), clearable=True)
+        m.submodules.window = held = OutputRegister(self.windows.payload.shape(), clearable=True)
         wiring.connect(m, cut.o, wiring.flipped(self.o))
-        wiring.connect(m, wiring.flipped(self.rows), row.i)
-        # The same for all parts of a row.
-        lane = row.o.payload.lane
-        # What is left of a row that has begun.
-        again = Signal()
-        rest = Signal.like(row.o.payload.length, reset_less=True)
-        left = Signal.like(rest)
-        long = Signal()
-        end = Signal(range(2 * pes))
+        wiring.connect(m, wiring.flipped(self.windows), held.i)
+        window, found = held.o.payload, cut.i.payload
+        # The block's number, counted on from that of the panel's first one.
+        counted = Signal(INDEX_BITS - shift)
+        counts = Signal()
+        block = Signal.like(counted)
+        following = Signal.like(counted)
+        # The window has had elements of blocks before.
+        within = Signal()
+        passed = Signal(pes)
         stopped = Signal()
         goes = Signal()
-        moves = Signal()
-        # What the panel leaves of its last block.
+        bad = Signal()
+        last_end, last_leaf = window.ends[pes - 1][shift:], window.ends[pes - 1][:shift]
+        whole = Signal()
+        ends_window = Signal()
+        ends_block = Signal()
         rests = Signal()
-        drops = Signal()
-        first, second, first_valid, second_valid = self._hold(m, moves)
-        part = cut.i.payload
         m.d.comb += [
             cut.clear.eq(self.clear),
-            row.clear.eq(self.clear),
-            left.eq(Mux(again, rest, row.o.payload.length)),
-            long.eq(left > pes),
-            end.eq(lane + Mux(long, pes, left[: pes.bit_length()])),
+            held.clear.eq(self.clear),
+            bad.eq(window.bad.any()),
+            block.eq(Mux(counts, counted, window.begin[shift:])),
+            following.eq(block + 1),
+            whole.eq((last_end == following) & (last_leaf == 0)),
+            ends_window.eq((last_end == block) | whole),
+            # Of the panel's last block, too, that windows before have begun.
+            rests.eq(window.last & window.some & (last_end == block) & (last_leaf != 0)),
+            ends_block.eq((found.filled & (~ends_window | whole)) | rests),
             cut.i.valid.eq(
-                row.o.valid
-                & ~stopped
-                & ~drops
-                & (
-                    row.o.payload.bad
-                    | ((first_valid | (end == lane)) & (second_valid | (end <= pes)))
-                )
+                held.o.valid & ~stopped & (bad | ~(found.filled | rests) | self.blocks.valid)
             ),
             goes.eq(cut.i.valid & cut.i.ready),
-            row.o.ready.eq(goes & ~long),
-            rests.eq(part.last & row.o.payload.rests),
-            moves.eq(drops | (goes & ((end >= pes) | (rests & (end != 0))))),
-        ]
-        m.d.comb += [
-            part.row.eq(row.o.payload.row),
-            part.columns.eq(row.o.payload.columns),
-            part.present.eq(
-                Cat(
-                    *(((lane <= n) & (end > n)) | (end > n + pes) for n in range(pes - 1)),
-                    end > pes - 1,
-                )
-            ),
-            part.lane.eq(lane),
-            part.again.eq(again),
-            part.last.eq(row.o.payload.last & ~long),
-            part.bad.eq(row.o.payload.bad),
+            held.o.ready.eq(goes & ends_window),
+            self.blocks.ready.eq(goes & ends_block & ~bad),
+            found.row.eq(window.row),
+            found.rows.eq(window.rows),
+            found.columns.eq(window.columns),
+            found.passed.eq(passed),
+            found.since.eq(Mux(within, 0, window.begin[:shift])),
+            found.filled.eq((last_end != block) | (last_leaf > found.since)),
+            found.last.eq(window.last & ends_window),
+            found.wrong.eq(bad),
+            found.block.eq(self.blocks.payload),
         ]
         for n in range(pes):
-            for name in ("columns", "values"):
-                chosen = getattr(first, name)[n]
-                if n < pes - 1:
-                    chosen = Mux(lane <= n, chosen, getattr(second, name)[n])
-                m.d.comb += getattr(part.block, name)[n].eq(chosen)
-        m.d.sync += drops.eq(goes & rests & (end > pes))
+            m.d.comb += [
+                found.ends[n].eq(window.ends[n][shift:] == block),
+                found.leaves[n].eq(window.ends[n][:shift]),
+            ]
+        for n in reversed(range(pes)):
+            with m.If(window.bad[n]):
+                m.d.comb += found.place.eq(n)
         with m.If(goes):
-            m.d.sync += [again.eq(long), rest.eq(left - pes), stopped.eq(part.bad)]
+            m.d.sync += [
+                stopped.eq(bad),
+                counts.eq(~found.last),
+                counted.eq(Mux(ends_block, following, block)),
+                within.eq(~ends_window),
+                passed.eq(Mux(ends_window, 0, passed | found.ends)),
+            ]
         with m.If(self.clear):
-            m.d.sync += [signal.eq(0) for signal in (again, stopped, drops)]
-            m.d.sync += [first_valid.eq(0), second_valid.eq(0)]
+            m.d.sync += [signal.eq(0) for signal in (counts, within, passed, stopped)]
         return m
-
-    def _hold(self, m: Module, moves: Signal) -> tuple[data.View, data.View, Signal, Signal]:
-        """Two blocks, and whether they are there."""
-        layout = row_block_layout(self._config)
-        first = Signal(layout, reset_less=True)
-        second = Signal(layout, reset_less=True)
-        first_valid = Signal()
-        second_valid = Signal()
-        shifts = Signal()
-        m.d.comb += [shifts.eq(moves | ~first_valid), self.blocks.ready.eq(~second_valid | shifts)]
-        with m.If(shifts):
-            m.d.sync += [first.eq(second), first_valid.eq(second_valid)]
-        with m.If(self.blocks.ready):
-            m.d.sync += [second.eq(self.blocks.payload), second_valid.eq(self.blocks.valid)]
-        return first, second, first_valid, second_valid

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...job.activity import ones
 from ...spec.sida import INDEX_BITS, SidaConfig
 from ...stream.output_register import OutputRegister
 from ..held.layouts import reload_layout
 from ..layouts import count_bits
-from .row_cut import part_layout
+from .row_cut import rows_cut_layout
 
 __all__ = ["RowElements"]
 
 
 def _judged_layout(config: SidaConfig) -> data.StructLayout:
-    """What may leave, and what is wrong: columns too ``far``, too ``late``; a ``bad`` pointer."""
+    """What may leave, and what is wrong: columns too ``far``, too ``late``; a ``bad`` pointer, at
+    ``place``."""
     wrong = dict.fromkeys(("far", "late"), config.pes)
-    return data.StructLayout({"reload": reload_layout(config), **wrong, "bad": 1})
+    return data.StructLayout(
+        {"reload": reload_layout(config), **wrong, "bad": 1, "place": range(config.pes)}
+    )
 
 
 class RowElements(wiring.Component):
-    """Leaves out what is of other columns, and checks them all: they are in the matrix, and ascend
-    within a row.
+    """Gives the elements of a block their rows, leaves out what is of other columns, and checks
+    them all: columns are in the matrix, and ascend within a row.
 
-    A part of a row a cycle, two cycles from ``i`` to ``o``; parts of which nothing is wanted are
-    left out, but for a panel's last one. After what is wrong nothing leaves any more, until
+    A set a cycle, two cycles from ``i`` to ``o``; sets of which nothing is wanted are left out, but
+    for a panel's last one. After what is wrong nothing leaves any more, until
     ``clear``.
 
     Parameters
@@ -35,7 +39,7 @@ class RowElements(wiring.Component):
 
     Members
     -------
-    i: see :func:`part_layout`
+    i: see :func:`rows_cut_layout`
     rows: in; of the matrix, as many columns
     o: see :func:`reload_layout`
     pointer_error, column_error, order_error: out, at most one of them: the end of ``error_row`` is
@@ -48,7 +52,7 @@ class RowElements(wiring.Component):
         self._config = config
         super().__init__(
             {
-                "i": In(stream.Signature(part_layout(config))),
+                "i": In(stream.Signature(rows_cut_layout(config))),
                 "rows": In(count_bits(config)),
                 "o": Out(stream.Signature(reload_layout(config))),
                 "pointer_error": Out(1),
@@ -65,64 +69,92 @@ class RowElements(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        given = self.i.payload
         m.submodules.placed = placed = OutputRegister(_judged_layout(self._config), clearable=True)
         m.submodules.checked = checked = OutputRegister(self.o.payload.shape(), clearable=True)
         wiring.connect(m, checked.o, wiring.flipped(self.o))
-        found = placed.i.payload
-        columns = given.block.columns
-        before = Signal(INDEX_BITS, reset_less=True)
+        found, given = placed.i.payload, self.i.payload
         m.d.comb += [
             placed.clear.eq(self.clear),
             checked.clear.eq(self.clear),
             placed.i.valid.eq(self.i.valid),
             self.i.ready.eq(placed.i.ready),
-            found.bad.eq(given.bad),
+            found.bad.eq(given.wrong),
+            found.place.eq(given.place),
             found.reload.row.eq(given.row),
             found.reload.last.eq(given.last),
         ]
-        for n, element in enumerate(found.reload.elements):
-            here, first = given.present[n], given.lane == n
-            follows = Mux(first, given.again, here)
-            m.d.comb += [
-                element.valid.eq(here & (columns[n] < given.columns)),
-                element.column.eq(columns[n]),
-                element.value.eq(given.block.values[n]),
-                found.far[n].eq(here & (columns[n] >= self.rows)),
-                found.late[n].eq(
-                    here & follows & (columns[n] <= Mux(first, before, columns[n - 1]))
-                ),
-            ]
-        with m.If(self.i.valid & self.i.ready):
-            # A part that is not the row's last one has all leaves.
-            m.d.sync += [before.eq(Array(columns)[(given.lane - 1)[: len(given.lane)]])]
+        self._place(m, found)
         self._send(m, placed, checked)
         return m
 
+    def _place(self, m: Module, found: data.View) -> None:
+        """Of each element its row, as many as end before it, and what is wrong with its column."""
+        given, pes = self.i.payload, self._config.pes
+        columns, elements = given.block.columns, found.reload.elements
+        here = Signal(pes)
+        # The row of the last element that went by goes on; that, and the element's column.
+        opened = Signal()
+        row = Signal.like(given.row, reset_less=True)
+        column = Signal(INDEX_BITS, reset_less=True)
+        for n, element in enumerate(elements):
+            before = [
+                given.passed[row] | (given.ends[row] & (given.leaves[row] <= n))
+                for row in range(pes)
+            ]
+            number = Signal(range(pes + 1), name=f"row_{n}")
+            m.d.comb += [
+                number.eq(ones(Cat(before))),
+                here[n].eq(given.filled & (given.since <= n) & (number < given.rows)),
+                element.valid.eq(here[n] & (columns[n] < given.columns)),
+                element.offset.eq(number[: len(element.offset)]),
+                element.column.eq(columns[n]),
+                element.value.eq(given.block.values[n]),
+                found.far[n].eq(here[n] & (columns[n] >= self.rows)),
+            ]
+            if n:
+                follows = here[n - 1] & (elements[n - 1].offset == element.offset)
+                least = columns[n - 1]
+            else:
+                follows, least = opened & (row == given.row + element.offset), column
+            m.d.comb += found.late[n].eq(here[n] & follows & (columns[n] <= least))
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += [
+                opened.eq(here[pes - 1] & ~given.last),
+                row.eq(given.row + elements[pes - 1].offset),
+                column.eq(columns[pes - 1]),
+            ]
+        with m.If(self.clear):
+            m.d.sync += opened.eq(0)
+
     def _send(self, m: Module, placed: OutputRegister, checked: OutputRegister) -> None:
-        """Parts of rows as long as nothing is wrong."""
+        """Sets as long as nothing is wrong."""
         found = placed.o.payload
-        far = Signal()
         late = Signal()
         wrong = Signal()
         failed = Signal()
         wanted = Signal()
+        place = Signal.like(found.place)
         m.d.comb += [
-            far.eq(~found.bad & found.far.any()),
-            late.eq(~found.bad & ~found.far.any() & found.late.any()),
-            wrong.eq(found.bad | far | late),
+            place.eq(found.place),
+            wrong.eq(found.bad | (found.far | found.late).any()),
             failed.eq(self.pointer_error | self.column_error | self.order_error),
             wanted.eq(Cat(element.valid for element in found.reload.elements).any()),
             checked.i.valid.eq(placed.o.valid & ~wrong & ~failed & (wanted | found.reload.last)),
             checked.i.payload.eq(found.reload),
             placed.o.ready.eq(checked.i.ready & ~failed),
         ]
+        for n in reversed(range(self._config.pes)):
+            with m.If(~found.bad & (found.far[n] | found.late[n])):
+                m.d.comb += [
+                    place.eq(found.reload.elements[n].offset),
+                    late.eq(~found.far[n]),
+                ]
         with m.If(placed.o.valid & placed.o.ready & wrong):
             m.d.sync += [
                 self.pointer_error.eq(found.bad),
-                self.column_error.eq(far),
-                self.order_error.eq(late),
-                self.error_row.eq(found.reload.row),
+                self.column_error.eq(~found.bad & ~late),
+                self.order_error.eq(~found.bad & late),
+                self.error_row.eq(found.reload.row + place),
             ]
         with m.If(self.clear):
             m.d.sync += [self.pointer_error.eq(0), self.column_error.eq(0), self.order_error.eq(0)]

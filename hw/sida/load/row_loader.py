@@ -18,7 +18,7 @@ from .array_slice import ArraySlice
 from .layouts import rows_job_layout
 from .row_cut import RowCut
 from .row_elements import RowElements
-from .row_lengths import PANELS_AHEAD, RowLengths, panel_layout, range_layout
+from .row_windows import PANELS_AHEAD, RowWindows, panel_layout, range_layout
 
 __all__ = ["ROW_ARRAYS", "RowLoader"]
 
@@ -35,9 +35,8 @@ class RowLoader(wiring.Component):
     """Reads panels of a matrix by rows (CSR), ``subtensor`` rows each, as they are asked for: a
     panel's pointers, then its columns and values side by side.
 
-    A row a cycle if the channels deliver it, of a row with more than ``pes`` elements so many.
-    Element n of the matrix is in place ``n % pes`` of its transfer; a row's elements begin
-    anywhere and go on, behind the last place, with the first. Panels are read ahead of those whose
+    A set a cycle if the channels deliver it: what ``pes`` rows have of a block of ``pes`` elements.
+    Element n of the matrix is leaf ``n % pes`` of its set. Panels are read ahead of those whose
     elements leave, each in the order asked for, as far as ``outstanding`` blocks have room.
 
     An ID of the bus is the number of the array (see ``ROW_ARRAYS``) above the reader's own.
@@ -53,8 +52,8 @@ class RowLoader(wiring.Component):
     -------
     job: see ``rows_job_layout``; constant from the first request on
     request: stream, see ``reload_request_layout``; of a panel that has rows
-    o: stream, see ``reload_layout``; rows ascending, without those of which nothing is wanted;
-        a panel's last transfer may be without elements
+    o: stream, see ``reload_layout``; rows ascending, without sets of which nothing is wanted;
+        a panel's last set may be without elements
     pointer_error, column_error, order_error, error_row: see :class:`RowElements`; until ``stop``.
         What is wrong does not leave, nor anything behind it
     read_beats: out; by array, channels that bring it a beat
@@ -101,16 +100,16 @@ class RowLoader(wiring.Component):
         }
         for name, reader in readers.items():
             m.submodules[f"{name}_slice"] = reader
-        m.submodules.lengths = lengths = RowLengths(config)
+        m.submodules.windows = windows = RowWindows(config)
         m.submodules.cut = cut = RowCut(config)
         m.submodules.elements = elements = RowElements(config)
-        wiring.connect(m, readers["pointers"].o, lengths.i)
-        wiring.connect(m, lengths.o, cut.rows)
+        wiring.connect(m, readers["pointers"].o, windows.i)
+        wiring.connect(m, windows.o, cut.windows)
         wiring.connect(m, cut.o, elements.i)
         wiring.connect(m, elements.o, wiring.flipped(self.o))
         columns, values = readers["columns"].o, readers["values"].o
         m.d.comb += [
-            lengths.clear.eq(self.stop),
+            windows.clear.eq(self.stop),
             cut.clear.eq(self.stop),
             elements.clear.eq(self.stop),
             elements.rows.eq(self.job.rows),
@@ -122,14 +121,14 @@ class RowLoader(wiring.Component):
         ]
         for name in ("pointer_error", "column_error", "order_error", "error_row"):
             m.d.comb += getattr(self, name).eq(getattr(elements, name))
-        busy = self._panels(m, readers, lengths)
-        self._ranges(m, readers, lengths)
+        busy = self._panels(m, readers, windows)
+        self._ranges(m, readers, windows)
         supervise(m, self, list(readers.values()), busy=busy)
         connect_bus(m, config, self, readers)
         return m
 
-    def _panels(self, m: Module, readers: dict[str, ArraySlice], lengths: RowLengths) -> Signal:
-        """Requests to pointers and their lengths. Returns whether a panel is under way."""
+    def _panels(self, m: Module, readers: dict[str, ArraySlice], windows: RowWindows) -> Signal:
+        """Requests to pointers and their windows. Returns whether a panel is under way."""
         config, job, asked = self._config, self.job, self.request.payload
         shift = config.subtensor.bit_length() - 1
         m.submodules.asked = taken = OutputRegister(reload_request_layout(config), clearable=True)
@@ -159,7 +158,7 @@ class RowLoader(wiring.Component):
         m.d.sync += count.eq(moved_count(count, came, gone))
         with m.If(self.stop):
             m.d.sync += count.eq(0)
-        wiring.connect(m, both.o[0], lengths.panels)
+        wiring.connect(m, both.o[0], windows.panels)
         pointers, wanted = readers["pointers"].request, both.o[1]
         m.d.comb += [
             pointers.valid.eq(wanted.valid),
@@ -170,10 +169,10 @@ class RowLoader(wiring.Component):
         ]
         return count != 0
 
-    def _ranges(self, m: Module, readers: dict[str, ArraySlice], lengths: RowLengths) -> None:
+    def _ranges(self, m: Module, readers: dict[str, ArraySlice], windows: RowWindows) -> None:
         """The panels' elements to the readers of both arrays."""
         m.submodules.ranges = both = Fork(range_layout(), 2, eager=True)
-        given = lengths.ranges
+        given = windows.ranges
         # Pointers that descend are told of without any element.
         some = Signal()
         m.d.comb += [

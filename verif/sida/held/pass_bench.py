@@ -75,19 +75,22 @@ class _Running:
             rows, columns = columns, rows
         which = (rows // config.subtensor == asked.panel) & (columns < asked.columns)
         words: list[dict[str, Any]] = []
-        for row in np.unique(rows[which]).tolist():
-            mine = np.flatnonzero(which & (rows == row))
+        pes = config.pes
+        for window in np.unique(rows[which] // pes).tolist():
+            mine = np.flatnonzero(which & (rows // pes == window))
+            mine = mine[np.lexsort((columns[mine], rows[mine]))]
             while len(mine):
-                count = self.random.randint(1, config.pes) if self.gap else config.pes
+                count = self.random.randint(1, pes) if self.gap else pes
                 elements = [
                     {
                         "valid": 1,
+                        "offset": int(rows[n]) % pes,
                         "column": int(columns[n]),
                         "value": int(matrix.values[n]),
                     }
                     for n in mine[:count]
                 ]
-                words.append({"row": row, "last": 0, "elements": elements})
+                words.append({"row": window * pes, "last": 0, "elements": elements})
                 mine = mine[count:]
         if not words or self.random.random() < 0.5:
             words.append({"row": 0, "last": 0, "elements": []})

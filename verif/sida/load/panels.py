@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -41,12 +42,13 @@ def read_panels(config: SidaConfig, words: Sequence[int]) -> list[list[Element]]
         sent: Any = layout.from_bits(word)
         leaves = [n for n in range(pes) if sent.elements[n].valid]
         assert leaves or sent.last, f"transfer {number} is empty"
-        mine = sorted((sent.elements[n].column, sent.elements[n].value) for n in leaves)
-        # Ascending from one of them on, round all of them.
-        columns = [sent.elements[n].column for n in leaves]
-        turns = sum(x >= y for x, y in zip(columns, columns[1:] + columns[:1], strict=True))
-        assert turns <= 1, f"transfer {number}: columns do not ascend"
-        found[-1] += [(sent.row, column, value) for column, value in mine]
+        mine = [
+            (sent.row + sent.elements[n].offset, sent.elements[n].column, sent.elements[n].value)
+            for n in leaves
+        ]
+        assert sent.row % pes == 0
+        assert all(one[:2] < other[:2] for one, other in itertools.pairwise(mine))
+        found[-1] += mine
         if sent.last:
             found.append([])
     return found

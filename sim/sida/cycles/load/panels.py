@@ -1,4 +1,4 @@
-"""Cycle model of ``RowLoader``, of a matrix that is right: panels to slices, and rows' lengths."""
+"""Cycle model of ``RowLoader``, of a matrix that is right: panels to slices, and where rows end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ....timing.compiled import called
 from .queues import queue_step
-from .reloads import cut_row, elements_step, reload_cut_step, row_is_free
+from .reloads import elements_step, reload_cut_step, window_is_free
 from .slices import AHEAD, slice_offer, slice_step, slice_valid
 from .state import AGAIN
 
@@ -63,8 +63,8 @@ def rows_offer(m: Any) -> None:
 
 
 @called
-def _lengths(m: Any, pointers: Any, ready: bool) -> bool:
-    """A row's length to the next part, if that is ``ready``; a block of pointers from the reader:
+def _windows(m: Any, pointers: Any, ready: bool) -> bool:
+    """A window of rows to the next part, if that is ``ready``; a block of pointers from the reader:
     whether one may come."""
     coming, known, waiting = m.coming, m.known, m.lengths
     part = m.slices[_POINTERS]
@@ -81,17 +81,30 @@ def _lengths(m: Any, pointers: Any, ready: bool) -> bool:
         m.found.valid = 1
         m.found.lower = pointers[panel.row]
         m.found.upper = into.upper
-    moves = ready and known.valid != 0 and waiting.valid != 0
     last = False
     leaves = False
-    if moves:
+    moves = False
+    if m.rows_held:
         panel = m.known_panels[known.at]
-        last = m.number == panel.rows
-        leaves = last or m.number & m.pes - 1 == m.pes - 1
-        row = panel.row + m.number - 1
-        cut_row(m, row, pointers[row], pointers[row + 1], panel.columns, last)
-        m.row_rests = last and pointers[panel.row] != panel.upper
-        m.number = 1 if last else m.number + 1
+        left = panel.rows - m.rows_gone
+        whole = left >= m.pes
+        last = left <= m.pes
+        moves = ready and (not whole or waiting.valid != 0)
+        leaves = moves and whole
+        if moves:
+            window = m.window
+            window.valid = 1
+            window.row = panel.row + m.rows_gone
+            window.begin = pointers[window.row]
+            window.end = pointers[window.row + min(left, m.pes)]
+            window.columns = panel.columns
+            window.last = last
+            window.some = pointers[panel.row] != panel.upper
+            m.rows_held = not last
+            m.rows_gone = 0 if last else m.rows_gone + m.pes
+    elif known.valid and waiting.valid:
+        leaves = True
+        m.rows_held = 1
     queue_step(coming, AHEAD, ends, m.coming_puts != 0)
     queue_step(known, AHEAD, moves and last, ends)
     queue_step(waiting, m.lengths_depth, leaves, came)
@@ -111,7 +124,7 @@ def rows_step(m: Any, pointers: Any, columns: Any) -> None:
     takes = blocks_ready and there
     slice_step(m, m.slices[_COLUMNS], m.ports[AGAIN + _COLUMNS], takes)
     slice_step(m, m.slices[_VALUES], m.ports[AGAIN + _VALUES], takes)
-    pointers_ready = _lengths(m, pointers, row_is_free(m))
+    pointers_ready = _windows(m, pointers, window_is_free(m))
     slice_step(m, m.slices[_POINTERS], m.ports[AGAIN], pointers_ready)
     if comes:
         m.asked.valid = 1

@@ -6,67 +6,61 @@ from typing import Any
 
 from ....timing.compiled import called
 
-__all__ = ["cut_row", "elements_step", "reload_cut_step", "row_is_free"]
+__all__ = ["elements_step", "reload_cut_step", "window_is_free"]
 
 
 @called
-def row_is_free(m: Any) -> bool:
-    """Whether the register of a row's length takes another one, behind :func:`reload_cut_step`."""
-    return bool(m.row.valid == 0)
-
-
-@called
-def cut_row(m: Any, number: int, begin: int, end: int, columns: int, last: bool) -> None:
-    """A row to that register."""
-    row = m.row
-    row.valid = 1
-    row.row = number
-    row.first = begin
-    row.count = end - begin
-    row.columns = columns
-    row.last = last
+def window_is_free(m: Any) -> bool:
+    """Whether the register of a window takes another one, behind :func:`reload_cut_step`."""
+    return bool(m.window.valid == 0)
 
 
 @called
 def reload_cut_step(m: Any, blocks: bool, ready: bool) -> bool:
-    """A cycle; ``blocks``: a block is there; ``ready``: the part that was cut may go. Whether a
-    block is taken if it is."""
-    row, part, size = m.row, m.part, m.pes
-    drops = m.drops != 0
-    moves = drops
-    m.drops = 0
+    """A cycle; ``blocks``: a block is there; ``ready``: the set that was cut may go. Whether the
+    block is taken."""
+    window, part, size = m.window, m.part, m.pes
     free = ready or not part.valid
     if free:
         part.valid = 0
-    if row.valid and free and not drops:
-        lane = row.first & size - 1
-        long = row.count > size
-        end = lane + (size if long else row.count)
-        if (m.block_1 or end == lane) and (m.block_2 or end <= size):
-            rests = row.last and not long and m.row_rests
-            moves = end >= size or (rests and end != 0)
-            m.drops = rests and end > size
-            part.valid = 1
-            part.row = row.row
-            part.first = row.first
-            part.count = size if long else row.count
-            part.columns = row.columns
-            part.last = row.last and not long
-            row.valid = long
-            row.first += size
-            row.count -= size
-    shifts = moves or not m.block_1
-    takes = shifts or not m.block_2
-    if shifts:
-        m.block_1 = m.block_2
-    if takes:
-        m.block_2 = blocks
-    return takes
+    if not (window.valid and free):
+        return False
+    block = m.cut_block if m.cut_counts else window.begin >> m.pes_shift
+    following = block + 1
+    since = 0 if m.cut_within else window.begin & size - 1
+    last_block, last_leaf = window.end >> m.pes_shift, window.end & size - 1
+    whole = last_block == following and last_leaf == 0
+    ends_window = last_block == block or whole
+    rests = window.last and window.some and last_block == block and last_leaf != 0
+    filled = last_block != block or last_leaf > since
+    ends_block = (filled and (not ends_window or whole)) or rests
+    if (filled or rests) and not blocks:
+        return False
+    part.valid = 1
+    part.row = window.row
+    part.first = block * size + since
+    part.count = min(window.end, following * size) - part.first if filled else 0
+    part.columns = window.columns
+    part.last = window.last and ends_window
+    window.valid = not ends_window
+    m.cut_counts = not part.last
+    m.cut_block = following if ends_block else block
+    m.cut_within = not ends_window
+    return bool(ends_block)
+
+
+@called
+def _wanted(m: Any, part: Any, columns: Any) -> bool:
+    """Whether some element of the set at ``judged`` is."""
+    for element in range(part.first, part.first + part.count):
+        if columns[element] < part.columns:
+            return True
+    return False
 
 
 @called
 def _give(m: Any, columns: Any) -> None:
-    """What is wanted of the part at ``judged`` to the output."""
+    """What is wanted of the set at ``judged`` to the output."""
     part, out = m.judged, m.reload
     out.valid = 1
     out.row = part.row
@@ -82,16 +76,13 @@ def _give(m: Any, columns: Any) -> None:
 
 @called
 def elements_step(m: Any, columns: Any) -> bool:
-    """A cycle; whether a part may come."""
+    """A cycle; whether a set may come."""
     out, judged, part = m.reload, m.judged, m.part
     free = out.ready != 0 or not out.valid
     if free:
         out.valid = 0
-        if judged.valid:
-            # They ascend.
-            wanted = judged.count > 0 and columns[judged.first] < judged.columns
-            if wanted or judged.last:
-                _give(m, columns)
+        if judged.valid and (judged.last or _wanted(m, judged, columns)):
+            _give(m, columns)
     judged_free = free or not judged.valid
     if judged_free:
         judged.valid = part.valid

@@ -76,9 +76,11 @@ LOAD: list[tuple[Any, ...]] = [
     ("cut", _CUT),
     # SetLeaves; `checked` is the stream `set`.
     ("placed", _CUT),
-    # RowLoader: panels inside; the request, its fork; RowLengths' queues of panels and blocks of
-    # pointers; a panel's elements, and their fork.
-    *fields("panels_inside", "panels_taken", "coming_puts", "number", "lengths_depth"),
+    # RowLoader: panels inside; the request, its fork; RowWindows' queues of panels and blocks of
+    # pointers, the block that is held, rows of the panel that have gone; a panel's elements, and
+    # their fork.
+    *fields("panels_inside", "panels_taken", "coming_puts", "rows_held", "rows_gone"),
+    *fields("lengths_depth"),
     ("asked", np.dtype(fields("valid", "panel", "columns"))),
     ("slices", SLICE, (3,)),
     ("coming", QUEUE),
@@ -88,10 +90,10 @@ LOAD: list[tuple[Any, ...]] = [
     ("known_panels", _PANEL, (AHEAD + 1,)),
     ("found", np.dtype(fields("valid", "lower", "upper"))),
     *fields("ranges_taken"),
-    # RowCut: what is left of a row, whether its panel leaves some of its last block; two blocks.
-    # RowElements: what is `judged`; the other register is the stream `reload`.
-    ("row", _PART),
-    *fields("row_rests", "drops", "block_1", "block_2"),
+    # RowCut: a window, its first element and the end of its last row; `counts`, `counted` and
+    # `within`. RowElements: what is `judged`; the other register is the stream `reload`.
+    ("window", np.dtype(fields("valid", "row", "begin", "end", "columns", "last", "some"))),
+    *fields("cut_counts", "cut_block", "cut_within"),
     ("part", _PART),
     ("judged", _PART),
     # ProgramLoader.
@@ -170,7 +172,6 @@ def set_up_load(m: Any, config: SidaConfig, job: dict[str, int]) -> None:
         PROGRAM_ENTRIES: WORD_BYTES,
     }.items():
         m["entries"][place]["size"] = size
-    m["number"] = 1
     # Of two panels, and more of small ones.
     m["lengths_depth"] = 2 * (config.subtensor // config.pes + 1) + 4
     for part, width in zip(m["slices"], (WORD_BYTES, WORD_BYTES, value_bytes), strict=True):

@@ -1,4 +1,4 @@
-"""From panels' pointers to their rows' lengths."""
+"""From panels' pointers to where their rows end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...stream.gearbox import entry_layout
 from ...stream.output_register import OutputRegister
 from ..layouts import count_bits
 
-__all__ = ["PANELS_AHEAD", "RowLengths", "length_layout", "panel_layout", "range_layout"]
+__all__ = ["PANELS_AHEAD", "RowWindows", "panel_layout", "range_layout", "rows_window_layout"]
 
 PANELS_AHEAD = 4
 """Panels of which pointers or elements may be under way."""
@@ -36,26 +36,28 @@ def range_layout() -> data.StructLayout:
     return data.StructLayout({"lower": INDEX_BITS, "upper": INDEX_BITS})
 
 
-def length_layout(config: SidaConfig) -> data.StructLayout:
-    """``row`` of ``length`` elements, of which those below ``columns`` are wanted; the first one is
-    at place ``lane`` of its block. ``bad``: its end is before its begin, or behind that of the
-    panel; ``last``: of the panel; ``rests``: it is, and the panel has elements."""
+def rows_window_layout(config: SidaConfig) -> data.StructLayout:
+    """``rows`` rows, up to ``pes``, from ``row`` on, a multiple of that: their elements below
+    ``columns`` are wanted. ``begin``: of the first one; ``ends``: where each ends, of what is no
+    row of it the panel's end; ``bad``: that is before its begin, or behind the panel's end;
+    ``last``: of the panel; ``some``: the panel has elements."""
     return data.StructLayout(
         {
             "row": config.place_bits,
-            "length": INDEX_BITS,
+            "rows": range(config.pes + 1),
             "columns": count_bits(config),
-            "lane": range(config.pes),
-            "bad": 1,
+            "begin": INDEX_BITS,
+            "ends": data.ArrayLayout(INDEX_BITS, config.pes),
+            "bad": config.pes,
             "last": 1,
-            "rests": 1,
+            "some": 1,
         }
     )
 
 
-class RowLengths(wiring.Component):
-    """Takes all pointers of a panel, then says which elements it has, and how long its rows are,
-    one a cycle. Pointers of further panels are taken meanwhile, as far as there is room.
+class RowWindows(wiring.Component):
+    """Takes all pointers of a panel, then says which elements it has, and where its rows end,
+    ``pes`` rows a cycle. Pointers of further panels are taken meanwhile, as far as there is room.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ class RowLengths(wiring.Component):
     panels: see :func:`panel_layout`
     i: of each panel ``rows + 1`` pointers, ``pes`` at once
     ranges: see :func:`range_layout`; of each panel, as soon as all of its pointers are here
-    o: see :func:`length_layout`
+    o: see :func:`rows_window_layout`
     clear: in; forgets everything at the end of the cycle
     """
 
@@ -78,7 +80,7 @@ class RowLengths(wiring.Component):
                 "panels": In(stream.Signature(panel_layout(config))),
                 "i": In(stream.Signature(pointers)),
                 "ranges": Out(stream.Signature(range_layout())),
-                "o": Out(stream.Signature(length_layout(config))),
+                "o": Out(stream.Signature(rows_window_layout(config))),
                 "clear": In(1),
             }
         )
@@ -132,39 +134,52 @@ class RowLengths(wiring.Component):
                 m.d.sync += begin.eq(words[0])
         with m.If(self.clear):
             m.d.sync += within.eq(0)
-        self._lengths(m, waiting, known)
+        self._windows(m, waiting, known)
         return m
 
-    def _lengths(self, m: Module, waiting: DeepQueue, known: DeepQueue) -> None:
-        """Of the rows of the panel whose pointers are here."""
+    def _windows(self, m: Module, waiting: DeepQueue, known: DeepQueue) -> None:
+        """Of the panel whose pointers are here: a block of them, and the first one of the next."""
         pes = self._config.pes
-        lanes = pes.bit_length() - 1
         panel, elements = known.o.payload.panel, known.o.payload.range
-        found = [waiting.o.payload[n * INDEX_BITS :][:INDEX_BITS] for n in range(pes)]
-        # The pointer at which the row ends, by its number; the row's begin, but for the first one.
-        number = Signal(range(self._config.subtensor + 2), init=1)
-        before = Signal(INDEX_BITS, reset_less=True)
-        begin = Signal(INDEX_BITS)
-        end = Signal(INDEX_BITS)
+        held = Signal(pes * INDEX_BITS, reset_less=True)
+        holds = Signal()
+        gone = Signal(range(self._config.subtensor + 1))
+        left = Signal.like(gone)
+        whole = Signal()
         moves = Signal()
-        row = self.o.payload
-        m.d.comb += [
-            # The first pointer is no row's end.
-            begin.eq(Mux(number == 1, elements.lower, before)),
-            end.eq(Array(found)[number[:lanes]]),
-            self.o.valid.eq(known.o.valid & waiting.o.valid),
-            row.row.eq(panel.row + number - 1),
-            row.columns.eq(panel.columns),
-            row.length.eq(end - begin),
-            row.lane.eq(begin[:lanes]),
-            row.bad.eq((end < begin) | (end > elements.upper)),
-            row.last.eq(number == panel.rows),
-            row.rests.eq(row.last & (elements.lower != elements.upper)),
-            moves.eq(self.o.valid & self.o.ready),
-            waiting.o.ready.eq(moves & ((number[:lanes] == pes - 1) | row.last)),
-            known.o.ready.eq(moves & row.last),
+        window = self.o.payload
+        pointers = [
+            source[n * INDEX_BITS :][:INDEX_BITS]
+            for source, count in ((held, pes), (waiting.o.payload, 1))
+            for n in range(count)
         ]
-        with m.If(moves):
-            m.d.sync += [number.eq(Mux(row.last, 1, number + 1)), before.eq(end)]
+        m.d.comb += [
+            left.eq(panel.rows - gone),
+            whole.eq(left >= pes),
+            self.o.valid.eq(holds & (~whole | waiting.o.valid)),
+            window.row.eq(panel.row + gone),
+            window.rows.eq(Mux(whole, pes, left)),
+            window.columns.eq(panel.columns),
+            window.begin.eq(pointers[0]),
+            window.last.eq(left <= pes),
+            window.some.eq(elements.lower != elements.upper),
+            moves.eq(self.o.valid & self.o.ready),
+            # The last pointer of a panel may be alone in its block.
+            waiting.o.ready.eq(Mux(holds, moves & whole, known.o.valid)),
+            known.o.ready.eq(moves & window.last),
+        ]
+        for n in range(pes):
+            here = left > n
+            begin, end = pointers[n], pointers[n + 1]
+            m.d.comb += [
+                window.ends[n].eq(Mux(here, end, elements.upper)),
+                window.bad[n].eq(here & ((end < begin) | (end > elements.upper))),
+            ]
+        with m.If(waiting.o.valid & waiting.o.ready):
+            m.d.sync += held.eq(waiting.o.payload)
+        with m.If(holds), m.If(moves):
+            m.d.sync += [holds.eq(~window.last), gone.eq(Mux(window.last, 0, gone + pes))]
+        with m.Elif(waiting.o.valid & known.o.valid):
+            m.d.sync += holds.eq(1)
         with m.If(self.clear):
-            m.d.sync += number.eq(1)
+            m.d.sync += [holds.eq(0), gone.eq(0)]
