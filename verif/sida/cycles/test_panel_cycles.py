@@ -17,11 +17,11 @@ from tilewright.verif.timing.striped.pace import Pace, pattern
 KINDS = {**CONFIGS, "one panel": replace(CONFIGS["a set a step"], subtensor=256)}
 
 
-@pytest.mark.parametrize("name", slow_but([], KINDS, ["small", "three channels"]))
+@pytest.mark.parametrize("name", slow_but([], KINDS, []))
 def test_every_part_comes_in_its_cycle(name: str) -> None:
-    for seed in range(by_size(1, 2, 30)):
+    for seed in range(by_size(1, 1, 6)):
         matrix = drawn(KINDS[name], f"panels {name} {seed}")
-        asked = asked_of(matrix, random.Random(seed), by_size(4, 8, 20))
+        asked = asked_of(matrix, random.Random(seed), by_size(4, 4, 8))
         rng = np.random.default_rng(seed)
         pace = Pace.random(rng)
         offers, takes = pattern(rng, 30_000, pace.gap), pattern(rng, 30_000, pace.wait)
