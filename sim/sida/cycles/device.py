@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csc_array
 
 from ....hw.spec.sida import SidaConfig
 from ...timing.dram import FLAT, MemoryModel
@@ -47,17 +48,18 @@ class SidaCycles(SidaModel):
     def _job(self) -> tuple[str, int, dict[str, int]]:
         values = self._values
         # What is wrong with a job the model of results tells of.
-        content = self.memory.copy()
         error, detail, counts = super()._job()
         if error != "none":
             return error, detail, counts
-        size = values["ROWS"]
-        pointers, rows = _half(content, values["COLUMN_POINTERS"], values["ROW_NUMBERS"], size)
+        # A job stores nothing where its matrix or its program is.
+        content, size = self.memory, values["ROWS"]
+        pointers = _words(content, values["COLUMN_POINTERS"], size + 1).astype(np.int64)
+        # One more than there are: where elements of a matrix without any would be.
+        count = int(pointers[-1]) + 1
+        rows = _words(content, values["ROW_NUMBERS"], count).astype(np.int32)
         row_pointers, columns = pointers, rows
         if values["SECOND_PRODUCT"] and not values["TRANSPOSED"]:
-            row_pointers, columns = _half(
-                content, values["ROW_POINTERS"], values["COLUMN_NUMBERS"], size
-            )
+            row_pointers, columns = _by_rows(pointers, rows)
         job = PassJob(
             registers=values,
             words=_words(content, values["PROGRAM_BASE"], values["WORDS"]).tolist(),
@@ -82,10 +84,12 @@ def _words(content: npt.NDArray[np.uint8], address: int, count: int) -> npt.NDAr
     return found.view("<u4")
 
 
-def _half(
-    content: npt.NDArray[np.uint8], pointers: int, indices: int, size: int
+def _by_rows(
+    pointers: npt.NDArray[np.int64], rows: npt.NDArray[np.int32]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Where columns, or rows, end, from 0; and the other numbers of the elements."""
-    ends = _words(content, pointers, size + 1).astype(np.int64)
-    # One more than there are: where elements of a matrix without any would be.
-    return ends, _words(content, indices, int(ends[-1]) + 1).astype(np.int32)
+    """The same matrix by rows, whatever is in memory there: what is wrong with that is an error,
+    of which the model of results knows nothing."""
+    size, count = len(pointers) - 1, int(pointers[-1])
+    values = np.zeros(count, np.int8)
+    found = csc_array((values, rows[:count], pointers), shape=(size, size)).tocsr()
+    return found.indptr.astype(np.int64), np.append(found.indices, 0).astype(np.int32)

@@ -62,3 +62,14 @@ def test_jobs_of_two_products(device: SidaDevice) -> None:
         semirings = (built[number % len(built)], built[int(rng.integers(len(built)))])
         job = random_job(rng, device.config, MEMORY_BYTES, shape=shape, semirings=semirings)
         assert compare_counts(device, job, any_latency(rng))["cycles"]
+
+
+def test_rows_that_are_not_read_again(device: SidaDevice) -> None:
+    """They may be anything."""
+    rng = np.random.default_rng(3)
+    built = device.config.operators
+    semirings = (built[0], built[-1])
+    job = random_job(rng, device.config, MEMORY_BYTES, size=12, shape="power", semirings=semirings)
+    for number in range(13):
+        job = job.with_word("row_pointers", number, int(rng.integers(1 << 32)))
+    assert compare_counts(device, job, 3)["bytes_again"] == 0
