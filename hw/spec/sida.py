@@ -13,6 +13,7 @@ from .stages import OperatorStages
 from .unit import Unit
 
 __all__ = [
+    "CHUNK",
     "DELAY",
     "INDEX_BITS",
     "READERS",
@@ -21,10 +22,14 @@ __all__ = [
     "UNITS",
     "VALUES",
     "SidaConfig",
+    "WideSidaConfig",
 ]
 
 INDEX_BITS = 32
 """Of a pointer, a row's or a column's number in memory."""
+
+CHUNK = 2
+"""Elements that a list takes at once of the space for what waits."""
 
 DELAY = 2
 """Steps that rows of the second product are behind the columns of the first one: a column's result
@@ -148,6 +153,14 @@ class SidaConfig(MemoryPorts, Config):
         return self.multiplier_stages + adders * self.adder_stages + 2
 
     @property
+    def held_lists(self) -> int:
+        """Lists of a panel in a bank of what waits, a power of two: read in turn, no sum waits for
+        the one before. Fewer where the chunks that they begin would take half of the bank."""
+        panels = max(1, self.vector_words // self.subtensor)
+        room = self.buffer_words // self.pes // (2 * CHUNK * panels)
+        return 1 << min((self.partials - 1).bit_length(), max(0, room.bit_length() - 1))
+
+    @property
     def place_bits(self) -> int:
         """Width of the number of a row, or of a column."""
         return (self.vector_words - 1).bit_length()
@@ -195,6 +208,32 @@ class SidaConfig(MemoryPorts, Config):
             Traffic(reads=reads, writes=writes, blocks=self.geometry.blocks(channel))
             for channel in range(self.channels)
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideSidaConfig(SidaConfig):
+    """A SIDA of a size that is not built, for the cycle model alone; by default the paper's: cores
+    of 1,024 elements, and 512 bytes a cycle.
+
+    Source: Exploiting data reuse with inter-operator dataflow, methodology.
+    """
+
+    pes: int = like(SidaConfig, "pes", default=1024, allowed=IntRange(4, 1024, power_of_two=True))
+    subtensor: int = like(SidaConfig, "subtensor", default=1024)
+    buffer_words: int = like(
+        SidaConfig,
+        "buffer_words",
+        default=1 << 22,
+        allowed=IntRange(64, 1 << 26, power_of_two=True),
+    )
+    vector_words: int = like(
+        SidaConfig,
+        "vector_words",
+        default=1 << 20,
+        allowed=IntRange(64, 1 << 27, power_of_two=True),
+    )
+    channels: int = like(SidaConfig, "channels", default=16)
+    data_bits: int = like(SidaConfig, "data_bits", default=256)
 
 
 SIDA = Unit(

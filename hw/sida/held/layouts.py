@@ -5,11 +5,10 @@ from __future__ import annotations
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from ...spec.sida import SidaConfig
+from ...spec.sida import CHUNK, SidaConfig
 from ..layouts import count_bits
 
 __all__ = [
-    "CHUNK",
     "bank_words",
     "chunk_bits",
     "chunks",
@@ -25,9 +24,6 @@ __all__ = [
     "reload_request_layout",
     "row_bits",
 ]
-
-CHUNK = 4
-"""Elements that a list takes at once of a bank's space."""
 
 
 def panels(config: SidaConfig) -> int:
@@ -56,8 +52,8 @@ def chunk_bits(config: SidaConfig) -> int:
 
 
 def lists(config: SidaConfig) -> int:
-    """Lists of a panel in a bank, a power of two: read in turn, no sum waits for the one before."""
-    return 1 << (config.partials - 1).bit_length()
+    """Lists of a panel in a bank."""
+    return config.held_lists
 
 
 def line_rows(config: SidaConfig) -> int:

@@ -6,8 +6,8 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.sida import SidaConfig
-from .layouts import CHUNK, bank_words, chunk_bits, lists
+from ...spec.sida import CHUNK, SidaConfig
+from .layouts import bank_words, chunk_bits, lists
 from .panel_lists import element_write_layout, entries_layout
 
 __all__ = ["ListReader"]
@@ -16,8 +16,8 @@ __all__ = ["ListReader"]
 class ListReader(wiring.Component):
     """Goes through up to four lists, from each in turn an element, and gives their chunks back.
 
-    A chunk's follower is looked up with the chunk's first element, so it is known with the last
-    one. An element a cycle, or, where elements are not wanted, a chunk in one to three.
+    A chunk's follower is looked up with the chunk's first element, so it comes with the next one at
+    the earliest. An element a cycle, or, where elements are not wanted, a chunk in one to three.
 
     Parameters
     ----------
@@ -75,15 +75,15 @@ class ListReader(wiring.Component):
         )
         cursors = [Signal(layout, name=f"cursor_{n}") for n in range(count)]
         able = Signal(count)
-        chosen = Signal(range(count))
-        last = Signal(range(count))
+        chosen = Signal(range(max(2, count)))
+        last = Signal(range(max(2, count)))
         moves = Signal()
         ends = Signal()
         more = Signal()
         # Of a chunk that is not wanted, the follower is looked up first.
         seeks = Signal()
         linking = Signal()
-        linked = Signal(range(count))
+        linked = Signal(range(max(2, count)))
         for n, cursor in enumerate(cursors):
             waits = self.drops & cursor.asked & ~cursor.linked
             m.d.comb += able[n].eq((cursor.left != 0) & ~waits)
@@ -96,8 +96,10 @@ class ListReader(wiring.Component):
                             m.d.comb += chosen.eq((served + step) % count)
         now = Signal(layout)
         left = Signal.like(now.left)
+        following = Signal(chunk_bits(self._config))
         m.d.comb += [
             now.eq(Array(cursors)[chosen]),
+            following.eq(Mux(linking & (linked == chosen), self.follower, now.next)),
             self.busy.eq(Cat(cursor.left != 0 for cursor in cursors).any()),
             moves.eq(able.any() & (self.room | self.drops)),
             seeks.eq(self.drops & (now.left > CHUNK) & ~now.linked),
@@ -131,7 +133,7 @@ class ListReader(wiring.Component):
                     m.d.sync += [cursor.left.eq(left), cursor.place.offset.eq(now.place.offset + 1)]
                 with m.If(ends):
                     m.d.sync += [
-                        cursor.place.chunk.eq(now.next),
+                        cursor.place.chunk.eq(following),
                         cursor.place.offset.eq(0),
                         cursor.asked.eq(0),
                         cursor.linked.eq(0),

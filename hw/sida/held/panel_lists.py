@@ -7,10 +7,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...spec.sida import SidaConfig
+from ...spec.sida import CHUNK, SidaConfig
 from ...stream.written_word import reads_with_writes
 from .layouts import (
-    CHUNK,
     bank_words,
     chunk_bits,
     held_layout,
@@ -143,7 +142,7 @@ class PanelLists(wiring.Component):
             self.fetched.eq(self.fetch),
             loses.eq(self.loses),
         ]
-        number = Signal(range(lists(config)))
+        number = Signal(range(max(2, lists(config))))
         updated = self._append(m, self.entries[number], held, looks, ends)
         m.d.comb += [
             number.eq(self._list_of(held)),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .....hw.spec.sida import CHUNK
 from ....timing.compiled import inlined
-from .state import CHUNK, Held
+from .state import Held
 
 __all__ = ["bank_step", "look", "read_step"]
 
@@ -51,6 +52,8 @@ def read_step(m: Any, h: Held, number: int, ready: bool) -> int:
     if bank.linking:
         h.cursors[number, bank.linked].next = bank.follower
         h.cursors[number, bank.linked].linked = 1
+        if bank.linked == chosen:
+            following = bank.follower
         bank.linking = 0
     moves = chosen >= 0 and (room or m.reads_drop)
     freed = -1

@@ -6,15 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .....hw.spec.sida import SidaConfig
+from .....hw.spec.sida import CHUNK, SidaConfig
 from ..load.queues import QUEUE
 from ..shared import fields
 
-__all__ = ["CHUNK", "DRAIN", "HELD", "IDLE", "PARTS", "RELOAD", "SETS", "USE", "WAIT",
+__all__ = ["DRAIN", "HELD", "IDLE", "PARTS", "RELOAD", "SETS", "USE", "WAIT",
            "Held", "Queues", "set_up_held"]  # fmt: skip
 
-CHUNK = 4
-"""Elements of a chunk."""
 
 SETS, _ROWS = 16, 4
 """Sets, and parts of rows that are read again, that may wait in a bank."""
@@ -151,7 +149,7 @@ def set_up_held(m: Any, config: SidaConfig, phase: int) -> Held:
     for name, value in {
         "panels": panels,
         "chunks": chunks,
-        "lists": 1 << (config.partials - 1).bit_length(),
+        "lists": config.held_lists,
         "add_stages": config.adder_stages,
         "late_stages": 1 + config.multiplier_stages + config.adder_stages,
         "panel_walk": min(phase, panels),
