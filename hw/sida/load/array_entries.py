@@ -91,11 +91,25 @@ class ArrayEntries(wiring.Component):
             wiring.connect(m, its_ar, wiring.flipped(ar))
             wiring.connect(m, wiring.flipped(r), its_r)
         asked, cut = fork.o
+        # Requests as the gearbox takes them.
+        wanted = entries.request
         if self._requests:
-            m.submodules.waiting = waiting = DeepQueue(self.request.payload.shape(), self._requests)
-            wiring.connect(m, cut, waiting.i)
-            m.d.comb += waiting.clear.eq(self.stop)
-            cut = waiting.o
+            m.submodules.waiting = waiting = DeepQueue(INDEX_BITS, self._requests)
+            m.d.comb += [
+                waiting.clear.eq(self.stop),
+                waiting.i.valid.eq(cut.valid),
+                waiting.i.payload.eq(cut.payload.count),
+                cut.ready.eq(waiting.i.ready),
+                wanted.valid.eq(waiting.o.valid),
+                wanted.payload.count.eq(waiting.o.payload),
+                waiting.o.ready.eq(wanted.ready),
+            ]
+        else:
+            m.d.comb += [
+                wanted.valid.eq(cut.valid),
+                wanted.payload.count.eq(cut.payload.count),
+                cut.ready.eq(wanted.ready),
+            ]
         # The lines of an entry of several of which only the first ones were read.
         padding = Signal()
         m.d.comb += [
@@ -105,14 +119,11 @@ class ArrayEntries(wiring.Component):
             asked.ready.eq(reader.request.ready),
             reader.request.payload.address.eq(asked.payload.address),
             reader.request.payload.bytes.eq(asked.payload.bytes),
-            entries.request.valid.eq(cut.valid),
-            cut.ready.eq(entries.request.ready),
-            entries.request.payload.count.eq(cut.payload.count),
             entries.lines.valid.eq(reader.o.valid | padding),
             entries.lines.payload.eq(reader.o.payload.data),
             reader.o.ready.eq(entries.lines.ready & ~padding),
         ]
-        with m.If(self.stop | (cut.valid & cut.ready)):
+        with m.If(self.stop | (wanted.valid & wanted.ready)):
             m.d.sync += padding.eq(0)
         with m.Elif(reader.o.valid & reader.o.ready & reader.o.payload.last):
             m.d.sync += padding.eq(1)

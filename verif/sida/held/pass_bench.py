@@ -37,11 +37,13 @@ class Pass:
 
 @dataclass
 class Seen:
-    """Of a pass: w, its counts, panels that were asked for, cycles of sets and of all."""
+    """Of a pass: w, its counts, panels that were asked for and how many of them at most before all
+    of one had come, cycles of sets and of all."""
 
     w: list[int] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     asked: list[int] = field(default_factory=list)
+    ahead: int = 0
     set_cycles: list[int] = field(default_factory=list)
     cycles: int = 0
 
@@ -69,6 +71,10 @@ class _Running:
         """The rows of a panel."""
         asked: Any = reload_request_layout(self.config).from_bits(word)
         self.seen.asked.append(asked.panel)
+        layout = reload_layout(self.config)
+        came = self.reload.words[: len(self.reload.cycles)]
+        panels = sum(int(layout.from_bits(word).last) for word in came)
+        self.seen.ahead = max(self.seen.ahead, len(self.seen.asked) - panels)
         config, matrix = self.config, self.given.matrix
         rows, columns = matrix.rows, matrix.columns
         if self.given.transposed:
@@ -95,7 +101,6 @@ class _Running:
         if not words or self.random.random() < 0.5:
             words.append({"row": 0, "last": 0, "elements": []})
         words[-1]["last"] = 1
-        layout = reload_layout(config)
         self.reload.words += [layout.const(word).as_bits() for word in words]
 
     def drive(self, sim: Any, cycle: int) -> None:

@@ -109,6 +109,7 @@ def test_nothing_is_lost_where_there_is_space() -> None:
     assert found.asked
     assert found.asked == sorted(found.asked)
     assert found.asked[-1] == 19 // least.subtensor
+    assert found.ahead > 2
 
 
 @pytest.mark.slow
