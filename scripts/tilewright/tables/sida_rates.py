@@ -23,13 +23,17 @@ __all__ = ["CONFIGS", "MATRICES", "TRANSPOSED", "sida_rates"]
 
 CONFIGS = {
     "4 a cycle": SidaConfig(pes=4, vector_words=1024, buffer_words=32768),
+    "4 a cycle, buffer of 256, steps of 16": SidaConfig(
+        pes=4, subtensor=16, vector_words=1024, buffer_words=256, outstanding=16
+    ),
     "4 a cycle, buffer of 256": SidaConfig(
-        pes=4, subtensor=16, vector_words=1024, buffer_words=256
+        pes=4, vector_words=1024, buffer_words=256, outstanding=16
     ),
     "16 a cycle": SidaConfig(vector_words=1024, buffer_words=32768),
 }
 """All with the default memory: four channels of 128 bits, eight elements a cycle. So four a cycle
-are limited by the cores, 16 by the memory."""
+are limited by the cores, 16 by the memory. With a small buffer a reader has few blocks under way:
+all that columns ask for at the beginning is before what the first rows ask for."""
 
 TRANSPOSED = ("R-MAT", "2-D grid")
 """Of which the second product is with the transpose, too."""
