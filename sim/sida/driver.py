@@ -17,6 +17,7 @@ from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..numbers.memory import from_bytes
 from ..numbers.values import Patterns
+from .fit import check_fit
 from .images import job_images, program_words
 from .iterations.problem import Problem, Solution
 from .result.elementwise import begin
@@ -155,22 +156,7 @@ class SidaDriver(JobDriver[SidaConfig]):
 
     def _check(self, problem: Problem) -> None:
         config, size = self.config, problem.matrix.size
-        if not 1 <= size <= config.vector_words:
-            raise ValueError(
-                f"the matrix must have between 1 and {config.vector_words} rows with "
-                f"`vector_words` {config.vector_words}, not {size}"
-            )
-        for row in problem.semirings:
-            if row not in config.operators:
-                built = ", ".join(one.name for one in config.operators)
-                raise ValueError(
-                    f"`semiring` must be one of {built}, which are built, not {row.name}"
-                )
-        if problem.program.words > config.program_words:
-            raise ValueError(
-                f"the program must have at most {config.program_words} words with "
-                f"`program_words` {config.program_words}, not {problem.program.words}"
-            )
+        check_fit(config, size, problem.semirings, problem.program.words)
         if problem.stop is not None and len(problem.program.scalars) == SCALARS:
             raise ValueError(
                 f"the program must have less than {SCALARS} scalars and numbers, since the limit "

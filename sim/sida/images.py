@@ -13,7 +13,7 @@ from ..numbers.memory import to_bytes
 from ..numbers.values import Patterns
 from .result.products import Columns
 
-__all__ = ["job_images", "matrix_images", "program_words"]
+__all__ = ["job_images", "matrix_images", "program_image", "program_words", "scalars_image"]
 
 
 def matrix_images(matrix: Columns, fmt: Format) -> dict[str, bytes]:
@@ -52,15 +52,25 @@ def job_images(
     scalars: patterns, at most ``SCALARS``; what is missing is 0
     words: of the program
     """
-    all_scalars = np.zeros(SCALARS, np.uint64)
-    all_scalars[: len(scalars)] = scalars
     return {
         **matrix_images(matrix, fmt),
         "x": to_bytes(x, fmt),
-        "scalars": to_bytes(all_scalars, fmt),
-        "program_base": _indices(np.array(words)),
+        "scalars": scalars_image(scalars, fmt),
+        "program_base": program_image(words),
         **{f"vector_{n}": to_bytes(patterns, fmt) for n, patterns in vectors.items()},
     }
+
+
+def scalars_image(scalars: Sequence[int], fmt: Format) -> bytes:
+    """All scalars; those behind the ones that are given are 0."""
+    every = np.zeros(SCALARS, np.uint64)
+    every[: len(scalars)] = scalars
+    return to_bytes(every, fmt)
+
+
+def program_image(words: Sequence[int]) -> bytes:
+    """A program's words."""
+    return _indices(np.array(words))
 
 
 def _indices(numbers: object) -> bytes:

@@ -57,7 +57,8 @@ class Demand:
 
     Parameters
     ----------
-    size, elements: of the matrix
+    size, elements: of the matrix; without elements there is none, and no product: element-wise work
+        alone
     iterations: products with it
     program: the element-wise work, E1 after odd iterations and E2 after even ones
     value_bytes, index_bytes: of a value, of a row's number
@@ -75,6 +76,8 @@ class Demand:
     @property
     def matrix_bytes(self) -> int:
         """Of the matrix by columns, stored once."""
+        if not self.elements:
+            return 0
         return self.elements * (self.value_bytes + self.index_bytes) + self.pointer_bytes
 
     @property
@@ -113,8 +116,9 @@ def ideal(machine: Machine, demand: Demand) -> Spent:
     total = Spent(bytes=0, cycles=0.0)
     vector, lanes = demand.vector_bytes, demand.size * demand.features
     for iteration in range(demand.iterations):
-        products = demand.elements * demand.features
-        total += _at_the_roof(machine, demand.matrix_bytes + 2 * vector, products)
+        if demand.elements:
+            products = demand.elements * demand.features
+            total += _at_the_roof(machine, demand.matrix_bytes + 2 * vector, products)
         for one in demand.part(iteration):
             moved = vectors_moved(one)
             if moved:
@@ -134,7 +138,8 @@ def fused(machine: Machine, demand: Demand) -> Spent:
     """Products with the element-wise work behind them."""
     total = Spent(bytes=0, cycles=0.0)
     for iteration in range(demand.iterations):
-        moved = 1 + vectors_of_part(demand.part(iteration))
+        there = bool(demand.elements)
+        moved = there + vectors_of_part(demand.part(iteration), result=there)
         total += _at_the_roof(
             machine,
             demand.matrix_bytes + moved * demand.vector_bytes,
@@ -156,6 +161,8 @@ def vectors_of_part(part: tuple[Instruction, ...], *, result: bool = True) -> in
 def oracle(machine: Machine, demand: Demand) -> Spent:
     """Two products a pass, as long as there are two; results go to the next product on chip, and to
     memory only if the program stores them, or nothing follows. No run takes less."""
+    if not demand.elements:
+        return fused(machine, demand)
     total = Spent(bytes=0, cycles=0.0)
     products = demand.elements * demand.features
     for first in range(0, demand.iterations, 2):

@@ -39,7 +39,8 @@ SYSTEM = System(
     },
     commands={
         **{name: f"tilewright.apps.iterations.commands:{name}" for name in _GRAPHS},
-        **{name: f"tilewright.apps.iterations.equations:{name}" for name in ("label", "cg")},
+        "label": "tilewright.apps.iterations.labels:label",
+        "cg": "tilewright.apps.iterations.solvers:cg",
         "kmeanspp": "tilewright.apps.iterations.kmeanspp:kmeanspp",
         "passes": "tilewright.apps.iterations.own_program:passes",
     },

@@ -12,9 +12,9 @@ from ....hw.spec.semirings import SEMIRINGS
 from ..result.products import Rules
 from .graphs import columns_of, vector_of
 from .problem import Problem, Stop
-from .programs import CONJUGATE, LABELS
+from .programs import LABELS, PIPELINED
 
-__all__ = ["conjugate_gradients", "labels"]
+__all__ = ["labels", "pipelined_gradients"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def labels(rules: Rules, graph: csr_array, given: npt.ArrayLike, *, tolerance: f
     )
 
 
-def conjugate_gradients(
+def pipelined_gradients(
     rules: Rules, matrix: Any, right: npt.ArrayLike, *, tolerance: float
 ) -> Problem:
     """The solution of ``matrix`` times it equals ``right``, from 0 on, until the residual is less
@@ -75,7 +75,7 @@ def conjugate_gradients(
     nothing = vector_of(np.zeros(size), fmt)
     first = vector_of(image, fmt)
     return Problem(
-        program=CONJUGATE,
+        program=PIPELINED,
         semiring=SEMIRINGS["mma"],
         matrix=columns_of(symmetric, fmt),
         x=first,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ....hw.spec.elementwise.assembler import assemble
 from ....hw.spec.elementwise.program import Program
 
-__all__ = ["CONJUGATE", "CORENESS", "LABELS", "PAGERANK", "PATHS", "REACH", "halves"]
+__all__ = ["CORENESS", "LABELS", "PAGERANK", "PATHS", "PIPELINED", "REACH", "halves"]
 
 
 def halves(declared: str, body: str) -> Program:
@@ -135,7 +135,7 @@ reduce moved_@ sum
 )
 """Values of vertices as the means of their neighbours', but for those that are given."""
 
-CONJUGATE = halves(
+PIPELINED = halves(
     """
 vector image                # of the image of the direction
 vector direction_image

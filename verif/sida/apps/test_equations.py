@@ -73,25 +73,32 @@ def test_labels_of_a_file(run: Run) -> None:
     assert counts[0]["classes"] == counts[1]["classes"]
 
 
+@pytest.mark.parametrize("form", ["plain", "pipelined"])
 @pytest.mark.parametrize("size", slow_but([12], [3, 12, 20]))
-def test_conjugate_gradients(run: Run, size: int) -> None:
-    """SciPy's iterates to rounding, and as many; two a pass."""
+def test_conjugate_gradients(run: Run, size: int, form: str) -> None:
+    """SciPy's iterates to rounding, and as many; two a pass if they are pipelined."""
     matrix, out = grid(size), run.directory / "x.npy"
     b = np.random.default_rng(size).normal(size=size * size)
     found = report(run, "cg", save_graph(run, matrix), "--right", run.save("b.npy", b),
-                   "--tolerance", "1e-8", "-o", out)  # fmt: skip
+                   "--tolerance", "1e-8", "-o", out, "--form", form)  # fmt: skip
     expected, failed = cg(matrix, b, rtol=1e-8)
     assert not failed
     assert np.abs(np.load(out) - expected).max() < 1e-10 * np.abs(expected).max()
     assert found["iterations"] == found["scipy_iterations"]
-    assert found["passes"] == -(-found["iterations"] // 2)
+    if form == "plain":
+        assert (found["passes"], found["jobs"]) == (found["iterations"], 2 * found["iterations"])
+        assert len(found["residuals"]) == found["iterations"] + 1
+    else:
+        assert (found["passes"], found["jobs"]) == (-(-found["iterations"] // 2), 1)
+    assert found["form"] == form
     assert np.linalg.norm(b - matrix @ np.load(out)) < 1.001e-8 * np.linalg.norm(b)
     assert found["config"]["value"] == "fp64"
     assert found["reference"]["wrong"] == 0
 
 
-def test_conjugate_gradients_in_fp32(run: Run) -> None:
-    found = report(run, "cg", save_graph(run, grid(8)), "--set", "value=fp32")
+@pytest.mark.parametrize("form", ["plain", "pipelined"])
+def test_conjugate_gradients_in_fp32(run: Run, form: str) -> None:
+    found = report(run, "cg", save_graph(run, grid(8)), "--set", "value=fp32", "--form", form)
     assert abs(found["iterations"] - found["scipy_iterations"]) <= 1
     assert 0 < found["reference"]["error"] < 1e-4
 
@@ -99,17 +106,30 @@ def test_conjugate_gradients_in_fp32(run: Run) -> None:
 def test_a_matrix_that_is_not_definite(run: Run) -> None:
     """The residual grows, or is none at all: status 1, whatever is reached is kept."""
     matrix = csr_array(np.diag([1.0, -1.0, 2.0, 0.0]))
-    found = report(run, "cg", save_graph(run, matrix), "--max-iterations", 9, status=1)
+    path, most = save_graph(run, matrix), ("--max-iterations", 9)
+    found = report(run, "cg", path, *most, "--form", "pipelined", status=1)
     assert not found["settled"]
     assert found["reference"] is None
     assert found["iterations"] == 9
     assert "NOT CONVERGED: the residual's square" in run.out
+    found = report(run, "cg", path, *most, status=1)
+    assert not found["settled"]
+    assert found["reference"] is None
+    assert "NOT CONVERGED: the residual's 2-norm" in run.out
+    path = save_graph(run, csr_array(np.diag([1.0, -1.0])))
+    found = report(run, "cg", path, status=1)
+    assert (found["iterations"], found["jobs"]) == (0, 1)
+    assert found["ended"] == "the direction times its image is 0"
 
 
 @needs_data
 def test_a_matrix_that_is_badly_conditioned(run: Run) -> None:
-    """What the page says of the form's limit."""
-    found = report(run, "cg", data_file("matrices/LFAT5.mtx"), status=1)
+    """What the page says of both forms."""
+    path = data_file("matrices/LFAT5.mtx")
+    found = report(run, "cg", path)
+    assert (found["iterations"], found["scipy_iterations"]) == (25, 25)
+    assert (found["passes"], found["jobs"], found["reference"]["wrong"]) == (25, 50, 0)
+    found = report(run, "cg", path, "--form", "pipelined", status=1)
     assert (found["iterations"], found["scipy_iterations"]) == (140, 25)
     assert not found["settled"]
 
@@ -156,6 +176,8 @@ def test_refused_matrices(run: Run) -> None:
     assert line == f"{path}: values must be finite"
     line, path = said(np.zeros((2, 2)))
     assert line == f"{path}: the matrix has no entries"
+    line, path = said(np.eye(2), "--form", "fast")
+    assert line == "--form must be plain or pipelined, not 'fast'"
     line, path = said(np.eye(65), "--set", "vector_words=64")
     assert line == (
         f"{path}: 65 rows are too many for `vector_words` 64, elements of a vector on chip"

@@ -47,7 +47,7 @@ def test_seeds(run: Run, shape: tuple[int, int]) -> None:
     found = report(run, "kmeanspp", path, "--clusters", 9, "--seed", 5, "-o", out)
     chosen, nearest = plainly(points, 9, 5)
     assert found["seeds"] == [one + 1 for one in chosen]
-    assert found["same"] == found["clusters"] == found["passes"] == 9
+    assert found["same"] == found["clusters"] == found["passes"] == found["jobs"] == 9
     assert (found["rows"], found["columns"], found["seed"]) == (*shape, 5)
     np.testing.assert_allclose(np.load(out), nearest, rtol=0, atol=1e-4)
     np.testing.assert_allclose(found["totals"][-1], nearest.sum(), rtol=1e-5)

@@ -11,9 +11,9 @@ from scipy.sparse.linalg import cg
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.sim.numbers.values import decode
 from tilewright.sim.sida.iterations.graphs import undirected
-from tilewright.sim.sida.iterations.linear import conjugate_gradients, labels
+from tilewright.sim.sida.iterations.linear import labels, pipelined_gradients
 from tilewright.sim.sida.iterations.problem import Solution, solve
-from tilewright.sim.sida.iterations.programs import CONJUGATE
+from tilewright.sim.sida.iterations.programs import PIPELINED
 from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import cases
@@ -38,7 +38,7 @@ def test_every_iterate_is_scipys() -> None:
     for seed in range(max(2, cases(6))):
         matrix = definite(seed)
         b = np.random.default_rng(seed).normal(size=50)
-        problem = conjugate_gradients(DOUBLE, matrix, b, tolerance=1e-10)
+        problem = pipelined_gradients(DOUBLE, matrix, b, tolerance=1e-10)
         iterates: list[Any] = []
         cg(matrix, b, rtol=1e-10, callback=lambda x, kept=iterates: kept.append(x.copy()))
         for count in (1, 2, 3, len(iterates)):
@@ -51,7 +51,7 @@ def test_every_iterate_is_scipys() -> None:
 
 
 def test_a_program_of_any_accelerator_by_default() -> None:
-    assert CONJUGATE.words <= 64
+    assert PIPELINED.words <= 64
 
 
 def test_labels_are_means() -> None:
@@ -76,9 +76,9 @@ def test_refusals() -> None:
     lopsided = csr_array(([1.0, 2.0], ([0, 1], [1, 0])), shape=(3, 3))
     said = refusal(lambda: labels(DOUBLE, lopsided, [1], tolerance=1))
     assert said == "`graph` must be symmetric"
-    said = refusal(lambda: conjugate_gradients(DOUBLE, lopsided, np.ones(3), tolerance=1))
+    said = refusal(lambda: pipelined_gradients(DOUBLE, lopsided, np.ones(3), tolerance=1))
     assert said == "`matrix` must be symmetric"
-    said = refusal(lambda: conjugate_gradients(DOUBLE, graph, np.zeros(10), tolerance=1))
+    said = refusal(lambda: pipelined_gradients(DOUBLE, graph, np.zeros(10), tolerance=1))
     assert said == "`right` must not be 0"
 
 
@@ -86,7 +86,7 @@ def test_refusals() -> None:
 def test_a_solution_that_is_there_at_once(value: str) -> None:
     """One step, and what is computed behind it does not count."""
     rules = Rules(fmt=FORMATS[value], leaves=4, subtensor=4)
-    problem = conjugate_gradients(rules, 2.0 * eye_array(5), np.ones(5), tolerance=1e-6)
+    problem = pipelined_gradients(rules, 2.0 * eye_array(5), np.ones(5), tolerance=1e-6)
     found = solve(rules, problem, 9)
     assert (found.iterations, found.wasted, found.settled) == (1, 1, True)
     assert (decode(found.result, rules.fmt) == 0.5).all()

@@ -25,7 +25,7 @@ from tilewright.sim.sida.iterations.graphs import (
     shortest_paths,
     undirected,
 )
-from tilewright.sim.sida.iterations.linear import conjugate_gradients, labels
+from tilewright.sim.sida.iterations.linear import labels, pipelined_gradients
 from tilewright.sim.sida.iterations.problem import Problem, Solution, solve
 from tilewright.sim.sida.model import SidaModel
 from tilewright.sim.sida.result.products import Rules
@@ -42,7 +42,7 @@ PROBLEMS: dict[str, Any] = {
     "paths": lambda rules, graph: shortest_paths(rules, graph, 0),
     "core": lambda rules, graph: coreness(rules, undirected(graph)),
     "labels": lambda rules, graph: labels(rules, undirected(graph), [0, 1], tolerance=1e-4),
-    "conjugate": lambda rules, graph: conjugate_gradients(
+    "conjugate": lambda rules, graph: pipelined_gradients(
         rules, undirected(graph) + 9 * eye_array(graph.shape[0]), np.ones(graph.shape[0]),
         tolerance=1e-4,
     ),

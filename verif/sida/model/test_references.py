@@ -54,6 +54,15 @@ def test_bytes_by_hand() -> None:
         assert found.cycles == pytest.approx(found.bytes / 64)
 
 
+def test_work_without_a_matrix() -> None:
+    """Element-wise work alone: no pointers, no products, no operand, nothing to give on."""
+    sweeps = replace(DEMAND, elements=0, iterations=2)
+    assert sweeps.matrix_bytes == 0
+    assert ideal(SLOW, sweeps).bytes == (6 + 3) * VECTOR
+    # E1: a, b; E2: b, whose result is not stored.
+    assert fused(SLOW, sweeps).bytes == oracle(SLOW, sweeps).bytes == (2 + 1) * VECTOR
+
+
 def test_where_lanes_are_the_limit() -> None:
     machine = Machine(bytes_a_cycle=1 << 30, lanes=10)
     assert fused(machine, DEMAND).cycles == 4 * 1000 / 10

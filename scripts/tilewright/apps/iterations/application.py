@@ -16,6 +16,7 @@ from ...sim.sida.iterations.problem import Problem, Solution
 from ..common.files import numeric, read_matrix_file, write_array
 from ..graphs.graph import Graph, read_graph
 from .options import SidaChoice
+from .outcome import outcome_of_problem
 from .report import Residual, finish_iterations
 from .session import SidaRun
 from .verdict import Verdict
@@ -27,6 +28,7 @@ __all__ = [
     "check_source",
     "finish",
     "graph_of",
+    "is_matrix",
     "matrix_of",
     "numbers_of",
     "source_of",
@@ -101,7 +103,7 @@ def finish(
     if moves is not None:
         residual = _residual(of.choice, of.problem, run.solution, moves)
     if of.choice.output:
-        write_array(of.choice.output, values[:, None] if _is_matrix(of.choice.output) else values)
+        write_array(of.choice.output, values[:, None] if is_matrix(of.choice.output) else values)
         rows.append(("values", str(of.choice.output)))
     details = {"file": str(of.source.path), **of.source.details, **details}
     finish_iterations(
@@ -109,15 +111,15 @@ def finish(
         f"{of.what} of {of.source.path.name}",
         [(of.source.kind, of.source.text), *rows],
         of.choice,
-        of.problem,
-        run,
+        outcome_of_problem(of.choice, of.problem, run),
         details,
         verdict=verdict,
         residual=residual,
     )
 
 
-def _is_matrix(path: Path) -> bool:
+def is_matrix(path: Path) -> bool:
+    """Whether a file holds columns, not vectors."""
     return path.suffix.lower() == ".mtx"
 
 

@@ -1,8 +1,9 @@
-"""``tilewright run label|cg``: systems of equations, two iterations a pass."""
+"""Systems of equations in files, their solution in a sequence of jobs, and the report of it."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,146 +13,89 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...numbers_given import real
-from ...sim.sida.iterations.linear import conjugate_gradients, labels
-from ...sim.sida.result.products import Rules
+from ...sim.sida.iterations.jobs import Method
 from ..common.extras import need
-from ..common.files import read_array
-from ..graphs.graph import Graph
-from .application import Application, Source, finish, graph_of, matrix_of, numbers_of, source_of
-from .options import SidaOptions, choose_sida
-from .session import run_problem
-from .verdict import against_means, residual_of
+from ..common.files import read_array, write_array
+from .application import Source, is_matrix, matrix_of
+from .options import SidaChoice
+from .outcome import outcome_of_method
+from .report import Residual, finish_iterations
+from .sequence_session import run_method
+from .verdict import residual_of
 
-__all__ = ["cg", "label"]
-
-_MEANS = 10_000
-"""Iterations of label propagation, unless the user says."""
-
-ToleranceOption = Annotated[
-    float,
-    typer.Option(parser=real("--tolerance", 0, 1), metavar="T", help="When it ends."),
+__all__ = [
+    "Equations",
+    "RightOption",
+    "ToleranceOption",
+    "check_symmetric",
+    "finish_method",
+    "read_equations",
+    "scipy_products",
 ]
 
+Floats = NDArray[np.float64]
 
-def label(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Symmetric, .mtx or .npy.")],
-    classes: Annotated[
-        str,
-        typer.Option("--labels", metavar="0,1,...|FILE", help="Of the first vertices, 0 or 1."),
-    ],
-    tolerance: ToleranceOption = 1e-6,
-    *,
-    options: SidaOptions,
-) -> None:
-    """Spread two labels over a graph: a vertex takes the weighted mean of its neighbours, and has
-    label 1 if that is above 1/2.
+RightOption = Annotated[
+    Path | None, typer.Option("--right", metavar="FILE", help="Right side; default: ones.")
+]
+ToleranceOption = Annotated[
+    float,
+    typer.Option(parser=real("--tolerance", 0, 1), metavar="T",
+                 help="It ends when the residual is less than T times the right side."),
+]  # fmt: skip
 
-    It ends when the values move by less than the tolerance a vertex, in the 1-norm; they are
-    checked against the same iterations in float64.
+
+@dataclass(frozen=True, kw_only=True)
+class Equations:
+    """A system from files.
+
+    Parameters
+    ----------
+    file: of the matrix
+    matrix: SciPy CSR
+    right: the file of the right side; None: ones
+    b: the right side
     """
-    choice = choose_sida(options, "label", "mma", floats=True)
-    given = _classes(classes)
-    whole = graph_of(choice, graph, np.add)
-    _check_neighbours(whole)
-    if len(given) > whole.vertices:
-        raise UserError(
-            f"--labels must be at most {whole.vertices}, the vertices of {graph}, not {len(given)}"
-        )
-    problem = labels(Rules.of(choice.config), whole.sparse(), given, tolerance=tolerance)
-    run = run_problem(choice, problem, options.max_iterations or _MEANS)
-    values = numbers_of(choice, run.solution)
-    verdict = against_means(
-        choice.config.format, values, whole.sparse(), given, run.solution.iterations
-    )
-    counts = [int(np.count_nonzero(which)) for which in (values > 0.5, values < 0.5, values == 0.5)]
-    rows = [
-        ("labels", f"{len(given):,} given"),
-        ("classes", f"{counts[0]:,} of label 1, {counts[1]:,} of label 0, {counts[2]:,} undecided"),
-    ]
-    details = {"given": len(given), "tolerance": tolerance,
-               "classes": dict(zip(("one", "zero", "undecided"), counts, strict=True))}  # fmt: skip
-    what = "label propagation"
-    finish(
-        Application(app="label", what=what, choice=choice, source=source_of(whole),
-                    problem=problem),
-        run, values, rows, details, verdict,
-        moves="the values' last change, in the 1-norm,",
-    )  # fmt: skip
 
+    file: Path
+    matrix: Any
+    right: Path | None
+    b: Floats
 
-def _classes(text: str) -> NDArray[np.float64]:
-    """What --labels says; UserError if it is no labels."""
-    if re.fullmatch(r"[0-9]+(,[0-9]+)*", text.replace(" ", "")):
-        found = np.array([float(word) for word in text.split(",")])
-    else:
-        found = read_array(Path(text)).reshape(-1)
-    if np.iscomplexobj(found) or not ((found == 0) | (found == 1)).all():
-        raise UserError(f"--labels must be 0 or 1 each, not {text!r}")
-    return found
+    @property
+    def size(self) -> int:
+        return len(self.b)
 
-
-def _check_neighbours(graph: Graph) -> None:
-    wrong = graph.weights <= 0
-    if wrong.any():
-        first = int(np.argmax(wrong))
-        raise UserError(
-            f"{graph.name}: the weight of the edge {graph.edge(first)} is "
-            f"{graph.weights[first]:g}; weights must be positive"
-        )
-    if not graph.is_undirected:
-        matrix = graph.sparse()
-        first = int(np.flatnonzero(((matrix != matrix.T).tocsr())[graph.rows, graph.cols])[0])
-        raise UserError(
-            f"{graph.name}: the edge {graph.edge(first)} has none of the same weight back; "
-            "weights must be symmetric"
+    @property
+    def source(self) -> Source:
+        right = None if self.right is None else str(self.right)
+        return Source(
+            path=self.file,
+            kind="matrix",
+            text=f"{self.size:,} x {self.size:,}",
+            details={"rows": self.size, "right": right},
         )
 
 
-def cg(
-    file: Annotated[
-        Path, typer.Argument(metavar="MATRIX", help="Symmetric, positive definite, .mtx or .npy.")
-    ],
-    right: Annotated[
-        Path | None, typer.Option("--right", metavar="FILE", help="Right side; default: ones.")
-    ] = None,
-    tolerance: ToleranceOption = 1e-5,
-    *,
-    options: SidaOptions,
-) -> None:
-    """Solve a system of equations by conjugate gradients, in the form in which two iterations fit a
-    pass, in fp64 unless `value` is set.
-
-    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
-    the residual is computed anew in float64, and SciPy's iterations counted.
-    """
-    choice = choose_sida(options, "cg", "mma", floats=True, value="fp64")
+def read_equations(choice: SidaChoice, file: Path, right: Path | None) -> Equations:
+    """UserError for files that hold no system, or one that does not fit."""
     matrix = matrix_of(choice, file)
-    _check_symmetric(file, matrix)
     size = matrix.shape[0]
     b = np.ones(size) if right is None else _right_side(right, size)
-    problem = conjugate_gradients(Rules.of(choice.config), matrix, b, tolerance=tolerance)
-    run = run_problem(choice, problem, options.max_iterations or 10 * size)
-    x = numbers_of(choice, run.solution)
-    settled = run.solution.settled
-    fmt, count = choice.config.format, run.solution.iterations
-    verdict = residual_of(fmt, matrix, b, x, tolerance, count) if settled else None
-    theirs = _scipy_iterations(matrix, b, tolerance, 10 * size)
-    source = Source(
-        path=file,
-        kind="matrix",
-        text=f"{size:,} x {size:,}",
-        details={"rows": size, "right": None if right is None else str(right)},
-    )
-    said = f"{theirs:,} iterations" if theirs is not None else "does not converge"
-    finish(
-        Application(app="cg", what="conjugate gradients", choice=choice, source=source,
-                    problem=problem),
-        run, x, [("SciPy's cg", said)], {"tolerance": tolerance, "scipy_iterations": theirs},
-        verdict, moves="the residual's square",
-    )  # fmt: skip
+    return Equations(file=file, matrix=matrix, right=right, b=b)
 
 
-def _check_symmetric(path: Path, matrix: Any) -> None:
+def _right_side(path: Path, size: int) -> Floats:
+    found = read_array(path)
+    if np.iscomplexobj(found) or found.size != size or max(found.shape) != size:
+        raise UserError(f"{path}: must be a vector of {size} real values")
+    if not np.isfinite(found).all() or not found.any():
+        raise UserError(f"{path}: values must be finite, and not all 0")
+    return np.asarray(found, np.float64).reshape(-1)
+
+
+def check_symmetric(path: Path, matrix: Any) -> None:
+    """UserError with the first element that is not the same in its place and its mirrored one."""
     different = (matrix != matrix.T).tocoo()
     if different.nnz:
         row, column = (int(part[0]) + 1 for part in (different.row, different.col))
@@ -161,24 +105,76 @@ def _check_symmetric(path: Path, matrix: Any) -> None:
         )
 
 
-def _right_side(path: Path, size: int) -> NDArray[np.float64]:
-    found = read_array(path)
-    if np.iscomplexobj(found) or found.size != size or max(found.shape) != size:
-        raise UserError(f"{path}: must be a vector of {size} real values")
-    if not np.isfinite(found).all() or not found.any():
-        raise UserError(f"{path}: values must be finite, and not all 0")
-    return np.asarray(found, np.float64).reshape(-1)
-
-
-def _scipy_iterations(matrix: Any, b: Any, tolerance: float, most: int) -> int | None:
-    """How many SciPy takes; None if so many are too few."""
+def scipy_products(solve: Callable[[Any], int], matrix: Any) -> int | None:
+    """Products with the matrix that a function of SciPy takes, which is given an operator; None if
+    it says that it has failed."""
     linalg = need("scipy.sparse.linalg", "SciPy")
     count = 0
 
-    def counted(_: object) -> None:
+    def product(x: Floats) -> Floats:
         nonlocal count
         count += 1
+        found: Floats = matrix @ x
+        return found
 
+    operator = linalg.LinearOperator(matrix.shape, matvec=product, dtype=np.float64)
     with np.errstate(all="ignore"):
-        _, failed = linalg.cg(matrix, b, rtol=tolerance, atol=0, maxiter=most, callback=counted)
+        failed = solve(operator)
     return None if failed else count
+
+
+def finish_method(
+    app: str,
+    what: str,
+    choice: SidaChoice,
+    equations: Equations,
+    method: Method,
+    most: int,
+    *,
+    tolerance: float,
+    theirs: tuple[str, int | None],
+    details: dict[str, Any],
+) -> None:
+    """Solve, write the solution if that is asked for, and report.
+
+    Parameters
+    ----------
+    most: iterations
+    theirs: SciPy's function, and its iterations; None: it does not converge
+    details: what the command adds to the JSON
+    """
+    run = run_method(choice, method, most)
+    found, source = run.found, equations.source
+    x = run.values[found.result]
+    said = "does not converge" if theirs[1] is None else f"{theirs[1]:,} iterations"
+    rows = [(source.kind, source.text), (f"SciPy's {theirs[0]}", said)]
+    if found.why:
+        rows.append(("ended", found.why))
+    if choice.output:
+        write_array(choice.output, x[:, None] if is_matrix(choice.output) else x)
+        rows.append(("values", str(choice.output)))
+    verdict = None
+    if found.settled:
+        verdict = residual_of(
+            choice.config.format, equations.matrix, equations.b, x, tolerance, found.iterations,
+            max(found.residuals),
+        )  # fmt: skip
+    residual = Residual(what="the residual's 2-norm", value=found.residuals[-1], limit=method.limit)
+    finish_iterations(
+        app,
+        f"{what} of {equations.file.name}",
+        rows,
+        choice,
+        outcome_of_method(choice, method, run),
+        {
+            "file": str(equations.file),
+            **source.details,
+            **details,
+            "tolerance": tolerance,
+            "scipy_iterations": theirs[1],
+            "ended": found.why or None,
+            "residuals": [value if np.isfinite(value) else None for value in found.residuals],
+        },
+        verdict=verdict,
+        residual=residual,
+    )

@@ -23,6 +23,7 @@ from ..common.files import read_array, read_content, write_whole
 from ..common.rounding import round_to, warn_rounding
 from .application import Source, matrix_of
 from .options import SidaChoice, SidaOptions, choose_sida
+from .outcome import outcome_of_problem
 from .report import Residual, finish_iterations
 from .session import run_problem
 
@@ -159,8 +160,8 @@ def _finish(choice: SidaChoice, file: Path, program: Path, problem: Problem, run
         "scalars": {name: value if np.isfinite(value) else None for name, value in numbers.items()},
     }  # fmt: skip
     finish_iterations(
-        "passes", f"{program.name} on {file.name}", rows, choice, problem, run, details,
-        verdict=None, residual=residual,
+        "passes", f"{program.name} on {file.name}", rows, choice,
+        outcome_of_problem(choice, problem, run), details, verdict=None, residual=residual,
     )  # fmt: skip
 
 

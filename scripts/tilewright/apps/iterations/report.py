@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 from ...sim.sida.held import held
-from ...sim.sida.iterations.problem import Problem
-from ...sim.sida.references import Demand, Machine, Spent, fused, ideal, oracle
+from ...sim.sida.references import Spent
+from ...sim.sida.result.products import Columns
 from ..common.files import write_json
 from .options import SidaChoice
-from .session import SidaRun
 from .verdict import Verdict
 
-__all__ = ["Residual", "finish_iterations"]
+__all__ = ["Outcome", "Residual", "finish_iterations"]
 
 Rows = list[tuple[str, str]]
 
@@ -41,13 +42,45 @@ class Residual:
     limit: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a run did.
+
+    Parameters
+    ----------
+    matrix: what it went over, with products of ``semiring``
+    waits_for: of each element the column whose result of E1 it waits for; None: there is no second
+        product
+    iterations, wasted: that count, and that do not
+    passes: over the matrix, in so many ``jobs``
+    settled: whether it has converged
+    counts: of all jobs
+    limits: what ideal accelerators would take
+    checked, mismatches: compared with the model, and those that differ
+    seconds: of the accelerator
+    """
+
+    matrix: Columns
+    waits_for: NDArray[np.int64] | None
+    semiring: str
+    iterations: int
+    wasted: int
+    passes: int
+    jobs: int
+    settled: bool
+    counts: Mapping[str, int]
+    limits: Mapping[str, Spent]
+    checked: int
+    mismatches: int
+    seconds: float
+
+
 def finish_iterations(
     app: str,
     title: str,
     rows: Rows,
     choice: SidaChoice,
-    problem: Problem,
-    run: SidaRun,
+    outcome: Outcome,
     details: dict[str, Any],
     *,
     verdict: Verdict | None,
@@ -64,16 +97,16 @@ def finish_iterations(
     verdict: None: nothing to compare with, since it has not converged
     residual: None: the computation need not converge
     """
-    solution, matrix = run.solution, problem.matrix
-    failed = residual is not None and not solution.settled
-    # With the transpose an element waits for z of its column.
-    waits_for = matrix.columns if problem.transposed else matrix.rows
-    waits = held(waits_for, matrix.columns, matrix.size, choice.config.subtensor)
-    limits = _limits(choice, problem, solution.iterations)
+    matrix = outcome.matrix
+    failed = residual is not None and not outcome.settled
+    waits = None
+    if outcome.waits_for is not None:
+        waits = held(outcome.waits_for, matrix.columns, matrix.size, choice.config.subtensor)
     if choice.json_file:
         write_json(choice.json_file, {
-            "app": app, **details, "elements": len(matrix.rows), "iterations": solution.iterations,
-            "passes": solution.passes, "wasted": solution.wasted, "settled": solution.settled,
+            "app": app, **details, "elements": len(matrix.rows), "iterations": outcome.iterations,
+            "passes": outcome.passes, "jobs": outcome.jobs, "wasted": outcome.wasted,
+            "settled": outcome.settled,
             "residual": None if residual is None else {
                 "what": residual.what, "value": _finite(residual.value), "limit": residual.limit,
             },
@@ -82,35 +115,36 @@ def finish_iterations(
                 "error": _finite(verdict.error), "allowed": verdict.allowed,
                 "wrong": verdict.wrong,
             },
-            "held": {"most": waits.peak, "mean": waits.mean},
+            "held": waits and {"most": waits.peak, "mean": waits.mean},
             "limits": {name: {"bytes": spent.bytes, "cycles": spent.cycles}
-                       for name, spent in limits.items()},
+                       for name, spent in outcome.limits.items()},
             "unit": choice.unit, "config": choice.config.resolved(), "backend": choice.backend,
             **_timing(choice),
-            "counters": dict(run.counts), "checked": run.checked, "mismatches": run.mismatches,
-            "seconds": run.seconds,
+            "counters": dict(outcome.counts), "checked": outcome.checked,
+            "mismatches": outcome.mismatches, "seconds": outcome.seconds,
         })  # fmt: skip
     table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
     table.add_column(style="cyan", no_wrap=True)
     table.add_column()
-    wasted = f", {solution.wasted} of them wasted" if solution.wasted else ""
+    wasted = f", {outcome.wasted} of them wasted" if outcome.wasted else ""
+    jobs = f", {outcome.jobs:,} jobs" if outcome.jobs > 1 else ""
     every = [
         *rows,
-        ("iterations", f"{solution.iterations:,} in {solution.passes:,} passes{wasted}"),
+        ("iterations", f"{outcome.iterations:,} in {outcome.passes:,} passes{wasted}{jobs}"),
     ]
     if residual is not None:
         ends = "NOT CONVERGED: " if failed else ""
         every.append(("residual", f"{ends}{residual.what} {residual.value:.4g}; it ends below "
                                   f"{residual.limit:.4g}"))  # fmt: skip
     every.append(("reference", verdict.in_words() if verdict else "not compared"))
-    every += _unit_rows(choice, problem, run, waits.peak, limits)
+    every += _unit_rows(choice, outcome, waits.peak if waits else 0)
     for label, text in every:
         table.add_row(label, text)
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=120)
     console.print(table)
-    if failed or run.mismatches or (verdict is not None and verdict.wrong):
+    if failed or outcome.mismatches or (verdict is not None and verdict.wrong):
         raise typer.Exit(1)
 
 
@@ -125,57 +159,36 @@ def _finite(value: float) -> float | None:
     return value if abs(value) < float("inf") else None
 
 
-def _limits(choice: SidaChoice, problem: Problem, iterations: int) -> dict[str, Spent]:
-    """What accelerators that are ideal would take, with this one's memory and lanes."""
-    config = choice.config
-    width = config.channels * config.geometry.beat_bytes
-    machine = Machine(bytes_a_cycle=width, lanes=config.pes)
-    demand = Demand(
-        size=problem.matrix.size,
-        elements=len(problem.matrix.rows),
-        iterations=iterations,
-        program=problem.program,
-        value_bytes=config.format.bits // 8,
-    )
-    return {
-        "ideal": ideal(machine, demand),
-        "fused": fused(machine, demand),
-        "oracle": oracle(machine, demand),
-    }
-
-
-def _unit_rows(
-    choice: SidaChoice, problem: Problem, run: SidaRun, waits: int, limits: Mapping[str, Spent]
-) -> Rows:
-    config, counts = choice.config, run.counts
-    size = problem.matrix.size
-    stored = 2 * (size + 1) * 4 + 2 * len(problem.matrix.rows) * (4 + config.format.bits // 8)
+def _unit_rows(choice: SidaChoice, outcome: Outcome, waits: int) -> Rows:
+    config, counts = choice.config, outcome.counts
+    size, elements = outcome.matrix.size, len(outcome.matrix.rows)
+    stored = 2 * (size + 1) * 4 + 2 * elements * (4 + config.format.bits // 8)
     rows = [
         ("unit", f"{choice.unit}, {config.pes} elements a cycle, steps of {config.subtensor} "
                  f"columns; {config.channels} channels of {config.data_bits} bits"),
-        ("operation", f"{problem.semiring.name} in {config.value}, {choice.backend}"),
-        ("matrix", f"{len(problem.matrix.rows):,} elements; {stored:,} bytes by columns and by "
+        ("operation", f"{outcome.semiring} in {config.value}, {choice.backend}"),
+        ("matrix", f"{elements:,} elements; {stored:,} bytes by columns and by "
                    "rows"),
         ("elements", f"{counts['elements']:,} read, {counts['operations']:,} operations"),
         ("waiting", f"{waits:,} elements at most, of {config.buffer_words:,} that may"),
     ]  # fmt: skip
     if counts["cycles"]:
-        rows += _timed_rows(choice, run, limits)
+        rows += _timed_rows(choice, outcome)
     rows.append(("bytes written", f"{counts['bytes_written']:,}"))
-    rows.append(("simulation", f"{run.seconds:.2f} s"))
+    rows.append(("simulation", f"{outcome.seconds:.2f} s"))
     if choice.backend == "rtl":
-        verdict = "DIFFERENT" if run.mismatches else "bit for bit equal"
-        rows.append(("against the model", f"{run.mismatches:,} mismatches in {run.checked:,} "
-                                          f"values and counters: {verdict}"))  # fmt: skip
+        verdict = "DIFFERENT" if outcome.mismatches else "bit for bit equal"
+        compared = f"{outcome.mismatches:,} mismatches in {outcome.checked:,} values and counters"
+        rows.append(("against the model", f"{compared}: {verdict}"))
     return rows
 
 
-def _timed_rows(choice: SidaChoice, run: SidaRun, limits: Mapping[str, Spent]) -> Rows:
-    counts, cycles = run.counts, run.counts["cycles"]
+def _timed_rows(choice: SidaChoice, outcome: Outcome) -> Rows:
+    counts, cycles = outcome.counts, outcome.counts["cycles"]
     streams = ", ".join(f"{name} {counts[f'bytes_{name}']:,}" for name in _STREAMS)
     over = ", ".join(
         f"{name} {spent.cycles:,.0f} ({spent.cycles / cycles:.2f} x)"
-        for name, spent in limits.items()
+        for name, spent in outcome.limits.items()
     )
     timed = []
     if choice.backend == "cycles":

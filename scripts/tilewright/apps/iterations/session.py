@@ -19,6 +19,7 @@ from ...sim.sida.cycles.device import SidaCycles
 from ...sim.sida.driver import SidaDriver
 from ...sim.sida.iterations.problem import Problem, Solution
 from ...sim.sida.model import TIMELESS, SidaModel
+from ...sim.sida.sequence_driver import sum_of
 from ...sim.sida.step_driver import StepDriver
 from ..common.memory import available_memory, in_words
 from ..common.native import native
@@ -53,7 +54,8 @@ class SidaRun:
     Parameters
     ----------
     solution: the accelerator's
-    counts: of its job
+    counts: of its job, or of all of them
+    jobs: how many
     checked, mismatches: values, scalars and counters compared with the model, and those that differ
     seconds: of the accelerator
     """
@@ -63,6 +65,7 @@ class SidaRun:
     checked: int
     mismatches: int
     seconds: float
+    jobs: int = 1
 
 
 def run_problem(choice: SidaChoice, problem: Problem, most: int) -> SidaRun:
@@ -216,13 +219,7 @@ def run_steps(
     def work(device: Any) -> tuple[Done, Solution, dict[str, int]]:
         driver = StepDriver(device, problem)
         found = host(driver)
-        counts = {
-            name: max(job[name] for job in driver.jobs)
-            if name in ("held", "ended")
-            else sum(job[name] for job in driver.jobs)
-            for name in driver.jobs[0]
-        }
-        return found, driver.solution(), counts
+        return found, driver.solution(), sum_of(driver.jobs)
 
     ran = on_backend(choice, work, lambda done: None)
     found, solution, counts = ran.done
@@ -231,5 +228,5 @@ def run_steps(
         checked, mismatches = _differences(ran.done[1:], ran.model[1:])
         checked, mismatches = checked + 1, mismatches + (found != ran.model[0])
     run = SidaRun(solution=solution, counts=counts, checked=checked, mismatches=mismatches,
-                  seconds=ran.seconds)  # fmt: skip
+                  seconds=ran.seconds, jobs=solution.passes)  # fmt: skip
     return found, run

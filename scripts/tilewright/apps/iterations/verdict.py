@@ -162,13 +162,19 @@ def against_means(
 
 
 def residual_of(
-    fmt: Format, matrix: Any, b: Floats, x: Floats, tolerance: float, iterations: int
+    fmt: Format,
+    matrix: Any,
+    b: Floats,
+    x: Floats,
+    tolerance: float,
+    iterations: int,
+    peak: float = 0.0,
 ) -> Verdict:
     """What a solution leaves of the right side, in float64. The residual that the iterations carry
-    along departs from it by their roundings."""
+    along departs from it by their roundings, of values up to the largest residual, ``peak``."""
     size = float(np.linalg.norm(b))
     error = float(np.linalg.norm(b - matrix @ x)) / size
-    largest = float(np.abs(matrix).sum(axis=1).max()) * float(np.linalg.norm(x))
+    largest = float(np.abs(matrix).sum(axis=1).max()) * float(np.linalg.norm(x)) + peak
     allowed = 1.1 * tolerance + iterations * _unit(fmt) * largest / size
     return Verdict(
         source="the residual in float64",

@@ -1,0 +1,96 @@
+"""``tilewright run cg``: systems of equations by methods of Krylov subspaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...errors import UserError
+from ...sim.sida.iterations.conjugate import conjugate_gradients
+from ...sim.sida.iterations.linear import pipelined_gradients
+from ...sim.sida.result.products import Rules
+from ..common.extras import need
+from .application import Application, finish, numbers_of
+from .equations import (
+    Equations,
+    RightOption,
+    ToleranceOption,
+    check_symmetric,
+    finish_method,
+    read_equations,
+    scipy_products,
+)
+from .options import SidaChoice, SidaOptions, choose_sida
+from .session import run_problem
+from .verdict import residual_of
+
+__all__ = ["cg"]
+
+FORMS = ("plain", "pipelined")
+
+
+def cg(
+    file: Annotated[
+        Path, typer.Argument(metavar="MATRIX", help="Symmetric, positive definite, .mtx or .npy.")
+    ],
+    right: RightOption = None,
+    tolerance: ToleranceOption = 1e-5,
+    form: Annotated[
+        str,
+        typer.Option(
+            help="plain: an iteration a pass; pipelined: two, where the matrix is well conditioned."
+        ),
+    ] = "plain",
+    *,
+    options: SidaOptions,
+) -> None:
+    """Solve a system of equations by conjugate gradients, in fp64 unless `value` is set.
+
+    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
+    the residual is computed anew in float64, and SciPy's iterations counted.
+    """
+    if form not in FORMS:
+        raise UserError(f"--form must be {' or '.join(FORMS)}, not {form!r}")
+    choice = choose_sida(options, "cg", "mma", floats=True, value="fp64")
+    equations = read_equations(choice, file, right)
+    check_symmetric(file, equations.matrix)
+    most = options.max_iterations or 10 * equations.size
+    linalg = need("scipy.sparse.linalg", "SciPy")
+    # One product an iteration.
+    theirs = scipy_products(
+        lambda operator: linalg.cg(
+            operator, equations.b, rtol=tolerance, atol=0, maxiter=10 * equations.size
+        )[1],
+        equations.matrix,
+    )
+    if form == "pipelined":
+        _pipelined(choice, equations, most, tolerance, theirs)
+        return
+    method = conjugate_gradients(
+        Rules.of(choice.config), equations.matrix, equations.b, tolerance=tolerance
+    )
+    finish_method(
+        "cg", "conjugate gradients", choice, equations, method, most,
+        tolerance=tolerance, theirs=("cg", theirs), details={"form": form},
+    )  # fmt: skip
+
+
+def _pipelined(
+    choice: SidaChoice, equations: Equations, most: int, tolerance: float, theirs: int | None
+) -> None:
+    """The form of Ghysels and Vanroose, in one job."""
+    matrix, b, fmt = equations.matrix, equations.b, choice.config.format
+    problem = pipelined_gradients(Rules.of(choice.config), matrix, b, tolerance=tolerance)
+    run = run_problem(choice, problem, most)
+    x, count = numbers_of(choice, run.solution), run.solution.iterations
+    verdict = residual_of(fmt, matrix, b, x, tolerance, count) if run.solution.settled else None
+    said = f"{theirs:,} iterations" if theirs is not None else "does not converge"
+    finish(
+        Application(app="cg", what="pipelined conjugate gradients", choice=choice,
+                    source=equations.source, problem=problem),
+        run, x, [("SciPy's cg", said)],
+        {"form": "pipelined", "tolerance": tolerance, "scipy_iterations": theirs},
+        verdict, moves="the residual's square",
+    )  # fmt: skip

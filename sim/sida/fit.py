@@ -1,0 +1,29 @@
+"""Whether a computation fits an accelerator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...hw.spec.semirings import Semiring
+from ...hw.spec.sida import SidaConfig
+
+__all__ = ["check_fit"]
+
+
+def check_fit(config: SidaConfig, size: int, semirings: Sequence[Semiring], words: int) -> None:
+    """Raise ValueError if a matrix of so many rows, products of these semirings or a program of so
+    many words do not fit."""
+    if not 1 <= size <= config.vector_words:
+        raise ValueError(
+            f"the matrix must have between 1 and {config.vector_words} rows with "
+            f"`vector_words` {config.vector_words}, not {size}"
+        )
+    for row in semirings:
+        if row not in config.operators:
+            built = ", ".join(one.name for one in config.operators)
+            raise ValueError(f"`semiring` must be one of {built}, which are built, not {row.name}")
+    if words > config.program_words:
+        raise ValueError(
+            f"the program must have at most {config.program_words} words with "
+            f"`program_words` {config.program_words}, not {words}"
+        )

@@ -1,0 +1,111 @@
+"""Conjugate gradients, a product an iteration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from ..result.products import Rules
+from .graphs import columns_of, vector_of
+from .jobs import Found, Job, Machine, Method, Setup, together
+
+__all__ = ["PROGRAMS", "conjugate_gradients"]
+
+PROGRAMS = together(
+    """
+vector direction
+vector image
+vector residual
+vector x
+reduce began max            # the squared residual that the step begins with
+reduce curve sum            # of the direction and its image
+reduce square sum           # of the residual
+""",
+    {
+        "image": """
+e1:
+    store image, y
+    load r1, direction
+    mul r1, r1, y
+    reduce curve, r1
+    reduce began, square
+    out y
+""",
+        "step": """
+e1:
+    div r1, began, curve
+    load r2, direction
+    load r3, x
+    fma r3, r1, r2, r3
+    store x, r3
+    load r4, image
+    neg r1, r1
+    load r5, residual
+    fma r5, r1, r4, r5
+    store residual, r5
+    mul r6, r5, r5
+    reduce square, r6
+    out r5
+e2:
+    div r1, square, began
+    load r2, residual
+    load r3, direction
+    fma r3, r1, r3, r2
+    store direction, r3
+    out r3
+""",
+    },
+)
+"""An iteration is two jobs: *image* goes over the matrix, *step* over the vectors, E1 as far as the
+residual, E2 to the next direction.
+
+Source: Hestenes and Stiefel, Methods of conjugate gradients for solving linear systems (1952)."""
+
+
+def conjugate_gradients(
+    rules: Rules, matrix: Any, right: npt.ArrayLike, *, tolerance: float
+) -> Method:
+    """The solution of ``matrix`` times it equals ``right``, from 0 on, until the residual is less
+    than ``tolerance`` times the right side, in the 2-norm. The matrix must be symmetric, and
+    positive definite.
+
+    Raises ValueError if it is not symmetric, or the right side is 0.
+    """
+    symmetric = csr_array(matrix)
+    if (symmetric != symmetric.T).nnz:
+        raise ValueError("`matrix` must be symmetric")
+    b = np.asarray(right, np.float64)
+    if not b.any():
+        raise ValueError("`right` must not be 0")
+    fmt = rules.fmt
+    first, nothing = vector_of(b, fmt), vector_of(np.zeros(len(b)), fmt)
+    limit = tolerance * float(np.linalg.norm(b))
+    setup = Setup(
+        size=len(b),
+        matrices={"matrix": columns_of(symmetric, fmt)},
+        programs=PROGRAMS,
+        vectors={"direction": first, "residual": first, "image": nothing, "x": nothing},
+        given={"square": float(b @ b)},
+    )
+
+    def host(machine: Machine, most: int) -> Found:
+        residuals = [float(np.linalg.norm(b))]
+        why, settled = "", False
+        while not settled and len(residuals) <= most:
+            machine.run(Job(program="image", x="direction", matrix="matrix", second=False))
+            curve = machine.scalars()["curve"]
+            if not np.isfinite(curve) or not curve:
+                why = f"the direction times its image is {curve:g}"
+                break
+            machine.run(Job(program="step", x="direction"))
+            residuals.append(float(np.sqrt(machine.scalars()["square"])))
+            settled = residuals[-1] < limit
+        return Found(
+            result="x", iterations=len(residuals) - 1, settled=settled, residuals=tuple(residuals),
+            why=why,
+        )  # fmt: skip
+
+    return Method(setup=setup, host=host, limit=limit)

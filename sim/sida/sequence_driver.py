@@ -1,0 +1,146 @@
+"""Sequences of jobs on a SIDA: everything into its memory once, then job after job."""
+
+from __future__ import annotations
+
+from ...hw.spec.elementwise.instructions import SCALARS
+from ...hw.spec.formats import Format
+from ...hw.spec.jobs.sida import job_spec
+from ...hw.spec.semirings import SEMIRINGS
+from ...hw.spec.sida import SidaConfig
+from ..device.driver import JobDriver
+from ..numbers.memory import from_bytes, to_bytes
+from ..numbers.values import Patterns, decode
+from .driver import SidaDevice
+from .fit import check_fit
+from .images import matrix_images, program_image, program_words, scalars_image
+from .iterations.jobs import Job, Setup
+
+__all__ = ["SequenceDriver", "sum_of"]
+
+_NONE = "nothing"
+"""The matrix without elements."""
+
+_ROWS = ("row_pointers", "column_numbers", "row_values")
+"""Arrays of the matrix by rows."""
+
+
+class SequenceDriver(JobDriver[SidaConfig]):
+    """The ``Machine`` that a device is.
+
+    Parameters
+    ----------
+    device: the accelerator and its memory
+    setup: what is in memory before the first job
+    first_address: where the memory that the driver may use begins
+
+    Members
+    -------
+    jobs: what was run, and its counters, in order
+
+    Raises
+    ------
+    ValueError if the device's ID is not a SIDA's, or the jobs do not fit it; NoRoom if the memory
+    is too small.
+    """
+
+    jobs: list[tuple[Job, dict[str, int]]]
+
+    def __init__(self, device: SidaDevice, setup: Setup, first_address: int = 0) -> None:
+        config = device.config
+        super().__init__(
+            device,
+            job_spec(config),
+            first_address,
+            alignment=config.line_bytes,
+            addr_bits=config.addr_bits,
+        )
+        self.jobs = []
+        self._setup = setup
+        self._sums = SEMIRINGS["mma"]
+        words = [len(program_words(one, second=bool(one.e2))[0]) for one in setup.programs.values()]
+        check_fit(config, setup.size, [self._sums], max(words))
+        images = self._images()
+        line = config.line_bytes
+        sizes = {name: -(-len(content) // line) * line for name, content in images.items()}
+        self._places = self._memory.fit(sizes, "the problem")
+        for name, content in images.items():
+            device.write_memory(self._places[name], content)
+
+    def _images(self) -> dict[str, bytes]:
+        """All that is in memory."""
+        setup, fmt = self._setup, self.config.format
+        images = {f"{_NONE} pointers": bytes(4 * (setup.size + 1))}
+        for name, matrix in setup.matrices.items():
+            arrays = matrix_images(matrix, fmt)
+            images |= {f"{name} {array}": content for array, content in arrays.items()}
+        for name, program in setup.programs.items():
+            images[f"program {name}"] = program_image(program_words(program)[0])
+        images["scalars"] = scalars_image(setup.scalars(fmt), fmt)
+        return images | {
+            f"vector {name}": to_bytes(values, fmt) for name, values in setup.vectors.items()
+        }
+
+    @property
+    def fmt(self) -> Format:
+        return self.config.format
+
+    def run(self, job: Job) -> None:
+        """Raises JobError if the device reports an error."""
+        program = self._setup.programs[job.program]
+        words, entry = program_words(program, second=job.second)
+        status = self._registers.submit(
+            {
+                "ROWS": self._setup.size,
+                "PASSES": 1,
+                "FIRST": self._sums.opcode,
+                "SECOND": self._sums.opcode,
+                "SECOND_PRODUCT": int(job.second),
+                "TRANSPOSED": 0,
+                "WORDS": len(words),
+                "ENTRY": entry,
+                "STOPS": 0,
+                **self._matrix(job.matrix),
+                "X": self._places[f"vector {job.x}"],
+                "SCALARS": self._places["scalars"],
+                "PROGRAM_BASE": self._places[f"program {job.program}"],
+                **{
+                    f"VECTOR_{number}": self._places[f"vector {name}"]
+                    for number, name in enumerate(program.vectors)
+                },
+            }
+        )
+        status.check()
+        self.jobs.append((job, status.counts))
+
+    def _matrix(self, name: str | None) -> dict[str, int]:
+        """Addresses of a matrix."""
+        arrays = ("column_pointers", "row_numbers", "column_values", *_ROWS)
+        if name is None:
+            # Elements are read nowhere.
+            return {array.upper(): self._places[f"{_NONE} pointers"] for array in arrays}
+        return {array.upper(): self._places[f"{name} {array}"] for array in arrays}
+
+    def scalars(self) -> dict[str, float]:
+        values = decode(self._read("scalars", SCALARS), self.fmt)
+        return {name: float(values[number]) for name, number in self._setup.names().items()}
+
+    def vector(self, name: str) -> Patterns:
+        return self._read(f"vector {name}", self._setup.size)[:, None]
+
+    def state(self) -> dict[str, Patterns]:
+        """Every vector, and the scalars, as they are."""
+        vectors = {f"vector {name}": self.vector(name) for name in self._setup.vectors}
+        return vectors | {"scalars": self._read("scalars", SCALARS)[:, None]}
+
+    def _read(self, place: str, count: int) -> Patterns:
+        content = self._device.read_memory(self._places[place], count * self.fmt.bits // 8)
+        return from_bytes(content, self.fmt)
+
+
+def sum_of(counts: list[dict[str, int]]) -> dict[str, int]:
+    """The counters of all jobs: added up, but for what was held at most, and ``ended``."""
+    names = counts[0] if counts else {}
+    return {
+        name: (max if name in ("held", "ended") else sum)([one[name] for one in counts])
+        for name in names
+    }

@@ -1,0 +1,130 @@
+"""Sequences of jobs on the model of the device, against the golden model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, eye_array
+from tilewright.sim.device.placement import NoRoom
+from tilewright.sim.numbers.values import encode
+from tilewright.sim.sida.iterations.conjugate import conjugate_gradients
+from tilewright.sim.sida.iterations.graphs import columns_of, undirected
+from tilewright.sim.sida.iterations.jobs import Job, Machine, ModelMachine, Setup, together
+from tilewright.sim.sida.model import SidaModel
+from tilewright.sim.sida.result.products import Rules
+from tilewright.sim.sida.sequence_driver import SequenceDriver, sum_of
+from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.sida.configs import small
+from tilewright.verif.sida.iterations.random_graphs import random_graph
+
+SMALL = small()
+MEMORY_BYTES = 1 << 17
+
+PROGRAMS = together(
+    "scalar s\nvector a\nvector b\nreduce first sum\nreduce second max",
+    {
+        "both": "e1:\n load r1, a\n fma r1, s, y, r1\n reduce first, r1\n out r1\n"
+                "e2:\n mul r1, y, first\n reduce second, r1\n store b, r1\n out r1",
+        "one": "e1:\n load r1, b\n fma r1, second, y, r1\n mul r1, r1, s\n store a, r1\n out r1",
+    },
+)  # fmt: skip
+
+
+def setup(seed: int, size: int) -> Setup:
+    """Two matrices, and drawn vectors."""
+    rng, fmt = np.random.default_rng(seed), SMALL.format
+    return Setup(
+        size=size,
+        matrices={
+            name: columns_of(csr_array(random_graph(seed + more, size, density=0.3)), fmt)
+            for more, name in enumerate(("left", "right"))
+        },
+        programs=PROGRAMS,
+        vectors={name: encode(rng.normal(size=(size, 1)), fmt) for name in ("a", "b")},
+        given={"s": 0.5, "first": 0.0, "second": 0.25},
+    )
+
+
+def test_jobs() -> None:
+    """Products of either matrix, once or twice, and sweeps over vectors; all of memory after each,
+    of which the next job takes vectors and scalars."""
+    drawn = [
+        Job(program="both", x="b", matrix="left"),
+        Job(program="one", x="b", matrix="right", second=False),
+        Job(program="both", x="a"),
+        Job(program="one", x="a", second=False),
+        Job(program="both", x="a", matrix="right"),
+    ]
+    for seed in range(by_size(2, 3, 40)):
+        made = setup(seed, 11 + 9 * (seed % 5))
+        model, driver = (
+            ModelMachine(Rules.of(SMALL), made),
+            SequenceDriver(SidaModel(SMALL, MEMORY_BYTES), made),
+        )
+        seen = []
+        for job in drawn:
+            model.run(job)
+            driver.run(job)
+            assert driver.scalars() == model.scalars()
+            for name in made.vectors:
+                assert (driver.vector(name) == model.vector(name)).all()
+            assert (driver.state()["vector a"] == model.vector("a")).all()
+            seen.append((driver.vector("a").tobytes(), driver.vector("b").tobytes()))
+        assert len(set(seen)) > 3
+        assert [job for job, _ in driver.jobs] == drawn
+        elements = [len(made.matrices[job.matrix].rows) if job.matrix else 0 for job in drawn]
+        assert [counts["elements"] for _, counts in driver.jobs] == elements
+        whole = sum_of([counts for _, counts in driver.jobs])
+        assert whole["elements"] == sum(elements)
+        assert whole["passes_done"] == len(drawn)
+
+
+def test_counters_in_all() -> None:
+    counts = [{"cycles": 3, "held": 5, "ended": 0}, {"cycles": 4, "held": 2, "ended": 0}]
+    assert sum_of(counts) == {"cycles": 7, "held": 5, "ended": 0}
+
+
+@pytest.mark.parametrize("value", ["fp32", "fp64"])
+def test_conjugate_gradients(value: str) -> None:
+    config = replace(SMALL, value=value)
+    rules = Rules.of(config)
+    for seed in range(by_size(1, 3, 20)):
+        graph = undirected(random_graph(seed, 30, density=0.1))
+        matrix = csr_array(graph + 9 * eye_array(30))
+        b = np.random.default_rng(seed).normal(size=30)
+        method = conjugate_gradients(rules, matrix, b, tolerance=1e-5)
+
+        def solved(machine: Any, method: Any = method) -> tuple[Any, bytes]:
+            ours: Machine = machine
+            found = method.solve(ours, 90)
+            return found, ours.vector("x").tobytes()
+
+        driver = SequenceDriver(SidaModel(config, MEMORY_BYTES), method.setup)
+        found = solved(driver)
+        assert found == solved(ModelMachine(rules, method.setup))
+        assert found[0].settled
+        assert len(driver.jobs) == 2 * found[0].iterations
+
+
+def test_nothing_is_written_outside_of_the_arrays() -> None:
+    device = SidaModel(SMALL, MEMORY_BYTES)
+    device.memory[:] = 0xA5
+    driver = SequenceDriver(device, setup(1, 20), 1 << 15)
+    driver.run(Job(program="both", x="a", matrix="left"))
+    assert (device.memory[: 1 << 15] == 0xA5).all()
+
+
+def test_refusals() -> None:
+    made = setup(1, 20)
+    with pytest.raises(NoRoom):
+        SequenceDriver(SidaModel(SMALL, 1 << 10), made)
+    config = replace(SMALL, semirings=("minplus",))
+    said = refusal(lambda: SequenceDriver(SidaModel(config, MEMORY_BYTES), made))
+    assert said == "`semiring` must be one of minplus, which are built, not mma"
+    large = setup(1, SMALL.vector_words + 1)
+    said = refusal(lambda: SequenceDriver(SidaModel(SMALL, MEMORY_BYTES), large))
+    assert said.startswith("the matrix must have between 1 and ")
