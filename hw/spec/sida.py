@@ -219,7 +219,7 @@ class WideSidaConfig(SidaConfig):
     """
 
     pes: int = like(SidaConfig, "pes", default=1024, allowed=IntRange(4, 1024, power_of_two=True))
-    subtensor: int = like(SidaConfig, "subtensor", default=1024)
+    subtensor: int = like(SidaConfig, "subtensor", default=2048)
     buffer_words: int = like(
         SidaConfig,
         "buffer_words",

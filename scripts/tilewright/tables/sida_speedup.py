@@ -1,0 +1,168 @@
+"""What SIDA wins at the paper's size, by the cycle model, beside ideal accelerators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import log2
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import UserError
+from ..synth.tables import Row, Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from ..hw.spec.sida import WideSidaConfig
+    from ..sim.sida.iterations.problem import Problem
+
+__all__ = ["COLUMNS", "RATIOS", "VERTICES", "sida_speedup"]
+
+VERTICES = 1 << 17
+"""Of generated graphs."""
+_LARGEST = 1 << 20
+"""Of an R-MAT graph besides, with ``full``."""
+_GIGABYTES = 32.0
+"""A second of each of the 16 channels, 512 in all."""
+_SEED = 13
+RATIOS = {"1/2": 2, "1/20": 20, "1/200": 200}
+"""Elements of the matrix over those that may wait, the nearest power of two."""
+COLUMNS = ["over ideal", "over fused", "of the oracle, %", "bandwidth, %", "held, %", "matrix read"]
+_DIGITS = (2, 2, 1, 1, 1, 2)
+_MEANT = 4
+"""Columns of which there is a mean."""
+_PAPER_ORACLE, _PAPER_BANDWIDTH = 66.78, 92.94
+"""Geometric means of the paper, the latter of what is bound by memory."""
+
+
+def sida_speedup(
+    target: str,
+    progress: Callable[[str], None] = lambda said: None,
+    *,
+    files: Sequence[Path] = (),
+    full: bool = False,
+    only: str = "",
+    settings: Sequence[str] = (),
+    vertices: int = VERTICES,
+) -> Table:
+    """A pass of each computation between others, on matrices of the files, or on generated graphs:
+    two iterations of an ideal accelerator without reuse between operators over it, the same of one
+    that fuses element-wise work with products; the oracle's, a bound, in percent of it; share of
+    the memory's bandwidth; the most that waits, in percent of the elements; bytes of the matrix
+    that are read, over its size by columns. At 1 GHz, with 16 channels of HBM2.
+
+    Parameters
+    ----------
+    target: "cmos", the default: nothing is synthesised
+    progress: is told what comes next
+    full: an R-MAT graph of 2^20 vertices, too, which takes as long as all others
+    only: part of the name of a line, such as "sssp, R-MAT"
+    settings: parameters of the accelerator, NAME=VALUE; buffers are as the lines need them
+    vertices: of generated graphs
+
+    Raises
+    ------
+    UserError for another target, a wrong parameter, a file that is no square matrix or is too
+    large, or if nothing is chosen.
+    """
+    if target != "cmos":
+        raise UserError(f"sida-speedup is computed by a model: no --target, not {target!r}")
+    from ..hw.spec.sida import SIDA, WideSidaConfig
+    from ..settings import read_config
+    from ..sim.sida.cycles.steady import steady_pass
+    from ..sim.timing.dram import HBM
+
+    config = read_config(replace(SIDA, config=WideSidaConfig), None, settings)
+    assert isinstance(config, WideSidaConfig)
+    memory = replace(HBM, name="hbm2", gigabytes=_GIGABYTES)
+    found: dict[str, list[float]] = {}
+    for name, graph in _graphs(files, vertices, large=full):
+        for app, make in _problems(graph).items():
+            lines = {f"{app}, {name}, {label}": ratio for label, ratio in RATIOS.items()}
+            lines = {line: ratio for line, ratio in lines.items() if only in line}
+            if not lines:
+                continue
+            try:
+                problem = make()
+            except ValueError as error:
+                progress(f"{app}, {name}: left out, {error}")
+                continue
+            for line, ratio in lines.items():
+                progress(line)
+                one = steady_pass(_fitting(config, problem, ratio), problem, memory=memory)
+                matrix = 4 * (problem.matrix.size + 1) + len(problem.matrix.rows) * 8
+                read = ("pointers", "rows", "values", "again")
+                found[line] = [
+                    one.ideal.cycles / one.cycles,
+                    one.fused.cycles / one.cycles,
+                    100 * one.oracle.cycles / one.cycles,
+                    100 * one.bandwidth,
+                    100 * one.counts["held"] / max(1, len(problem.matrix.rows)),
+                    sum(one.counts[f"bytes_{each}"] for each in read) / matrix,
+                ]
+    if not found:
+        raise UserError(f"--only must be part of the name of a line, not {only!r}")
+    none = [None] * len(COLUMNS)
+    rows = [Row(line, none, ours, _DIGITS) for line, ours in found.items()]
+    return Table(
+        "sida-speedup, passes at the paper's size", "model", COLUMNS, [*rows, *_means(found)]
+    )
+
+
+def _means(found: dict[str, list[float]]) -> Iterator[Row]:
+    """Geometric means of all lines, and by the ratio of the buffer."""
+    import numpy as np
+
+    for label in ("", *RATIOS):
+        lines = [ours for line, ours in found.items() if line.endswith(f", {label}") or not label]
+        if len(lines) > 1:
+            means = np.exp(np.log([ours[:_MEANT] for ours in lines]).mean(axis=0)).tolist()
+            rest = [None] * (len(COLUMNS) - _MEANT)
+            paper = [None, None, _PAPER_ORACLE, _PAPER_BANDWIDTH, *rest]
+            name = f"geometric mean, {label}" if label else "geometric mean"
+            yield Row(name, [None] * len(COLUMNS) if label else paper, [*means, *rest], _DIGITS)
+
+
+def _graphs(
+    files: Sequence[Path], vertices: int, *, large: bool
+) -> Iterator[tuple[str, csr_array]]:
+    from .graph_kinds import GRAPHS, rmat
+    from .sida_reuse import matrices_of
+
+    if files:
+        yield from matrices_of(files, vertices)
+        return
+    for name, generate in GRAPHS.items():
+        graph = generate(vertices, _SEED)
+        yield f"{name} of {graph.shape[0]:,}", graph
+    if large:
+        yield f"R-MAT of {_LARGEST:,}", rmat(_LARGEST, _SEED)
+
+
+def _problems(graph: csr_array) -> dict[str, Callable[[], Problem]]:
+    """Two products a pass; what a pass takes does not depend on where it begins."""
+    from ..hw.spec.formats import FORMATS
+    from ..sim.sida.iterations.graphs import coreness, pagerank, reach, shortest_paths, undirected
+    from ..sim.sida.iterations.linear import labels
+    from ..sim.sida.result.products import Rules
+
+    rules = Rules(fmt=FORMATS["fp32"])
+    return {
+        "pagerank": lambda: pagerank(rules, graph),
+        "bfs": lambda: reach(rules, graph, [0]),
+        "sssp": lambda: shortest_paths(rules, graph, 0),
+        "kcore": lambda: coreness(rules, undirected(graph)),
+        "label": lambda: labels(rules, undirected(graph), [0, 1], tolerance=1e-6),
+    }
+
+
+def _fitting(config: WideSidaConfig, problem: Problem, ratio: int) -> WideSidaConfig:
+    """With room for so much of the matrix, and for its vectors."""
+    words = max(1, len(problem.matrix.rows)) / ratio
+    vectors = 1 << (problem.matrix.size - 1).bit_length()
+    return replace(
+        config,
+        buffer_words=max(64, 4 * config.pes, 1 << max(0, round(log2(words)))),
+        vector_words=max(64, config.subtensor, 2 * config.pes, vectors),
+    )

@@ -1,0 +1,126 @@
+"""What a pass of a computation takes once it runs: beside ideal accelerators of the same memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ....hw.spec.sida import SidaConfig
+from ...timing.dram import FLAT, MemoryModel
+from ..images import program_words
+from ..iterations.problem import Problem
+from ..references import Demand, Machine, Spent, fused, ideal, oracle
+from .machine import PassJob, run_job
+
+__all__ = ["SteadyPass", "steady_pass"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteadyPass:
+    """One pass between others, of two iterations.
+
+    Parameters
+    ----------
+    counts: what the counters of a job of two passes have more than those of a job of one; ``held``
+        is the most that waits
+    ideal, fused, oracle: what two iterations take there
+    peak_bytes: of the memory, in as many cycles
+    """
+
+    counts: dict[str, int]
+    ideal: Spent
+    fused: Spent
+    oracle: Spent
+    peak_bytes: int
+
+    @property
+    def cycles(self) -> int:
+        """That it takes."""
+        return self.counts["cycles"]
+
+    @property
+    def bandwidth(self) -> float:
+        """Share of the memory's."""
+        return (self.counts["bytes_read"] + self.counts["bytes_written"]) / self.peak_bytes
+
+
+def steady_pass(
+    config: SidaConfig,
+    problem: Problem,
+    *,
+    memory: MemoryModel = FLAT,
+    gigahertz: float = 1.0,
+) -> SteadyPass:
+    """By the cycle model. Raises as :func:`run_job`."""
+    one, two = (
+        run_job(config, _job(config, problem, passes), memory=memory, gigahertz=gigahertz).counts
+        for passes in (1, 2)
+    )
+    counts = {name: two[name] - one[name] for name in two} | {"held": two["held"]}
+    width = config.channels * config.geometry.beat_bytes
+    machine = Machine(bytes_a_cycle=width, lanes=config.pes)
+
+    def spent(reference: object) -> Spent:
+        assert callable(reference)
+        four, before = (reference(machine, _demand(config, problem, n)) for n in (4, 2))
+        return Spent(bytes=four.bytes - before.bytes, cycles=four.cycles - before.cycles)
+
+    return SteadyPass(
+        counts=counts,
+        ideal=spent(ideal),
+        fused=spent(fused),
+        oracle=spent(oracle),
+        peak_bytes=width * counts["cycles"],
+    )
+
+
+def _demand(config: SidaConfig, problem: Problem, iterations: int) -> Demand:
+    return Demand(
+        size=problem.matrix.size,
+        elements=len(problem.matrix.rows),
+        iterations=iterations,
+        program=problem.program,
+        value_bytes=config.format.bits // 8,
+    )
+
+
+def _job(config: SidaConfig, problem: Problem, passes: int) -> PassJob:
+    """With its arrays one behind the other in memory."""
+    matrix, size = problem.matrix, problem.matrix.size
+    elements, value = len(matrix.rows), config.format.bits // 8
+    words, entry = program_words(problem.program)
+    sizes = {
+        "COLUMN_POINTERS": 4 * (size + 1), "ROW_NUMBERS": 4 * elements,
+        "COLUMN_VALUES": value * elements, "ROW_POINTERS": 4 * (size + 1),
+        "COLUMN_NUMBERS": 4 * elements, "ROW_VALUES": value * elements, "X": value * size,
+        "SCALARS": 32 * value, "PROGRAM_BASE": 4 * len(words),
+        **{f"VECTOR_{n}": value * size for n in range(16)},
+    }  # fmt: skip
+    line, place = config.line_bytes, 0
+    registers = {
+        "ROWS": size, "PASSES": passes, "FIRST": problem.semirings[0].opcode,
+        "SECOND": problem.semirings[1].opcode, "SECOND_PRODUCT": 1, "WORDS": len(words),
+        "ENTRY": entry, "STOPS": 0, "STOP_1": 0, "STOP_2": 0, "LIMIT": 0, "TRANSPOSED": 0,
+    }  # fmt: skip
+    for name, count in sizes.items():
+        registers[name] = place
+        place += -(-count // line) * line
+    by_rows = csr_array(
+        (np.zeros(elements, np.int8), (matrix.rows, matrix.columns)), shape=(size, size)
+    )
+    return PassJob(
+        registers=registers,
+        words=words,
+        pointers=matrix.pointers,
+        rows=_padded(matrix.rows),
+        row_pointers=by_rows.indptr.astype(np.int64),
+        columns=_padded(by_rows.indices),
+        passes=passes,
+    )
+
+
+def _padded(numbers: np.ndarray) -> np.ndarray:
+    """One more, where elements of a matrix without any would be."""
+    return np.append(numbers, 0).astype(np.int32)

@@ -1,0 +1,53 @@
+"""The table of passes at the paper's size, on a small accelerator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tilewright.errors import UserError
+from tilewright.tables.graph_kinds import GRAPHS
+from tilewright.tables.sida_speedup import COLUMNS, RATIOS, sida_speedup
+
+SMALL: dict[str, Any] = {
+    "vertices": 300,
+    "settings": ["pes=8", "subtensor=8", "channels=4", "data_bits=128"],
+}
+
+
+@pytest.mark.slow
+def test_lines_and_their_means() -> None:
+    """No line is beyond the bound, or more than all of the memory; less room is never faster by
+    much, and reads more."""
+    table = sida_speedup("cmos", only="sssp", **SMALL)
+    assert table.columns == COLUMNS
+    lines, means = table.rows[: -len(RATIOS) - 1], table.rows[-len(RATIOS) - 1 :]
+    assert len(lines) == len(GRAPHS) * len(RATIOS)
+    for row in lines:
+        over_ideal, over_fused, share, bandwidth, held, read = (x or 0.0 for x in row.ours)
+        assert 0 < over_fused < over_ideal
+        assert 0 < share <= 100
+        assert 0 < bandwidth <= 100
+        assert 0 <= held <= 100
+        assert 1 <= read < 2.5
+    for first in range(0, len(lines), len(RATIOS)):
+        reads = [row.ours[5] or 0.0 for row in lines[first : first + len(RATIOS)]]
+        assert reads == sorted(reads)
+    product = 1.0
+    for row in lines:
+        product *= row.ours[0] or 0.0
+    assert means[0].ours[0] == pytest.approx(product ** (1 / len(lines)))
+    assert [row.label for row in means[1:]] == [f"geometric mean, {label}" for label in RATIOS]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"target": "ecp5"}, r"sida-speedup is computed by a model: no --target, not 'ecp5'"),
+        ({"settings": ["pes=3"]}, r"sida: `pes` must be a power of two in 4\.\.1024, not 3"),
+        ({"only": "knn"}, r"--only must be part of the name of a line, not 'knn'"),
+    ],
+)
+def test_what_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=f"^{said}$"):
+        sida_speedup(**{"target": "cmos", "vertices": 64, **given})
