@@ -97,14 +97,16 @@ class RowElements(wiring.Component):
         row = Signal.like(given.row, reset_less=True)
         column = Signal(INDEX_BITS, reset_less=True)
         for n, element in enumerate(elements):
+            # No leaf is behind the last one.
+            last = n == pes - 1
             before = [
-                given.passed[row] | (given.ends[row] & (given.leaves[row] <= n))
+                given.passed[row] | (given.ends[row] & (last or given.leaves[row] <= n))
                 for row in range(pes)
             ]
             number = Signal(range(pes + 1), name=f"row_{n}")
             m.d.comb += [
                 number.eq(ones(Cat(before))),
-                here[n].eq(given.filled & (given.since <= n) & (number < given.rows)),
+                here[n].eq(given.filled & (last or given.since <= n) & (number < given.rows)),
                 element.valid.eq(here[n] & (columns[n] < given.columns)),
                 element.offset.eq(number[: len(element.offset)]),
                 element.column.eq(columns[n]),
