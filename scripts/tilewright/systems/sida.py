@@ -42,6 +42,7 @@ SYSTEM = System(
         **{name: f"tilewright.apps.iterations.commands:{name}" for name in _GRAPHS},
         "label": "tilewright.apps.iterations.labels:label",
         "cg": "tilewright.apps.iterations.solvers:cg",
+        "bicgstab": "tilewright.apps.iterations.solvers:bicgstab",
         "kmeanspp": "tilewright.apps.iterations.kmeanspp:kmeanspp",
         "passes": "tilewright.apps.iterations.own_program:passes",
     },

@@ -1,4 +1,4 @@
-"""``tilewright run label|cg`` on the model, against SciPy."""
+"""``tilewright run label|cg|bicgstab`` on the model, against SciPy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, diags_array, eye_array, kron
-from scipy.sparse.linalg import cg, spsolve
+from scipy.sparse.linalg import bicgstab, cg, spsolve
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
@@ -120,6 +120,40 @@ def test_a_matrix_that_is_not_definite(run: Run) -> None:
     found = report(run, "cg", path, status=1)
     assert (found["iterations"], found["jobs"]) == (0, 1)
     assert found["ended"] == "the direction times its image is 0"
+
+
+def lopsided(size: int) -> Any:
+    """A grid with wind."""
+    wind = diags_array([np.full(size * size - 1, 0.4)], offsets=[1])
+    return csr_array(grid(size) + wind + eye_array(size * size))
+
+
+@pytest.mark.parametrize("size", slow_but([8], [1, 8, 16]))
+def test_stabilised_biconjugate_gradients(run: Run, size: int) -> None:
+    """SciPy's iterates to rounding, and as many, of a matrix that is not symmetric."""
+    matrix, out = lopsided(size), run.directory / "x.npy"
+    b = np.random.default_rng(size).normal(size=size * size)
+    found = report(run, "bicgstab", save_graph(run, matrix), "--right", run.save("b.npy", b),
+                   "--tolerance", "1e-8", "-o", out)  # fmt: skip
+    expected, failed = bicgstab(matrix, b, rtol=1e-8)
+    assert not failed
+    assert np.abs(np.load(out) - expected).max() < 1e-9 * np.abs(expected).max()
+    assert found["iterations"] == found["scipy_iterations"]
+    assert len(found["residuals"]) == found["iterations"] + 1
+    assert found["passes"] in (2 * found["iterations"], 2 * found["iterations"] - 1)
+    assert 4 * found["iterations"] - 1 <= found["jobs"] <= 4 * found["iterations"]
+    assert np.linalg.norm(b - matrix @ np.load(out)) < 1.001e-8 * np.linalg.norm(b)
+    assert found["reference"]["wrong"] == 0
+
+
+def test_a_breakdown(run: Run) -> None:
+    """Status 1, and why."""
+    path = save_graph(run, np.array([[0.0, 1.0], [-1.0, 0.0]]))
+    found = report(run, "bicgstab", path, status=1)
+    assert (found["iterations"], found["jobs"], found["reference"]) == (0, 1, None)
+    assert found["ended"] == "the shadow times the direction's image is 0"
+    found = report(run, "bicgstab", save_graph(run, lopsided(6)), "--max-iterations", 2, status=1)
+    assert (found["iterations"], found["settled"], found["ended"]) == (2, False, None)
 
 
 @needs_data

@@ -70,6 +70,10 @@ def test_every_command_runs_on_rtl(run: Run) -> None:
     assert found["reference"]["wrong"] == found["counters"]["held"] == 0
     found = checked(run, "cg", matrix, "--form", "pipelined", "--set", "value=fp32")
     assert (found["passes"], found["jobs"]) == (-(-found["iterations"] // 2), 1)
+    found = checked(run, "bicgstab", save_graph(run, graph + 60 * eye_array(90)),
+                    "--set", "value=fp32")  # fmt: skip
+    assert found["reference"]["wrong"] == 0
+    assert found["iterations"] > 1
     program = run.directory / "p.ew"
     program.write_text("vector v\ne1:\n  out y\ne2:\n  store v, y\n  out y\n")
     checked(run, "passes", path, "--program", program, "--passes", 2,

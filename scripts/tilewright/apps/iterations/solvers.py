@@ -1,4 +1,4 @@
-"""``tilewright run cg``: systems of equations by methods of Krylov subspaces."""
+"""``tilewright run cg|bicgstab``: systems of equations by methods of Krylov subspaces."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ...errors import UserError
+from ...sim.sida.iterations.biconjugate import biconjugate_gradients
 from ...sim.sida.iterations.conjugate import conjugate_gradients
 from ...sim.sida.iterations.linear import pipelined_gradients
 from ...sim.sida.result.products import Rules
@@ -26,7 +27,7 @@ from .options import SidaChoice, SidaOptions, choose_sida
 from .session import run_problem
 from .verdict import residual_of
 
-__all__ = ["cg"]
+__all__ = ["bicgstab", "cg"]
 
 FORMS = ("plain", "pipelined")
 
@@ -74,6 +75,40 @@ def cg(
     finish_method(
         "cg", "conjugate gradients", choice, equations, method, most,
         tolerance=tolerance, theirs=("cg", theirs), details={"form": form},
+    )  # fmt: skip
+
+
+def bicgstab(
+    file: Annotated[Path, typer.Argument(metavar="MATRIX", help="Square, .mtx or .npy.")],
+    right: RightOption = None,
+    tolerance: ToleranceOption = 1e-5,
+    *,
+    options: SidaOptions,
+) -> None:
+    """Solve a system of equations by stabilised biconjugate gradients, in fp64 unless `value` is
+    set.
+
+    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
+    the residual is computed anew in float64, and SciPy's iterations counted.
+    """
+    choice = choose_sida(options, "bicgstab", "mma", floats=True, value="fp64")
+    equations = read_equations(choice, file, right)
+    most = options.max_iterations or 10 * equations.size
+    linalg = need("scipy.sparse.linalg", "SciPy")
+    products = scipy_products(
+        lambda operator: linalg.bicgstab(
+            operator, equations.b, rtol=tolerance, atol=0, maxiter=10 * equations.size
+        )[1],
+        equations.matrix,
+    )
+    method = biconjugate_gradients(
+        Rules.of(choice.config), equations.matrix, equations.b, tolerance=tolerance
+    )
+    # Two products an iteration; the last one may end behind its first.
+    theirs = None if products is None else -(-products // 2)
+    finish_method(
+        "bicgstab", "stabilised biconjugate gradients", choice, equations, method, most,
+        tolerance=tolerance, theirs=("bicgstab", theirs), details={},
     )  # fmt: skip
 
 

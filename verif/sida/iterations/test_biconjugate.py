@@ -1,0 +1,108 @@
+"""Stabilised biconjugate gradients as a sequence of jobs, against SciPy, iterate by iterate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.io import mmread
+from scipy.sparse import csr_array, diags_array, eye_array
+from scipy.sparse.linalg import bicgstab
+from tilewright.hw.spec.formats import FORMATS
+from tilewright.sim.numbers.values import decode
+from tilewright.sim.sida.iterations.biconjugate import PROGRAMS, biconjugate_gradients
+from tilewright.sim.sida.iterations.jobs import Found, ModelMachine
+from tilewright.sim.sida.result.products import Rules
+from tilewright.verif.kit.data import data_file, needs_data
+from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.sampling import cases
+from tilewright.verif.sida.iterations.random_graphs import random_graph
+
+DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
+
+
+def solved(rules: Rules, matrix: Any, b: Any, tolerance: float, most: int) -> tuple[Found, Any]:
+    """What is found, and the solution."""
+    method = biconjugate_gradients(rules, matrix, b, tolerance=tolerance)
+    machine = ModelMachine(rules, method.setup)
+    found = method.solve(machine, most)
+    return found, decode(machine.vector(found.result)[:, 0], rules.fmt)
+
+
+def scipys(matrix: Any, b: Any, tolerance: float) -> list[Any]:
+    """All iterates; what the last one is if it ends in the middle, too."""
+    iterates: list[Any] = []
+    x, failed = bicgstab(
+        matrix, b, rtol=tolerance, atol=0, callback=lambda x: iterates.append(x.copy())
+    )
+    assert not failed
+    if not (x == iterates[-1]).all():
+        iterates.append(x)
+    return iterates
+
+
+def lopsided(seed: int, size: int = 50) -> Any:
+    """Not symmetric, with a diagonal that is stronger than the rest."""
+    graph = random_graph(seed, size)
+    return csr_array(graph + (2 + graph.sum(axis=1).max()) * eye_array(size))
+
+
+def test_every_iterate_is_scipys() -> None:
+    for seed in range(max(2, cases(6))):
+        matrix = lopsided(seed)
+        b = np.random.default_rng(seed).normal(size=50)
+        iterates = scipys(matrix, b, 1e-10)
+        for count in (1, 2, 3, len(iterates)):
+            found, x = solved(DOUBLE, matrix, b, 1e-10, count)
+            assert found.iterations == count
+            assert np.abs(x - iterates[count - 1]).max() < 1e-12 * np.abs(x).max()
+            assert len(found.residuals) == count + 1
+            left = np.linalg.norm(b - matrix @ x)
+            assert found.residuals[-1] == pytest.approx(left, rel=1e-3, abs=1e-13)
+        found, _ = solved(DOUBLE, matrix, b, 1e-10, 200)
+        assert found.settled
+        assert abs(found.iterations - len(iterates)) <= 1
+
+
+def test_a_half_step_that_is_enough() -> None:
+    """Of a multiple of the identity the first half step is the solution."""
+    found, x = solved(DOUBLE, 4.0 * eye_array(5), np.arange(1.0, 6.0), 1e-6, 9)
+    assert (found.iterations, found.settled, found.residuals[-1]) == (1, True, 0.0)
+    assert x.tolist() == [0.25, 0.5, 0.75, 1.0, 1.25]
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["olm1000", "LFAT5"])
+def test_matrices_that_are_found(name: str) -> None:
+    """With a diagonal that is added, so that roundings do not decide; as many as SciPy's."""
+    raw = csr_array(mmread(data_file(f"matrices/{name}.mtx")))
+    sums = np.asarray(np.abs(raw).sum(axis=1)).ravel()
+    matrix = csr_array(diags_array(1 / sums) @ raw + 2 * eye_array(raw.shape[0]))
+    b = np.ones(raw.shape[0])
+    iterates = scipys(matrix, b, 1e-6)
+    found, x = solved(DOUBLE, matrix, b, 1e-6, 200)
+    assert found.settled
+    assert abs(found.iterations - len(iterates)) <= 1
+    assert np.linalg.norm(b - matrix @ x) < 1.01e-6 * np.linalg.norm(b)
+
+
+def test_programs_of_any_accelerator_by_default() -> None:
+    assert max(program.words for program in PROGRAMS.values()) <= 64
+
+
+def test_what_breaks_down() -> None:
+    """No step leads further: said, and what is reached is kept."""
+    turn = csr_array([[0.0, 1.0], [-1.0, 0.0]])
+    found, x = solved(DOUBLE, turn, np.ones(2), 1e-6, 9)
+    assert (found.iterations, found.settled) == (0, False)
+    assert found.why == "the shadow times the direction's image is 0"
+    assert not x.any()
+
+
+def test_refusals() -> None:
+    def said(matrix: Any, b: Any) -> str:
+        return refusal(lambda: biconjugate_gradients(DOUBLE, matrix, b, tolerance=1))
+
+    assert said(eye_array(3), np.zeros(3)) == "`right` must not be 0"
+    assert said(eye_array(3), np.ones(4)) == "`matrices` must have 4 rows, not 3 as matrix"
