@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...hw.spec.elementwise.instructions import SCALARS
 from ...hw.spec.formats import Format
 from ...hw.spec.jobs.sida import job_spec
@@ -87,6 +89,7 @@ class SequenceDriver(JobDriver[SidaConfig]):
     def run(self, job: Job) -> None:
         """Raises JobError if the device reports an error."""
         program = self._setup.programs[job.program]
+        stored = job.vectors(program)
         words, entry = program_words(program, second=job.second)
         status = self._registers.submit(
             {
@@ -105,7 +108,7 @@ class SequenceDriver(JobDriver[SidaConfig]):
                 "PROGRAM_BASE": self._places[f"program {job.program}"],
                 **{
                     f"VECTOR_{number}": self._places[f"vector {name}"]
-                    for number, name in enumerate(program.vectors)
+                    for number, name in enumerate(stored)
                 },
             }
         )
@@ -119,6 +122,13 @@ class SequenceDriver(JobDriver[SidaConfig]):
             # Elements are read nowhere.
             return {array.upper(): self._places[f"{_NONE} pointers"] for array in arrays}
         return {array.upper(): self._places[f"{name} {array}"] for array in arrays}
+
+    def give(self, values: Mapping[str, float]) -> None:
+        """Scalars from the next job on, by name, rounded to the format."""
+        scalars = self._read("scalars", SCALARS)
+        for number, pattern in self._setup.changed(values, self.fmt).items():
+            scalars[number] = pattern
+        self._device.write_memory(self._places["scalars"], to_bytes(scalars, self.fmt))
 
     def scalars(self) -> dict[str, float]:
         values = decode(self._read("scalars", SCALARS), self.fmt)

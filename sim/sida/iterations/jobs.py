@@ -7,16 +7,16 @@ once over a matrix, or over vectors alone; vectors and scalars stay in the accel
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from ....hw.spec.elementwise.assembler import assemble
 from ....hw.spec.elementwise.program import Program
-from ....hw.spec.formats import Format
+from ....hw.spec.formats import FloatFormat, Format
 from ....hw.spec.semirings import SEMIRINGS
-from ...numbers.values import Patterns, decode
+from ...numbers.values import Patterns, decode, encode
 from ..result.elementwise import begin
 from ..result.passes import one_pass
 from ..result.products import Columns, Rules
@@ -36,12 +36,26 @@ class Job:
     x: the vector that is the first product's operand
     matrix: its name; None: one without elements: products are 0, E1 and E2 two sweeps over vectors
     second: whether there is a second product, and E2
+    stored: what the program's vectors are in memory; those that are not named have the same name
+        there. None is there for two of them
     """
 
     program: str
     x: str
     matrix: str | None = None
     second: bool = True
+    stored: Mapping[str, str] = field(default_factory=dict)
+
+    def vectors(self, program: Program) -> list[str]:
+        """In memory, by the program's numbers. Raises ValueError if one is there twice, or
+        ``stored`` names none of the program's."""
+        if unknown := sorted(set(self.stored) - set(program.vectors)):
+            raise ValueError(f"`stored` must be of vectors of {self.program}, not {unknown[0]}")
+        found = [self.stored.get(name, name) for name in program.vectors]
+        for name in found:
+            if found.count(name) > 1:
+                raise ValueError(f"`stored` must have each vector once, not {name} again")
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +66,7 @@ class Setup:
     ----------
     size: rows of all matrices
     programs: all number their scalars alike, see :func:`together`
-    vectors: (size, 1) patterns of each that a program declares
+    vectors: (size, 1) patterns of each that jobs work on
     given: scalars; reductions as they are before the first job that has them
     """
 
@@ -87,6 +101,18 @@ class Setup:
         """The numbers of scalars that have names."""
         return {one.name: n for n, one in enumerate(self._one.scalars) if one.name}
 
+    def changed(self, values: Mapping[str, float], fmt: Format) -> dict[int, int]:
+        """Patterns of scalars that get other values, by number. Raises ValueError for an unknown
+        name."""
+        names = self.names()
+        if unknown := sorted(set(values) - set(names)):
+            raise ValueError(f"`values` must be of {', '.join(names)}, not {unknown[0]}")
+        numbers = np.array(list(values.values()), np.float64)
+        if not isinstance(fmt, FloatFormat):
+            numbers = numbers.astype(np.int64)
+        patterns = encode(numbers, fmt)
+        return {names[name]: int(one) for name, one in zip(values, patterns, strict=True)}
+
 
 class Machine(Protocol):
     """What runs jobs: the golden model, or a driver with its device."""
@@ -94,6 +120,9 @@ class Machine(Protocol):
     @property
     def fmt(self) -> Format: ...
     def run(self, job: Job) -> None: ...
+    def give(self, values: Mapping[str, float]) -> None:
+        """Scalars from the next job on, by name, rounded to the format."""
+
     def scalars(self) -> dict[str, float]:
         """As they are, by name."""
 
@@ -173,6 +202,7 @@ class ModelMachine:
 
     def run(self, job: Job) -> None:
         program = self._setup.programs[job.program]
+        stored = job.vectors(program)
         passed = one_pass(
             self._rules,
             self._none if job.matrix is None else self._setup.matrices[job.matrix],
@@ -180,11 +210,15 @@ class ModelMachine:
             program,
             (_SUMS, _SUMS if job.second else None),
             self._scalars,
-            {number: self._vectors[name] for number, name in enumerate(program.vectors)},
+            {number: self._vectors[name] for number, name in enumerate(stored)},
         )
         self._scalars = passed.scalars
-        for number, name in enumerate(program.vectors):
+        for number, name in enumerate(stored):
             self._vectors[name] = passed.vectors[number]
+
+    def give(self, values: Mapping[str, float]) -> None:
+        for number, pattern in self._setup.changed(values, self.fmt).items():
+            self._scalars[number] = pattern
 
     def scalars(self) -> dict[str, float]:
         values = decode(np.array(self._scalars, np.uint64), self.fmt)

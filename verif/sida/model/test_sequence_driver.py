@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, eye_array
 from tilewright.sim.device.placement import NoRoom
-from tilewright.sim.numbers.values import encode
+from tilewright.sim.numbers.values import decode, encode
 from tilewright.sim.sida.iterations.conjugate import conjugate_gradients
 from tilewright.sim.sida.iterations.graphs import columns_of, undirected
 from tilewright.sim.sida.iterations.jobs import Job, Machine, ModelMachine, Setup, together
@@ -44,7 +44,7 @@ def setup(seed: int, size: int) -> Setup:
             for more, name in enumerate(("left", "right"))
         },
         programs=PROGRAMS,
-        vectors={name: encode(rng.normal(size=(size, 1)), fmt) for name in ("a", "b")},
+        vectors={name: encode(rng.normal(size=(size, 1)), fmt) for name in ("a", "b", "c")},
         given={"s": 0.5, "first": 0.0, "second": 0.25},
     )
 
@@ -81,6 +81,48 @@ def test_jobs() -> None:
         whole = sum_of([counts for _, counts in driver.jobs])
         assert whole["elements"] == sum(elements)
         assert whole["passes_done"] == len(drawn)
+
+
+def test_vectors_and_scalars_from_job_to_job() -> None:
+    """A program's names stand for other vectors, and scalars get other values; by hand, too."""
+    made = setup(3, 30)
+    rules = Rules.of(SMALL)
+    model, driver = (
+        ModelMachine(rules, made),
+        SequenceDriver(SidaModel(SMALL, MEMORY_BYTES), made),
+    )
+    matrix = made.matrices["right"]
+    dense = np.zeros((30, 30))
+    dense[matrix.rows, matrix.columns] = decode(matrix.values, SMALL.format)
+    first = {name: decode(values[:, 0], SMALL.format) for name, values in made.vectors.items()}
+    machines: list[Machine] = [model, driver]
+    for machine in machines:
+        machine.give({"s": -2.0, "second": 0.75})
+        job = Job(program="one", x="a", matrix="right", second=False,
+                  stored={"a": "c", "b": "a"})  # fmt: skip
+        machine.run(job)
+        assert machine.scalars() == {"s": -2.0, "first": 0.0, "second": 0.75}
+        expected = -2 * (0.75 * (first["a"] @ dense) + first["a"])
+        found = decode(machine.vector("c")[:, 0], SMALL.format)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+        for name in ("a", "b"):
+            assert (machine.vector(name) == made.vectors[name]).all()
+        machine.run(Job(program="both", x="c", matrix="left", stored={"a": "b", "b": "a"}))
+        assert (machine.vector("b") == made.vectors["b"]).all()
+        assert (machine.vector("a") != made.vectors["a"]).any()
+        for stored, said in (
+            ({"a": "b"}, "`stored` must have each vector once, not b again"),
+            ({"d": "a"}, "`stored` must be of vectors of both, not d"),
+        ):
+            wrong = Job(program="both", x="a", stored=stored)
+            assert refusal(lambda wrong=wrong, to=machine: to.run(wrong)) == said  # type: ignore[misc]
+        assert refusal(lambda to=machine: to.give({"t": 1.0})) == (  # type: ignore[misc]
+            "`values` must be of s, first, second, not t"
+        )
+    for name in ("a", "b", "c"):
+        assert (driver.vector(name) == model.vector(name)).all()
+    assert (driver.state()["scalars"][:3, 0] != 0).all()
+    assert driver.scalars() == model.scalars()
 
 
 def test_counters_in_all() -> None:

@@ -27,6 +27,7 @@ class SequenceRun:
     found: what it came to
     values: (size,) of each vector, by name
     jobs: what was run
+    each: the counters of each job
     counts: of all jobs
     checked, mismatches: values, scalars and counters compared with the model, and those that differ
     seconds: of the accelerator
@@ -35,6 +36,7 @@ class SequenceRun:
     found: Found
     values: Mapping[str, Any]
     jobs: tuple[Job, ...]
+    each: tuple[Mapping[str, int], ...]
     counts: Mapping[str, int]
     checked: int
     mismatches: int
@@ -84,6 +86,7 @@ def run_method(choice: SidaChoice, method: Method, most: int) -> SequenceRun:
             if name.startswith("vector ")
         },
         jobs=ran.done.jobs,
+        each=tuple(ran.done.counts),
         counts=sum_of(ran.done.counts),
         checked=checked,
         mismatches=mismatches,
