@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..job.checks import first_broken
 from ..job.states import control_members, first_failure, run_states
-from ..spec.jobs.sida import BASES, VECTOR_BASES, job_spec
-from ..spec.sida import READERS, SidaConfig
-from .layouts import job_layout
+from ..spec.jobs.sida import VECTOR_BASES, job_spec
+from ..spec.sida import SidaConfig
+from .layouts import job_bases, job_layout
 
 __all__ = ["COLUMN_ERRORS", "ROW_ERRORS", "Control"]
 
@@ -35,7 +35,7 @@ class Control(wiring.Component):
     -------
     the job registers, as :class:`AxiLiteRegisters` names them
     start, soft_reset: pulses, as written to CTRL; soft_reset wins
-    read_error: of each reader, in the order of ``READERS``; ``<name>_address``: where
+    read_error: of each reader, in the order of ``config.readers``; ``<name>_address``: where
     write_error, write_address: the same of the writer
     pointers_error, index_error, unsorted_error: of ``column``; with ``rows_`` before: of ``row``
     program_error, instruction: of the word at that place
@@ -56,8 +56,8 @@ class Control(wiring.Component):
         super().__init__(
             {
                 **control_members(self._spec),
-                "read_error": In(len(READERS)),
-                **{f"{name}_address": In(address) for name in (*READERS, "write")},
+                "read_error": In(len(config.readers)),
+                **{f"{name}_address": In(address) for name in (*config.readers, "write")},
                 "write_error": In(1),
                 **{f"{name}_error": In(1) for name in errors},
                 "column": In(config.place_bits),
@@ -87,7 +87,7 @@ class Control(wiring.Component):
     def _take(self, m: Module) -> None:
         job = self.job
         numbers = ("rows", "passes", "second_product", "transposed", "words", "entry", "stops",
-                   "stop_1", "stop_2", "limit", *BASES)  # fmt: skip
+                   "stop_1", "stop_2", "limit", *job_bases(self._config))  # fmt: skip
         m.d.sync += [job[name].eq(getattr(self, name)) for name in numbers]
         m.d.sync += [job.vectors[n].eq(getattr(self, name)) for n, name in enumerate(VECTOR_BASES)]
         for name in ("first", "second"):
@@ -106,7 +106,7 @@ class Control(wiring.Component):
             [
                 *(
                     (self.read_error[n], code("bus_read"), getattr(self, f"{name}_address"))
-                    for n, name in enumerate(READERS)
+                    for n, name in enumerate(self._config.readers)
                 ),
                 (self.write_error, code("bus_write"), self.write_address),
                 (self.program_error, code("program"), self.instruction),

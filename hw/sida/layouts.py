@@ -6,13 +6,14 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
 from ..spec.elementwise.instructions import SCALARS, VECTORS
-from ..spec.jobs.sida import BASES
+from ..spec.jobs.sida import BASES, WINDOW_BASES
 from ..spec.sida import SidaConfig
 from .operators import semiring_range
 
 __all__ = [
     "count_bits",
     "gathered_layout",
+    "job_bases",
     "job_layout",
     "leaf_layout",
     "results_layout",
@@ -23,8 +24,8 @@ __all__ = [
 
 
 def count_bits(config: SidaConfig) -> int:
-    """Width of a number of rows or columns, 0 to ``vector_words``."""
-    return config.vector_words.bit_length()
+    """Width of a number of rows or columns, 0 to those of the largest matrix."""
+    return config.most_rows.bit_length()
 
 
 def leaf_layout(config: SidaConfig) -> data.StructLayout:
@@ -101,6 +102,11 @@ def sums_layout(config: SidaConfig) -> data.StructLayout:
     return data.StructLayout({"valid": 1, "results": results_layout(config)})
 
 
+def job_bases(config: SidaConfig) -> tuple[str, ...]:
+    """Registers with addresses, but for those of the program's vectors."""
+    return (*BASES, *WINDOW_BASES) if config.windowed else tuple(BASES)
+
+
 def job_layout(config: SidaConfig) -> data.StructLayout:
     """A job, constant while it runs: its registers, by their names, but for ``first`` and
     ``second``, which are numbers in ``config.operators``, and ``vectors``, all of their bases."""
@@ -116,7 +122,7 @@ def job_layout(config: SidaConfig) -> data.StructLayout:
         "entry": range(config.program_words),
         "stops": 1,
         **{name: range(SCALARS) for name in ("stop_1", "stop_2", "limit")},
-        **dict.fromkeys(BASES, config.addr_bits),
+        **dict.fromkeys(job_bases(config), config.addr_bits),
         "vectors": data.ArrayLayout(config.addr_bits, VECTORS),
     }
     return data.StructLayout(fields)

@@ -12,7 +12,7 @@ from amaranth.lib import wiring
 from ..axi.interconnect import ReadInterconnect
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.jobs.sida import job_spec
-from ..spec.sida import READERS, SidaConfig
+from ..spec.sida import SidaConfig
 from ..stream.connect import connect_fields
 from ..stream.fork import Fork
 from .control import COLUMN_ERRORS, Control
@@ -57,7 +57,7 @@ class _Parts:
 
     @property
     def readers(self) -> tuple[Any, ...]:
-        """In the order of ``READERS``."""
+        """In the order of ``config.readers``."""
         return (self.columns, self.rows, self.vectors, self.program)
 
 
@@ -83,6 +83,8 @@ class Sida(AcceleratorTop):
     """
 
     def __init__(self, config: SidaConfig) -> None:
+        if config.windowed:
+            raise ValueError(f"`rows_limit` must be 0, more is not built, not {config.rows_limit}")
         self._config = config
         super().__init__(
             job_spec(config),
@@ -283,18 +285,19 @@ class Sida(AcceleratorTop):
         """A channel's readers share its manager; returns by reader which channels give it a
         beat."""
         config, writer = self._config, parts.writer
-        slot_bits = config.id_bits - (len(READERS) - 1).bit_length()
-        beats: dict[str, list[Value]] = {name: [] for name in READERS}
+        slot_bits = config.id_bits - config.reader_bits
+        beats: dict[str, list[Value]] = {name: [] for name in config.readers}
         for channel in range(config.channels):
             bus = ReadInterconnect(
-                len(READERS),
+                len(config.readers),
                 addr_bits=config.addr_bits,
                 data_bits=config.data_bits,
                 slot_bits=slot_bits,
                 id_bits=config.id_bits,
             )
             m.submodules[f"reads_{channel}"] = bus
-            for number, (name, reader) in enumerate(zip(READERS, parts.readers, strict=True)):
+            readers = zip(config.readers, parts.readers, strict=True)
+            for number, (name, reader) in enumerate(readers):
                 asks, found = reader.ar[channel], bus.reader_r[number]
                 _connect(m, asks, bus.reader_ar[number])
                 _connect(m, found, reader.r[channel])
@@ -323,7 +326,7 @@ class Sida(AcceleratorTop):
             control.quiet.eq(quiet),
             control.finished.eq(passes.finished & quiet),
         ]
-        for name, part in zip(READERS, parts.readers, strict=True):
+        for name, part in zip(self._config.readers, parts.readers, strict=True):
             m.d.comb += getattr(control, f"{name}_address").eq(part.error_address)
         self._connect_matrix_errors(m, parts)
 

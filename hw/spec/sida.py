@@ -50,10 +50,13 @@ ARRAYS = ("pointers", "indices", "values")
 """What a matrix is in memory, in the order of its readers' IDs."""
 
 READERS = ("columns", "rows", "vectors", "program")
-"""What is read, in the order of the readers' IDs; of the matrix, above those of its arrays."""
+"""What is read, in the order of the readers' IDs; of the matrix, above those of its arrays. Where
+vectors are in memory, what is missing of them is the last one's."""
 
 _ARRAY_BITS = (len(ARRAYS) - 1).bit_length()
-_READER_BITS = (len(READERS) - 1).bit_length()
+
+_MOST_PANELS = 1 << 16
+"""Steps of a matrix, where its vectors are in memory."""
 
 _GATHER_BANKS = 2
 """Banks of the vectors for each element of a set, so that few wait for each other."""
@@ -84,7 +87,12 @@ class SidaConfig(MemoryPorts, Config):
     vector_words: int = parameter(
         16384,
         allowed=IntRange(64, 1 << 20, power_of_two=True),
-        doc="elements of each vector on chip, at least the matrix's rows",
+        doc="elements of each vector on chip; the most rows of a matrix where `rows_limit` is 0",
+    )
+    rows_limit: int = parameter(
+        0,
+        allowed=IntRange(0, 1 << 27, power_of_two=True),
+        doc="most rows of a matrix, where they may be more than `vector_words`; or 0",
     )
     value: str = parameter("fp32", allowed=OneOf(VALUES), doc="format of all values")
     semirings: tuple[str, ...] = parameter(
@@ -129,6 +137,25 @@ class SidaConfig(MemoryPorts, Config):
                 f"`vector_words` must be at least {_GATHER_BANKS * self.pes}, two for each of "
                 f"`pes`, not {self.vector_words}"
             )
+        if self.windowed:
+            self._check_windows()
+
+    def _check_windows(self) -> None:
+        if self.rows_limit < self.vector_words:
+            raise ValueError(
+                f"`rows_limit` must be 0 or at least `vector_words`, {self.vector_words}, "
+                f"not {self.rows_limit}"
+            )
+        if self.rows_limit > _MOST_PANELS * self.subtensor:
+            raise ValueError(
+                f"`rows_limit` must be at most {_MOST_PANELS * self.subtensor}, {_MOST_PANELS} "
+                f"steps of `subtensor` columns, not {self.rows_limit}"
+            )
+        if self.subtensor < self.window_elements:
+            raise ValueError(
+                f"`subtensor` must be at least {self.window_elements} where `rows_limit` is not "
+                f"0, elements of the vectors that are read at once, not {self.subtensor}"
+            )
 
     @property
     def format(self) -> Format:
@@ -156,14 +183,34 @@ class SidaConfig(MemoryPorts, Config):
     def held_lists(self) -> int:
         """Lists of a panel in a bank of what waits, a power of two: read in turn, no sum waits for
         the one before. Fewer where the chunks that they begin would take half of the bank."""
-        panels = max(1, self.vector_words // self.subtensor)
+        panels = max(1, self.most_rows // self.subtensor)
         room = self.buffer_words // self.pes // (2 * CHUNK * panels)
         return 1 << min((self.partials - 1).bit_length(), max(0, room.bit_length() - 1))
 
     @property
     def place_bits(self) -> int:
         """Width of the number of a row, or of a column."""
-        return (self.vector_words - 1).bit_length()
+        return (self.most_rows - 1).bit_length()
+
+    @property
+    def windowed(self) -> bool:
+        """Whether x, z and w are in memory, and `vector_words` elements of each on chip."""
+        return self.rows_limit != 0
+
+    @property
+    def most_rows(self) -> int:
+        """Of a matrix."""
+        return self.rows_limit or self.vector_words
+
+    @property
+    def window_elements(self) -> int:
+        """Elements of x or z that come from memory at once: a line, or one of each bank."""
+        return max(8 * self.line_bytes // self.format.bits, self.gather_banks)
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """What is read, in the order of the readers' IDs."""
+        return (*READERS, "windows") if self.windowed else READERS
 
     @property
     def gather_banks(self) -> int:
@@ -178,7 +225,12 @@ class SidaConfig(MemoryPorts, Config):
     @property
     def id_bits(self) -> int:
         """Width of an AXI ID."""
-        return self.slot_bits + _ARRAY_BITS + _READER_BITS
+        return self.slot_bits + _ARRAY_BITS + self.reader_bits
+
+    @property
+    def reader_bits(self) -> int:
+        """Of an ID, those of the reader's number."""
+        return (len(self.readers) - 1).bit_length()
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
@@ -189,11 +241,15 @@ class SidaConfig(MemoryPorts, Config):
             name="array", low=self.slot_bits, bits=_ARRAY_BITS, count=len(ARRAYS), names=ARRAYS
         )
         reader = IdPart(
-            name="reader", low=arrays, bits=_READER_BITS, count=len(READERS), names=READERS
+            name="reader",
+            low=arrays,
+            bits=self.reader_bits,
+            count=len(self.readers),
+            names=self.readers,
         )
         reads = BusSide(
             longest_beats=self.geometry.block_beats,
-            outstanding=(2 * len(ARRAYS) + 2) * self.outstanding,
+            outstanding=(2 * len(ARRAYS) + len(self.readers) - 2) * self.outstanding,
             outstanding_per_id=1,
             id_parts=(slots, array, reader),
         )

@@ -13,10 +13,11 @@ __all__ = ["check_fit"]
 def check_fit(config: SidaConfig, size: int, semirings: Sequence[Semiring], words: int) -> None:
     """Raise ValueError if a matrix of so many rows, products of these semirings or a program of so
     many words do not fit."""
-    if not 1 <= size <= config.vector_words:
+    if not 1 <= size <= config.most_rows:
+        name = "rows_limit" if config.windowed else "vector_words"
         raise ValueError(
-            f"the matrix must have between 1 and {config.vector_words} rows with "
-            f"`vector_words` {config.vector_words}, not {size}"
+            f"the matrix must have between 1 and {config.most_rows} rows with "
+            f"`{name}` {config.most_rows}, not {size}"
         )
     for row in semirings:
         if row not in config.operators:

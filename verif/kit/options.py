@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tilewright.hw.spec.config import Allowed, Config, Flag, IntRange, OneOf, SubsetOf
@@ -33,12 +33,10 @@ def choices(allowed: Allowed) -> tuple[Any, ...]:
 
 
 def _values(allowed: IntRange) -> list[int]:
-    every = range(allowed.low, allowed.high + 1)
-    return [
-        n
-        for n in every
-        if n % allowed.multiple_of == 0 and not (allowed.power_of_two and n & (n - 1))
-    ]
+    within = range(allowed.low, allowed.high + 1)
+    powers = [0, *(1 << bit for bit in range(within.stop.bit_length()))]
+    every: Iterable[int] = (n for n in powers if n in within) if allowed.power_of_two else within
+    return [n for n in every if n % allowed.multiple_of == 0]
 
 
 def small(entry: Entry, changes: Mapping[str, Any]) -> Config:

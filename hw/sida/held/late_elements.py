@@ -46,7 +46,7 @@ class LateElements(wiring.Component):
                 "transposed": In(1),
                 "i": In(stream.Signature(set_layout(config))),
                 "o": Out(stream.Signature(scatter_layout(held_layout(config), config.pes))),
-                "boundary": Out(range(config.vector_words + 2 * config.subtensor + 1)),
+                "boundary": Out(range(config.most_rows + 2 * config.subtensor + 1)),
             }
         )
 

@@ -28,7 +28,7 @@ __all__ = [
 
 def panels(config: SidaConfig) -> int:
     """Panels of rows, of ``subtensor`` rows each, at most."""
-    return max(1, config.vector_words // config.subtensor)
+    return max(1, config.most_rows // config.subtensor)
 
 
 def panel_bits(config: SidaConfig) -> int:
@@ -68,7 +68,7 @@ def row_bits(config: SidaConfig) -> int:
 
 def place_bits(config: SidaConfig) -> int:
     """Width of a column's place in its bank of w."""
-    return max(1, (config.vector_words // config.pes - 1).bit_length())
+    return max(1, (config.most_rows // config.pes - 1).bit_length())
 
 
 def late_layout(config: SidaConfig) -> data.StructLayout:

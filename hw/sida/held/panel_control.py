@@ -53,7 +53,7 @@ class PanelControl(wiring.Component):
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
         count = count_bits(config)
-        self._far = range(config.vector_words + 3 * config.subtensor + 1)
+        self._far = range(config.most_rows + 3 * config.subtensor + 1)
         super().__init__(
             {
                 "start": In(1),

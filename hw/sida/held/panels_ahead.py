@@ -58,7 +58,7 @@ class PanelsAhead(wiring.Component):
                 "running": In(1),
                 "columns": In(count_bits(config)),
                 "transposed": In(1),
-                "boundary": In(range(config.vector_words + 3 * config.subtensor + 1)),
+                "boundary": In(range(config.most_rows + 3 * config.subtensor + 1)),
                 "needs": Out(count),
                 "complete": In(1),
                 "gives_up": In(1),
@@ -85,7 +85,7 @@ class PanelsAhead(wiring.Component):
         whole = self._whole(m)
         following = Signal.like(first)
         # Where the columns end of which the first panel's elements wait.
-        end = Signal(range(config.vector_words + 3 * step + 1))
+        end = Signal(range(config.most_rows + 3 * step + 1))
         may_ask = Signal()
         bounded = Signal()
         asked = Signal()
@@ -114,7 +114,7 @@ class PanelsAhead(wiring.Component):
         """So many panels have all of their elements."""
         step = self._config.subtensor
         whole = Signal(range(panels(self._config) + 1))
-        end = Signal(range(self._config.vector_words + 3 * step + 1))
+        end = Signal(range(self._config.most_rows + 3 * step + 1))
         with m.If(self.start):
             two = 2 if panels(self._config) > 1 else 1
             m.d.sync += [

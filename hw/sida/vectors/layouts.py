@@ -38,6 +38,6 @@ def row_request_layout(config: SidaConfig) -> data.StructLayout:
         {
             "valid": 1,
             "bank": range(config.gather_banks),
-            "line": range(max(2, config.vector_words // config.gather_banks)),
+            "line": range(max(2, config.most_rows // config.gather_banks)),
         }
     )

@@ -8,7 +8,15 @@ from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
 from ..sida import VALUES, SidaConfig
 
-__all__ = ["BASES", "COUNTERS", "ERRORS", "VECTOR_BASES", "job_spec"]
+__all__ = [
+    "BASES",
+    "COUNTERS",
+    "ERRORS",
+    "VECTOR_BASES",
+    "WINDOW_BASES",
+    "WINDOW_COUNTERS",
+    "job_spec",
+]
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
@@ -40,8 +48,8 @@ COUNTERS: dict[str, str] = {
 
 ERRORS = (
     Error("zero_size", 1, "register", "ROWS, PASSES or WORDS is 0"),
-    Error("size_limit", 2, "register", "ROWS is above `vector_words`, or WORDS or ENTRY "
-          "above what `program_words` allows"),
+    Error("size_limit", 2, "register", "ROWS is above `rows_limit`, or `vector_words` where "
+          "that is 0, or WORDS or ENTRY above what `program_words` allows"),
     Error("misaligned_base", 3, "register", "a base is not a multiple of a line"),
     Error("semiring", 4, "register", "a semiring is none of this unit"),
     Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
@@ -70,6 +78,19 @@ BASES = {
 }
 """Registers with addresses, and of what."""
 
+WINDOW_COUNTERS = {
+    "bytes_windows_read": "of BYTES_READ those of x, z and w",
+    "bytes_windows_written": "of BYTES_WRITTEN those of x, z and w",
+}
+"""What is counted where x, z and w are in memory."""
+
+WINDOW_BASES = {
+    "x_spill": "where the operand is kept",
+    "z_spill": "where what E1 gives is kept",
+    "w_spill": "where sums of the second product are kept",
+}
+"""Registers with addresses where x, z and w are in memory."""
+
 VECTOR_BASES = tuple(f"vector_{n}" for n in range(VECTORS))
 """Registers with the addresses of what programs load and store."""
 
@@ -79,10 +100,12 @@ _FIRST_BASE = 0x140
 def _checks(config: SidaConfig) -> tuple[Check, ...]:
     built = tuple(row.opcode for row in config.operators)
     bases = [name.upper() for name in (*BASES, *VECTOR_BASES)]
+    if config.windowed:
+        bases += [name.upper() for name in WINDOW_BASES]
     twice = Condition(register="SECOND_PRODUCT")
     return (
         *checks_of("zero_size", ("ROWS", "PASSES", "WORDS"), Rule.NON_ZERO),
-        *checks_of("size_limit", ("ROWS",), Rule.AT_MOST, config.vector_words),
+        *checks_of("size_limit", ("ROWS",), Rule.AT_MOST, config.most_rows),
         *checks_of("size_limit", ("WORDS",), Rule.AT_MOST, config.program_words),
         *checks_of("size_limit", ("ENTRY",), Rule.AT_MOST, config.program_words - 1),
         Check(register="FIRST", rule=Rule.ONE_OF, choices=built, error="semiring"),
@@ -131,9 +154,7 @@ def _constants(config: SidaConfig) -> tuple[Register, ...]:
             ("subtensor", 16, config.subtensor, "columns of a step"),
             ("program_words", 16, config.program_words, "instructions of a program"),
         ),
-        constants(
-            "CONFIG4", 0x18, "vectors", ("words", 32, config.vector_words, "elements of each")
-        ),
+        constants("CONFIG4", 0x18, "vectors", ("words", 32, config.most_rows, "elements of each")),
         constants(
             "CONFIG5",
             0x1C,
@@ -166,6 +187,10 @@ def _job(config: SidaConfig) -> list[Register]:
     for index, name in enumerate(VECTOR_BASES):
         doc = f"address of the program's vector {index}, a multiple of {line}"
         job.append(number(name.upper(), first + 8 * index, "rw", 64, doc))
+    first += 8 * len(VECTOR_BASES)
+    for index, (name, what) in enumerate(WINDOW_BASES.items() if config.windowed else ()):
+        doc = f"address {what}, a multiple of {line}"
+        job.append(number(name.upper(), first + 8 * index, "rw", 64, doc))
     return job
 
 
@@ -177,7 +202,7 @@ def job_spec(config: SidaConfig) -> JobSpec:
         version=0x0001_0000,
         constants=_constants(config),
         detail="wrong register, bus address, column, row, or instruction",
-        counters=COUNTERS,
+        counters=COUNTERS | (WINDOW_COUNTERS if config.windowed else {}),
         errors=ERRORS,
         job=tuple(_job(config)),
         checks=_checks(config),
