@@ -269,7 +269,7 @@ class SidaConfig(MemoryPorts, Config):
 @dataclass(frozen=True, kw_only=True)
 class WideSidaConfig(SidaConfig):
     """A SIDA of a size that is not built, for the cycle model alone; by default the paper's: cores
-    of 1,024 elements, and 512 bytes a cycle.
+    of 1,024 elements, and 512 bytes a cycle, which 16 channels have in blocks of 256 bytes.
 
     Source: Exploiting data reuse with inter-operator dataflow, methodology.
     """
@@ -290,6 +290,7 @@ class WideSidaConfig(SidaConfig):
     )
     channels: int = like(SidaConfig, "channels", default=16)
     data_bits: int = like(SidaConfig, "data_bits", default=256)
+    interleave: int = like(SidaConfig, "interleave", default=256)
 
 
 SIDA = Unit(

@@ -27,6 +27,7 @@ class JobDriver(Generic[Config]):
     first_address: where the memory that the driver may use begins
     alignment: what all places there are multiples of
     addr_bits: width of an address: no place ends behind what it reaches
+    span: see :class:`Placement`
 
     Raises
     ------
@@ -41,11 +42,12 @@ class JobDriver(Generic[Config]):
         *,
         alignment: int,
         addr_bits: int,
+        span: int = 0,
     ) -> None:
         self._device = device
         self._registers = JobRegisters(device, spec)
         end = min(device.memory_bytes, 1 << addr_bits)
-        self._memory = Placement(first_address, end, alignment)
+        self._memory = Placement(first_address, end, alignment, span=span)
 
     @property
     def config(self) -> Config:

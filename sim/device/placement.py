@@ -7,6 +7,13 @@ from contextlib import contextmanager
 
 __all__ = ["NoRoom", "Placement"]
 
+_PARTS = 16
+"""Of a span."""
+
+_STEP = 5
+"""Parts of a span from one long place's beginning to the next one's: no divisor of ``_PARTS``, so
+that all differ."""
+
 
 class NoRoom(ValueError):
     """There is too little memory: ``end``, the address behind what was asked for."""
@@ -23,10 +30,14 @@ class Placement:
     ----------
     first, end: the addresses that may be used, ``end`` excluded
     alignment: what all places are multiples of
+    span: bytes of a row in every bank of a memory: places of half of it, or more, begin in turn in
+        other sixteenths of it, so that what is used side by side does not meet in a bank; 0: one
+        behind the other
     """
 
-    def __init__(self, first: int, end: int, alignment: int) -> None:
+    def __init__(self, first: int, end: int, alignment: int, *, span: int = 0) -> None:
         self._next, self._end, self._alignment = first, end, alignment
+        self._span = span
 
     @property
     def left(self) -> int:
@@ -41,10 +52,15 @@ class Placement:
 
         Raises NoRoom, with ``what`` they are for, if there is too little of it.
         """
-        places, address = {}, self._next
+        places, address, long = {}, self._next, 0
         for name, size in sizes.items():
-            places[name] = self._aligned(address)
-            address = places[name] + size
+            address = self._aligned(address)
+            if self._span and 2 * size >= self._span:
+                begin = long * _STEP % _PARTS * (self._span // _PARTS)
+                address = self._aligned(address + (begin - address) % self._span)
+                long += 1
+            places[name] = address
+            address += size
         if address > self._end:
             need = address - self._aligned(self._next)
             text = f"{need} bytes of memory are needed for {what}; {self.left} are left"

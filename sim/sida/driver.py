@@ -17,6 +17,7 @@ from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..numbers.memory import from_bytes
 from ..numbers.values import Patterns
+from .bank_span import bank_span
 from .fit import check_fit
 from .images import job_images, program_words
 from .iterations.problem import Problem, Solution
@@ -55,6 +56,7 @@ class SidaDriver(JobDriver[SidaConfig]):
             first_address,
             alignment=config.line_bytes,
             addr_bits=config.addr_bits,
+            span=bank_span(config),
         )
         self.jobs = []
 

@@ -12,6 +12,7 @@ from ...hw.spec.sida import SidaConfig
 from ..device.driver import JobDriver
 from ..numbers.memory import from_bytes, to_bytes
 from ..numbers.values import Patterns, decode
+from .bank_span import bank_span
 from .driver import SidaDevice
 from .fit import check_fit
 from .images import matrix_images, program_image, program_words, scalars_image
@@ -55,6 +56,7 @@ class SequenceDriver(JobDriver[SidaConfig]):
             first_address,
             alignment=config.line_bytes,
             addr_bits=config.addr_bits,
+            span=bank_span(config),
         )
         self.jobs = []
         self._setup = setup

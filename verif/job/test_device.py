@@ -108,6 +108,17 @@ def test_places_follow_each_other() -> None:
     assert memory.left == 0
 
 
+def test_long_places_begin_in_other_banks() -> None:
+    memory = Placement(100, 1 << 16, 64, span=1024)
+    sizes = {"a": 1024, "b": 511, "c": 2048, "d": 1024, "e": 64}
+    places = memory.fit(sizes, "all")
+    assert places == {"a": 1024, "b": 2048, "c": 3072 + 320, "d": 5440 + 320, "e": 6784}
+    many = memory.fit(dict.fromkeys(map(str, range(16)), 1024), "vectors")
+    assert {place % 1024 // 64 for place in many.values()} == set(range(16))
+    ends = [place + 1024 for place in many.values()]
+    assert all(end <= place for end, place in zip(ends, list(many.values())[1:], strict=False))
+
+
 def test_too_little_memory() -> None:
     memory = Placement(100, 1000, 64)
     message = r"^873 bytes of memory are needed for both; 872 are left$"

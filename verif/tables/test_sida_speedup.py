@@ -11,7 +11,7 @@ from tilewright.tables.sida_speedup import COLUMNS, RATIOS, sida_speedup
 
 SMALL: dict[str, Any] = {
     "vertices": 300,
-    "settings": ["pes=8", "subtensor=8", "channels=4", "data_bits=128"],
+    "settings": ["pes=8", "subtensor=8", "channels=4", "data_bits=128", "interleave=64"],
 }
 
 

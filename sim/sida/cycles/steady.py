@@ -8,7 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ....hw.spec.sida import SidaConfig
+from ...device.placement import Placement
 from ...timing.dram import FLAT, MemoryModel
+from ..bank_span import bank_span
 from ..images import program_words
 from ..iterations.problem import Problem
 from ..references import Demand, Machine, Spent, fused, ideal, oracle
@@ -87,7 +89,7 @@ def _demand(config: SidaConfig, problem: Problem, iterations: int) -> Demand:
 
 
 def _job(config: SidaConfig, problem: Problem, passes: int) -> PassJob:
-    """With its arrays one behind the other in memory."""
+    """With its arrays in memory as a driver puts them."""
     matrix, size = problem.matrix, problem.matrix.size
     elements, value = len(matrix.rows), config.format.bits // 8
     words, entry = program_words(problem.program)
@@ -98,15 +100,13 @@ def _job(config: SidaConfig, problem: Problem, passes: int) -> PassJob:
         "SCALARS": 32 * value, "PROGRAM_BASE": 4 * len(words),
         **{f"VECTOR_{n}": value * size for n in range(16)},
     }  # fmt: skip
-    line, place = config.line_bytes, 0
     registers = {
         "ROWS": size, "PASSES": passes, "FIRST": problem.semirings[0].opcode,
         "SECOND": problem.semirings[1].opcode, "SECOND_PRODUCT": 1, "WORDS": len(words),
         "ENTRY": entry, "STOPS": 0, "STOP_1": 0, "STOP_2": 0, "LIMIT": 0, "TRANSPOSED": 0,
     }  # fmt: skip
-    for name, count in sizes.items():
-        registers[name] = place
-        place += -(-count // line) * line
+    memory = Placement(0, 1 << config.addr_bits, config.line_bytes, span=bank_span(config))
+    registers |= memory.fit(sizes, "the problem")
     by_rows = csr_array(
         (np.zeros(elements, np.int8), (matrix.rows, matrix.columns)), shape=(size, size)
     )
