@@ -149,7 +149,7 @@ def test_refused_files(run: Run) -> None:
         assert run.refused("apsp", mtx) == f"{mtx}: {expected}"
     for array, expected in [
         (np.ones((2, 3)), "an adjacency matrix must be square, not 2 x 3"),
-        (np.ones(4), "must hold a matrix (2 dimensions), not 1 dimensions"),
+        (np.ones(4), "must hold a matrix (2 dimensions), not 1 dimension"),
         (np.zeros((0, 0)), "must have at least one vertex"),
         (np.zeros((3, 3)), "the graph is empty: there must be at least one edge"),
         (np.full((2, 2), np.nan),

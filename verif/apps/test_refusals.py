@@ -147,7 +147,7 @@ def test_refused_arrays(run: Run) -> None:
     cases = {
         objects: "damaged or unsupported .npy file: ",
         run.save("text.npy", [["a"]]): "must hold integers, float16, float32, float64, complex64",
-        run.save("vector.npy", [1.0, 2.0]): "must hold a matrix (2 dimensions), not 1 dimensions",
+        run.save("vector.npy", [1.0, 2.0]): "must hold a matrix (2 dimensions), not 1 dimension",
         run.save("empty.npy", np.zeros((0, 3))): "must have at least one element, not 0 x 3",
         run.directory / "absent.npy": "cannot be read: No such file or directory",
         run.directory / "matrix.csv": "must be a .npy or a Matrix Market .mtx file, not '.csv'",

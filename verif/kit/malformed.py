@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["MALFORMED"]
 
 MALFORMED = {
-    "mangled1.mtx": "line 1: 'mangled' in the header must be one of matrix",
+    "mangled1.mtx": "line 1: 'mangled' in the header must be matrix",
     "mangled5.mtx": "line 1: a pattern must be general or symmetric, not hermitian",
     "mangled7.mtx": "line 2: GraphBLAS type 'gunk' must be one of bool, int8_t",
     "mangled9.mtx": "line 4: a symmetric matrix must be square, not 3 x 4",

@@ -197,13 +197,16 @@ def _declare(line: list[_Word], names: _Names) -> None:
     if kind == "scalar":
         if rest and (rest[0].text != "=" or len(rest) != 2 or not _NUMBER.fullmatch(rest[1].text)):
             raise rest[-1].refuse(
-                f"scalar {name.text} must be followed by nothing, or by = and a number"
+                f"scalar {name.text} must be followed by nothing, or by = and a number, not by "
+                f"{rest[-1].text!r}"
             )
         names.add(name, Scalar(name=name.text, value=float(rest[1].text) if rest else None))
     elif kind == "reduce":
         if len(rest) != 1 or rest[0].text not in _KINDS:
             at = rest[-1] if rest else name
-            raise at.refuse(f"reduce {name.text} must be followed by one of {', '.join(_KINDS)}")
+            found = f", not by {rest[-1].text!r}" if rest else ""
+            kinds = ", ".join(_KINDS)
+            raise at.refuse(f"reduce {name.text} must be followed by one of {kinds}{found}")
         names.add(name, Scalar(name=name.text, reduction=f"r{rest[0].text}"))
     else:
         if rest:

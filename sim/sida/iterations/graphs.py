@@ -26,6 +26,7 @@ __all__ = [
     "levels",
     "pagerank",
     "reach",
+    "shares",
     "shortest_paths",
     "transitions",
     "undirected",
@@ -62,9 +63,26 @@ def transitions(graph: csr_array) -> tuple[csr_array, Ints]:
     """
     if graph.nnz and graph.data.min() < 0:
         raise ValueError(f"`graph` must have no negative weights, not {graph.data.min():g}")
-    sums = np.asarray(graph.sum(axis=1)).ravel()
-    inverse = np.divide(1.0, sums, out=np.zeros(len(sums)), where=sums != 0)
+    sums, inverse = shares(graph, axis=1)
     return csr_array(diags_array(inverse) @ graph), np.flatnonzero(sums == 0)
+
+
+def shares(graph: csr_array, *, axis: int) -> tuple[Floats, Floats]:
+    """The sum along an axis of each vertex, and 1 over it, 0 where it is 0.
+
+    Raises ValueError where float64 does not hold them.
+    """
+    with np.errstate(over="ignore"):
+        sums = np.asarray(graph.sum(axis=axis)).ravel()
+        inverse = np.divide(1.0, sums, out=np.zeros(len(sums)), where=sums != 0)
+    wrong = ~(np.isfinite(sums) & np.isfinite(inverse))
+    if wrong.any():
+        vertex = int(np.argmax(wrong))
+        raise ValueError(
+            f"the weights of vertex {vertex + 1} must add up to a number that float64 holds, and 1 "
+            f"over it, not to {sums[vertex]:g}"
+        )
+    return sums, inverse
 
 
 def pagerank(

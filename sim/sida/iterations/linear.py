@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, diags_array
 
 from ....hw.spec.semirings import SEMIRINGS
 from ..result.products import Rules
-from .graphs import columns_of, vector_of
+from .graphs import columns_of, shares, vector_of
 from .problem import Problem, Stop
 from .programs import LABELS, PIPELINED
 
@@ -35,13 +35,12 @@ def labels(rules: Rules, graph: csr_array, given: npt.ArrayLike, *, tolerance: f
         raise ValueError(f"`graph` must have positive weights, not {graph.data.min():g}")
     if (graph != graph.T).nnz:
         raise ValueError("`graph` must be symmetric")
-    degrees = np.asarray(graph.sum(axis=0)).ravel()
+    degrees, inverse = shares(graph, axis=0)
     known = np.zeros(size)
     known[: len(classes)] = 1
     known[degrees == 0] = 1
     start = np.full(size, 0.5)
     start[: len(classes)] = classes
-    inverse = np.divide(1.0, degrees, out=np.zeros(size), where=degrees != 0)
     values = vector_of(start, fmt)
     return Problem(
         program=LABELS,

@@ -65,6 +65,10 @@ def test_labels(run: Run, value: str) -> None:
 
 def test_labels_of_a_file(run: Run) -> None:
     graph, labels = save_graph(run, symmetric(3)), run.save("l.npy", np.array([0, 1, 1, 0]))
+    wrong = run.save("w.npy", np.array([0, 0.5]))
+    assert run.refused("label", graph, "--labels", wrong) == (
+        f"{wrong}: label 2 must be 0 or 1, not 0.5"
+    )
     counts = [
         report(run, "label", graph, "--labels", given, "--max-iterations", 7, status=1)
         for given in ("0,1,1,0", labels)
@@ -169,8 +173,11 @@ def test_a_matrix_that_is_badly_conditioned(run: Run) -> None:
 
 
 LABELS = [
-    (("--labels", "0,2"), "--labels must be 0 or 1 each, not '0,2'"),
-    (("--labels", "0,1,1,1"), "--labels must be at most 3, the vertices of {path}, not 4"),
+    *((("--labels", labels), "--labels must be 0 or 1 each with commas between them, or a .npy or "
+       f".mtx file of them, not {labels!r}")
+      for labels in ("0,2", "-1", "0,1,", "true", "", "1e0")),
+    (("--labels", "0,1,1,1"),
+     "--labels must be at most 3 labels, for the vertices of {path}, not 4"),
     (("--labels", "x.npy"), "x.npy: cannot be read: No such file or directory"),
     (("--labels", "1", "--set", "value=int32"),
      "`value` must be a format of floats for label, not 'int32'"),
@@ -203,11 +210,11 @@ def test_refused_matrices(run: Run) -> None:
     assert line == f"{path}: must be square, of a row at least, not 2 x 3"
     line, path = said([[1, 2], [3, 1]])
     assert line == (
-        f"{path}: the value of row 1, column 2 is not that of row 2, column 1; the matrix must be "
-        "symmetric"
+        f"{path}: the value of row 1, column 2 is 2, the value of row 2, column 1 is 3; the matrix "
+        "must be symmetric"
     )
     line, path = said([[1, np.inf], [np.inf, 1]])
-    assert line == f"{path}: values must be finite"
+    assert line == f"{path}: the value of row 1, column 2 is inf; values must be finite numbers"
     line, path = said(np.zeros((2, 2)))
     assert line == f"{path}: the matrix has no entries"
     line, path = said(np.eye(2), "--form", "fast")
@@ -217,8 +224,26 @@ def test_refused_matrices(run: Run) -> None:
         f"{path}: 65 rows are too many for `vector_words` 64, elements of a vector on chip"
     )
     for right, text in (
-        (np.ones(3), "must be a vector of 2 real values"),
-        (np.zeros(2), "values must be finite, and not all 0"),
+        (np.ones(3), "must be a vector of 2 real values, not 3"),
+        (np.ones((2, 2)), "must be a vector of 2 real values, not 2 x 2"),
+        (np.ones(2) * 1j, "must be a vector of 2 real values, not of complex ones"),
+        (np.array([1, np.nan]), "value 2 is nan; values must be finite"),
+        (np.zeros(2), "values must not all be 0"),
+        (
+            np.full(2, 1e300),
+            "the sum of the values' squares must be finite and above 0 in fp64, not inf",
+        ),
+        (
+            np.full(2, 1e-300),
+            "the sum of the values' squares must be finite and above 0 in fp64, not 0",
+        ),
     ):
         file = run.save("b.npy", right)
         assert said(np.eye(2), "--right", file)[0] == f"{file}: {text}"
+    path = run.directory / "one.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n90000 90000 1\n1 1 1\n")
+    line = run.refused("bicgstab", path, "--set", "value=fp16", "--set", "vector_words=131072")
+    assert line == (
+        "90,000 ones, the right side: the sum of the values' squares must be finite and above 0 in "
+        "fp16, not inf"
+    )

@@ -113,7 +113,9 @@ def test_refusals(run: Run) -> None:
     path = run.save("p.npy", np.zeros((3, 4)))
     assert refused("--clusters", 2) == f"{path}: the matrix has no entries"
     path = run.save("p.npy", np.array([[1.0, np.inf]]))
-    assert refused("--clusters", 1) == f"{path}: values must be finite"
+    assert refused("--clusters", 1) == (
+        f"{path}: the value of row 1, column 2 is inf; values must be finite numbers"
+    )
     path = run.save("p.npy", np.full((3, 4), 200.0) * np.arange(1, 4)[:, None])
     assert refused("--clusters", 2, "--set", "value=fp16", "--backend", "model") == (
         f"{path}: squared distances must add up to a finite number in fp16"
@@ -130,7 +132,7 @@ def test_points_that_coincide(run: Run) -> None:
     found = report(run, "kmeanspp", path, "--clusters", 2)
     assert sorted((one - 1) // 5 for one in found["seeds"]) == [0, 1]
     assert run.refused("kmeanspp", path, "--clusters", 3, "--backend", "model") == (
-        f"{path}: all points are where 2 seeds are; --clusters must be at most 2, not 3"
+        f"{path}: has points at 2 places alone; --clusters must be at most 2, not 3"
     )
 
 

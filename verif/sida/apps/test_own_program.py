@@ -168,11 +168,21 @@ def test_programs_that_are_refused(run: Run, content: str, said: str) -> None:
 OPTIONS: list[tuple[tuple[Any, ...], str]] = [
     (("--semiring", "max"), "--semiring must be one of mma, minplus, "),
     (("--second-semiring", "x"), "--second-semiring must be one of mma, minplus, "),
-    (("--second-semiring", "maxplus"), "`semirings` must have maxplus, not "),
+    (("--second-semiring", "maxplus"),
+     "`semirings` must have maxplus for --second-semiring, not "),
     (("--passes", "0"), "--passes must be an integer in 1..1000000, not '0'"),
     (("--max-iterations", "4"), "--max-iterations and passes exclude each other: --passes says"),
     (("--scalar", "a"), "--scalar must be of NAME=VALUE, names most, least, not 'a'"),
     (("--scalar", "most=x"), "--scalar most must be a number in "),
+    (("--scalar", "most=++inf"), "--scalar most must be a number in "),
+    (("--scalar", "most=1e39"),
+     "--scalar most must be a number in -3.4028234663852886e+38..3.4028234663852886e+38, not '"),
+    (("--scalar", "most=1e39", "--set", "value=int32"), "--scalar most must be a number in -21474"),
+    (("--scalar", "most=1", "--scalar", "most=2"), "--scalar must give most once, not 1 and '2'"),
+    (("--until", "most,least", "--below", "1e5", "--set", "value=fp16"),
+     "--below must be a number in -65504.0..65504.0, not '1e5'"),
+    (("--vector", "u=x.npy", "--vector", "u=y.npy"),
+     "--vector must give u once, not 'x.npy' and 'y.npy'"),
     (("--vector", "w=x.npy"), "--vector must be of NAME=FILE, names u, v, not 'w=x.npy'"),
     (("--vector", "u=x.npy"), "x.npy: cannot be read: No such file or directory"),
     (("--until", "most,least"), "--until and --below go together"),
@@ -196,7 +206,19 @@ def test_files_that_are_refused(run: Run) -> None:
     assert line == f"{path}: cannot be read: No such file or directory"
     wrong = run.save("x.npy", np.ones(4))
     line = run.refused("passes", graph, "--program", program, "--x", wrong)
-    assert line == f"{wrong}: must be a vector of 3 real values"
+    assert line == f"{wrong}: must be a vector of 3 real values, not 4"
     lopsided = save_graph(run, np.ones((2, 3)), "l.mtx")
     line = run.refused("passes", lopsided, "--program", program)
     assert line == f"{lopsided}: must be square, of a row at least, not 2 x 3"
+
+
+def test_numbers_that_a_format_does_not_hold(run: Run) -> None:
+    """Those of the text are warned of; infinity is meant."""
+    program = text(
+        run, "vector v\ne1:\n  min r1, y, 1e5\n  max r1, r1, -inf\n  store v, r1\n  out r1\n"
+    )
+    report(run, "passes", save_graph(run, np.eye(3)), "--program", program, "--set", "value=fp16")
+    assert run.err == (
+        f"warning: {program}: 1 of 1 values exceed the largest fp16 value 65504 and become "
+        "infinite\n"
+    )

@@ -60,6 +60,17 @@ def test_negative_weights(run: Run, app: str) -> None:
     )
 
 
+@pytest.mark.parametrize(("weight", "total"), [("1e308", "inf"), ("1e-310", "2e-310")])
+def test_weights_without_a_share(run: Run, weight: str, total: str) -> None:
+    """Nothing is said beside the refusal."""
+    path = matrix(run, f"1 2 {weight}", f"2 1 {weight}", f"1 3 {weight}", f"3 1 {weight}")
+    for app, *options in (("pagerank",), ("label", "--labels", "1")):
+        assert run.refused(app, path, *options, "--backend", "model") == (
+            f"{path}: the weights of vertex 1 must add up to a number that float64 holds, and 1 "
+            f"over it, not to {total}"
+        )
+
+
 OPTIONS = [
     ("bfs", ("--source", "4"), "--source must be in 1..3, the vertices of {path}, not 4"),
     ("khop", ("--source", "0"), "--source must be an integer of at least 1, not '0'"),
@@ -115,7 +126,7 @@ def test_a_run_that_nobody_waits_for(run: Run, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(session.MOST_ELEMENTS, "model", 1)
     path = matrix(run, "1 2 1", "2 3 1")
     assert run.refused("bfs", path, "--backend", "model") == (
-        "2 elements in 1 passes are too many for the model backend, which takes at most 1"
+        "2 elements in 1 pass are too many for the model backend, which takes at most 1"
     )
 
 

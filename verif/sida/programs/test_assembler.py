@@ -149,10 +149,13 @@ def test_there_and_back() -> None:
         ("scalar r3", "line 1, column 8: a name must be letters, digits and _, .*, not 'r3'"),
         ("vector add", "line 1, column 8: a name must be letters, digits and _, .*, not 'add'"),
         ("vector x\nscalar x", "line 2, column 8: 'x' must be declared once"),
-        ("scalar x = y", "line 1, column 12: scalar x must be followed by nothing, or by = and .*"),
+        (
+            "scalar x = y",
+            "line 1, column 12: scalar x must be .*, or by = and a number, not by 'y'",
+        ),
         ("vector x y", "line 1, column 10: vector x must be followed by nothing, not 'y'"),
         ("reduce x", "line 1, column 8: reduce x must be followed by one of sum, min, max, or"),
-        ("reduce x mean", "line 1, column 10: reduce x must be followed by one of sum, min, .*"),
+        ("reduce x mean", "line 1, column 10: reduce x must .*, min, max, or, not by 'mean'"),
         (
             "reduce x sum\ne1:\n  reduce x, y\n  add r1, y, x\n  out r1",
             "line 4, column 3: add reads x, to which e1 adds: it is whole only when the pass ends",

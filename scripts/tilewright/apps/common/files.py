@@ -17,6 +17,7 @@ from ...errors import UserError
 from ...hw.spec.host import outputs
 from .limits import check_size
 from .matrix_market import check_matrix_market, refused_line
+from .words import counted
 
 __all__ = [
     "check_output",
@@ -40,7 +41,8 @@ def read_matrix(path: Path) -> NDArray[Any]:
     """
     array = read_array(path)
     if array.ndim != 2:
-        raise UserError(f"{path}: must hold a matrix (2 dimensions), not {array.ndim} dimensions")
+        dimensions = counted(array.ndim, "dimension")
+        raise UserError(f"{path}: must hold a matrix (2 dimensions), not {dimensions}")
     return array
 
 

@@ -116,9 +116,9 @@ def _banner(source: _Lines) -> tuple[str, str, str]:
         (kind, ("matrix",)), (layout, _LAYOUTS), (field, tuple(_VALUES)), (symmetry, _SYMMETRIES)
     ):  # fmt: skip
         if word not in choices:
-            raise source.refuse(
-                f"{_quoted(word)} in the header must be one of {', '.join(choices)}"
-            )
+            allowed = ", ".join(choices)
+            one_of = "one of " if len(choices) > 1 else ""
+            raise source.refuse(f"{_quoted(word)} in the header must be {one_of}{allowed}")
     if field == "pattern" and layout == "array":
         raise source.refuse("an array cannot be a pattern; it must be real, complex or integer")
     if field == "pattern" and symmetry not in ("general", "symmetric"):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ..common.files import numeric, read_matrix_file
+from ..common.words import counted
 
 __all__ = ["Graph", "read_graph"]
 
@@ -127,7 +128,8 @@ def _dense_edges(
     path: Path, matrix: NDArray[Any], check_shape: Callable[..., None]
 ) -> tuple[NDArray[Any], NDArray[Any], Floats]:
     if matrix.ndim != 2:
-        raise UserError(f"{path}: must hold a matrix (2 dimensions), not {matrix.ndim} dimensions")
+        dimensions = counted(matrix.ndim, "dimension")
+        raise UserError(f"{path}: must hold a matrix (2 dimensions), not {dimensions}")
     check_shape(path, *matrix.shape)
     values = numeric(matrix, path)
     rows, cols = np.nonzero((values != 0) & ~np.isinf(values))

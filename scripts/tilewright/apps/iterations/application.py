@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from ...sim.numbers.values import decode
 from ...sim.sida.iterations.problem import Problem, Solution
-from ..common.files import numeric, read_matrix_file, write_array
+from ..common.files import numeric, read_array, read_matrix_file, write_array
+from ..common.words import counted
 from ..graphs.graph import Graph, read_graph
 from .options import SidaChoice
 from .outcome import outcome_of_problem
@@ -31,6 +32,7 @@ __all__ = [
     "is_matrix",
     "matrix_of",
     "numbers_of",
+    "read_vector",
     "source_of",
 ]
 
@@ -175,13 +177,32 @@ def matrix_of(choice: SidaChoice, path: Path, *, square: bool = True) -> Any:
         raise UserError(f"{path}: holds complex numbers; values must be real")
     if isinstance(found, np.ndarray):
         if found.ndim != 2:
-            raise UserError(f"{path}: must hold a matrix (2 dimensions), not {found.ndim}")
+            dimensions = counted(found.ndim, "dimension")
+            raise UserError(f"{path}: must hold a matrix (2 dimensions), not {dimensions}")
         check_shape(path, *found.shape)
         found = csr_array(numeric(found, path))
     matrix = csr_array(found, dtype=np.float64)
     matrix.sum_duplicates()
     if not matrix.nnz:
         raise UserError(f"{path}: the matrix has no entries")
-    if not np.isfinite(matrix.data).all():
-        raise UserError(f"{path}: values must be finite")
+    wrong = ~np.isfinite(matrix.data)
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        row = int(np.searchsorted(matrix.indptr, place, side="right"))
+        raise UserError(
+            f"{path}: the value of row {row}, column {matrix.indices[place] + 1} is "
+            f"{matrix.data[place]:g}; values must be finite numbers"
+        )
     return matrix
+
+
+def read_vector(path: Path, size: int) -> NDArray[np.float64]:
+    """(size,) real numbers, from a file of a row, a column or a vector of them; UserError if it
+    holds anything else."""
+    found = read_array(path)
+    expected = f"{path}: must be a vector of {size} real values"
+    if np.iscomplexobj(found):
+        raise UserError(f"{expected}, not of complex ones")
+    if found.size != size or max(found.shape) != size:
+        raise UserError(f"{expected}, not {' x '.join(map(str, found.shape))}")
+    return np.asarray(found, np.float64).reshape(-1)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ...errors import UserError
+from ...errors import UserError, user_errors
 from ...numbers_given import real, whole
 from ...sim.sida.iterations.graphs import (
     core_numbers,
@@ -75,8 +75,9 @@ def pagerank(
     need("networkx", "NetworkX")
     given = graph_of(choice, graph, np.add)
     check_not_negative(given)
-    problem = ranks_problem(Rules.of(choice.config), given.sparse(), alpha=alpha,
-                            tolerance=tolerance)  # fmt: skip
+    with user_errors(ValueError, about=str(graph)):
+        problem = ranks_problem(Rules.of(choice.config), given.sparse(), alpha=alpha,
+                                tolerance=tolerance)  # fmt: skip
     most = options.max_iterations or _RANK_ITERATIONS
     run = run_problem(choice, problem, most)
     ranks = numbers_of(choice, run.solution)

@@ -15,8 +15,9 @@ from ...errors import UserError
 from ...numbers_given import real
 from ...sim.sida.iterations.jobs import Method
 from ..common.extras import need
-from ..common.files import read_array, write_array
-from .application import Source, is_matrix, matrix_of
+from ..common.files import write_array
+from ..common.rounding import round_to
+from .application import Source, is_matrix, matrix_of, read_vector
 from .options import SidaChoice
 from .outcome import outcome_of_method
 from .report import Residual, finish_iterations
@@ -82,27 +83,43 @@ def read_equations(choice: SidaChoice, file: Path, right: Path | None) -> Equati
     matrix = matrix_of(choice, file)
     size = matrix.shape[0]
     b = np.ones(size) if right is None else _right_side(right, size)
+    _check_square(choice, right or f"{size:,} ones, the right side", b)
     return Equations(file=file, matrix=matrix, right=right, b=b)
 
 
 def _right_side(path: Path, size: int) -> Floats:
-    found = read_array(path)
-    if np.iscomplexobj(found) or found.size != size or max(found.shape) != size:
-        raise UserError(f"{path}: must be a vector of {size} real values")
-    if not np.isfinite(found).all() or not found.any():
-        raise UserError(f"{path}: values must be finite, and not all 0")
-    return np.asarray(found, np.float64).reshape(-1)
+    found = read_vector(path, size)
+    wrong = ~np.isfinite(found)
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise UserError(f"{path}: value {place + 1} is {found[place]:g}; values must be finite")
+    if not found.any():
+        raise UserError(f"{path}: values must not all be 0")
+    return found
+
+
+def _check_square(choice: SidaChoice, what: object, b: Floats) -> None:
+    """UserError if the format of values does not hold the sum of a right side's squares."""
+    fmt = choice.config.format
+    with np.errstate(over="ignore", under="ignore"):
+        [square] = round_to(np.array([b @ b]), fmt).values
+    if not np.isfinite(square) or not square:
+        raise UserError(
+            f"{what}: the sum of the values' squares must be finite and above 0 in {fmt.name}, "
+            f"not {square:g}"
+        )
 
 
 def check_symmetric(path: Path, matrix: Any) -> None:
     """UserError with the first element that is not the same in its place and its mirrored one."""
     different = (matrix != matrix.T).tocoo()
     if different.nnz:
-        row, column = (int(part[0]) + 1 for part in (different.row, different.col))
-        raise UserError(
-            f"{path}: the value of row {row}, column {column} is not that of row {column}, column "
-            f"{row}; the matrix must be symmetric"
-        )
+        place = int(different.row[0]), int(different.col[0])
+        said = [
+            f"the value of row {row + 1}, column {column + 1} is {matrix[row, column]:g}"
+            for row, column in (place, place[::-1])
+        ]
+        raise UserError(f"{path}: {', '.join(said)}; the matrix must be symmetric")
 
 
 def scipy_products(solve: Callable[[Any], int], matrix: Any) -> int | None:

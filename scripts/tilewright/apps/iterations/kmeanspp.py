@@ -14,6 +14,7 @@ from ...sim.sida.iterations.seeding import DISTANCES, Coincide, Seeds, draw_seed
 from ...sim.sida.result.products import Rules
 from ...sim.sida.step_driver import StepDriver
 from ..common.rounding import round_to, warn_rounding
+from ..common.words import counted
 from .application import Application, Source, finish, matrix_of
 from .options import SidaOptions, choose_sida
 from .seeds_verdict import against_draws
@@ -84,8 +85,8 @@ def kmeanspp(
         seeds, run = run_steps(choice, problem, clusters, host)
     except Coincide as found:
         raise UserError(
-            f"{file}: all points are where {found.seeds} seeds are; --clusters must be at most "
-            f"{found.seeds}, not {clusters}"
+            f"{file}: has points at {counted(found.seeds, 'place')} alone; --clusters must be at "
+            f"most {found.seeds}, not {clusters}"
         ) from None
     verdict, same = against_draws(fmt, seeds, points, distance, seed)
     numbers = [one + 1 for one in seeds.chosen]

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from ...errors import UserError
+from ...errors import UserError, user_errors
 from ...numbers_given import real
 from ...sim.sida.iterations.linear import labels
 from ...sim.sida.result.products import Rules
@@ -54,9 +54,11 @@ def label(
     _check_neighbours(whole)
     if len(given) > whole.vertices:
         raise UserError(
-            f"--labels must be at most {whole.vertices}, the vertices of {graph}, not {len(given)}"
+            f"--labels must be at most {whole.vertices} labels, for the vertices of {graph}, not "
+            f"{len(given)}"
         )
-    problem = labels(Rules.of(choice.config), whole.sparse(), given, tolerance=tolerance)
+    with user_errors(ValueError, about=str(graph)):
+        problem = labels(Rules.of(choice.config), whole.sparse(), given, tolerance=tolerance)
     run = run_problem(choice, problem, options.max_iterations or _MEANS)
     values = numbers_of(choice, run.solution)
     verdict = against_means(
@@ -80,13 +82,20 @@ def label(
 
 def _classes(text: str) -> NDArray[np.float64]:
     """What --labels says; UserError if it is no labels."""
-    if re.fullmatch(r"[0-9]+(,[0-9]+)*", text.replace(" ", "")):
-        found = np.array([float(word) for word in text.split(",")])
-    else:
-        found = read_array(Path(text)).reshape(-1)
-    if np.iscomplexobj(found) or not ((found == 0) | (found == 1)).all():
-        raise UserError(f"--labels must be 0 or 1 each, not {text!r}")
-    return found
+    path = Path(text)
+    if path.suffix.lower() not in (".npy", ".mtx"):
+        if not re.fullmatch("[01](,[01])*", text.replace(" ", "")):
+            raise UserError(
+                "--labels must be 0 or 1 each with commas between them, or a .npy or .mtx file of "
+                f"them, not {text[:60]!r}"
+            )
+        return np.array([float(word) for word in text.split(",")])
+    found = read_array(path).reshape(-1)
+    wrong = (found != 0) & (found != 1)
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise UserError(f"{path}: label {place + 1} must be 0 or 1, not {found[place]:g}")
+    return found.real
 
 
 def _check_neighbours(graph: Graph) -> None:

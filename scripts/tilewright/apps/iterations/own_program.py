@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,22 +15,21 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from ...hw.spec.elementwise.assembler import AssemblyError, assemble
 from ...hw.spec.elementwise.program import PARTS, Program
+from ...hw.spec.formats import FloatFormat, Format
 from ...hw.spec.sida import SIDA_SEMIRINGS
 from ...numbers_given import real, whole
 from ...sim.numbers.values import Patterns, decode
 from ...sim.sida.iterations.graphs import columns_of
 from ...sim.sida.iterations.problem import Problem, Solution, Stop
-from ..common.files import read_array, read_content, write_whole
-from ..common.rounding import round_to, warn_rounding
-from .application import Source, matrix_of
+from ..common.files import read_content, write_whole
+from ..common.rounding import largest, round_to, warn_rounding
+from .application import Source, matrix_of, read_vector
 from .options import SidaChoice, SidaOptions, choose_sida
 from .outcome import outcome_of_problem
 from .report import Residual, finish_iterations
 from .session import run_problem
 
 __all__ = ["passes"]
-
-_LARGEST = 3.5e38
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +74,7 @@ class OwnOptions:
             help="Reductions of E1 and of E2: it ends when one is below --below.",
         ),
     ] = None
-    below: Annotated[
-        float | None,
-        typer.Option("--below", parser=real("--below", -_LARGEST, _LARGEST), metavar="F",
-                     help="See --until."),
-    ] = None  # fmt: skip
+    below: Annotated[str | None, typer.Option("--below", metavar="F", help="See --until.")] = None
 
 
 def passes(
@@ -103,15 +99,17 @@ def passes(
     choice = choose_sida(options, "passes", own.first, floats=False, suffixes=(".npz",))
     if own.second is not None and own.second not in choice.config.semirings:
         raise UserError(
-            f"`semirings` must have {own.second}, not {', '.join(choice.config.semirings)} alone"
+            f"`semirings` must have {own.second} for --second-semiring, not "
+            f"{', '.join(choice.config.semirings)} alone"
         )
     text = _assembled(choice, program)
-    scalars = _scalars(own.scalars or (), text, program)
-    if choice.config.value == "int32":
-        _check_integers(program, text, scalars, own.below)
-    stop = _stop(own, text)
-    matrix = matrix_of(choice, file)
     fmt = choice.config.format
+    scalars = _scalars(own.scalars or (), text, program, fmt)
+    stop = _stop(own, text, fmt)
+    _check_written(program, text, fmt)
+    if choice.config.value == "int32":
+        _check_integers(program, text, scalars, stop)
+    matrix = matrix_of(choice, file)
     matrix.data = _rounded(choice, file, matrix.data)
     problem = Problem(
         program=text,
@@ -185,7 +183,20 @@ def _assembled(choice: SidaChoice, path: Path) -> Program:
     return found
 
 
-def _scalars(given: Sequence[str], program: Program, path: Path) -> dict[str, float]:
+def _number(option: str, text: str, fmt: Format) -> float:
+    """A number that a format reaches; UserError otherwise."""
+    return real(option, -largest(fmt), largest(fmt))(text)
+
+
+def _check_written(path: Path, program: Program, fmt: Format) -> None:
+    """Warn of numbers in the text that a format of floats does not hold."""
+    written = [one.value for one in program.scalars if one.value is not None]
+    finite = np.array([value for value in written if np.isfinite(value)])
+    if len(finite) and isinstance(fmt, FloatFormat):
+        warn_rounding(path, round_to(finite, fmt), fmt)
+
+
+def _scalars(given: Sequence[str], program: Program, path: Path, fmt: Format) -> dict[str, float]:
     """What --scalar says."""
     known = {one.name: one for one in program.scalars if one.name and one.value is None}
     found: dict[str, float] = {}
@@ -195,10 +206,10 @@ def _scalars(given: Sequence[str], program: Program, path: Path) -> dict[str, fl
             raise UserError(
                 f"--scalar must be of NAME=VALUE, names {', '.join(known) or 'none'}, not {text!r}"
             )
-        if value.lstrip("+-") in ("inf", "nan"):
-            found[name] = float(value)
-        else:
-            found[name] = real(f"--scalar {name}", -_LARGEST, _LARGEST)(value)
+        if name in found:
+            raise UserError(f"--scalar must give {name} once, not {found[name]:g} and {value!r}")
+        special = isinstance(fmt, FloatFormat) and re.fullmatch("[+-]?(inf|nan)", value)
+        found[name] = float(value) if special else _number(f"--scalar {name}", value, fmt)
     missing = [name for name, one in known.items() if not one.reduction and name not in found]
     if missing:
         raise UserError(f"{path}: takes scalar {missing[0]}: give --scalar {missing[0]}=VALUE")
@@ -206,16 +217,16 @@ def _scalars(given: Sequence[str], program: Program, path: Path) -> dict[str, fl
 
 
 def _check_integers(
-    path: Path, program: Program, scalars: Mapping[str, float], below: float | None
+    path: Path, program: Program, scalars: Mapping[str, float], stop: Stop | None
 ) -> None:
     """What has no place in integers of 32 bits."""
     written = [one.value for one in program.scalars if one.value is not None]
-    for value in [*written, *scalars.values(), *([] if below is None else [below])]:
+    for value in [*written, *scalars.values(), *([] if stop is None else [stop.limit])]:
         if not (abs(value) < 1 << 31 and value == int(value)):
             raise UserError(f"{path}: {value:g} is no integer of 32 bits, which int32 needs")
 
 
-def _stop(own: OwnOptions, program: Program) -> Stop | None:
+def _stop(own: OwnOptions, program: Program, fmt: Format) -> Stop | None:
     """What --until and --below say."""
     if (own.until is None) != (own.below is None):
         raise UserError("--until and --below go together")
@@ -227,7 +238,7 @@ def _stop(own: OwnOptions, program: Program) -> Stop | None:
         raise UserError(
             f"--until must be two reductions of {', '.join(known) or 'none'}, not {own.until!r}"
         )
-    return Stop(reductions=(names[0], names[1]), limit=own.below)
+    return Stop(reductions=(names[0], names[1]), limit=_number("--below", own.below, fmt))
 
 
 def _vectors(
@@ -241,6 +252,10 @@ def _vectors(
             raise UserError(
                 f"--vector must be of NAME=FILE, names {', '.join(program.vectors)}, not {text!r}"
             )
+        if name in files:
+            raise UserError(
+                f"--vector must give {name} once, not {str(files[name])!r} and {value!r}"
+            )
         files[name] = Path(value)
     return {name: _vector(choice, files.get(name), size, 0.0) for name in program.vectors}
 
@@ -249,10 +264,7 @@ def _vector(choice: SidaChoice, path: Path | None, size: int, value: float) -> P
     """(size, 1) patterns."""
     if path is None:
         return round_to(np.full((size, 1), value), choice.config.format).words
-    found = read_array(path)
-    if np.iscomplexobj(found) or found.size != size or max(found.shape) != size:
-        raise UserError(f"{path}: must be a vector of {size} real values")
-    rounded = round_to(found.reshape(-1, 1), choice.config.format)
+    rounded = round_to(read_vector(path, size)[:, None], choice.config.format)
     warn_rounding(path, rounded, choice.config.format)
     return rounded.words
 

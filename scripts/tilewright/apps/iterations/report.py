@@ -16,6 +16,7 @@ from ...sim.sida.held import held
 from ...sim.sida.references import Spent
 from ...sim.sida.result.products import Columns
 from ..common.files import write_json
+from ..common.words import counted
 from .options import SidaChoice
 from .verdict import Verdict
 
@@ -126,12 +127,10 @@ def finish_iterations(
     table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
     table.add_column(style="cyan", no_wrap=True)
     table.add_column()
-    wasted = f", {outcome.wasted} of them wasted" if outcome.wasted else ""
+    passes = counted(outcome.passes, "pass", "passes")
     jobs = f", {outcome.jobs:,} jobs" if outcome.jobs > 1 else ""
-    every = [
-        *rows,
-        ("iterations", f"{outcome.iterations:,} in {outcome.passes:,} passes{wasted}{jobs}"),
-    ]
+    wasted = f"; {outcome.wasted} more wasted" if outcome.wasted else ""
+    every = [*rows, ("iterations", f"{outcome.iterations:,} in {passes}{jobs}{wasted}")]
     if residual is not None:
         ends = "NOT CONVERGED: " if failed else ""
         every.append(("residual", f"{ends}{residual.what} {residual.value:.4g}; it ends below "
@@ -167,8 +166,7 @@ def _unit_rows(choice: SidaChoice, outcome: Outcome, waits: int) -> Rows:
         ("unit", f"{choice.unit}, {config.pes} elements a cycle, steps of {config.subtensor} "
                  f"columns; {config.channels} channels of {config.data_bits} bits"),
         ("operation", f"{outcome.semiring} in {config.value}, {choice.backend}"),
-        ("matrix", f"{elements:,} elements; {stored:,} bytes by columns and by "
-                   "rows"),
+        ("in memory", f"{elements:,} elements; {stored:,} bytes by columns and by rows"),
         ("elements", f"{counts['elements']:,} read, {counts['operations']:,} operations"),
         ("waiting", f"{waits:,} elements at most, of {config.buffer_words:,} that may"),
     ]  # fmt: skip

@@ -23,6 +23,7 @@ from ...sim.sida.sequence_driver import sum_of
 from ...sim.sida.step_driver import StepDriver
 from ..common.memory import available_memory, in_words
 from ..common.native import native
+from ..common.words import counted
 from .options import SidaChoice
 
 __all__ = [
@@ -154,8 +155,8 @@ def check_elements(choice: SidaChoice, elements: int, passes: int) -> None:
     most = MOST_ELEMENTS[choice.backend]
     if elements > most:
         raise UserError(
-            f"{elements:,} elements in {passes:,} passes are too many for the {choice.backend} "
-            f"backend, which takes at most {most:,}"
+            f"{elements:,} elements in {counted(passes, 'pass', 'passes')} are too many for the "
+            f"{choice.backend} backend, which takes at most {most:,}"
         )
 
 
