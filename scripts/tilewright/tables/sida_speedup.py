@@ -78,7 +78,7 @@ def sida_speedup(
     memory = replace(HBM, name="hbm2", gigabytes=_GIGABYTES)
     found: dict[str, list[float]] = {}
     for name, graph in _graphs(files, vertices, large=full):
-        for app, make in _problems(graph).items():
+        for app, make in computations(graph).items():
             lines = {f"{app}, {name}, {label}": ratio for label, ratio in RATIOS.items()}
             lines = {line: ratio for line, ratio in lines.items() if only in line}
             if not lines:
@@ -140,7 +140,7 @@ def _graphs(
         yield f"R-MAT of {_LARGEST:,}", rmat(_LARGEST, _SEED)
 
 
-def _problems(graph: csr_array) -> dict[str, Callable[[], Problem]]:
+def computations(graph: csr_array) -> dict[str, Callable[[], Problem]]:
     """Two products a pass; what a pass takes does not depend on where it begins."""
     from ..hw.spec.formats import FORMATS
     from ..sim.sida.iterations.graphs import coreness, pagerank, reach, shortest_paths, undirected

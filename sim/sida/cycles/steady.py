@@ -16,7 +16,7 @@ from ..iterations.problem import Problem
 from ..references import Demand, Machine, Spent, fused, ideal, oracle
 from .machine import PassJob, run_job
 
-__all__ = ["SteadyPass", "steady_pass"]
+__all__ = ["SteadyPass", "steady_demand", "steady_pass"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ def steady_pass(
 
     def spent(reference: object) -> Spent:
         assert callable(reference)
-        four, before = (reference(machine, _demand(config, problem, n)) for n in (4, 2))
+        four, before = (reference(machine, steady_demand(config, problem, n)) for n in (4, 2))
         return Spent(bytes=four.bytes - before.bytes, cycles=four.cycles - before.cycles)
 
     return SteadyPass(
@@ -78,7 +78,7 @@ def steady_pass(
     )
 
 
-def _demand(config: SidaConfig, problem: Problem, iterations: int) -> Demand:
+def steady_demand(config: SidaConfig, problem: Problem, iterations: int) -> Demand:
     return Demand(
         size=problem.matrix.size,
         elements=len(problem.matrix.rows),

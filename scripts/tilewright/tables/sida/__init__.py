@@ -1,0 +1,1 @@
+"""Tables of SIDA and of the OEI dataflow."""
