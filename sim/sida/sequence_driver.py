@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ...hw.spec.elementwise.instructions import SCALARS
 from ...hw.spec.formats import Format
@@ -149,9 +149,9 @@ class SequenceDriver(JobDriver[SidaConfig]):
         return from_bytes(content, self.fmt)
 
 
-def sum_of(counts: list[dict[str, int]]) -> dict[str, int]:
+def sum_of(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
     """The counters of all jobs: added up, but for what was held at most, and ``ended``."""
-    names = counts[0] if counts else {}
+    names = tuple(counts[0]) if counts else ()
     return {
         name: (max if name in ("held", "ended") else sum)([one[name] for one in counts])
         for name in names

@@ -47,7 +47,7 @@ SYSTEM = System(
         "gemv": "tilewright.apps.tensors.matrices:gemv",
         "cpd": "tilewright.apps.tensors.cpd:cpd",
         "tucker": "tilewright.apps.tensors.tucker:tucker",
-        "gcn": "tilewright.apps.tensors.gcn:gcn",
+        "gcn": "tilewright.apps.networks.gcn:gcn",
     },
     pages=("tensaurus.md", "tensaurus-applications.md", "tensaurus-roofline.md", "ciss.md"),
     place=5,

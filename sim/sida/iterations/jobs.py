@@ -136,7 +136,7 @@ class Found:
 
     Parameters
     ----------
-    result: the vector that has it
+    result: the vector that has it, or the first one
     iterations: that count
     settled: whether it has converged
     residuals: before the first iteration and after each, as the iterations carry it along, in the

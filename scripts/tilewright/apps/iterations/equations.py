@@ -19,7 +19,7 @@ from ..common.files import write_array
 from ..common.rounding import round_to
 from .application import Source, is_matrix, matrix_of, read_vector
 from .options import SidaChoice
-from .outcome import outcome_of_method
+from .outcome import outcome_of_jobs
 from .report import Residual, finish_iterations
 from .sequence_session import run_method
 from .verdict import residual_of
@@ -182,7 +182,7 @@ def finish_method(
         f"{what} of {equations.file.name}",
         rows,
         choice,
-        outcome_of_method(choice, method, run),
+        outcome_of_jobs(choice, method.setup, run),
         {
             "file": str(equations.file),
             **source.details,

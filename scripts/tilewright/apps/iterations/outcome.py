@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...sim.sida.iterations.jobs import Method
+from ...sim.sida.iterations.jobs import Setup
 from ...sim.sida.iterations.problem import Problem
 from ...sim.sida.references import Demand, Machine, Spent, fused, ideal, oracle
 from .options import SidaChoice
@@ -12,7 +12,7 @@ from .report import Outcome
 from .sequence_session import SequenceRun
 from .session import SidaRun
 
-__all__ = ["outcome_of_method", "outcome_of_problem"]
+__all__ = ["outcome_of_jobs", "outcome_of_problem"]
 
 _REFERENCES: dict[str, Callable[[Machine, Demand], Spent]] = {
     "ideal": ideal,
@@ -50,9 +50,9 @@ def outcome_of_problem(choice: SidaChoice, problem: Problem, run: SidaRun) -> Ou
     )
 
 
-def outcome_of_method(choice: SidaChoice, method: Method, run: SequenceRun) -> Outcome:
+def outcome_of_jobs(choice: SidaChoice, setup: Setup, run: SequenceRun) -> Outcome:
     """Job after job. What each takes is added up."""
-    setup, machine = method.setup, _machine(choice)
+    machine = _machine(choice)
     limits = dict.fromkeys(_REFERENCES, Spent(bytes=0, cycles=0.0))
     for job in run.jobs:
         demand = Demand(
@@ -64,10 +64,11 @@ def outcome_of_method(choice: SidaChoice, method: Method, run: SequenceRun) -> O
         )
         for name, reference in _REFERENCES.items():
             limits[name] += reference(machine, demand)
-    found = run.found
+    found, matrix = run.found, next(iter(setup.matrices.values()))
+    twice = any(job.second and job.matrix is not None for job in run.jobs)
     return Outcome(
-        matrix=next(iter(setup.matrices.values())),
-        waits_for=None,
+        matrix=matrix,
+        waits_for=matrix.rows if twice else None,
         semiring="mma",
         iterations=found.iterations,
         wasted=0,

@@ -20,7 +20,7 @@ from ..common.words import counted
 from .options import SidaChoice
 from .verdict import Verdict
 
-__all__ = ["Outcome", "Residual", "finish_iterations"]
+__all__ = ["Outcome", "Residual", "Rows", "finish_iterations"]
 
 Rows = list[tuple[str, str]]
 
@@ -86,6 +86,7 @@ def finish_iterations(
     *,
     verdict: Verdict | None,
     residual: Residual | None,
+    steps: str = "iterations",
 ) -> None:
     """Print the report, write it as JSON if asked, and exit with 1 if anything was wrong, or the
     computation has not converged.
@@ -97,6 +98,7 @@ def finish_iterations(
     details: what the application adds to the JSON
     verdict: None: nothing to compare with, since it has not converged
     residual: None: the computation need not converge
+    steps: what its iterations are called
     """
     matrix = outcome.matrix
     failed = residual is not None and not outcome.settled
@@ -130,7 +132,7 @@ def finish_iterations(
     passes = counted(outcome.passes, "pass", "passes")
     jobs = f", {outcome.jobs:,} jobs" if outcome.jobs > 1 else ""
     wasted = f"; {outcome.wasted} more wasted" if outcome.wasted else ""
-    every = [*rows, ("iterations", f"{outcome.iterations:,} in {passes}{jobs}{wasted}")]
+    every = [*rows, (steps, f"{outcome.iterations:,} in {passes}{jobs}{wasted}")]
     if residual is not None:
         ends = "NOT CONVERGED: " if failed else ""
         every.append(("residual", f"{ends}{residual.what} {residual.value:.4g}; it ends below "

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...sim.numbers.values import Patterns, decode
-from ...sim.sida.iterations.jobs import Found, Job, Method
+from ...sim.sida.iterations.jobs import Found, Job, Machine, Method, Setup
 from ...sim.sida.model import TIMELESS
 from ...sim.sida.sequence_driver import SequenceDriver, sum_of
 from .options import SidaChoice
 from .session import check_elements, on_backend
 
-__all__ = ["SequenceRun", "run_method"]
+__all__ = ["SequenceRun", "run_jobs", "run_method"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,17 +57,22 @@ class _Done:
 
 
 def run_method(choice: SidaChoice, method: Method, most: int) -> SequenceRun:
-    """Run a computation for at most so many iterations.
+    """Run a computation for at most so many iterations. Raises UserError as :func:`run_jobs`."""
+    return run_jobs(choice, method.setup, lambda machine: method.solve(machine, most))
+
+
+def run_jobs(choice: SidaChoice, setup: Setup, host: Callable[[Machine], Found]) -> SequenceRun:
+    """Run what a host does on a machine.
 
     Raises UserError if it does not fit the accelerator, is too large for the backend, or the RTL
     cannot be built.
     """
-    largest = max(len(matrix.rows) for matrix in method.setup.matrices.values())
+    largest = max(len(matrix.rows) for matrix in setup.matrices.values())
     check_elements(choice, largest, 1)
 
     def work(device: Any) -> _Done:
-        driver = SequenceDriver(device, method.setup)
-        found = method.solve(driver, most)
+        driver = SequenceDriver(device, setup)
+        found = host(driver)
         jobs = tuple(job for job, _ in driver.jobs)
         return _Done(found, jobs, [counts for _, counts in driver.jobs], driver.state())
 

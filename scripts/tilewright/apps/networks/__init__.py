@@ -1,0 +1,1 @@
+"""Neural networks on graphs, on any of several accelerators."""

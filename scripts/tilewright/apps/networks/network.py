@@ -1,0 +1,147 @@
+"""A graph convolutional network: what is given, its result in float64, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UserError
+from ...hw.spec.formats import FloatFormat
+from ...sim.sparse.tensor import Tensor, from_csr, to_csr
+from ..common.files import read_matrix
+from ..common.rounding import Rounded, round_to, warn_rounding
+from ..tensors.operands import read_some_tensor
+from ..tensors.options import TensorOptions
+
+__all__ = ["Network", "Sizes", "normalised", "read_network"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """Columns between the layers, and of the result; the seed of the weights."""
+
+    hidden: int
+    classes: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """A network of two layers.
+
+    Parameters
+    ----------
+    graph, features: the files
+    adjacency: SciPy CSR, normalised, rounded to the format
+    given: the features
+    weights: of each layer
+    sizes: what the user asks for
+    """
+
+    graph: Path
+    features: Path
+    adjacency: Any
+    given: Rounded
+    weights: tuple[Rounded, ...]
+    sizes: Sizes
+
+    @property
+    def columns(self) -> int:
+        return int(self.given.values.shape[1])
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """Of the report."""
+        rows, sizes = self.adjacency.shape[0], self.sizes
+        return [
+            ("graph", f"{rows:,} vertices, {self.adjacency.nnz:,} values with the loops"),
+            ("layers", f"{self.columns:,} to {sizes.hidden} to {sizes.classes} columns"),
+        ]
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Of its JSON."""
+        rows, sizes = self.adjacency.shape[0], self.sizes
+        return {
+            "graph": {"file": str(self.graph), "vertices": rows, "values": self.adjacency.nnz},
+            "features": {"file": str(self.features), "columns": self.columns},
+            "hidden": sizes.hidden, "classes": sizes.classes, "seed": sizes.seed,
+        }  # fmt: skip
+
+    def expected(self) -> Floats:
+        """By SciPy in float64, of what the accelerator is given."""
+        first, second = (one.values for one in self.weights)
+        hidden = np.maximum(self.adjacency @ (self.given.values @ first), 0.0)
+        found: Floats = self.adjacency @ (hidden @ second)
+        return found
+
+    def compare(self, result: Floats, fmt: FloatFormat) -> Compared:
+        """A result in the format."""
+        expected = self.expected()
+        scale = float(np.abs(expected).max(initial=0.0))
+        row = int(np.diff(self.adjacency.indptr).max(initial=0))
+        # Sums of positive and negative terms: a share of the largest value, of the format's places.
+        longest = row + self.columns + self.sizes.hidden
+        return Compared(
+            error=float(np.abs(result - expected).max(initial=0.0)),
+            scale=scale,
+            allowed=8 * longest * 2.0**-fmt.significand_bits * max(scale, 1e-30),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """The largest error, the largest value that is expected, and what roundings explain."""
+
+    error: float
+    scale: float
+    allowed: float
+
+    @property
+    def wrong(self) -> bool:
+        return not self.error <= self.allowed
+
+
+def normalised(path: Path, options: TensorOptions) -> Tensor:
+    """D^-1/2 (A + I) D^-1/2, each edge of weight 1 whatever the file says."""
+    from scipy.sparse import csr_array, diags_array, eye_array
+
+    found = read_some_tensor(path, options, (2,))
+    if found.shape[0] != found.shape[1]:
+        shape = " x ".join(map(str, found.shape))
+        raise UserError(f"{path}: a graph's matrix must be square, not {shape}")
+    matrix = to_csr(found)
+    matrix = csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+    matrix = (matrix + eye_array(matrix.shape[0], format="csr")).tocsr()
+    matrix.data[:] = 1.0
+    roots = diags_array(1 / np.sqrt(matrix.sum(axis=1)))
+    return from_csr((roots @ matrix @ roots).tocsr())
+
+
+def read_network(
+    graph: Path, adjacency: Any, features: Path, sizes: Sizes, fmt: FloatFormat
+) -> Network:
+    """The features of a graph, and weights that are drawn. UserError for what are no features of
+    it."""
+    rows = adjacency.shape[0]
+    given = read_matrix(features)
+    if np.iscomplexobj(given) or not np.isfinite(given).all():
+        raise UserError(f"{features}: values must be real and finite")
+    if len(given) != rows:
+        raise UserError(f"{features}: must have {rows} rows, as {graph} has vertices, "
+                        f"not {len(given)}")  # fmt: skip
+    rounded = round_to(given, fmt)
+    warn_rounding(features, rounded, fmt)
+    rng = np.random.default_rng(sizes.seed)
+    layers = ((given.shape[1], sizes.hidden), (sizes.hidden, sizes.classes))
+    weights = [rng.standard_normal(shape) / np.sqrt(shape[0]) for shape in layers]
+    return Network(
+        graph=graph, features=features, adjacency=adjacency, given=rounded,
+        weights=tuple(round_to(one, fmt) for one in weights), sizes=sizes,
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""``gcn`` on Tensaurus: dense products with weights, sparse ones with the graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UserError
+from ...hw.spec.formats import FloatFormat
+from ...sim.sparse.tensor import Tensor, to_csr
+from ...sim.tensaurus.work import Work
+from ..common.files import write_array
+from ..common.rounding import round_to
+from ..tensors.operands import as_stored
+from ..tensors.options import TensorChoice, TensorOptions, choose_tensor_unit
+from ..tensors.report import finish_tensors
+from ..tensors.session import TensorProducts, numbers_of
+from .network import Network, Sizes, normalised, read_network
+
+__all__ = ["on_tensaurus"]
+
+Floats = NDArray[np.float64]
+
+
+def on_tensaurus(
+    graph: Path, features: Path, sizes: Sizes, output: Path | None, options: TensorOptions
+) -> None:
+    """UserError for what cannot be run."""
+    choice = choose_tensor_unit(options)
+    config = choice.config
+    if config.semiring != "mma" or not isinstance(config.format, FloatFormat):
+        raise UserError(f"gcn takes `semiring` mma and a float format, not {config.semiring!r} and "
+                        f"{config.value!r}")  # fmt: skip
+    edges = as_stored(graph, normalised(graph, options), config, 0)
+    network = read_network(graph, to_csr(edges), features, sizes, config.format)
+    with TensorProducts(choice) as products:
+        result = _computed(products, choice, edges, network)
+    compared = network.compare(result, config.format)
+    verdict = "DIFFERENT: " if compared.wrong else ""
+    lines = [
+        *network.lines,
+        ("reference", f"SciPy in float64: {verdict}largest error {compared.error:.2e}, of values "
+                      f"up to {compared.scale:.3g}"),
+    ]  # fmt: skip
+    if output:
+        write_array(output, result.astype(np.float32) if config.value != "fp64" else result)
+        lines.append(("written", str(output)))
+    details: dict[str, Any] = {
+        **network.details,
+        "reference": {"source": "SciPy in float64", "wrong": int(compared.wrong),
+                      "largest_error": compared.error, "largest_value": compared.scale},
+    }  # fmt: skip
+    finish_tensors("gcn", f"graph convolutions on {graph.name}", lines, choice, products.tally,
+                   details, wrong=compared.wrong)  # fmt: skip
+
+
+def _computed(
+    products: TensorProducts, choice: TensorChoice, edges: Tensor, network: Network
+) -> Floats:
+    """The result on the accelerator."""
+    fmt = choice.config.format
+    found: Floats = network.given.values
+    for number, weights in enumerate(network.weights):
+        shape, columns = found.shape, weights.values.shape[1]
+        work = Work(kernel="mm", shape=(shape[0], shape[1]), ranks=(columns,), dense=True)
+        moved = products.multiply(work, round_to(found, fmt).words, {1: weights.words})
+        work = Work(kernel="mm", shape=(shape[0], shape[0]), ranks=(columns,))
+        found = np.asarray(numbers_of(products.multiply(work, edges, {1: moved}), fmt), np.float64)
+        if not number:
+            found = np.maximum(found, 0.0)
+    return found

@@ -1,0 +1,163 @@
+"""``tilewright run gcn --unit sida``: a graph network against SciPy, what is refused, on RTL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.io import mmread
+from tilewright.apps.iterations import session
+from tilewright.verif.kit.commands import Run
+from tilewright.verif.sida.apps.files import report, save_graph
+from tilewright.verif.sida.configs import small
+from tilewright.verif.sida.iterations.random_graphs import random_graph
+
+UNIT = ("--unit", "sida")
+CONFIG = small()
+NAMES = ("pes", "subtensor", "buffer_words", "vector_words", "channels", "data_bits",
+         "outstanding")  # fmt: skip
+SETTINGS = tuple(word for name in NAMES for word in ("--set", f"{name}={getattr(CONFIG, name)}"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(tmp_path, capsys)
+
+
+def files(run: Run, size: int, columns: int) -> tuple[Path, Path]:
+    """A directed graph, and features."""
+    given = np.random.default_rng(size).normal(size=(size, columns))
+    return save_graph(run, random_graph(3, size, density=0.06)), run.save("x.npy", given)
+
+
+def plainly(graph: Path, features: Path, widths: tuple[int, int], seed: int) -> Any:
+    """By NumPy, dense."""
+    given = np.load(features)
+    adjacency = (mmread(graph).toarray() != 0) | np.eye(len(given), dtype=bool)
+    roots = 1 / np.sqrt(adjacency.sum(axis=1))
+    whole = roots[:, None] * adjacency * roots
+    draws = np.random.default_rng(seed)
+    first, second = (
+        draws.standard_normal(shape) / np.sqrt(shape[0]) for shape in ((given.shape[1], widths[0]),
+                                                                       widths)
+    )  # fmt: skip
+    return whole @ (np.maximum(whole @ (given @ first), 0) @ second)
+
+
+@pytest.mark.parametrize(("value", "error"), [("fp32", 1e-6), ("fp64", 1e-14), ("fp16", 1e-2)])
+def test_networks(run: Run, value: str, error: float) -> None:
+    graph, features = files(run, 60, 11)
+    out = run.directory / "y.npy"
+    words = ("gcn", graph, features, *UNIT, "--hidden", 5, "--classes", 4, "--seed", 9)
+    found = report(run, *words, "--set", f"value={value}", "-o", out)
+    expected = plainly(graph, features, (5, 4), 9)
+    assert np.load(out).dtype == (np.float64 if value == "fp64" else np.float32)
+    assert np.load(out).shape == (60, 4)
+    assert np.abs(np.load(out) - expected).max() < error
+    assert found["reference"]["wrong"] == 0
+    assert 0 < found["reference"]["error"] < found["reference"]["allowed"]
+    assert (found["iterations"], found["passes"], found["wasted"]) == (9, 5, 0)
+    # 11 x 5 and 5 x 4 weights in blocks of 8 x 4.
+    assert found["jobs"] == 5 + 2 * 2 + 1
+    elements = found["graph"]["values"]
+    assert found["counters"]["elements"] == 5 * elements
+    assert found["counters"]["operations"] == 2 * 9 * elements
+    assert (found["hidden"], found["classes"], found["seed"]) == (5, 4, 9)
+    assert (found["features"]["columns"], found["parts"]) == (11, None)
+    assert "products      │ 9 in 5 passes, 10 jobs" in run.out
+
+
+def test_both_units_agree(run: Run) -> None:
+    graph, features = files(run, 40, 6)
+    results = []
+    for unit in (UNIT, ()):
+        out = run.directory / "y.mtx"
+        found = report(run, "gcn", graph, features, *unit, "-o", out)
+        assert found["reference"]["wrong"] == 0
+        results.append(mmread(out))
+    assert np.abs(results[0] - results[1]).max() < 1e-6
+
+
+@pytest.mark.slow
+def test_half_of_the_bytes_on_the_cycle_model(run: Run) -> None:
+    """Two columns a pass read the graph half as often as one does."""
+    graph, features = files(run, 64, 9)
+    words = ("gcn", graph, features, *UNIT, *SETTINGS, "--hidden", 4, "--classes", 2)
+    results = []
+    for options in (("--backend", "cycles", "--memory", "flat"), ()):
+        out = run.directory / "y.npy"
+        found = report(run, *words, "-o", out, *options)
+        results.append(np.load(out))
+        if options:
+            parts, counts = found["parts"], found["counters"]
+            again = counts["bytes_again"]
+            assert (
+                2 * (parts["graph"]["bytes_matrix"] - again) == parts["graph"]["bytes_one_by_one"]
+            )
+            assert parts["graph"]["cycles"] + parts["weights"]["cycles"] == counts["cycles"]
+            assert parts["graph"]["jobs"] == found["passes"] == 3
+            assert parts["weights"]["jobs"] == found["jobs"] - 3
+            # Elements' rows and values, at least.
+            assert parts["graph"]["bytes_matrix"] >= 3 * 8 * found["graph"]["values"]
+            assert parts["weights"]["bytes_written"] < counts["bytes_written"]
+            assert found["limits"]["oracle"]["cycles"] < counts["cycles"]
+            assert "6 passes of one product read" in run.out
+    assert (results[0] == results[1]).all()
+
+
+@pytest.mark.slow
+def test_on_rtl(run: Run) -> None:
+    """Every vector, scalar and counter that does not depend on time is the model's."""
+    graph, features = files(run, 50, 7)
+    words = ("gcn", graph, features, *UNIT, *SETTINGS, "--hidden", 3, "--classes", 2)
+    found = report(run, *words, "--backend", "rtl")
+    assert found["mismatches"] == 0
+    assert found["checked"] > 50 * (7 + 3 + 2)
+    assert found["reference"]["wrong"] == 0
+    assert (found["iterations"], found["passes"]) == (5, 3)
+    assert found["parts"]["graph"]["cycles"] > 0
+    assert "bit for bit equal" in run.out
+
+
+def test_a_device_that_is_wrong(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrong(session.SidaModel):
+        def _job(self) -> tuple[str, int, dict[str, int]]:
+            found = super()._job()
+            self.memory[self._values["VECTOR_0"] + 6] ^= 64
+            return found
+
+    monkeypatch.setattr(session, "SidaModel", Wrong)
+    found = report(run, "gcn", *files(run, 30, 4), *UNIT, status=1)
+    assert found["reference"]["wrong"] == 1
+    assert "DIFFERENT" in run.out
+
+
+def test_refusals(run: Run) -> None:
+    graph, features = files(run, 65, 3)
+    refused: Any = lambda *words: run.refused("gcn", graph, features, *words)  # noqa: E731
+    assert refused("--unit", "m3xu") == "--unit of gcn must be tensaurus or sida, not 'm3xu'"
+    for option in (("--dense",), ("--explain",), ("--tile", "i=4")):
+        assert refused(*UNIT, *option) == f"{option[0]} is not for sida, which has no tiles"
+    assert refused(*UNIT, "--set", "value=int32") == (
+        "`value` must be a format of floats for gcn, not 'int32'"
+    )
+    assert refused(*UNIT, "--set", "semirings=minplus") == (
+        "`semirings` must have mma for gcn, not minplus alone"
+    )
+    assert refused(*UNIT, "--set", "vector_words=64") == (
+        f"{graph}: 65 vertices are too many for `vector_words` 64, elements of a vector on chip"
+    )
+    assert refused(*UNIT, "--backend", "model", "--set", "program_words=8") == (
+        "the program must have at most 8 words with `program_words` 8, not 9"
+    )
+    assert refused(*UNIT, "--hidden", 4096, "--classes", 4096) == (
+        "1,091,317,760 products with weights are too many for the rtl backend, which takes at "
+        "most 50,000,000"
+    )
+    short = run.save("short.npy", np.ones((3, 2)))
+    assert run.refused("gcn", graph, short, *UNIT) == (
+        f"{short}: must have 65 rows, as {graph} has vertices, not 3"
+    )
+    assert refused(*UNIT, "-o", "y.npz").startswith("y.npz: ")
