@@ -44,6 +44,7 @@ SYSTEM = System(
         "label": "tilewright.apps.iterations.labels:label",
         "cg": "tilewright.apps.iterations.solvers:cg",
         "bicgstab": "tilewright.apps.iterations.solvers:bicgstab",
+        "gmres": "tilewright.apps.iterations.solvers:gmres",
         "kmeanspp": "tilewright.apps.iterations.kmeanspp:kmeanspp",
         "passes": "tilewright.apps.iterations.own_program:passes",
     },

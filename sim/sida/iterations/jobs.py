@@ -142,6 +142,7 @@ class Found:
     residuals: before the first iteration and after each, as the iterations carry it along, in the
         2-norm
     why: what else than the number of iterations has ended it
+    wasted: products that were computed and do not count
     """
 
     result: str
@@ -149,6 +150,7 @@ class Found:
     settled: bool
     residuals: tuple[float, ...]
     why: str = ""
+    wasted: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

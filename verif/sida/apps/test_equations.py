@@ -1,4 +1,4 @@
-"""``tilewright run label|cg|bicgstab`` on the model, against SciPy."""
+"""``tilewright run label|cg|bicgstab|gmres`` on the model, against SciPy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, diags_array, eye_array, kron
-from scipy.sparse.linalg import bicgstab, cg, spsolve
+from scipy.sparse.linalg import bicgstab, cg, gmres, spsolve
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
@@ -158,6 +158,66 @@ def test_a_breakdown(run: Run) -> None:
     assert found["ended"] == "the shadow times the direction's image is 0"
     found = report(run, "bicgstab", save_graph(run, lopsided(6)), "--max-iterations", 2, status=1)
     assert (found["iterations"], found["settled"], found["ended"]) == (2, False, None)
+
+
+@pytest.mark.parametrize("restart", slow_but([7], [1, 7, 20]))
+def test_generalised_minimal_residuals(run: Run, restart: int) -> None:
+    """SciPy's residuals to rounding, and as many, in half as many passes."""
+    matrix, out = lopsided(8), run.directory / "x.npy"
+    b = np.random.default_rng(8).normal(size=64)
+    path = save_graph(run, matrix)
+    found = report(run, "gmres", path, "--right", run.save("b.npy", b), "--tolerance", "1e-8",
+                   "-o", out, "--restart", restart)  # fmt: skip
+    expected, failed = gmres(matrix, b, rtol=1e-8, restart=restart)
+    assert not failed
+    assert np.abs(np.load(out) - expected).max() < 1e-12 * np.abs(expected).max()
+    assert found["iterations"] == found["scipy_iterations"] > 15
+    assert found["scipy_difference"] < 1e-13
+    assert f"residuals of {found['iterations']} iterations differ by at most" in run.out
+    assert len(found["residuals"]) == found["iterations"] + 1
+    # Of each cycle, and one more for its residual.
+    full, rest = divmod(found["iterations"], restart)
+    passes = full * (-(-restart // 2) + 1) + (-(-rest // 2) + 1 if rest else 0)
+    assert found["passes"] == passes
+    assert found["jobs"] > 2 * passes
+    assert found["wasted"] <= 1
+    assert found["restart"] == restart
+    assert np.linalg.norm(b - matrix @ np.load(out)) < 1.001e-8 * np.linalg.norm(b)
+    # All elements are in one step; with an iteration a cycle there is no second product.
+    assert found["held"] == (None if restart == 1 else {"most": 295, "mean": 295.0})
+    assert found["reference"]["wrong"] == 0
+    assert found["config"]["value"] == "fp64"
+
+
+def test_minimal_residuals_that_do_not_converge(run: Run) -> None:
+    """Status 1, what is reached is kept, and the residual named."""
+    path, out = save_graph(run, lopsided(6)), run.directory / "x.npy"
+    found = report(run, "gmres", path, "--max-iterations", 3, "-o", out, status=1)
+    assert (found["iterations"], found["settled"], found["ended"]) == (3, False, None)
+    left = float(np.linalg.norm(np.ones(36) - lopsided(6) @ np.load(out)))
+    assert found["residual"]["value"] == pytest.approx(left)
+    assert found["reference"] is None
+    assert f"NOT CONVERGED: the residual's 2-norm {left:.4g}; it ends below" in run.out
+    path = save_graph(run, np.array([[2.0, 0], [0, 0]]))
+    found = report(run, "gmres", path, status=1)
+    assert found["ended"] == "the space has its own image, but not the residual"
+    assert found["scipy_iterations"] is None
+    assert run.refused("gmres", path, "--restart", 0) == (
+        "--restart must be an integer in 1..1000, not '0'"
+    )
+
+
+@needs_data
+@pytest.mark.parametrize(("restart", "counts"), [(20, (12, 12, 9, 4)), (10, (17, 17, 13, 4))])
+def test_minimal_residuals_of_a_matrix_that_is_badly_conditioned(
+    run: Run, restart: int, counts: tuple[int, ...]
+) -> None:
+    """What the page says."""
+    found = report(run, "gmres", data_file("matrices/LFAT5.mtx"), "--restart", restart)
+    names = ("iterations", "scipy_iterations", "passes", "wasted")
+    assert tuple(found[name] for name in names) == counts
+    assert found["reference"]["wrong"] == 0
+    assert found["restart"] == min(restart, 14)
 
 
 @needs_data

@@ -74,6 +74,11 @@ def test_every_command_runs_on_rtl(run: Run) -> None:
                     "--set", "value=fp32")  # fmt: skip
     assert found["reference"]["wrong"] == 0
     assert found["iterations"] > 1
+    found = checked(run, "gmres", save_graph(run, graph + 60 * eye_array(90)), "--restart", 5,
+                    "--set", "value=fp32")  # fmt: skip
+    assert (found["reference"]["wrong"], found["wasted"]) == (0, 0)
+    assert found["iterations"] == found["scipy_iterations"] > 5
+    assert found["counters"]["held"] > 0
     program = run.directory / "p.ew"
     program.write_text("vector v\ne1:\n  out y\ne2:\n  store v, y\n  out y\n")
     checked(run, "passes", path, "--program", program, "--passes", 2,

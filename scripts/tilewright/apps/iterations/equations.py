@@ -27,6 +27,7 @@ from .verdict import residual_of
 __all__ = [
     "Equations",
     "RightOption",
+    "SciPys",
     "ToleranceOption",
     "check_symmetric",
     "finish_method",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+Row = tuple[str, str]
 
 RightOption = Annotated[
     Path | None, typer.Option("--right", metavar="FILE", help="Right side; default: ones.")
@@ -76,6 +78,37 @@ class Equations:
             text=f"{self.size:,} x {self.size:,}",
             details={"rows": self.size, "right": right},
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SciPys:
+    """What SciPy does with the same system.
+
+    Parameters
+    ----------
+    function: its name
+    iterations: of it; None: it does not converge
+    residuals: behind each, over the right side, in the 2-norm; None: it does not say
+    """
+
+    function: str
+    iterations: int | None
+    residuals: tuple[float, ...] | None = None
+
+    def rows(self, size: float, residuals: tuple[float, ...]) -> tuple[list[Row], dict[str, Any]]:
+        """Of the report, and of the JSON, beside ours: before the first iteration and after each,
+        and the size of the right side."""
+        said = "does not converge" if self.iterations is None else f"{self.iterations:,} iterations"
+        rows = [(f"SciPy's {self.function}", said)]
+        found: dict[str, Any] = {"scipy_iterations": self.iterations}
+        if self.residuals is not None:
+            pairs = list(zip(residuals[1:], self.residuals, strict=False))
+            differences = [abs(ours / size - theirs) for ours, theirs in pairs]
+            largest = max(differences, default=0.0)
+            rows.append(("beside SciPy's", f"residuals of {len(pairs):,} iterations differ by at "
+                                           f"most {largest:.3g} of the right side"))  # fmt: skip
+            found["scipy_difference"] = largest if np.isfinite(largest) else None
+        return rows, found
 
 
 def read_equations(choice: SidaChoice, file: Path, right: Path | None) -> Equations:
@@ -149,7 +182,7 @@ def finish_method(
     most: int,
     *,
     tolerance: float,
-    theirs: tuple[str, int | None],
+    theirs: SciPys,
     details: dict[str, Any],
 ) -> None:
     """Solve, write the solution if that is asked for, and report.
@@ -157,14 +190,13 @@ def finish_method(
     Parameters
     ----------
     most: iterations
-    theirs: SciPy's function, and its iterations; None: it does not converge
     details: what the command adds to the JSON
     """
     run = run_method(choice, method, most)
     found, source = run.found, equations.source
     x = run.values[found.result]
-    said = "does not converge" if theirs[1] is None else f"{theirs[1]:,} iterations"
-    rows = [(source.kind, source.text), (f"SciPy's {theirs[0]}", said)]
+    beside, compared = theirs.rows(float(np.linalg.norm(equations.b)), found.residuals)
+    rows = [(source.kind, source.text), *beside]
     if found.why:
         rows.append(("ended", found.why))
     if choice.output:
@@ -188,7 +220,7 @@ def finish_method(
             **source.details,
             **details,
             "tolerance": tolerance,
-            "scipy_iterations": theirs[1],
+            **compared,
             "ended": found.why or None,
             "residuals": [value if np.isfinite(value) else None for value in found.residuals],
         },

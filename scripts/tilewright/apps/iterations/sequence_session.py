@@ -101,7 +101,7 @@ def run_jobs(choice: SidaChoice, setup: Setup, host: Callable[[Machine], Found])
 
 def _differences(ours: _Done, model: _Done) -> tuple[int, int]:
     """What was compared, and what of it differs."""
-    names = ("iterations", "settled")
+    names = ("iterations", "settled", "wasted")
     pairs: list[tuple[object, object]] = [
         (getattr(ours.found, name), getattr(model.found, name)) for name in names
     ]

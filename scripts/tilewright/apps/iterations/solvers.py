@@ -1,4 +1,4 @@
-"""``tilewright run cg|bicgstab``: systems of equations by methods of Krylov subspaces."""
+"""``tilewright run cg|bicgstab|gmres``: systems of equations by methods of Krylov subspaces."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Annotated
 import typer
 
 from ...errors import UserError
+from ...numbers_given import whole
 from ...sim.sida.iterations.biconjugate import biconjugate_gradients
 from ...sim.sida.iterations.conjugate import conjugate_gradients
 from ...sim.sida.iterations.linear import pipelined_gradients
+from ...sim.sida.iterations.minimal_residuals import minimal_residuals
 from ...sim.sida.result.products import Rules
 from ..common.extras import need
 from .application import Application, finish, numbers_of
 from .equations import (
     Equations,
     RightOption,
+    SciPys,
     ToleranceOption,
     check_symmetric,
     finish_method,
@@ -27,7 +30,7 @@ from .options import SidaChoice, SidaOptions, choose_sida
 from .session import run_problem
 from .verdict import residual_of
 
-__all__ = ["bicgstab", "cg"]
+__all__ = ["bicgstab", "cg", "gmres"]
 
 FORMS = ("plain", "pipelined")
 
@@ -74,7 +77,8 @@ def cg(
     )
     finish_method(
         "cg", "conjugate gradients", choice, equations, method, most,
-        tolerance=tolerance, theirs=("cg", theirs), details={"form": form},
+        tolerance=tolerance, theirs=SciPys(function="cg", iterations=theirs),
+        details={"form": form},
     )  # fmt: skip
 
 
@@ -108,7 +112,51 @@ def bicgstab(
     theirs = None if products is None else -(-products // 2)
     finish_method(
         "bicgstab", "stabilised biconjugate gradients", choice, equations, method, most,
-        tolerance=tolerance, theirs=("bicgstab", theirs), details={},
+        tolerance=tolerance, theirs=SciPys(function="bicgstab", iterations=theirs), details={},
+    )  # fmt: skip
+
+
+def gmres(
+    file: Annotated[Path, typer.Argument(metavar="MATRIX", help="Square, .mtx or .npy.")],
+    right: RightOption = None,
+    tolerance: ToleranceOption = 1e-5,
+    restart: Annotated[
+        int,
+        typer.Option(parser=whole("--restart", 1, 1000), metavar="M",
+                     help="Iterations until a new space begins, from the residual."),
+    ] = 20,
+    *,
+    options: SidaOptions,
+) -> None:  # fmt: skip
+    """Solve a system of equations by generalised minimal residuals, two products a pass, in fp64
+    unless `value` is set.
+
+    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
+    the residual is computed anew in float64, and that of each iteration compared with SciPy's.
+    """
+    choice = choose_sida(options, "gmres", "mma", floats=True, value="fp64")
+    equations = read_equations(choice, file, right)
+    restart = min(restart, equations.size)
+    linalg = need("scipy.sparse.linalg", "SciPy")
+    residuals: list[float] = []
+    products = scipy_products(
+        lambda operator: linalg.gmres(
+            operator, equations.b, rtol=tolerance, restart=restart,
+            maxiter=-(-10 * equations.size // restart), callback=residuals.append,
+            callback_type="pr_norm",
+        )[1],
+        equations.matrix,
+    )  # fmt: skip
+    method = minimal_residuals(
+        Rules.of(choice.config), equations.matrix, equations.b, tolerance=tolerance,
+        restart=restart, words=choice.config.program_words,
+    )  # fmt: skip
+    finish_method(
+        "gmres", "generalised minimal residuals", choice, equations, method,
+        options.max_iterations or 10 * equations.size, tolerance=tolerance,
+        theirs=SciPys(function="gmres", iterations=None if products is None else len(residuals),
+                      residuals=tuple(residuals)),
+        details={"restart": restart},
     )  # fmt: skip
 
 
