@@ -71,7 +71,7 @@ def outcome_of_jobs(choice: SidaChoice, setup: Setup, run: SequenceRun) -> Outco
         waits_for=matrix.rows if twice else None,
         semiring="mma",
         iterations=found.iterations,
-        wasted=0,
+        wasted=found.wasted,
         passes=run.passes,
         jobs=len(run.jobs),
         settled=found.settled,
