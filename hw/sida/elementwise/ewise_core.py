@@ -26,9 +26,10 @@ class EwiseCore(wiring.Component):
     """Runs a part of a program on all elements of a vector.
 
     Blocks of up to eight rows of ``pes`` elements are taken in, and computed instruction by
-    instruction, a row a cycle; quotients and roots take their cycles. Where a block has fewer rows
-    than an instruction has cycles of latency, the next one waits for it. No block is of two steps,
-    so none waits for elements of the next step. Bits as ``sim/sida/result/elementwise.py``.
+    instruction, a row a cycle; quotients and roots take their cycles, those of scalars alone once
+    until another one is computed. Where a block has fewer rows than an instruction has cycles of
+    latency, the next one waits for it. No block is of two steps, so none waits for elements of the
+    next step. Bits as ``sim/sida/result/elementwise.py``.
 
     Parameters
     ----------
@@ -100,7 +101,6 @@ class EwiseCore(wiring.Component):
         m.submodules.walker = walker = LoadWalker(self._config)
         m.submodules.reductions = reductions = Reductions(self._config)
         self._program(m, sequencer, walker)
-        step = sequencer.step
         execute = Signal()
         begins = Signal()
         m.d.comb += [
@@ -124,9 +124,10 @@ class EwiseCore(wiring.Component):
         ]
         wiring.connect(m, walker.requests, wiring.flipped(self.requests))
         constants = self._scalars(m, sequencer, reductions)
-        lanes = self._lanes(m, sequencer, execute, constants)
+        found = Signal(name="iteration_found")
+        lanes = self._lanes(m, sequencer, execute, constants, found, begins)
         self._reduce(m, sequencer, reductions, lanes, execute, begins)
-        self._streams(m, sequencer, reductions, lanes, execute, step)
+        self._streams(m, sequencer, reductions, lanes, execute, found)
         return m
 
     def _program(self, m: Module, sequencer: Sequencer, walker: LoadWalker) -> None:
@@ -169,19 +170,46 @@ class EwiseCore(wiring.Component):
         ]
         return found
 
-    def _lanes(
-        self, m: Module, sequencer: Sequencer, execute: Value, constants: list[Value]
-    ) -> list[Lane]:
-        issued, step = sequencer.issued, sequencer.step
-        word = step.word
+    def _iterate(
+        self, m: Module, sequencer: Sequencer, execute: Value, found: Signal, begins: Value
+    ) -> Signal:
+        """When a quotient or a root begins, and whether the lanes still have what ``step`` wants:
+        of scalars alone all rows have the same one, until another one begins."""
+        step, word = sequencer.step, sequencer.step.word
         fresh = Signal(name="iteration_begins", init=1)
-        iterates = (word.opcode == opcode("div")) | (word.opcode == opcode("sqrt"))
         starts = Signal(name="iteration_starts")
-        m.d.comb += starts.eq(sequencer.valid & fresh & iterates & ~step.first)
+        scalars = Signal(name="of_scalars")
+        kept = Signal(name="iteration_kept")
+        place = Signal.like(step.place, name="iteration_place")
+        divides = word.opcode == opcode("div")
+        iterates = divides | (word.opcode == opcode("sqrt"))
+        m.d.comb += [
+            found.eq(fresh & kept & (place == step.place)),
+            starts.eq(sequencer.valid & fresh & iterates & ~step.first & ~found),
+            scalars.eq(word.a[-1] & (word.b[-1] | ~divides)),
+        ]
         with m.If(execute | self.clear):
             m.d.sync += fresh.eq(1)
         with m.Elif(starts):
             m.d.sync += fresh.eq(0)
+        with m.If(starts):
+            m.d.sync += [kept.eq(scalars), place.eq(step.place)]
+        with m.If(begins):
+            m.d.sync += kept.eq(0)
+        return starts
+
+    def _lanes(
+        self,
+        m: Module,
+        sequencer: Sequencer,
+        execute: Value,
+        constants: list[Value],
+        found: Signal,
+        begins: Value,
+    ) -> list[Lane]:
+        issued, step = sequencer.issued, sequencer.step
+        word = step.word
+        starts = self._iterate(m, sequencer, execute, found, begins)
         stores = word.opcode == opcode("store")
         silent = [opcode("end"), opcode("out"), *(opcode(name) for name in KINDS)]
         writes = step.first | ~Cat(word.opcode == number for number in silent).any()
@@ -260,10 +288,11 @@ class EwiseCore(wiring.Component):
         reductions: Reductions,
         lanes: list[Lane],
         execute: Value,
-        step: Any,
+        found: Value,
     ) -> None:
         """What an instruction waits for, and what it gives."""
-        config, word = self._config, step.word
+        config, step = self._config, sequencer.step
+        word = step.word
         m.submodules.results = results = OutputRegister(row_layout(config), clearable=True)
         m.submodules.stores = stores = OutputRegister(stored_layout(config), clearable=True)
         wiring.connect(m, results.o, wiring.flipped(self.o))
@@ -290,7 +319,7 @@ class EwiseCore(wiring.Component):
                     | (takes["load"] & ~self.loaded.valid)
                     | (takes["store"] & ~stores.i.ready)
                     | (takes["out"] & ~results.i.ready)
-                    | (takes["iteration"] & ~lanes[0].done)
+                    | (takes["iteration"] & ~lanes[0].done & ~found)
                 )
             ),
             self.i.ready.eq(sequencer.valid & step.first),

@@ -25,9 +25,11 @@ vector x
 reduce began max            # shadow times the residual that the iteration begins with
 reduce fresh sum            # the same behind it
 reduce shadowed sum         # shadow times image
+reduce alpha max            # began over shadowed
 reduce half sum             # the squared residual of the half step
 reduce across sum           # turned times that residual
 reduce along sum            # turned times itself
+reduce omega max            # across over along
 reduce square sum           # the squared residual
 """,
     {
@@ -43,6 +45,7 @@ e1:
         "half": """
 e1:
     div r1, began, shadowed
+    reduce alpha, r1
     neg r1, r1
     load r2, image
     load r3, residual
@@ -64,11 +67,11 @@ e1:
 """,
         "step": """
 e1:
-    div r1, began, shadowed
     div r2, across, along
+    reduce omega, r2
     load r3, direction
     load r4, x
-    fma r4, r1, r3, r4
+    fma r4, alpha, r3, r4
     load r5, residual
     fma r4, r2, r5, r4
     store x, r4
@@ -83,12 +86,10 @@ e1:
     reduce square, r8
     out r5
 e2:
-    div r1, began, shadowed
-    div r2, across, along
+    div r1, alpha, omega
     div r3, fresh, began
-    div r1, r1, r2
     mul r1, r3, r1
-    neg r2, r2
+    neg r2, omega
     load r3, image
     load r4, direction
     fma r4, r2, r3, r4
@@ -99,10 +100,9 @@ e2:
 """,
         "end": """
 e1:
-    div r1, began, shadowed
     load r2, direction
     load r3, x
-    fma r3, r1, r2, r3
+    fma r3, alpha, r2, r3
     store x, r3
     out r3
 """,

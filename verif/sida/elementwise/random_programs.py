@@ -58,6 +58,8 @@ def _part(draw: random.Random, fmt: Format, length: int) -> list[Instruction]:
 
 def _instruction(draw: random.Random, operation: Operation, written: list[int]) -> Instruction:
     operands = []
+    # Quotients and roots of scalars alone are kept from row to row.
+    often = 0.7 if operation.name in _ITERATIVE and draw.random() < 0.5 else 0.2
     for kind in operation.operands:
         if kind == "s":
             mixed = draw.random() < 0.1
@@ -67,7 +69,7 @@ def _instruction(draw: random.Random, operation: Operation, written: list[int]) 
             operands.append(draw.randrange(3))
         elif kind == "d":
             operands.append(draw.randrange(REGISTERS))
-        elif draw.random() < 0.2:
+        elif draw.random() < often:
             operands.append(scalar_operand(draw.randrange(_GIVEN)))
         else:
             operands.append(draw.choice(written[-4:] if draw.random() < 0.7 else written))

@@ -9,6 +9,7 @@ import pytest
 from tilewright.hw.spec.elementwise.assembler import assemble
 from tilewright.hw.spec.elementwise.instructions import INSTRUCTIONS, Instruction
 from tilewright.hw.spec.elementwise.program import Program, words_of
+from tilewright.hw.spec.formats import FloatFormat
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.numbers.values import Patterns, encode
 from tilewright.sim.rtl.streams import Pauses
@@ -155,6 +156,28 @@ def test_rates() -> None:
     check(config, part, found)
     assert found.executed == 32 * 7
     assert found.cycles <= found.executed + 32 // 8 + 60
+
+
+def test_a_quotient_of_scalars_is_computed_once() -> None:
+    """Of a register it is computed row by row, and in turn with another one block by block."""
+    config = CONFIGS["small"]
+    rows = 32
+    y = encode(np.arange(1.0, rows * config.pes + 1), config.format)
+    cycles = []
+    for body in ("mul r1, y, a", "div r1, a, b", "div r1, y, b", "div r1, a, b\n div r2, b, a"):
+        program = assemble(f"scalar a = 3\nscalar b = 7\ne1:\n {body}\n out r1")
+        scalars = begin(program, config.format, {})
+        part = Part(program=program, name="e1", y=y, scalars=scalars, vectors={})
+        found = run_part(config, part)
+        check(config, part, found)
+        cycles.append(found.cycles)
+    plain, once, each, in_turn = cycles
+    assert isinstance(config.format, FloatFormat)
+    iteration = config.format.significand_bits
+    assert iteration <= once - plain <= iteration + 8
+    assert each - plain >= rows * iteration
+    blocks = rows // (config.subtensor // config.pes)
+    assert in_turn - plain <= 2 * blocks * (iteration + 16)
 
 
 def test_words_that_are_no_instructions() -> None:

@@ -83,6 +83,7 @@ def _issue(m: Any, read: bool, kind: int, vector: int) -> None:
         step.kept = kind == LOAD and (m.part_stored >> vector & 1) != 0
         step.vector = vector
         step.base = block.base + (m.core_row << m.pes_shift)
+        step.place = m.core_place
         m.core_row = 0 if ends_row else m.core_row + 1
     if not ends_row:
         return
@@ -135,7 +136,8 @@ def core_step(m: Any, p: Program, there: bool, ready: bool) -> None:
     takes_row = m.core_valid and step.first
     takes_load = kind == LOAD and not step.kept
     iterates = kind in (DIVIDE, ROOT)
-    starts = iterates and m.fresh
+    found = m.fresh and m.iteration_kept and m.iteration_place == step.place
+    starts = iterates and m.fresh and not found
     store_ready = m.stored.ready or not m.core_store.valid
     result_ready = ready or not m.core_result.valid
     waits = (
@@ -143,7 +145,7 @@ def core_step(m: Any, p: Program, there: bool, ready: bool) -> None:
         or (takes_load and not m.loaded.valid)
         or (kind == STORE and not store_ready)
         or (kind == OUT and not result_ready)
-        or (iterates and (starts or m.iteration != 1))
+        or (iterates and not found and (starts or m.iteration != 1))
     )
     execute = m.core_valid and not waits
     begins = (m.first or m.second) and m.core_state == IDLE
@@ -161,6 +163,8 @@ def core_step(m: Any, p: Program, there: bool, ready: bool) -> None:
         m.fresh = 0
     if starts:
         m.iteration = m.divide_cycles if kind == DIVIDE else m.root_cycles
+        m.iteration_kept = p.of_scalars[step.place]
+        m.iteration_place = step.place
     elif m.iteration:
         m.iteration -= 1
     if kind == REDUCE:
@@ -177,6 +181,7 @@ def core_step(m: Any, p: Program, there: bool, ready: bool) -> None:
     walker_step(m, p, begins, entry)
     _sequence(m, p, not waits, drained)
     if begins:
+        m.iteration_kept = 0
         begin_block(m, m.core_block)
         m.core_before = 0
         m.part_entry = entry

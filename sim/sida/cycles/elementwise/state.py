@@ -31,7 +31,7 @@ _MOST_PAIRS = 8
 _ROUNDING = 3
 
 _WALK = np.dtype(fields("base", "left"))
-_STEP = np.dtype(fields("kind", "first", "kept", "vector", "base"))
+_STEP = np.dtype(fields("kind", "first", "kept", "vector", "base", "place"))
 
 ELEMENTWISE: list[tuple[Any, ...]] = [
     # The configuration: rows of a block; cycles of a lane, of a quotient and a root, of a row's
@@ -43,8 +43,9 @@ ELEMENTWISE: list[tuple[Any, ...]] = [
     *fields("core_state", "core_place", "part_entry", "core_row", "wait_left", "result_given"),
     *fields("part_stored", "core_before"),
     ("core_block", _WALK),
-    # What was begun before; whether an iteration is to begin, what is left of one.
-    *fields("core_valid", "fresh", "iteration"),
+    # What was begun before; whether an iteration is to begin, what is left of one; whether the
+    # lanes have that of an instruction, and of which.
+    *fields("core_valid", "fresh", "iteration", "iteration_kept", "iteration_place"),
     ("core_step", _STEP),
     # Reductions: rows on their way; what is finished at the end of a part.
     *fields("flight", "finish_step", "finish_left", "finishes", "finish_waits"),
@@ -69,17 +70,26 @@ ELEMENTWISE: list[tuple[Any, ...]] = [
 
 
 class Program(NamedTuple):
-    """By word: what kind of an instruction it is, and which vector it is about."""
+    """By word: what kind of an instruction it is, which vector it is about, and of a quotient or a
+    root whether it is of scalars alone."""
 
     kind: Any
     vector: Any
+    of_scalars: Any
 
 
 def program(words: Sequence[int]) -> Program:
     """Of words that are instructions."""
     names = {one.opcode: name for name, one in INSTRUCTIONS.items()}
     kind = [_KINDS.get(names[word & 63], PLAIN) for word in words]
-    return Program(np.array(kind, np.int64), np.array([word >> 24 & 15 for word in words]))
+    # The highest bit of an operand's number says that it is a scalar's.
+    first, second = (np.array([word >> bit & 1 for word in words]) for bit in (17, 23))
+    divides = np.array(kind) == DIVIDE
+    return Program(
+        kind=np.array(kind, np.int64),
+        vector=np.array([word >> 24 & 15 for word in words]),
+        of_scalars=np.where(divides, first & second, first),
+    )
 
 
 def set_up_elementwise(m: Any, config: SidaConfig) -> None:
