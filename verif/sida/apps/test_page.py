@@ -14,7 +14,7 @@ PAGE = page("sida-applications.md")
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = examples(PAGE, "python")
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
 
 
