@@ -21,6 +21,7 @@ __all__ = [
     "SIDA_SEMIRINGS",
     "UNITS",
     "VALUES",
+    "ModelSidaConfig",
     "SidaConfig",
     "WideSidaConfig",
 ]
@@ -267,30 +268,33 @@ class SidaConfig(MemoryPorts, Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WideSidaConfig(SidaConfig):
-    """A SIDA of a size that is not built, for the cycle model alone; by default the paper's: cores
-    of 1,024 elements, and 512 bytes a cycle, which 16 channels have in blocks of 256 bytes.
+class ModelSidaConfig(SidaConfig):
+    """A SIDA of any size that the models take: larger ones are not built."""
+
+    pes: int = like(SidaConfig, "pes", allowed=IntRange(4, 1024, power_of_two=True))
+    buffer_words: int = like(
+        SidaConfig, "buffer_words", allowed=IntRange(64, 1 << 26, power_of_two=True)
+    )
+    vector_words: int = like(
+        SidaConfig, "vector_words", allowed=IntRange(64, 1 << 27, power_of_two=True)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideSidaConfig(ModelSidaConfig):
+    """By default of the paper's size: cores of 1,024 elements, and 512 bytes a cycle, which 16
+    channels have in blocks of 256 bytes.
 
     Source: Exploiting data reuse with inter-operator dataflow, methodology.
     """
 
-    pes: int = like(SidaConfig, "pes", default=1024, allowed=IntRange(4, 1024, power_of_two=True))
-    subtensor: int = like(SidaConfig, "subtensor", default=2048)
-    buffer_words: int = like(
-        SidaConfig,
-        "buffer_words",
-        default=1 << 22,
-        allowed=IntRange(64, 1 << 26, power_of_two=True),
-    )
-    vector_words: int = like(
-        SidaConfig,
-        "vector_words",
-        default=1 << 20,
-        allowed=IntRange(64, 1 << 27, power_of_two=True),
-    )
-    channels: int = like(SidaConfig, "channels", default=16)
-    data_bits: int = like(SidaConfig, "data_bits", default=256)
-    interleave: int = like(SidaConfig, "interleave", default=256)
+    pes: int = like(ModelSidaConfig, "pes", default=1024)
+    subtensor: int = like(ModelSidaConfig, "subtensor", default=2048)
+    buffer_words: int = like(ModelSidaConfig, "buffer_words", default=1 << 22)
+    vector_words: int = like(ModelSidaConfig, "vector_words", default=1 << 20)
+    channels: int = like(ModelSidaConfig, "channels", default=16)
+    data_bits: int = like(ModelSidaConfig, "data_bits", default=256)
+    interleave: int = like(ModelSidaConfig, "interleave", default=256)
 
 
 SIDA = Unit(

@@ -122,8 +122,8 @@ def _constants(config: SidaConfig) -> tuple[Register, ...]:
             "CONFIG0",
             0x08,
             "the cores",
-            ("pes", 8, config.pes, "elements of each core"),
-            ("partials", 8, config.partials, "sums that the sets of a column are dealt out to"),
+            ("pes", 12, config.pes, "elements of each core"),
+            ("partials", 4, config.partials, "sums that the sets of a column are dealt out to"),
             ("channels", 8, config.channels, "memory channels"),
             (
                 "line_blocks",

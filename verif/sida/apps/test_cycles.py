@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.configs import small
@@ -19,6 +20,23 @@ SETTINGS = tuple(word for name in NAMES for word in ("--set", f"{name}={getattr(
 @pytest.fixture
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return Run(tmp_path, capsys)
+
+
+@pytest.mark.slow
+def test_a_size_that_is_not_built(run: Run) -> None:
+    """What was not set is as in one that is built; results are those of the model alone."""
+    path = save_graph(run, random_graph(5, 200, density=0.05))
+    settings = ("--set", "pes=1024", "--set", "subtensor=2048", "--set", "vector_words=2097152")
+    found, timed = (
+        report(run, "bfs", path, *settings, "--backend", backend) for backend in ("model", "cycles")
+    )
+    assert timed["config"]["pes"] == found["config"]["pes"] == 1024
+    assert timed["config"]["buffer_words"] == SidaConfig().buffer_words
+    counts = timed["counters"]
+    assert counts["elements"] == found["counters"]["elements"] == timed["passes"] * timed["edges"]
+    # A step has all columns: each pass takes at least a set.
+    assert timed["passes"] <= counts["busy_cycles"] < counts["cycles"]
+    assert timed["limits"]["oracle"]["cycles"] < counts["cycles"]
 
 
 @pytest.mark.slow

@@ -95,6 +95,11 @@ OPTIONS = [
     ("pagerank", ("--set", "program_words=8"),
      "the program must have at most 8 words with `program_words` 8, not 24"),
     ("bfs", ("--set", "pes=5"), "sida: `pes` must be "),
+    ("bfs", ("--set", "pes=1024", "--set", "subtensor=2048"),
+     "sida: `pes` must be a power of two in 4..64, not 1024; models take it: --backend cycles"),
+    ("bfs", ("--set", "pes=2048"), "sida: `pes` must be a power of two in 4..64, not 2048"),
+    ("bfs", ("--backend", "cycles", "--set", "pes=2048"),
+     "sida: `pes` must be a power of two in 4..1024, not 2048"),
     ("bfs", ("-o", "y.txt"), "y.txt: must end in .npy or .mtx, not '.txt'"),
     ("bfs", ("--json", "y.txt"), "y.txt: must end in .json, not '.txt'"),
 ]  # fmt: skip

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, cast
 
 import typer
 
 from ...errors import UserError, user_errors
-from ...hw.spec.sida import SIDA, SidaConfig
+from ...hw.spec.sida import SIDA, ModelSidaConfig, SidaConfig
 from ...numbers_given import whole
 from ...settings import read_config
 from ...sim.rtl.build import ToolMissing, require_tools
@@ -82,6 +83,23 @@ class SidaChoice:
             )
 
 
+def _config(options: SidaOptions, given: Sequence[str]) -> SidaConfig:
+    """What the user says: an accelerator that is built, to the models also a larger one."""
+    built, modelled = SIDA, replace(SIDA, config=ModelSidaConfig)
+    unit = built if options.backend == "rtl" else modelled
+    try:
+        found = read_config(unit, options.config_file, given)
+    except UserError as error:
+        if unit is modelled:
+            raise
+        try:
+            read_config(modelled, options.config_file, given)
+        except UserError:
+            raise error from None
+        raise UserError(f"{error}; models take it: --backend cycles") from None
+    return cast(SidaConfig, found)
+
+
 def choose_sida(
     options: SidaOptions,
     app: str,
@@ -106,7 +124,7 @@ def choose_sida(
     given = list(options.settings or ())
     if value is not None and "value" not in named_parameters(options.config_file, given):
         given.append(f"value={value}")
-    config: Any = read_config(SIDA, options.config_file, given)
+    config = _config(options, given)
     if semiring not in config.semirings:
         raise UserError(
             f"`semirings` must have {semiring} for {app}, not {', '.join(config.semirings)} alone"
