@@ -8,14 +8,14 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
 from ..layouts import count_bits, results_layout
-from .layouts import place_bits
+from .layouts import slot_bits
 
 __all__ = ["FirstValues", "first_layout"]
 
 
 def first_layout(config: SidaConfig) -> data.StructLayout:
     """A value that begins an element of w, at its place in the bank."""
-    return data.StructLayout({"valid": 1, "place": place_bits(config), "value": config.format.bits})
+    return data.StructLayout({"valid": 1, "place": slot_bits(config), "value": config.format.bits})
 
 
 class FirstValues(wiring.Component):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from functools import reduce
+from operator import and_
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
-from ...stream.deep_queue import DeepQueue
 from ..layouts import count_bits, results_layout, set_layout
 from ..operators import semiring_range
 from .empty_values import EmptyValues
@@ -18,26 +21,19 @@ from .late_sums import LateSums
 from .layouts import (
     counts_layout,
     held_layout,
-    late_layout,
     line_rows,
     place_bits,
     reload_layout,
     reload_request_layout,
-    row_bits,
 )
 from .panel_control import PanelControl
+from .read_again import read_again
 from .scatter import Scatter
 
 __all__ = ["SETS", "HeldElements"]
 
 SETS = 16
 """Sets that may wait in a bank, so that sets of few banks do not hold up those of others."""
-
-_ROWS = 4
-"""Parts of rows that are read again, likewise: their columns are of different banks mostly."""
-
-_PARTS = 32
-"""Parts of rows that may wait for their panel, without those of which nothing is wanted."""
 
 
 class HeldElements(wiring.Component):
@@ -93,12 +89,17 @@ class HeldElements(wiring.Component):
                 "request": Out(stream.Signature(reload_request_layout(config))),
                 "reload": In(stream.Signature(reload_layout(config))),
                 "done": Out(1),
-                "place": In(place_bits(config)),
-                "w": Out(values),
+                **self._members_of_w(),
                 "counts": Out(counts_layout(config)),
                 "clear": In(1),
             }
         )
+
+    def _members_of_w(self) -> dict[str, Any]:
+        """Where w is given."""
+        config = self._config
+        values = data.ArrayLayout(config.format.bits, config.pes)
+        return {"place": In(place_bits(config)), "w": Out(values)}
 
     @property
     def config(self) -> SidaConfig:
@@ -109,7 +110,7 @@ class HeldElements(wiring.Component):
         config = self._config
         m.submodules.control = control = PanelControl(config)
         banks = [HeldBank(config) for _ in range(config.pes)]
-        sums = [LateSums(config) for _ in range(config.pes)]
+        sums = [self._bank_of_w() for _ in range(config.pes)]
         for n, (bank, part) in enumerate(zip(banks, sums, strict=True)):
             m.submodules[f"bank_{n}"] = bank
             m.submodules[f"sums_{n}"] = part
@@ -118,12 +119,12 @@ class HeldElements(wiring.Component):
             control.columns.eq(self.columns),
             control.transposed.eq(self.transposed),
         ]
-        m.d.comb += [control.clear.eq(self.clear), self.done.eq(control.done)]
+        m.d.comb += control.clear.eq(self.clear)
         wiring.connect(m, control.request, wiring.flipped(self.request))
         self._fill(m, control, banks)
-        again = self._reload(m, control)
+        again = read_again(m, self, control)
         self._use(m, control, banks, again, sums)
-        self._vectors(m, control, sums)
+        self._take_z(m, control, sums)
         self._order(m, control, banks)
         self._count(m, control, banks)
         return m
@@ -147,56 +148,13 @@ class HeldElements(wiring.Component):
         for bank, source in zip(banks, scatter.o, strict=True):
             wiring.connect(m, source, bank.i)
 
-    def _reload(self, m: Module, control: PanelControl) -> list[stream.Interface]:
-        """Elements that are read again: by bank of w."""
-        config = self._config
-        lanes = (config.pes - 1).bit_length()
-        m.submodules.again = again = Scatter(late_layout(config), config.pes, _ROWS)
-        m.submodules.parts = parts = DeepQueue(reload_layout(config), _PARTS)
-        wiring.connect(m, wiring.flipped(self.reload), parts.i)
-        given, found = parts.o.payload, again.i.payload
-        m.d.comb += [
-            parts.clear.eq(self.clear),
-            again.clear.eq(self.clear),
-            again.i.valid.eq(parts.o.valid),
-            parts.o.ready.eq(again.i.ready),
-            found.mark.eq(given.last),
-        ]
-        for element, leaf in zip(given.elements, found.leaves, strict=True):
-            m.d.comb += [
-                leaf.valid.eq(element.valid),
-                leaf.bank.eq(element.column[:lanes]),
-                leaf.payload.row.eq((given.row + element.offset)[: row_bits(config)]),
-                leaf.payload.place.eq(element.column[lanes:]),
-                leaf.payload.value.eq(element.value),
-            ]
-        # What is behind a mark is of the next panel, and waits for it.
-        ended = Signal(config.pes)
-        m.d.comb += control.reloaded.eq(ended.all())
-        sources = []
-        for n, given in enumerate(again.o):
-            source = given.signature.create(path=(f"again_{n}",))
-            goes = Signal(name=f"goes_{n}")
-            m.d.comb += [
-                goes.eq(control.reloads & ~ended[n]),
-                source.valid.eq(given.valid & goes),
-                source.payload.eq(given.payload),
-                given.ready.eq(source.ready & goes),
-            ]
-            with m.If(source.valid & source.ready & source.payload.mark):
-                m.d.sync += ended[n].eq(1)
-            sources.append(source)
-        with m.If(control.reloaded | self.clear):
-            m.d.sync += ended.eq(0)
-        return sources
-
     def _use(
         self,
         m: Module,
         control: PanelControl,
         banks: list[HeldBank],
         again: list[stream.Interface],
-        sums: list[LateSums],
+        sums: list[Any],
     ) -> None:
         """Elements of the panel that is due to the sums: turned by the panel's number, or as they
         are read again."""
@@ -236,8 +194,15 @@ class HeldElements(wiring.Component):
         m.d.comb += found.eq(Mux(select, x, y))
         return found
 
-    def _vectors(self, m: Module, control: PanelControl, sums: list[LateSums]) -> None:
-        """Rows of z to all sums, first values to their banks; w to be seen."""
+    def _bank_of_w(self) -> Any:
+        """A part that adds to elements of w."""
+        return LateSums(self._config)
+
+    def _connect_w(
+        self, m: Module, control: PanelControl, sums: list[Any], row: Signal
+    ) -> list[Value]:
+        """First values to their banks; w to be seen. Returns what a row of z must wait for, by its
+        first element."""
         config = self._config
         m.submodules.first = first = FirstValues(config)
         m.submodules.empty = empty = EmptyValues(config)
@@ -251,11 +216,25 @@ class HeldElements(wiring.Component):
             first.results.eq(Mux(self.transposed, empty.results, self.first)),
             first.clear.eq(self.clear),
             control.first_columns.eq(first.columns),
+            self.done.eq(control.done),
         ]
+        for n, part in enumerate(sums):
+            m.d.comb += [
+                part.first.eq(first.banks[n]),
+                part.reads.eq(self.done),
+                part.place.eq(self.place),
+                self.w[n].eq(part.value),
+            ]
+        return [row < control.z_end]
+
+    def _take_z(self, m: Module, control: PanelControl, sums: list[Any]) -> None:
+        """Rows of z to all sums."""
+        config = self._config
         there = Signal.like(control.z_columns)
+        may_come = reduce(and_, self._connect_w(m, control, sums, there))
         m.d.comb += [
             control.z_columns.eq(there),
-            self.z.ready.eq(control.running & (there < control.z_end) & (there < self.columns)),
+            self.z.ready.eq(control.running & may_come & (there < self.columns)),
         ]
         with m.If(self.z.valid & self.z.ready):
             m.d.sync += there.eq(there + config.pes)
@@ -263,16 +242,12 @@ class HeldElements(wiring.Component):
             m.d.sync += there.eq(0)
         side = (config.subtensor - 1).bit_length()
         line = (config.pes - 1).bit_length()
-        for n, part in enumerate(sums):
+        for part in sums:
             m.d.comb += [
                 part.z.valid.eq(self.z.valid & self.z.ready),
                 part.z.side.eq(there[side]),
                 part.z.line.eq(there[line:side] if line_rows(config) > 1 else 0),
                 part.z.values.eq(self.z.payload),
-                part.first.eq(first.banks[n]),
-                part.reads.eq(self.done),
-                part.place.eq(self.place),
-                self.w[n].eq(part.value),
             ]
 
     def _order(self, m: Module, control: PanelControl, banks: list[HeldBank]) -> None:

@@ -12,9 +12,9 @@ from ...spec.sida import SidaConfig
 from ...stream.written_word import reads_with_writes
 from ..operators import SelectedProduct, SelectedSum, semiring_range
 from .first_values import first_layout
-from .layouts import late_layout, line_rows, place_bits, row_bits
+from .layouts import line_rows, row_bits, sided_layout, slot_bits, slotted_layout
 
-__all__ = ["LateSums", "line_layout", "sided_layout"]
+__all__ = ["LateSums", "line_layout"]
 
 
 def line_layout(config: SidaConfig) -> data.StructLayout:
@@ -27,11 +27,6 @@ def line_layout(config: SidaConfig) -> data.StructLayout:
             "values": data.ArrayLayout(config.format.bits, config.pes),
         }
     )
-
-
-def sided_layout(config: SidaConfig) -> data.StructLayout:
-    """A late element, and the ``side`` on which its panel of z is."""
-    return data.StructLayout({"side": 1, "late": late_layout(config)})
 
 
 class LateSums(wiring.Component):
@@ -51,7 +46,8 @@ class LateSums(wiring.Component):
     i: stream of elements, see :func:`sided_layout`
     z: in; see :func:`line_layout`; a side that is written must not be read
     first: in; see :func:`first_layout`
-    reads, place: in; while nothing is on its way: of the element to be seen
+    reads, place: in; of the element to be seen, while nothing is on its way, or in the cycle in
+        which an element's sum would be read, had one come as many cycles before
     value: out; a cycle later, it
     idle: out; nothing is on its way
     clear: in; forgets what is on its way
@@ -62,11 +58,11 @@ class LateSums(wiring.Component):
         super().__init__(
             {
                 "semiring": In(semiring_range(config.operators)),
-                "i": In(stream.Signature(sided_layout(config))),
+                "i": In(stream.Signature(sided_layout(slotted_layout(config)))),
                 "z": In(line_layout(config)),
                 "first": In(first_layout(config)),
                 "reads": In(1),
-                "place": In(place_bits(config)),
+                "place": In(slot_bits(config)),
                 "value": Out(config.format.bits),
                 "idle": Out(1),
                 "clear": In(1),
@@ -117,10 +113,10 @@ class LateSums(wiring.Component):
             total.b.eq(product.o),
         ]
         m.submodules.w = w = Memory(
-            shape=unsigned(config.format.bits), depth=1 << place_bits(config), init=[]
+            shape=unsigned(config.format.bits), depth=1 << slot_bits(config), init=[]
         )
         write = w.write_port()
-        place = Signal(place_bits(config))
+        place = Signal(slot_bits(config))
         (found,) = reads_with_writes(m, w, write, {"sum": place}, advance)
         m.d.comb += [
             place.eq(Mux(self.reads, self.place, places[times])),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import unsigned
+from amaranth.hdl import ShapeLike, unsigned
 from amaranth.lib import data
 
 from ...spec.sida import CHUNK, SidaConfig
@@ -23,6 +23,9 @@ __all__ = [
     "reload_layout",
     "reload_request_layout",
     "row_bits",
+    "sided_layout",
+    "slot_bits",
+    "slotted_layout",
 ]
 
 
@@ -71,12 +74,29 @@ def place_bits(config: SidaConfig) -> int:
     return max(1, (config.most_rows // config.pes - 1).bit_length())
 
 
+def slot_bits(config: SidaConfig) -> int:
+    """Width of an element's place in its bank of what is on chip of w: all of it, or a part."""
+    return max(1, (config.vector_words // config.pes - 1).bit_length())
+
+
 def late_layout(config: SidaConfig) -> data.StructLayout:
     """An element whose panel and bank of w are known: ``row``, its place in the panel;
     ``place`` of its column in the bank; ``value``."""
     return data.StructLayout(
         {"row": row_bits(config), "place": place_bits(config), "value": config.format.bits}
     )
+
+
+def slotted_layout(config: SidaConfig) -> data.StructLayout:
+    """The same, ``place`` on chip."""
+    return data.StructLayout(
+        {"row": row_bits(config), "place": slot_bits(config), "value": config.format.bits}
+    )
+
+
+def sided_layout(late: ShapeLike) -> data.StructLayout:
+    """A ``late`` element, and the ``side`` on which its panel of z is."""
+    return data.StructLayout({"side": 1, "late": late})
 
 
 def held_layout(config: SidaConfig) -> data.StructLayout:

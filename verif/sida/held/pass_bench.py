@@ -17,10 +17,17 @@ from tilewright.sim.sida.result.products import (
     input_stationary,
     transposed_product,
 )
-from tilewright.verif.sida.held.matrices import first_values, result_bits, rules_of, sets_of
+from tilewright.verif.sida.held.matrices import (
+    drawn,
+    first_values,
+    numbers,
+    result_bits,
+    rules_of,
+    sets_of,
+)
 from tilewright.verif.stream.agents import Agent, Sink, Source, run_agents
 
-__all__ = ["Pass", "Seen", "run_passes"]
+__all__ = ["Pass", "RunningPass", "Seen", "drawn_passes", "run_passes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +55,7 @@ class Seen:
     cycles: int = 0
 
 
-class _Running:
+class RunningPass:
     """What surrounds the part during a pass."""
 
     def __init__(self, dut: Any, config: SidaConfig, given: Pass, gap: float, seed: str) -> None:
@@ -143,41 +150,51 @@ class _Running:
             agent.observe(sim, cycle)
         if not sim.get(self.dut.done) or cycle == self.begun:
             return False
-        config, size = self.config, self.given.matrix.size
-        if self.reads:
-            word = sim.get(Value.cast(self.dut.w))
-            mask = (1 << config.format.bits) - 1
-            self.seen.w += [word >> (config.format.bits * n) & mask for n in range(config.pes)]
-        else:
+        if not self.seen.counts:
             self.seen.cycles = cycle - self.begun
             counts: Any = sim.get(self.dut.counts)
             for name in ("held", "most", "lost", "waited"):
                 self.seen.counts[name] = getattr(counts, name)
-        sim.set(self.dut.place, self.reads if self.reads * config.pes < size else 0)
-        self.reads += 1
+        self.see(sim)
+        size = self.given.matrix.size
         if len(self.seen.w) < size:
             return False
         del self.seen.w[size:]
         self.seen.set_cycles = self.source.cycles
         return True
 
+    def see(self, sim: Any) -> None:
+        """Asks for a row of w, and takes the one that was asked for before."""
+        if self.reads:
+            self.add_row(sim.get(Value.cast(self.dut.w)))
+        more = self.reads * self.config.pes < self.given.matrix.size
+        sim.set(self.dut.place, self.reads if more else 0)
+        self.reads += 1
+
+    def add_row(self, word: int) -> None:
+        """A row of w, as bits."""
+        bits = self.config.format.bits
+        mask = (1 << bits) - 1
+        self.seen.w += [word >> (bits * n) & mask for n in range(self.config.pes)]
+
 
 class _Passes:
     """One pass after the other."""
 
     def __init__(
-        self, dut: Any, config: SidaConfig, passes: list[Pass], gap: float, seed: Any
+        self, dut: Any, config: SidaConfig, passes: list[Pass], gap: float, seed: Any, surround: Any
     ) -> None:
         self.dut, self.config, self.passes, self.gap, self.seed = dut, config, passes, gap, seed
+        self.surround = surround
         self.seen: list[Seen] = []
         self.began = 0
         self.cleared = False
         self.now = self._next()
 
-    def _next(self) -> _Running:
+    def _next(self) -> Any:
         number = len(self.seen)
         seed = f"{self.seed} {number} {self.cleared}"
-        return _Running(self.dut, self.config, self.passes[number], self.gap, seed)
+        return self.surround(self.dut, self.config, self.passes[number], self.gap, seed)
 
     @property
     def done(self) -> bool:
@@ -201,12 +218,36 @@ class _Passes:
             self.now = self._next()
 
 
+def drawn_passes(
+    config: SidaConfig, seed: int, names: list[str], size: int, **others: Any
+) -> list[Pass]:
+    """One of each shape, semirings in turn."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for n, name in enumerate(names):
+        matrix = drawn(rng, config, size, name)
+        semiring = n % len(config.operators)
+        vector = numbers(rng, config, size)
+        found.append(Pass(matrix=matrix, vector=vector, semiring=semiring, **others))
+    return found
+
+
 def run_passes(
-    config: SidaConfig, passes: list[Pass], *, gap: float = 0.0, seed: Any = 0
-) -> list[Seen]:
-    """Passes one after the other on the same part, each compared with the model bit for bit."""
-    dut = HeldElements(config)
-    agent = _Passes(dut, config, passes, gap, seed)
+    config: SidaConfig,
+    passes: list[Pass],
+    *,
+    gap: float = 0.0,
+    seed: Any = 0,
+    part: Any = HeldElements,
+    surround: Any = RunningPass,
+) -> list[Any]:
+    """Passes one after the other on the same part, each compared with the model bit for bit.
+
+    ``part``: the component, a :class:`HeldElements`; ``surround``: what is around it in a pass, a
+    :class:`RunningPass`. Returns what was seen, a :class:`Seen` for each.
+    """
+    dut = part(config)
+    agent = _Passes(dut, config, passes, gap, seed, surround)
     run_agents(dut, [agent], until=lambda sim, cycle: agent.done, most=60_000)
     for given, seen in zip(passes, agent.seen, strict=True):
         semiring = config.operators[given.semiring]

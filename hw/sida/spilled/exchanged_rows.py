@@ -1,0 +1,122 @@
+"""Rows of w on their way from the chip, and to it."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arith.scalar_functions import delay
+from ...spec.sida import SidaConfig
+from ...stream.deep_queue import DeepQueue
+from ..elementwise.layouts import values_layout
+from ..held.layouts import place_bits, slot_bits
+from .layouts import EXCHANGES, entry_layout, exchange_layout, slot_of
+from .row_spill import victim_layout
+
+__all__ = ["ExchangedRows"]
+
+
+class ExchangedRows(wiring.Component):
+    """Sees what leaves as soon as all that was added to it is in its bank, then asks for what is
+    missing: so that never comes before.
+
+    Elements that go on until the cycle before ``begins`` are in what is seen: a row is read by
+    place as an element's sum is, behind the last that it could follow. The banks wait, and this
+    part with them, in the cycles in which a row comes. There must be no more than
+    :data:`EXCHANGES` under way, so that no queue is full.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    begins: in; see :func:`exchange_layout`
+    holds: out; no element goes on
+    reads, place: out; slot ``place`` is read where an element of the cycle of ``holds`` would be
+    values: in; a cycle later, its row
+    fetch, fetched: streams of rows' numbers, and of their values in that order
+    first: out; ``values`` of a row that comes to slot ``place``, if ``valid``
+    came: out, with it; see :func:`entry_layout`; here: out, with it; the row's number
+    victims: stream, see :func:`victim_layout`
+    clear: in; forgets everything at the end of the cycle
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        values, slot = values_layout(config), slot_bits(config)
+        super().__init__(
+            {
+                "begins": In(exchange_layout(config)),
+                "holds": Out(1),
+                "reads": Out(1),
+                "place": Out(slot),
+                "values": In(values),
+                "fetch": Out(stream.Signature(place_bits(config))),
+                "fetched": In(stream.Signature(values)),
+                "first": Out(data.StructLayout({"valid": 1, "place": slot, "values": values})),
+                "came": Out(entry_layout()),
+                "here": Out(place_bits(config)),
+                "victims": Out(stream.Signature(victim_layout(config))),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        times, adds = config.multiplier_stages, config.adder_stages
+        advance = Signal()
+        under_way = Signal(adds + times + 1)
+        with m.If(self.clear):
+            m.d.sync += under_way.eq(0)
+        with m.Elif(advance):
+            m.d.sync += under_way.eq(Cat(self.begins.valid, under_way))
+        # What was added before is written when the last stage but one is read.
+        exchanges = [self.begins]
+        for stage in range(len(under_way)):
+            exchanges.append(delay(m, exchanges[-1], 1, advance, f"exchange_{stage}"))
+        entering, reading, seen = adds - 1, adds + times - 1, exchanges[-1]
+        m.d.comb += [
+            advance.eq(~self.first.valid),
+            self.holds.eq(under_way[entering] & exchanges[1 + entering].leaves),
+            self.reads.eq(under_way[reading] & exchanges[1 + reading].leaves),
+            self.place.eq(slot_of(config, exchanges[1 + reading].row)),
+        ]
+        self._move(m, under_way[-1] & advance, seen)
+        return m
+
+    def _move(self, m: Module, moves: Value, seen: data.View) -> None:
+        """What was seen to memory, and what is missing from there. There is room for all."""
+        config = self._config
+        m.submodules.left = left = DeepQueue(victim_layout(config), EXCHANGES)
+        m.submodules.asked = asked = DeepQueue(place_bits(config), EXCHANGES)
+        m.submodules.missing = missing = DeepQueue(exchange_layout(config), EXCHANGES)
+        for queue in (left, asked, missing):
+            m.d.comb += queue.clear.eq(self.clear)
+        wiring.connect(m, left.o, wiring.flipped(self.victims))
+        wiring.connect(m, asked.o, wiring.flipped(self.fetch))
+        victim, found = left.i.payload, missing.o.payload
+        m.d.comb += [
+            left.i.valid.eq(moves & seen.leaves),
+            victim.entry.eq(seen.entry),
+            victim.row.place.eq(Cat(slot_of(config, seen.row), seen.tag)),
+            victim.row["values"].eq(self.values),
+            asked.i.valid.eq(moves & seen.missing),
+            asked.i.payload.eq(seen.row),
+            missing.i.valid.eq(moves & seen.missing),
+            missing.i.payload.eq(seen),
+            self.first.valid.eq(missing.o.valid & self.fetched.valid),
+            self.first.place.eq(slot_of(config, found.row)),
+            self.first["values"].eq(self.fetched.payload),
+            missing.o.ready.eq(self.fetched.valid),
+            self.fetched.ready.eq(missing.o.valid),
+            self.came.valid.eq(self.first.valid),
+            self.came.entry.eq(found.entry),
+            self.here.eq(found.row),
+        ]

@@ -1,0 +1,217 @@
+"""Which rows of w are on chip."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...spec.sida import SidaConfig
+from ...stream.written_word import reads_with_writes
+from ..elementwise.layouts import values_layout
+from ..held.layouts import place_bits, slot_bits
+from .exchange_table import ExchangeTable
+from .exchanged_rows import ExchangedRows
+from .layouts import (
+    entry_layout,
+    slot_of,
+    tag_layout,
+    tag_of,
+    tag_write_layout,
+    used_layout,
+    wanted_layout,
+)
+from .row_spill import victim_layout
+
+__all__ = ["RowExchange"]
+
+
+class RowExchange(wiring.Component):
+    """Fetches rows that elements wait for, each to the one slot that it can have; the row that was
+    there goes to memory before.
+
+    A row is not fetched while it is on its way to memory, and stays while an element is about to be
+    added to it: so each fetched row serves all that have waited for it, and every row that is on
+    chip has been added to. One exchange begins in a cycle, up to :data:`EXCHANGES` are under way,
+    of different slots. After a reset or a clear it goes over all slots first, one a cycle.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    opens: out; slots are in order
+    wants, uses: in; by bank, see :func:`wanted_layout`, :func:`used_layout`
+    tags: out; see :func:`tag_write_layout`
+    holds, reads, place, values: the row of slot ``place`` is seen in ``values`` a cycle after
+        ``reads``, where no element goes on in the cycles of ``holds``; see :class:`ExchangedRows`
+    first: out; see :class:`ExchangedRows`
+    fetch, fetched: streams of rows' numbers, and of their values in that order
+    victims: stream, see :func:`victim_layout`; written: in, see :func:`entry_layout`: it is in
+        memory
+    flush: in; no element is under way, and none comes: all rows go to memory
+    flushed: out, for one cycle: they are there
+    missed: out; an exchange begins for an element that waits
+    clear: in; forgets everything
+    """
+
+    def __init__(self, config: SidaConfig) -> None:
+        self._config = config
+        values = values_layout(config)
+        slot = slot_bits(config)
+        super().__init__(
+            {
+                "opens": Out(1),
+                "wants": In(data.ArrayLayout(wanted_layout(config), config.pes)),
+                "uses": In(data.ArrayLayout(used_layout(config), config.pes)),
+                "tags": Out(tag_write_layout(config)),
+                "holds": Out(1),
+                "reads": Out(1),
+                "place": Out(slot),
+                "values": In(values),
+                "first": Out(data.StructLayout({"valid": 1, "place": slot, "values": values})),
+                "fetch": Out(stream.Signature(place_bits(config))),
+                "fetched": In(stream.Signature(values)),
+                "victims": Out(stream.Signature(victim_layout(config))),
+                "written": In(entry_layout()),
+                "flush": In(1),
+                "flushed": Out(1),
+                "missed": Out(1),
+                "clear": In(1),
+            }
+        )
+
+    @property
+    def config(self) -> SidaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.table = table = ExchangeTable(config)
+        m.submodules.rows = rows = ExchangedRows(config)
+        for name in ("holds", "reads", "place", "first"):
+            m.d.comb += getattr(self, name).eq(getattr(rows, name))
+        wiring.connect(m, rows.fetch, wiring.flipped(self.fetch))
+        wiring.connect(m, wiring.flipped(self.fetched), rows.fetched)
+        wiring.connect(m, rows.victims, wiring.flipped(self.victims))
+        # A row that is wanted, or any of a slot that is looked at, and what its slot has.
+        row = Signal(place_bits(config))
+        has = Signal(tag_layout(config))
+        used = Cat(use.valid & (use.slot == table.slot) for use in self.uses).any()
+        may_go = Signal()
+        goes = Signal()
+        sweeps = Signal()
+        m.d.comb += [
+            rows.values.eq(self.values),
+            rows.clear.eq(self.clear),
+            table.clear.eq(self.clear),
+            table.slot.eq(slot_of(config, row)),
+            # What slots have is written by one at a time.
+            may_go.eq(~table.busy & ~used & ~self.first.valid),
+            self.missed.eq(goes & self.opens),
+            table.begins.eq(goes),
+            table.misses.eq(self.opens),
+            table.leaves.eq(has.present),
+            table.came.eq(rows.came),
+            table.written.eq(self.written),
+            rows.begins.valid.eq(goes),
+            rows.begins.entry.eq(table.entry),
+            rows.begins.row.eq(row),
+            rows.begins.missing.eq(self.opens),
+            rows.begins.leaves.eq(has.present),
+            rows.begins.tag.eq(has.tag),
+            self.tags.valid.eq(sweeps | goes | self.first.valid),
+            self.tags.slot.eq(Mux(self.first.valid, self.first.place, table.slot)),
+            self.tags.has.present.eq(self.first.valid),
+            self.tags.has.tag.eq(tag_of(config, rows.here)),
+        ]
+        following = self._walk(m, row, has, may_go, goes, sweeps, table.idle)
+        self._look(m, following, has)
+        return m
+
+    def _look(self, m: Module, row: Signal, has: data.View) -> None:
+        """What the slot of a row has, a cycle later."""
+        config = self._config
+        m.submodules.directory = directory = Memory(
+            shape=tag_layout(config), depth=1 << slot_bits(config), init=[]
+        )
+        write = directory.write_port()
+        (word,) = reads_with_writes(m, directory, write, {"row": slot_of(config, row)})
+        m.d.comb += [
+            write.en.eq(self.tags.valid),
+            write.addr.eq(self.tags.slot),
+            write.data.eq(self.tags.has),
+            has.eq(word),
+        ]
+
+    def _walk(
+        self,
+        m: Module,
+        row: Signal,
+        has: data.View,
+        may_go: Signal,
+        goes: Signal,
+        sweeps: Signal,
+        idle: Signal,
+    ) -> Signal:
+        """From wanted row to wanted row, or slot by slot; returns which row is next."""
+        config = self._config
+        following = Signal.like(row)
+        wanted = Signal()
+        any_wanted, next_wanted = self._choose(m)
+        slot = slot_of(config, row)
+        m.d.comb += following.eq(row)
+        m.d.sync += [
+            row.eq(Mux(self.clear, 0, following)),
+            wanted.eq(any_wanted & self.opens & ~self.clear),
+        ]
+        with m.FSM(name="state", init="SWEEP"):
+            with m.State("SWEEP"):
+                m.d.comb += [sweeps.eq(1), following.eq(slot + 1)]
+                with m.If(slot.all()):
+                    m.next = "EXCHANGE"
+            with m.State("EXCHANGE"):
+                here = has.present & (has.tag == tag_of(config, row))
+                m.d.comb += [
+                    self.opens.eq(1),
+                    goes.eq(wanted & may_go & ~here),
+                    following.eq(Mux(self.flush, 0, next_wanted)),
+                ]
+                with m.If(self.flush):
+                    m.next = "FLUSH"
+                self._clears(m)
+            with m.State("FLUSH"):
+                m.d.comb += goes.eq(has.present & may_go)
+                with m.If(goes | ~has.present):
+                    m.d.comb += following.eq(slot + 1)
+                    with m.If(slot.all()):
+                        m.next = "SETTLE"
+                self._clears(m)
+            with m.State("SETTLE"):
+                m.d.comb += self.flushed.eq(idle)
+                with m.If(idle):
+                    m.next = "EXCHANGE"
+                self._clears(m)
+        return following
+
+    def _choose(self, m: Module) -> tuple[Value, Value]:
+        """Whether a row is wanted, and which one is next: banks in turn."""
+        pes = self._config.pes
+        last = Signal(range(pes))
+        chosen = Signal(range(pes))
+        wants = Cat(want.valid for want in self.wants)
+        later = Cat(0, *(self.wants[n].valid & (last < n) for n in range(1, pes)))
+        # The last assignment counts.
+        for mask in (wants, later):
+            for bank in reversed(range(pes)):
+                with m.If(mask[bank]):
+                    m.d.comb += chosen.eq(bank)
+        m.d.sync += last.eq(chosen)
+        return wants.any(), Array(want.place for want in self.wants)[chosen]
+
+    def _clears(self, m: Module) -> None:
+        with m.If(self.clear):
+            m.next = "SWEEP"

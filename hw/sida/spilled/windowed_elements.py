@@ -1,0 +1,160 @@
+"""What waits on chip for its row, and the late part of the second product, w in memory."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..elementwise.layouts import values_layout
+from ..held.held_elements import HeldElements
+from ..held.layouts import place_bits
+from ..held.panel_control import PanelControl
+from .cached_sums import CachedSums
+from .first_rows import FirstRows
+from .layouts import row_values_layout
+from .row_exchange import RowExchange
+from .row_spill import RowSpill
+from .sum_stream import SumStream
+
+__all__ = ["WindowedElements"]
+
+
+class WindowedElements(HeldElements):
+    """:class:`HeldElements` with w in memory, of which ``vector_words`` elements are on chip: the
+    same sums, bit for bit, whatever their number.
+
+    First values go to memory; a row of w, ``pes`` elements, comes on chip when an element is to be
+    added to it, and goes back when another row needs its place, and at the end. A panel is used
+    when what its columns begin with is in memory. z is taken no further than first values are.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    start, ..., clear: see :class:`HeldElements`; ``done``: w is in memory
+    fetch: stream of the numbers of rows of w that are wanted
+    fetched: stream of those rows, in that order; each is taken, whatever else waits
+    spill: stream of rows that are to be written, see :func:`row_values_layout`. None that is on its
+        way to memory is wanted
+    spilled: in, a pulse for each row, in order, not before it was taken: it is in memory
+    reads: in, a pulse, while ``done``: w is to be given
+    w: stream of its rows, ascending; anything behind its last element
+    missed: out; so many rows came on chip; of a pass, kept until the next one begins
+    """
+
+    def _members_of_w(self) -> dict[str, Any]:
+        config = self._config
+        values = values_layout(config)
+        return {
+            "fetch": Out(stream.Signature(place_bits(config))),
+            "fetched": In(stream.Signature(values)),
+            "spill": Out(stream.Signature(row_values_layout(config))),
+            "spilled": In(1),
+            "reads": In(1),
+            "w": Out(stream.Signature(values)),
+            "missed": Out(32),
+        }
+
+    def _bank_of_w(self) -> Any:
+        return CachedSums(self._config)
+
+    def _connect_w(
+        self, m: Module, control: PanelControl, sums: list[Any], row: Signal
+    ) -> list[Value]:
+        """First values to memory, rows of w between there and the banks; see
+        :class:`HeldElements`."""
+        m.submodules.first = first = FirstRows(self._config)
+        m.submodules.exchange = exchange = RowExchange(self._config)
+        m.submodules.spill = spill = RowSpill(self._config)
+        m.submodules.rows_of_w = rows = SumStream(self._config)
+        for part in (first, exchange, spill, rows):
+            m.d.comb += part.clear.eq(self.clear)
+        self._exchange_rows(m, exchange, sums)
+        self._move_rows(m, exchange, spill, rows)
+        self._finish(m, control, exchange, rows)
+        wiring.connect(m, first.o, spill.first)
+        m.d.comb += [
+            first.start.eq(self.start),
+            first.columns.eq(self.columns),
+            first.semiring.eq(self.semiring),
+            first.transposed.eq(self.transposed),
+            first.valid.eq(self.first_valid),
+            first.results.eq(self.first),
+        ]
+        with m.If(spill.first_written):
+            m.d.sync += control.first_columns.eq(control.first_columns + self._config.pes)
+        with m.If(self.start):
+            m.d.sync += control.first_columns.eq(0)
+        needed = Signal(2)
+        m.d.comb += needed.eq(reduce(or_, (part.sides for part in sums)))
+        side = row[(self._config.subtensor - 1).bit_length()]
+        return [
+            row < control.z_end,
+            self.transposed | (row < first.ends),
+            ~needed.bit_select(side, 1),
+        ]
+
+    def _exchange_rows(self, m: Module, exchange: RowExchange, sums: list[Any]) -> None:
+        """What the banks want, and what they get."""
+        for n, part in enumerate(sums):
+            m.d.comb += [
+                part.opens.eq(exchange.opens),
+                exchange.wants[n].eq(part.wants),
+                exchange.uses[n].eq(part.uses),
+                part.tags.eq(exchange.tags),
+                part.holds.eq(exchange.holds),
+                part.reads.eq(exchange.reads),
+                part.place.eq(exchange.place),
+                exchange.values[n].eq(part.value),
+                part.first.valid.eq(exchange.first.valid),
+                part.first.place.eq(exchange.first.place),
+                part.first.value.eq(exchange.first["values"][n]),
+            ]
+        with m.If(self.start | self.clear):
+            m.d.sync += self.missed.eq(0)
+        with m.Elif(exchange.missed):
+            m.d.sync += self.missed.eq(self.missed + 1)
+
+    def _move_rows(
+        self, m: Module, exchange: RowExchange, spill: RowSpill, rows: SumStream
+    ) -> None:
+        """Between them and memory: rows are fetched for the banks, or, at the end, to be given."""
+        wiring.connect(m, exchange.victims, spill.victims)
+        wiring.connect(m, spill.o, wiring.flipped(self.spill))
+        wiring.connect(m, rows.o, wiring.flipped(self.w))
+        m.d.comb += [
+            spill.written.eq(self.spilled),
+            exchange.written.eq(spill.victim_written),
+            self.fetch.valid.eq(Mux(rows.busy, rows.fetch.valid, exchange.fetch.valid)),
+            self.fetch.payload.eq(Mux(rows.busy, rows.fetch.payload, exchange.fetch.payload)),
+            rows.fetch.ready.eq(self.fetch.ready & rows.busy),
+            exchange.fetch.ready.eq(self.fetch.ready & ~rows.busy),
+            rows.fetched.valid.eq(self.fetched.valid & rows.busy),
+            exchange.fetched.valid.eq(self.fetched.valid & ~rows.busy),
+            rows.fetched.payload.eq(self.fetched.payload),
+            exchange.fetched.payload.eq(self.fetched.payload),
+            self.fetched.ready.eq(Mux(rows.busy, rows.fetched.ready, exchange.fetched.ready)),
+        ]
+
+    def _finish(
+        self, m: Module, control: PanelControl, exchange: RowExchange, rows: SumStream
+    ) -> None:
+        """All that is on chip to memory, behind the last sum."""
+        is_clean = Signal()
+        m.d.comb += [
+            exchange.flush.eq(control.done & ~is_clean),
+            self.done.eq(control.done & is_clean),
+            rows.start.eq(self.reads),
+            rows.columns.eq(self.columns),
+        ]
+        with m.If(self.start):
+            m.d.sync += is_clean.eq(0)
+        with m.Elif(exchange.flushed):
+            m.d.sync += is_clean.eq(1)
