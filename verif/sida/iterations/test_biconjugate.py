@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,37 +10,19 @@ import pytest
 from scipy.io import mmread
 from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.linalg import bicgstab
-from tilewright.hw.spec.formats import FORMATS
-from tilewright.sim.numbers.values import decode
 from tilewright.sim.sida.iterations.biconjugate import PROGRAMS, biconjugate_gradients
-from tilewright.sim.sida.iterations.jobs import Found, ModelMachine
-from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.refusal import refusal
-from tilewright.verif.kit.sampling import cases
 from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.sida.iterations.solving import (
+    DOUBLE,
+    check_every_iterate,
+    scipys_iterates,
+    solved_by,
+)
 
-DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
-
-
-def solved(rules: Rules, matrix: Any, b: Any, tolerance: float, most: int) -> tuple[Found, Any]:
-    """What is found, and the solution."""
-    method = biconjugate_gradients(rules, matrix, b, tolerance=tolerance)
-    machine = ModelMachine(rules, method.setup)
-    found = method.solve(machine, most)
-    return found, decode(machine.vector(found.result)[:, 0], rules.fmt)
-
-
-def scipys(matrix: Any, b: Any, tolerance: float) -> list[Any]:
-    """All iterates; what the last one is if it ends in the middle, too."""
-    iterates: list[Any] = []
-    x, failed = bicgstab(
-        matrix, b, rtol=tolerance, atol=0, callback=lambda x: iterates.append(x.copy())
-    )
-    assert not failed
-    if not (x == iterates[-1]).all():
-        iterates.append(x)
-    return iterates
+solved = partial(solved_by, biconjugate_gradients)
+scipys = partial(scipys_iterates, bicgstab)
 
 
 def lopsided(seed: int, size: int = 50) -> Any:
@@ -49,20 +32,7 @@ def lopsided(seed: int, size: int = 50) -> Any:
 
 
 def test_every_iterate_is_scipys() -> None:
-    for seed in range(max(2, cases(6))):
-        matrix = lopsided(seed)
-        b = np.random.default_rng(seed).normal(size=50)
-        iterates = scipys(matrix, b, 1e-10)
-        for count in (1, 2, 3, len(iterates)):
-            found, x = solved(DOUBLE, matrix, b, 1e-10, count)
-            assert found.iterations == count
-            assert np.abs(x - iterates[count - 1]).max() < 1e-12 * np.abs(x).max()
-            assert len(found.residuals) == count + 1
-            left = np.linalg.norm(b - matrix @ x)
-            assert found.residuals[-1] == pytest.approx(left, rel=1e-3, abs=1e-13)
-        found, _ = solved(DOUBLE, matrix, b, 1e-10, 200)
-        assert found.settled
-        assert abs(found.iterations - len(iterates)) <= 1
+    check_every_iterate(biconjugate_gradients, bicgstab, lopsided, 1e-12)
 
 
 def test_a_half_step_that_is_enough() -> None:

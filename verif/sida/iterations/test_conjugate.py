@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,32 +12,21 @@ from scipy.io import mmread
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import cg
 from tilewright.hw.spec.formats import FORMATS
-from tilewright.sim.numbers.values import decode
 from tilewright.sim.sida.iterations.conjugate import PROGRAMS, conjugate_gradients
-from tilewright.sim.sida.iterations.jobs import Found, ModelMachine, together
+from tilewright.sim.sida.iterations.jobs import ModelMachine, together
 from tilewright.sim.sida.result.products import Rules
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.refusal import refusal
-from tilewright.verif.kit.sampling import cases
 from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.sida.iterations.solving import (
+    DOUBLE,
+    check_every_iterate,
+    scipys_iterates,
+    solved_by,
+)
 
-DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
-
-
-def solved(rules: Rules, matrix: Any, b: Any, tolerance: float, most: int) -> tuple[Found, Any]:
-    """What is found, and the solution."""
-    method = conjugate_gradients(rules, matrix, b, tolerance=tolerance)
-    machine = ModelMachine(rules, method.setup)
-    found = method.solve(machine, most)
-    return found, decode(machine.vector(found.result)[:, 0], rules.fmt)
-
-
-def scipys(matrix: Any, b: Any, tolerance: float) -> list[Any]:
-    """All iterates."""
-    iterates: list[Any] = []
-    _, failed = cg(matrix, b, rtol=tolerance, atol=0, callback=lambda x: iterates.append(x.copy()))
-    assert not failed
-    return iterates
+solved = partial(solved_by, conjugate_gradients)
+scipys = partial(scipys_iterates, cg)
 
 
 def definite(seed: int, size: int = 50) -> Any:
@@ -47,20 +37,7 @@ def definite(seed: int, size: int = 50) -> Any:
 
 
 def test_every_iterate_is_scipys() -> None:
-    for seed in range(max(2, cases(6))):
-        matrix = definite(seed)
-        b = np.random.default_rng(seed).normal(size=50)
-        iterates = scipys(matrix, b, 1e-10)
-        for count in (1, 2, 3, len(iterates)):
-            found, x = solved(DOUBLE, matrix, b, 1e-10, count)
-            assert found.iterations == count
-            assert np.abs(x - iterates[count - 1]).max() < 1e-14
-            assert len(found.residuals) == count + 1
-            left = np.linalg.norm(b - matrix @ x)
-            assert found.residuals[-1] == pytest.approx(left, rel=1e-3, abs=1e-13)
-        found, _ = solved(DOUBLE, matrix, b, 1e-10, 200)
-        assert found.settled
-        assert abs(found.iterations - len(iterates)) <= 1
+    check_every_iterate(conjugate_gradients, cg, definite, 2e-13)
 
 
 @needs_data
