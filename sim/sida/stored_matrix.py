@@ -20,11 +20,14 @@ class MatrixFault:
     column: int
 
 
-def first_fault(pointers: Ints, rows: Ints | None, window: int) -> MatrixFault | None:
-    """What the hardware reports of a square matrix.
+def first_fault(
+    pointers: Ints, rows: Ints | None, window: int, size: int | None = None
+) -> MatrixFault | None:
+    """What the hardware reports of a square matrix, or of a part of its columns.
 
     Ends of so many columns as a ``window`` has are looked at together, before any of their
     elements. An element is of a row that there is not, or not behind that of the one before.
+    ``size``: of the matrix; None: it has no further columns.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ def first_fault(pointers: Ints, rows: Ints | None, window: int) -> MatrixFault |
     if rows is not None and pointers[0] == 0:
         some = rows[: pointers[right]]
         owner = np.repeat(np.arange(right), np.diff(pointers[: right + 1]))
-        far = some >= columns
+        far = some >= (columns if size is None else size)
         late = np.zeros(len(some), np.bool_)
         late[1:] = (owner[1:] == owner[:-1]) & (some[1:] <= some[:-1])
         if (far | late).any():

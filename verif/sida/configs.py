@@ -17,6 +17,9 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "fp16": {"value": "fp16", "data_bits": 64, "interleave": 128, "adder_stages": 1,
              "multiplier_stages": 1, "semirings": ("mma", "addnorm", "orand")},
     "fp64": {"value": "fp64", "subtensor": 8, "channels": 4, "buffer_words": 128},
+    # Everything as small as it may be, but for the channels.
+    "least": {"value": "fp16", "subtensor": 4, "buffer_words": 64, "window": 2, "outstanding": 2,
+              "channels": 3, "adder_stages": 1, "multiplier_stages": 1},
     "wide": {"pes": 16, "subtensor": 32, "channels": 4, "buffer_words": 256, "vector_words": 256},
     "all": {"semirings": ("mma", "minplus", "maxplus", "minmul", "maxmul", "minmax", "maxmin",
                           "orand", "addnorm", "aril-add")},

@@ -254,17 +254,29 @@ def random_job(
     passes: int | None = None,
     transposed: bool | None = None,
 ) -> Placed:
-    """A random job in a memory; see :func:`random_case`, :func:`place`."""
+    """A random job in a memory; see :func:`random_case`, :func:`place`.
+
+    ``size``: None: besides, now and then as many rows as vectors or two steps have, or one less or
+    more, if the memory has room.
+    """
     case = random_case(
         rng,
         config,
-        size=size,
+        size=size or _edge(rng, config, memory_bytes),
         shape=shape,
         semirings=semirings,
         passes=passes,
         transposed=transposed,
     )
     return place(rng, config, case, memory_bytes)
+
+
+def _edge(rng: np.random.Generator, config: SidaConfig, memory_bytes: int) -> int | None:
+    """A size at which something is full, or None."""
+    most, step = config.vector_words, config.subtensor
+    size = min(most, int(rng.choice([2 * step - 1, 2 * step, 2 * step + 1, most - 1, most])))
+    elements = size * size * 2 * (4 + config.format.bits // 8)
+    return size if rng.random() < 0.15 and elements < memory_bytes * 0.9 else None
 
 
 def _run(device: AcceleratorDevice[SidaConfig], placed: Placed) -> JobStatus:

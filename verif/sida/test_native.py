@@ -21,6 +21,7 @@ from tilewright.verif.sida.wrong_jobs import (
     check_bus_error,
     check_changed,
     check_reset,
+    check_restarts,
     check_wrong_rows,
 )
 
@@ -142,7 +143,7 @@ def test_programs_that_end_too_soon(device: Device) -> None:
 
 def test_rows_that_are_wrong(device: Device) -> None:
     """Any words in place of pointers or columns by rows, which are read where elements were given
-    up: jobs end, and a good one works afterwards."""
+    up: jobs end, with the first error of a panel, and a good one works afterwards."""
     rng = rng_of(9)
     pair = (device.config.operators[0], device.config.operators[-1])
     seen = set()
@@ -224,6 +225,27 @@ def test_reads_that_fail_end_the_job(device: Device, array: str) -> None:
         assert check_job(device, placed).error == "none"
 
 
+@pytest.mark.parametrize("array", ["row_pointers", "column_numbers", "row_values"])
+def test_reads_again_that_fail_end_the_job(device: Device, array: str) -> None:
+    """The last beat of a matrix that does not fit; then a good job."""
+    rng = rng_of(15)
+    pair = (device.config.operators[0], device.config.operators[-1])
+    beat = device.config.geometry.beat_bytes
+    for _ in range(by_size(1, 1, 20)):
+        placed = random_job(rng, device.config, MEMORY_BYTES, size=100, shape="dense",
+                            semirings=pair, passes=1, transposed=False)  # fmt: skip
+        first, size = placed.spans[array]
+        bad = (first + size - 1) // beat * beat
+        device.behave(any_behaviour(rng))
+        assert check_job(device, placed).counts["lost"] > 0
+        device.behave(any_behaviour(rng, read_errors={bad: 2}))
+        where = np.zeros(MEMORY_BYTES, np.bool_)
+        where[bad : bad + beat] = True
+        check_bus_error(device, placed, "bus_read", where)
+        device.behave(any_behaviour(rng))
+        assert check_job(device, placed).error == "none"
+
+
 def test_writes_that_fail_end_the_job(device: Device) -> None:
     """Blocks of what a job writes, the scalars at the end included; then a good job."""
     rng = rng_of(6)
@@ -252,6 +274,15 @@ def test_soft_reset_at_any_time(device: Device) -> None:
         stopped += check_reset(device, placed, int(rng.integers(0, 3000)))
         assert check_job(device, placed).error == "none"
     assert stopped > count // 4
+
+
+def test_starts_and_soft_resets_in_any_order(device: Device) -> None:
+    rng = rng_of(16)
+    for _ in range(by_size(8, 12, 300)):
+        device.behave(any_behaviour(rng))
+        placed = random_job(rng, device.config, MEMORY_BYTES)
+        check_restarts(device, placed, rng)
+        assert check_job(device, placed).error == "none"
 
 
 def test_soft_reset_in_every_cycle(device: Device) -> None:

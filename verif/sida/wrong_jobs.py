@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.sida.stored_matrix import MatrixFault, first_fault
 from tilewright.sim.sida.words import WordFault, part_of_words
 from tilewright.verif.kit.job_checks import Mismatch, QuietAtEnd, soft_reset_after
 from tilewright.verif.sida.jobs import Placed, SidaRtl
@@ -17,6 +18,7 @@ __all__ = [
     "check_bus_error",
     "check_changed",
     "check_reset",
+    "check_restarts",
     "check_wrong_rows",
 ]
 
@@ -37,18 +39,52 @@ def check_bus_error(
 
 
 def check_wrong_rows(device: SidaRtl, placed: Placed) -> JobStatus:
-    """Run a job with something wrong in its matrix by rows: it must end, well or with an error of a
-    row, or of a read where they lie outside of memory; what the program does not store must stay as
-    it was, but for the scalars. Returns how it ended. Raises Mismatch."""
+    """Run a job with something wrong in its matrix by rows: it must end, well if not all panels
+    were read or none is wrong, or with the first error of a panel, or of a read where they lie
+    outside of memory; what the program does not store must stay as it was, but for the scalars.
+    Returns how it ended. Raises Mismatch."""
     watched = QuietAtEnd(device)
     watched.write_memory(0, placed.memory.tobytes())
     found = JobRegisters(watched, job_spec(placed.config)).submit(placed.registers)
-    far = found.error == "bus_read" and found.detail >= len(placed.memory)
-    rows = found.error.startswith("rows_") and found.detail < placed.registers["ROWS"]
-    if found.error != "none" and not far and not rows:
-        raise Mismatch(f"{found.error}, detail {found.detail:#x}")
+    faults = _row_faults(placed)
+    if found.error == "none":
+        panels = -(-placed.registers["ROWS"] // placed.config.subtensor)
+        right = found.counts["lost"] < panels * found.counts["passes_done"] or not any(
+            faults.values()
+        )
+    elif found.error == "bus_read":
+        right = found.detail >= len(placed.memory)
+    else:
+        expected = MatrixFault(found.error.removeprefix("rows_"), found.detail)
+        panel = found.detail // placed.config.subtensor
+        right = found.error.startswith("rows_") and faults.get(panel, expected) == expected
+    if not right:
+        raise Mismatch(f"{found.error}, detail {found.detail:#x}: {faults}")
     _check_outside(device, placed)
     return found
+
+
+def _row_faults(placed: Placed) -> dict[int, MatrixFault | None]:
+    """What is found of panels that are read by rows; without those of which that depends on what is
+    behind the arrays."""
+    size, pes, step = placed.registers["ROWS"], placed.config.pes, placed.config.subtensor
+    pointers = _words(placed, "row_pointers")
+    columns = _words(placed, "column_numbers")
+    found = {}
+    for begin in range(0, size, step):
+        part = pointers[begin : begin + step + 1]
+        ends, some = part - part[0], columns[part[0] :]
+        bad = first_fault(ends, None, pes)
+        looked_at = bad.column // pes * pes if bad else step
+        if looked_at == 0 or part[: looked_at + 1].max() <= len(columns):
+            fault = first_fault(ends, some, pes, size)
+            found[begin // step] = fault and MatrixFault(fault.error, begin + fault.column)
+    return found
+
+
+def _words(placed: Placed, array: str) -> npt.NDArray[np.int64]:
+    first, size = placed.spans[array]
+    return placed.memory[first : first + size].view("<u4").astype(np.int64)
 
 
 class _Changed:
@@ -91,6 +127,29 @@ def check_reset(device: SidaRtl, placed: Placed, cycles: int) -> bool:
     stopped = soft_reset_after(device, registers, cycles)
     _check_outside(device, placed)
     return stopped
+
+
+def check_restarts(device: SidaRtl, placed: Placed, rng: np.random.Generator) -> None:
+    """Starts and soft resets at any time, also together and while one is waited for: in the end the
+    accelerator must be idle, with a quiet bus and without an error. Raises Mismatch."""
+    device.write_memory(0, placed.memory.tobytes())
+    registers = JobRegisters(device, job_spec(placed.config))
+    status, control = registers.register("STATUS"), registers.register("CTRL")
+    registers.write_all(placed.registers)
+    registers.write("CTRL", control.put(start=1))
+    for most in (600, 6, 40, 6, 40):
+        device.run(int(rng.integers(most)))
+        reset, start = (int(rng.integers(2)) for _ in range(2))
+        registers.write("CTRL", control.put(soft_reset=reset, start=start))
+    for _ in range(1000):
+        word = registers.read("STATUS")
+        if not status.get(word, "busy"):
+            break
+        device.run(400)
+    if word & ~status.put(done=1) or device.under_way:
+        raise Mismatch(f"status {word:#x}, {device.under_way} bursts under way")
+    registers.write("STATUS", status.put(done=1))
+    _check_outside(device, placed)
 
 
 def beyond_the_model(placed: Placed) -> bool:

@@ -43,7 +43,7 @@ class HeldElements(wiring.Component):
     Such an element waits by its *panel*, ``subtensor`` rows, until that panel's z and the columns
     of the step behind it are there. Each of ``pes`` banks keeps the panel's elements of columns
     that no other bank has, so that they go to the banks of w by a rotation. Without space the
-    highest panels are given up, and asked for when they are due: the result is the same, bit for
+    highest panels are given up, and asked for ahead of their use: the result is the same, bit for
     bit, whatever the size of the buffer and the timing. Up to ``pes`` elements a cycle wait, and as
     many are added, at the same time.
 

@@ -60,7 +60,7 @@ ERRORS = (
     Error("pointers", 16, "column", "the column's end is before its begin, or behind the last one"),
     Error("rows_index", 17, "row", "a column of the row's elements is not below ROWS"),
     Error("rows_unsorted", 18, "row", "the columns of the row's elements do not ascend"),
-    Error("rows_pointers", 19, "row", "the row's end is before its begin, or behind the last one"),
+    Error("rows_pointers", 19, "row", "the row's end is before its begin, or behind its panel's"),
     Error("program", 20, "instruction", "no instruction of this unit, or a second out, or no end"),
 )  # fmt: skip
 """Codes that other accelerators have mean the same there."""
