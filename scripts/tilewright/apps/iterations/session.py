@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from rich.console import Console
 
 from ...errors import UserError
 from ...hw.spec.sida import SIDA
@@ -23,6 +22,7 @@ from ...sim.sida.sequence_driver import sum_of
 from ...sim.sida.step_driver import StepDriver
 from ..common.memory import available_memory, in_words
 from ..common.native import native
+from ..common.progress import working
 from ..common.words import counted
 from .options import SidaChoice
 
@@ -38,6 +38,13 @@ __all__ = [
 
 MOST_ELEMENTS = {"rtl": 50_000_000, "cycles": 500_000_000, "model": 2_000_000_000}
 """Elements of all passes, by backend: some minutes; to the cycle model, of one pass."""
+
+_MODELS = {
+    "rtl": "the model",
+    "cycles": "the cycle model, which its first use on a machine compiles",
+    "model": "the model",
+}
+"""What is told of a backend before anything else runs."""
 
 _LATENCY = 20
 """Of the memory behind the RTL, in cycles."""
@@ -133,14 +140,12 @@ def on_backend(
             return nullcontext(timed)
         return nullcontext(SidaModel(choice.config, memory_bytes))
 
-    expected, seconds = _with_memory(model, work, reach)
+    with working(f"computing on {_MODELS[choice.backend]}"):
+        expected, seconds = _with_memory(model, work, reach)
     if choice.backend != "rtl":
         return Ran(done=expected, model=None, seconds=seconds)
     check(expected)
-    with ExitStack() as stack:
-        console = Console(stderr=True)
-        if console.is_terminal:
-            stack.enter_context(console.status(f"building and running {choice.unit}"))
+    with working(f"building and running {choice.unit}"):
         made = native(SIDA, choice.config, _LATENCY)
         found, seconds = _with_memory(made, work, reach)
     return Ran(done=found, model=expected, seconds=seconds)
