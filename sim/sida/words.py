@@ -24,7 +24,7 @@ _FIELDS = {"d": 0, "s": 0, "a": 1, "b": 2, "c": 3, "v": 3}
 _SIZES = {"d": REGISTERS, "s": SCALARS, "v": VECTORS}
 
 
-@dataclass(frozen=True)
+@dataclass
 class WordFault(Exception):
     """The word at ``place`` is no instruction of the core, or a second result, or there is
     none."""

@@ -121,7 +121,7 @@ class Steps(Protocol):
     def scalar(self, name: str) -> int: ...
 
 
-@dataclass(frozen=True)
+@dataclass
 class Coincide(Exception):
     """All points are where the first ``seeds`` seeds are."""
 
