@@ -20,8 +20,7 @@ from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.sida.iterations.random_graphs import random_graph
-
-DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
+from tilewright.verif.sida.iterations.solving import DOUBLE
 
 FOUND = {
     "restarted": ("LFAT5", 10, 5e-9),
