@@ -1,8 +1,9 @@
 """Graph convolutions: ``A relu(A X V) W``, column by column, with any number of layers.
 
-A layer multiplies with weights, and then with the matrix. The weights are scalars of jobs over
-vectors alone, a block of them a job. The matrix is read once for two columns: the operand of the
-second product is a vector from memory, which E1 gives whatever the first product is.
+A layer multiplies with weights, and then with the matrix. The matrix is read once for two columns:
+the operand of the second product is a vector from memory, which E1 gives whatever the first product
+is. So may be what is given. Otherwise weights are scalars of jobs over vectors alone, a block of
+them a job.
 
 Source: Kipf and Welling, Semi-supervised classification with graph convolutional networks (2017).
 """
@@ -11,89 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
-from ....hw.spec.elementwise.instructions import REGISTERS, SCALARS, VECTORS
+from ....hw.spec.elementwise.instructions import SCALARS
 from ..result.products import Rules
 from .graphs import columns_of, vector_of
 from .jobs import Found, Job, Machine, Setup, together
+from .weight_blocks import WEIGHTS, Block, block_in
 
-__all__ = ["Block", "Convolutions", "block_in", "convolutions", "output_names"]
+__all__ = ["GIVEN", "GRAPH", "Convolutions", "convolutions", "output_names"]
 
 Floats = npt.NDArray[np.float64]
 
-_WEIGHTS = "\n".join(f"scalar weight_{number}" for number in range(SCALARS))
-
-_MATRIX = "matrix"
-
-
-@dataclass(frozen=True, order=True)
-class Block:
-    """Weights of a job: of so many columns that come, to so many that leave.
-
-    ``first``: sums begin with them, else with what is there.
-    """
-
-    inputs: int
-    outputs: int
-    first: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"block {self.inputs} {self.outputs} {'first' if self.first else 'more'}"
-
-    @property
-    def words(self) -> int:
-        """Of its program."""
-        sums = 1 if self.first else 2
-        return self.inputs + sums * self.outputs + self.inputs * self.outputs + 2
-
-    @property
-    def moved(self) -> float:
-        """Vectors that are read and written, for each weight; with the operand of no product."""
-        return (1 + self.inputs + 2 * self.outputs) / (self.inputs * self.outputs)
-
-    @property
-    def fits(self) -> bool:
-        """Whether there are scalars, addresses of vectors and registers for it."""
-        return (
-            self.inputs * self.outputs <= SCALARS
-            and self.inputs + self.outputs <= VECTORS
-            and 2 + self.outputs <= REGISTERS
-        )
-
-    def text(self) -> str:
-        """Its program: sums in r1, r2, ..., what comes in the register behind them."""
-        lines = [f"vector in_{number}" for number in range(self.inputs)]
-        lines += [f"vector out_{number}" for number in range(self.outputs)]
-        lines.append("e1:")
-        if not self.first:
-            lines += [f"load r{1 + number}, out_{number}" for number in range(self.outputs)]
-        come = f"r{1 + self.outputs}"
-        for given in range(self.inputs):
-            lines.append(f"load {come}, in_{given}")
-            for number in range(self.outputs):
-                sums = f"r{1 + number}"
-                weight = f"weight_{given * self.outputs + number}"
-                if self.first and not given:
-                    lines.append(f"mul {sums}, {come}, {weight}")
-                else:
-                    lines.append(f"fma {sums}, {come}, {weight}, {sums}")
-        lines += [f"store out_{number}, r{1 + number}" for number in range(self.outputs)]
-        return "\n".join([*lines, "out r1"])
-
-
-def block_in(words: int) -> Block:
-    """The block with least traffic whose program has at most so many words."""
-    sizes = range(1, VECTORS)
-    blocks = [Block(inputs, outputs) for inputs in sizes for outputs in sizes]
-    return min(
-        (block for block in blocks if block.fits and block.words <= words),
-        key=lambda block: (block.moved, block),
-    )
+GRAPH, GIVEN = "graph", "given"
+"""Matrices: of all layers, and what is given, if that is one."""
 
 
 def output_names(layer: int, columns: int) -> list[str]:
@@ -110,35 +47,49 @@ class Convolutions:
     setup: what is in memory before the first job
     block: the largest one
     weights: of each layer
+    over_matrix: whether what is given is a matrix
     """
 
     setup: Setup
     block: Block
     weights: tuple[Floats, ...]
+    over_matrix: bool
 
     def compute(self, machine: Machine) -> Found:
-        """All layers. An iteration is a product of a column with the matrix."""
+        """All layers. An iteration is a product of a column with a matrix."""
+        products = 0
         for layer, weights in enumerate(self.weights, 1):
             come, leave = weights.shape
             turned = _turned(leave)
-            for job, scalars in _weighing(
-                self.block, output_names(layer - 1, come), turned, weights
-            ):
-                machine.give(scalars)
-                machine.run(job)
+            if layer == 1 and self.over_matrix:
+                products += leave
+                for job in _products(_operands(leave), turned, GIVEN, relu=False):
+                    machine.run(job)
+            else:
+                names = output_names(layer - 1, come)
+                for job, scalars in _weighing(self.block, names, turned, weights):
+                    machine.give(scalars)
+                    machine.run(job)
+            products += leave
             outputs = output_names(layer, leave)
-            for job in _products(turned, outputs, relu=layer < len(self.weights)):
+            for job in _products(turned, outputs, GRAPH, relu=layer < len(self.weights)):
                 machine.run(job)
         return Found(
             result=outputs[0],
-            iterations=sum(one.shape[1] for one in self.weights),
+            iterations=products,
             settled=True,
             residuals=(),
         )
 
 
 def convolutions(
-    rules: Rules, matrix: Any, given: Floats, weights: Sequence[Floats], *, words: int = 64
+    rules: Rules,
+    matrix: Any,
+    given: Floats,
+    weights: Sequence[Floats],
+    *,
+    words: int = 64,
+    over_matrix: bool = False,
 ) -> Convolutions:
     """Layers, of which all but the last end with the greater one of a value and 0.
 
@@ -148,33 +99,50 @@ def convolutions(
     given: (vertices, columns)
     weights: of each layer, (columns that come, columns that leave)
     words: of a program at most
+    over_matrix: what is given is a matrix, of which zeros are left out, in place of columns
 
-    Raises ValueError if the sizes contradict each other.
+    Raises ValueError if the sizes contradict each other, or a matrix that is given has more columns
+    than rows.
     """
-    fmt, columns = rules.fmt, given.shape[1]
-    zeros = vector_of(np.zeros(len(given)), fmt)
-    vectors = dict(
-        zip(output_names(0, columns), (vector_of(one, fmt) for one in given.T), strict=True)
-    )
+    fmt, (size, columns) = rules.fmt, given.shape
+    for layer, (before, one) in enumerate(pairwise([given, *weights]), 1):
+        if one.shape[0] != before.shape[1]:
+            raise ValueError(
+                f"`weights` of layer {layer} must have {before.shape[1]} rows, not {one.shape[0]}"
+            )
+    # A product is a vector's with columns.
+    matrices = {GRAPH: columns_of(matrix.T, fmt)}
+    if over_matrix:
+        if columns > size:
+            raise ValueError(f"`given` must have at most {size} columns, not {columns}")
+        square = csr_array(given.T)
+        square.resize((size, size))
+        matrices[GIVEN] = columns_of(square, fmt)
+        # Weights are operands.
+        names, values = _operands(weights[0].shape[1]), np.zeros((size, weights[0].shape[1]))
+        values[:columns] = weights[0]
+    else:
+        names, values = output_names(0, columns), given
+    vectors = dict(zip(names, (vector_of(one, fmt) for one in values.T), strict=True))
+    zeros = vector_of(np.zeros(size), fmt)
     block = block_in(words)
     texts: dict[str, str] = {}
     for layer, one in enumerate(weights, 1):
         come, leave = one.shape
-        if come != columns:
-            raise ValueError(f"`weights` of layer {layer} must have {columns} rows, not {come}")
-        columns = leave
         vectors |= dict.fromkeys([*output_names(layer, leave), *_turned(leave)], zeros)
-        texts |= {part.name: part.text() for _, _, part in _parts(block, come, leave)}
+        if layer == 1 and over_matrix:
+            texts |= _product_texts(relu=False)
+        else:
+            texts |= {part.name: part.text() for _, _, part in block.parts(come, leave)}
         texts |= _product_texts(relu=layer < len(weights))
     setup = Setup(
-        size=len(given),
-        # A product is a vector's with columns.
-        matrices={_MATRIX: columns_of(matrix.T, fmt)},
-        programs=together(_WEIGHTS, texts),
+        size=size,
+        matrices=matrices,
+        programs=together(WEIGHTS, texts),
         vectors=vectors,
         given={f"weight_{number}": 0.0 for number in range(SCALARS)},
     )
-    return Convolutions(setup=setup, block=block, weights=tuple(weights))
+    return Convolutions(setup=setup, block=block, weights=tuple(weights), over_matrix=over_matrix)
 
 
 def _turned(columns: int) -> list[str]:
@@ -182,21 +150,16 @@ def _turned(columns: int) -> list[str]:
     return [f"turned {column}" for column in range(columns)]
 
 
-def _parts(block: Block, come: int, leave: int) -> Iterator[tuple[int, int, Block]]:
-    """All blocks of a layer's weights, each with the columns that it begins with."""
-    for output in range(0, leave, block.outputs):
-        for given in range(0, come, block.inputs):
-            part = Block(
-                min(block.inputs, come - given), min(block.outputs, leave - output), not given
-            )
-            yield given, output, part
+def _operands(columns: int) -> list[str]:
+    """The vectors that have the weights of a matrix that is given."""
+    return [f"weights {column}" for column in range(columns)]
 
 
 def _weighing(
     block: Block, given: Sequence[str], turned: Sequence[str], weights: Floats
 ) -> Iterator[tuple[Job, dict[str, float]]]:
     """Jobs, and the scalars of each."""
-    for first, output, part in _parts(block, len(given), len(turned)):
+    for first, output, part in block.parts(len(given), len(turned)):
         stored = {f"in_{number}": given[first + number] for number in range(part.inputs)}
         stored |= {f"out_{number}": turned[output + number] for number in range(part.outputs)}
         some = weights[first : first + part.inputs, output : output + part.outputs]
@@ -204,7 +167,9 @@ def _weighing(
         yield Job(program=part.name, x=given[first], second=False, stored=stored), scalars
 
 
-def _products(operands: Sequence[str], results: Sequence[str], *, relu: bool) -> Iterator[Job]:
+def _products(
+    operands: Sequence[str], results: Sequence[str], matrix: str, *, relu: bool
+) -> Iterator[Job]:
     """Two columns a job, the last one alone if they are odd."""
     kind = "relu" if relu else "plain"
     for first in range(0, len(operands), 2):
@@ -215,7 +180,7 @@ def _products(operands: Sequence[str], results: Sequence[str], *, relu: bool) ->
         yield Job(
             program=f"{'two' if second else 'one'} {kind}",
             x=operands[first],
-            matrix=_MATRIX,
+            matrix=matrix,
             second=second,
             stored=stored,
         )

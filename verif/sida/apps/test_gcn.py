@@ -47,26 +47,51 @@ def plainly(graph: Path, features: Path, widths: tuple[int, int], seed: int) -> 
 
 
 @pytest.mark.parametrize(("value", "error"), [("fp32", 1e-6), ("fp64", 1e-14), ("fp16", 1e-2)])
-def test_networks(run: Run, value: str, error: float) -> None:
+@pytest.mark.parametrize("pes", [16, 64])
+def test_networks(run: Run, value: str, error: float, pes: int) -> None:
+    """Features as a matrix, and as columns where many elements are multiplied at once."""
     graph, features = files(run, 60, 11)
     out = run.directory / "y.npy"
     words = ("gcn", graph, features, *UNIT, "--hidden", 5, "--classes", 4, "--seed", 9)
-    found = report(run, *words, "--set", f"value={value}", "-o", out)
+    found = report(run, *words, "--set", f"value={value}", "--set", f"pes={pes}", "-o", out)
     expected = plainly(graph, features, (5, 4), 9)
     assert np.load(out).dtype == (np.float64 if value == "fp64" else np.float32)
     assert np.load(out).shape == (60, 4)
     assert np.abs(np.load(out) - expected).max() < error
     assert found["reference"]["wrong"] == 0
     assert 0 < found["reference"]["error"] < found["reference"]["allowed"]
-    assert (found["iterations"], found["passes"], found["wasted"]) == (9, 5, 0)
+    over_matrix = pes == 16 and value != "fp64"
+    assert found["features"]["over_matrix"] == over_matrix
+    assert found["features"]["values"] == 60 * 11
+    passes, products = (5 + 3, 9 + 5) if over_matrix else (5, 9)
+    assert (found["iterations"], found["passes"], found["wasted"]) == (products, passes, 0)
     # 11 x 5 and 5 x 4 weights in blocks of 8 x 4.
-    assert found["jobs"] == 5 + 2 * 2 + 1
-    elements = found["graph"]["values"]
-    assert found["counters"]["elements"] == 5 * elements
-    assert found["counters"]["operations"] == 2 * 9 * elements
+    assert found["jobs"] == passes + (1 if over_matrix else 2 * 2 + 1)
+    counts, elements = found["counters"], found["graph"]["values"]
+    assert counts["elements"] == 5 * elements + over_matrix * 3 * 660
+    assert counts["operations"] == 2 * (9 * elements + over_matrix * 5 * 660)
     assert (found["hidden"], found["classes"], found["seed"]) == (5, 4, 9)
     assert (found["features"]["columns"], found["parts"]) == (11, None)
-    assert "products      │ 9 in 5 passes, 10 jobs" in run.out
+    assert f"products      │ {products} in {passes} passes, {found['jobs']} jobs" in run.out
+
+
+def test_sparse_features(run: Run) -> None:
+    """What is not there is not read; features of which there is none, or more than vertices."""
+    graph, _ = files(run, 40, 3)
+    for given, how in (
+        (np.eye(40), "a matrix, two columns of weights a pass"),
+        (np.zeros((40, 20)), "columns"),
+        (np.eye(40, 41), "columns"),
+    ):
+        features = save_graph(run, given, "x.mtx")
+        found = report(run, "gcn", graph, features, *UNIT)
+        assert found["reference"]["wrong"] == 0
+        assert found["features"]["values"] == np.count_nonzero(given)
+        assert f"{np.count_nonzero(given)} that are not 0; read as {how}" in run.out
+        passes = 12 + 8 * (how != "columns")
+        assert found["passes"] == passes
+        elements = 12 * found["graph"]["values"] + 8 * (how != "columns") * 40
+        assert found["counters"]["elements"] == elements
 
 
 def test_both_units_agree(run: Run) -> None:
@@ -92,13 +117,15 @@ def test_half_of_the_bytes_on_the_cycle_model(run: Run) -> None:
         results.append(np.load(out))
         if options:
             parts, counts = found["parts"], found["counters"]
-            again = counts["bytes_again"]
-            assert (
-                2 * (parts["graph"]["bytes_matrix"] - again) == parts["graph"]["bytes_one_by_one"]
+            twice, once = (
+                parts["graph"][name] + parts["features"][name]
+                for name in ("bytes_matrix", "bytes_one_by_one")
             )
-            assert parts["graph"]["cycles"] + parts["weights"]["cycles"] == counts["cycles"]
-            assert parts["graph"]["jobs"] == found["passes"] == 3
-            assert parts["weights"]["jobs"] == found["jobs"] - 3
+            assert 2 * (twice - counts["bytes_again"]) == once > 0
+            assert sum(part["cycles"] for part in parts.values()) == counts["cycles"]
+            assert (parts["graph"]["jobs"], parts["graph"]["products"]) == (3, 6)
+            assert parts["graph"]["jobs"] + parts["features"]["jobs"] == found["passes"]
+            assert parts["weights"]["jobs"] == found["jobs"] - found["passes"] > 0
             # Elements' rows and values, at least.
             assert parts["graph"]["bytes_matrix"] >= 3 * 8 * found["graph"]["values"]
             assert parts["weights"]["bytes_written"] < counts["bytes_written"]
@@ -110,15 +137,20 @@ def test_half_of_the_bytes_on_the_cycle_model(run: Run) -> None:
 @pytest.mark.slow
 def test_on_rtl(run: Run) -> None:
     """Every vector, scalar and counter that does not depend on time is the model's."""
-    graph, features = files(run, 50, 7)
-    words = ("gcn", graph, features, *UNIT, *SETTINGS, "--hidden", 3, "--classes", 2)
-    found = report(run, *words, "--backend", "rtl")
-    assert found["mismatches"] == 0
-    assert found["checked"] > 50 * (7 + 3 + 2)
-    assert found["reference"]["wrong"] == 0
-    assert (found["iterations"], found["passes"]) == (5, 3)
-    assert found["parts"]["graph"]["cycles"] > 0
-    assert "bit for bit equal" in run.out
+    graph, columns = files(run, 50, 7)
+    for features, over_matrix in ((columns, False), (run.save("e.npy", np.eye(50, 9)), True)):
+        words = ("gcn", graph, features, *UNIT, *SETTINGS, "--hidden", 3, "--classes", 2)
+        found = report(run, *words, "--backend", "rtl")
+        assert found["mismatches"] == 0
+        assert found["checked"] > 50 * 11
+        assert found["reference"]["wrong"] == 0
+        parts = found["parts"]
+        assert [parts[name]["jobs"] for name in ("graph", "features", "weights")] == [
+            3, 2 * over_matrix, 2 - over_matrix,
+        ]  # fmt: skip
+        assert found["iterations"] == 5 + 3 * over_matrix
+        assert sum(part["cycles"] for part in parts.values()) == found["counters"]["cycles"]
+        assert "bit for bit equal" in run.out
 
 
 def test_a_device_that_is_wrong(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +185,7 @@ def test_refusals(run: Run) -> None:
         "the program must have at most 8 words with `program_words` 8, not 9"
     )
     assert refused(*UNIT, "--hidden", 4096, "--classes", 4096) == (
-        "1,091,317,760 products with weights are too many for the rtl backend, which takes at "
+        "1,090,519,040 products with weights are too many for the rtl backend, which takes at "
         "most 50,000,000"
     )
     short = run.save("short.npy", np.ones((3, 2)))

@@ -15,13 +15,14 @@ from tilewright.hw.spec.formats import FORMATS
 from tilewright.sim.numbers.values import decode
 from tilewright.sim.sida.images import program_words
 from tilewright.sim.sida.iterations.convolutions import (
-    Block,
+    GIVEN,
+    GRAPH,
     Convolutions,
-    block_in,
     convolutions,
     output_names,
 )
 from tilewright.sim.sida.iterations.jobs import Machine, ModelMachine, together
+from tilewright.sim.sida.iterations.weight_blocks import WEIGHTS, Block, block_in
 from tilewright.sim.sida.model import SidaModel
 from tilewright.sim.sida.result.products import Rules
 from tilewright.sim.sida.sequence_driver import SequenceDriver
@@ -35,8 +36,6 @@ DOUBLE = Rules(fmt=FORMATS["fp64"], leaves=4, subtensor=4)
 WIDTHS = [(1, 1), (3, 2), (9, 5, 3), (17, 4, 6, 1), (8, 16)]
 """Columns of each layer: blocks that are whole and that are not, products alone and in pairs."""
 
-WEIGHTS = "\n".join(f"scalar weight_{number}" for number in range(32))
-
 
 def words_of(program: Program) -> int:
     """In memory, without a second part that is empty."""
@@ -44,11 +43,12 @@ def words_of(program: Program) -> int:
 
 
 def drawn(seed: int, size: int, widths: tuple[int, ...]) -> tuple[Any, Any, list[Any]]:
-    """A directed graph, what is given, and weights."""
+    """A directed graph, what is given, half of it zeros, and weights."""
     rng = np.random.default_rng(seed)
     weights = [rng.normal(size=pair) for pair in pairwise(widths)]
     graph = csr_array(random_graph(seed, size, density=0.1))
-    return graph, rng.normal(size=(size, widths[0])), weights
+    given = rng.normal(size=(size, widths[0]))
+    return graph, given * (rng.random(given.shape) < 0.5), weights
 
 
 def scipys(graph: Any, given: Any, weights: list[Any]) -> Any:
@@ -70,12 +70,15 @@ def test_layers_are_scipys(widths: tuple[int, ...]) -> None:
     for seed in range(by_size(1, 2, 20)):
         graph, given, weights = drawn(seed, 30, widths)
         expected = scipys(graph, given, weights)
-        for words in (16, 32, 64):
-            network = convolutions(DOUBLE, graph, given, weights, words=words)
+        for words, over_matrix in ((16, True), (32, False), (64, False)):
+            network = convolutions(
+                DOUBLE, graph, given, weights, words=words, over_matrix=over_matrix
+            )
             assert max(map(words_of, network.setup.programs.values())) <= words
             machine = ModelMachine(DOUBLE, network.setup)
             found = network.compute(machine)
-            assert (found.iterations, found.settled) == (sum(widths[1:]), True)
+            products = sum(widths[1:]) + over_matrix * widths[1]
+            assert (found.iterations, found.settled) == (products, True)
             assert found.result == f"layer {len(weights)} 0"
             error = np.abs(result(network, machine) - expected).max()
             assert error <= 1e-12 * np.abs(expected).max()
@@ -101,8 +104,30 @@ def test_jobs_on_the_model_of_the_device(value: str) -> None:
         -(-come // block.inputs) * -(-leave // block.outputs) for come, leave in ((9, 5), (5, 4))
     ]
     assert len(driver.jobs) - len(passes) == sum(blocks)
+    assert {job.matrix for job in passes} == {GRAPH}
     elements = sum(counts["elements"] for _, counts in driver.jobs)
-    assert elements == 5 * len(network.setup.matrices["matrix"].rows) == 5 * graph.nnz
+    assert elements == 5 * len(network.setup.matrices[GRAPH].rows) == 5 * graph.nnz
+
+
+def test_what_is_given_is_a_matrix() -> None:
+    """Its elements are read once for two columns of weights."""
+    config = small()
+    rules = Rules.of(config)
+    graph, given, weights = drawn(6, 40, (40, 5, 2))
+    network = convolutions(rules, graph, given, weights, over_matrix=True)
+    model = ModelMachine(rules, network.setup)
+    driver = SequenceDriver(SidaModel(config, 1 << 17), network.setup)
+    assert network.compute(model) == network.compute(driver)
+    for name in network.setup.vectors:
+        assert (driver.vector(name) == model.vector(name)).all()
+    assert [(job.matrix, job.second) for job, _ in driver.jobs] == [
+        (GIVEN, True), (GIVEN, True), (GIVEN, False), (GRAPH, True), (GRAPH, True), (GRAPH, False),
+        (None, False), (GRAPH, True),
+    ]  # fmt: skip
+    read = [counts["elements"] for _, counts in driver.jobs]
+    elements = np.count_nonzero(given)
+    assert 0 < elements < given.size
+    assert read == 3 * [elements] + 3 * [graph.nnz] + [0, graph.nnz]
 
 
 def test_blocks_are_what_fits() -> None:
@@ -129,5 +154,10 @@ def test_refusals() -> None:
     graph, given, weights = drawn(1, 20, (4, 3, 2))
     said = refusal(lambda: convolutions(DOUBLE, graph, given, [weights[0], weights[0]]))
     assert said == "`weights` of layer 2 must have 3 rows, not 4"
+    wide = np.ones((20, 21))
+    said = refusal(
+        lambda: convolutions(DOUBLE, graph, wide, [np.ones((21, 3)), weights[1]], over_matrix=True)
+    )
+    assert said == "`given` must have at most 20 columns, not 21"
     said = refusal(lambda: convolutions(DOUBLE, graph, given[1:], weights))
-    assert said == "`matrices` must have 19 rows, not 20 as matrix"
+    assert said == "`matrices` must have 19 rows, not 20 as graph"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...sim.sida.held import Held, held
 from ...sim.sida.iterations.jobs import Setup
 from ...sim.sida.iterations.problem import Problem
 from ...sim.sida.references import Demand, Machine, Spent, fused, ideal, oracle
+from ...sim.sida.result.products import Columns
 from .options import SidaChoice
 from .report import Outcome
 from .sequence_session import SequenceRun
@@ -34,8 +36,7 @@ def outcome_of_problem(choice: SidaChoice, problem: Problem, run: SidaRun) -> Ou
     machine = _machine(choice)
     return Outcome(
         matrix=problem.matrix,
-        # With the transpose an element waits for z of its column.
-        waits_for=problem.matrix.columns if problem.transposed else problem.matrix.rows,
+        waits=_waits(choice, problem.matrix, transposed=problem.transposed),
         semiring=problem.semiring.name,
         iterations=solution.iterations,
         wasted=solution.wasted,
@@ -64,11 +65,12 @@ def outcome_of_jobs(choice: SidaChoice, setup: Setup, run: SequenceRun) -> Outco
         )
         for name, reference in _REFERENCES.items():
             limits[name] += reference(machine, demand)
-    found, matrix = run.found, next(iter(setup.matrices.values()))
-    twice = any(job.second and job.matrix is not None for job in run.jobs)
+    found = run.found
+    twice = {job.matrix for job in run.jobs if job.second and job.matrix is not None}
+    waits = [_waits(choice, setup.matrices[name]) for name in sorted(twice)]
     return Outcome(
-        matrix=matrix,
-        waits_for=matrix.rows if twice else None,
+        matrix=next(iter(setup.matrices.values())),
+        waits=max(waits, key=lambda one: one.peak, default=None),
         semiring="mma",
         iterations=found.iterations,
         wasted=found.wasted,
@@ -81,6 +83,12 @@ def outcome_of_jobs(choice: SidaChoice, setup: Setup, run: SequenceRun) -> Outco
         mismatches=run.mismatches,
         seconds=run.seconds,
     )
+
+
+def _waits(choice: SidaChoice, matrix: Columns, *, transposed: bool = False) -> Held:
+    # With the transpose an element waits for z of its column.
+    waits_for = matrix.columns if transposed else matrix.rows
+    return held(waits_for, matrix.columns, matrix.size, choice.config.subtensor)
 
 
 def _machine(choice: SidaChoice) -> Machine:

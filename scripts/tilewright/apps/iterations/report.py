@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from ...sim.sida.held import held
+from ...sim.sida.held import Held
 from ...sim.sida.references import Spent
 from ...sim.sida.result.products import Columns
 from ..common.files import write_json
@@ -50,8 +48,8 @@ class Outcome:
     Parameters
     ----------
     matrix: what it went over, with products of ``semiring``
-    waits_for: of each element the column whose result of E1 it waits for; None: there is no second
-        product
+    waits: of its elements; of the matrix of which most wait, if jobs go over several; None: there
+        is no second product
     iterations, wasted: that count, and that do not
     passes: over the matrix, in so many ``jobs``
     settled: whether it has converged
@@ -62,7 +60,7 @@ class Outcome:
     """
 
     matrix: Columns
-    waits_for: NDArray[np.int64] | None
+    waits: Held | None
     semiring: str
     iterations: int
     wasted: int
@@ -102,9 +100,7 @@ def finish_iterations(
     """
     matrix = outcome.matrix
     failed = residual is not None and not outcome.settled
-    waits = None
-    if outcome.waits_for is not None:
-        waits = held(outcome.waits_for, matrix.columns, matrix.size, choice.config.subtensor)
+    waits = outcome.waits
     if choice.json_file:
         write_json(choice.json_file, {
             "app": app, **details, "elements": len(matrix.rows), "iterations": outcome.iterations,

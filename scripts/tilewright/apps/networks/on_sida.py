@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ import numpy as np
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...hw.spec.sida import SIDA
-from ...sim.sida.iterations.convolutions import convolutions, output_names
+from ...sim.sida.iterations.convolutions import GIVEN, GRAPH, convolutions, output_names
+from ...sim.sida.iterations.jobs import Job
+from ...sim.sida.iterations.weight_blocks import block_in
+from ...sim.sida.references import POINTER_BYTES
 from ...sim.sida.result.products import Rules
 from ...sim.sida.sequence_driver import sum_of
 from ...sim.sparse.tensor import to_csr
@@ -55,32 +59,56 @@ def on_sida(
     warn_rounding(graph, rounded, fmt)
     adjacency.data = np.asarray(rounded.values, np.float64)
     network = read_network(graph, adjacency, features, sizes, fmt)
-    _check_weights(choice, network)
+    over_matrix = _over_matrix(choice, network)
+    _check_weights(choice, network, int(over_matrix))
     computed = convolutions(
         Rules.of(choice.config), adjacency, network.given.values,
         [one.values for one in network.weights], words=choice.config.program_words,
+        over_matrix=over_matrix,
     )  # fmt: skip
     run = run_jobs(choice, computed.setup, computed.compute)
     names = output_names(len(network.weights), sizes.classes)
     result = np.stack([run.values[name] for name in names], axis=1)
-    rows = network.lines
+    values = int(np.count_nonzero(network.given.words))
+    how = "a matrix, two columns of weights a pass" if over_matrix else "columns"
+    rows = [*network.lines, ("features", f"{values:,} that are not 0; read as {how}")]
+    details = network.details
+    details["features"] |= {"values": values, "over_matrix": over_matrix}
     if output:
         write_array(output, result if choice.config.value == "fp64" else result.astype(np.float32))
         rows.append(("written", str(output)))
     parts = None
     if run.counts["cycles"]:
         parts = _parts(run)
-        rows += _in_words(parts, run.found.iterations)
+        rows += _in_words(parts)
     finish_iterations(
         "gcn", f"graph convolutions on {graph.name}", rows, choice,
-        outcome_of_jobs(choice, computed.setup, run), {**network.details, "parts": parts},
+        outcome_of_jobs(choice, computed.setup, run), {**details, "parts": parts},
         verdict=_verdict(network, result, fmt), residual=None, steps="products",
     )  # fmt: skip
 
 
-def _check_weights(choice: SidaChoice, network: Network) -> None:
-    """UserError if a backend cannot take so many products with weights."""
-    count = network.adjacency.shape[0] * sum(one.values.size for one in network.weights)
+def _over_matrix(choice: SidaChoice, network: Network) -> bool:
+    """Whether the features are read as a matrix: where its passes take less than jobs over columns,
+    the one by bytes or elements, the other by instructions."""
+    config, (size, columns) = choice.config, network.given.values.shape
+    leave = network.weights[0].values.shape[1]
+    elements = int(np.count_nonzero(network.given.words))
+    if columns > size or not elements:
+        return False
+    value_bytes = config.format.bits // 8
+    # Of a pass: the elements, the columns' ends, and four vectors.
+    moved = elements * (value_bytes + POINTER_BYTES) + size * (POINTER_BYTES + 4 * value_bytes)
+    width = config.channels * config.geometry.beat_bytes
+    a_pass = max(moved / width, elements / config.pes)
+    words = sum(part.words for _, _, part in block_in(config.program_words).parts(columns, leave))
+    return -(-leave // 2) * a_pass < -(-size // config.pes) * words
+
+
+def _check_weights(choice: SidaChoice, network: Network, first: int) -> None:
+    """UserError if a backend cannot take so many products with weights from a layer on."""
+    layers = network.weights[first:]
+    count = network.adjacency.shape[0] * sum(one.values.size for one in layers)
     most = MOST_ELEMENTS[choice.backend]
     if count > most:
         raise UserError(
@@ -101,35 +129,53 @@ def _verdict(network: Network, result: Any, fmt: FloatFormat) -> Verdict:
 
 
 def _parts(run: SequenceRun) -> dict[str, dict[str, int]]:
-    """What jobs over the graph took, with what its bytes would be one product a pass, and what
+    """What jobs over each matrix took, with what its bytes would be one product a pass, and what
     those over vectors alone did."""
-    over = [counts for job, counts in zip(run.jobs, run.each, strict=True) if job.matrix]
-    alone = [counts for job, counts in zip(run.jobs, run.each, strict=True) if not job.matrix]
-    twice = [counts for job, counts in zip(run.jobs, run.each, strict=True) if job.second]
-    columns, whole, pairs = sum_of(over), sum_of(alone), sum_of(twice)
-    streams = [f"bytes_{name}" for name in ("pointers", "rows", "values")]
-    once = sum(columns[name] for name in streams)
+    jobs = list(zip(run.jobs, run.each, strict=True))
+    alone = sum_of([counts for job, counts in jobs if job.matrix is None])
     return {
-        "graph": {
-            "jobs": len(over),
-            "cycles": columns["cycles"],
-            "bytes_matrix": once + columns["bytes_again"],
-            "bytes_one_by_one": once + sum(pairs.get(name, 0) for name in streams),
-        },
+        "graph": _over(jobs, GRAPH),
+        "features": _over(jobs, GIVEN),
         "weights": {
-            "jobs": len(alone), "cycles": whole["cycles"], "bytes_read": whole["bytes_read"],
-            "bytes_written": whole["bytes_written"],
+            "jobs": len(run.jobs) - run.passes,
+            **{name: alone.get(name, 0) for name in ("cycles", "bytes_read", "bytes_written")},
         },
-    }  # fmt: skip
+    }
 
 
-def _in_words(parts: dict[str, dict[str, int]], products: int) -> Rows:
+def _over(jobs: list[tuple[Job, Mapping[str, int]]], matrix: str) -> dict[str, int]:
+    """Of jobs over one matrix."""
+    every = [(job.second, counts) for job, counts in jobs if job.matrix == matrix]
+    streams = [f"bytes_{name}" for name in ("pointers", "rows", "values")]
+    return {
+        "jobs": len(every),
+        "products": sum(1 + second for second, _ in every),
+        "cycles": sum(counts["cycles"] for _, counts in every),
+        "bytes_matrix": sum(
+            counts[name] for _, counts in every for name in (*streams, "bytes_again")
+        ),
+        "bytes_one_by_one": sum(
+            (1 + second) * counts[name] for second, counts in every for name in streams
+        ),
+    }
+
+
+def _in_words(parts: dict[str, dict[str, int]]) -> Rows:
     """Rows of a report with cycles."""
-    graph, weights = parts["graph"], parts["weights"]
-    return [
-        ("graph read", f"{graph['bytes_matrix']:,} bytes and {graph['cycles']:,} cycles in "
-                       f"{graph['jobs']:,} passes; {products:,} passes of one product read "
-                       f"{graph['bytes_one_by_one']:,}"),
-        ("weights", f"{weights['jobs']:,} jobs over vectors alone: {weights['cycles']:,} cycles, "
-                    f"{weights['bytes_read']:,} bytes read"),
-    ]  # fmt: skip
+    rows, weights = [], parts["weights"]
+    for name in ("graph", "features"):
+        part = parts[name]
+        if part["jobs"]:
+            text = (
+                f"{part['bytes_matrix']:,} bytes and {part['cycles']:,} cycles in {part['jobs']:,} "
+                f"passes; {part['products']:,} passes of one product read "
+                f"{part['bytes_one_by_one']:,}"
+            )
+            rows.append((f"{name} read", text))
+    if weights["jobs"]:
+        text = (
+            f"{weights['jobs']:,} jobs over vectors alone: {weights['cycles']:,} cycles, "
+            f"{weights['bytes_read']:,} bytes read"
+        )
+        rows.append(("weights", text))
+    return rows
