@@ -192,4 +192,12 @@ def test_refusals(run: Run) -> None:
     assert run.refused("gcn", graph, short, *UNIT) == (
         f"{short}: must have 65 rows, as {graph} has vertices, not 3"
     )
+    large = run.save("large.npy", np.full((65, 3), 7e4))
+    assert run.refused("gcn", graph, large, *UNIT, "--set", "value=fp16") == (
+        f"{large}: 195 of 195 values exceed the largest fp16 value 65504"
+    )
+    large = run.save("large.npy", np.full((65, 3), 6e4))
+    said = run.refused("gcn", graph, large, *UNIT, "--set", "value=fp16")
+    assert said.startswith(f"{large}: sums of layer 1 reach ")
+    assert said.endswith(", more than the largest fp16 value 65504")
     assert refused(*UNIT, "-o", "y.npz").startswith("y.npz: ")

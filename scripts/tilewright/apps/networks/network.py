@@ -13,7 +13,7 @@ from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.tensor import Tensor, from_csr, to_csr
 from ..common.files import read_matrix
-from ..common.rounding import Rounded, round_to, warn_rounding
+from ..common.rounding import Rounded, largest, round_to, warn_rounding
 from ..tensors.operands import read_some_tensor
 from ..tensors.options import TensorOptions
 
@@ -41,6 +41,7 @@ class Network:
     adjacency: SciPy CSR, normalised, rounded to the format
     given: the features
     weights: of each layer
+    expected: the result by SciPy in float64, of what the accelerator is given
     sizes: what the user asks for
     """
 
@@ -49,6 +50,7 @@ class Network:
     adjacency: Any
     given: Rounded
     weights: tuple[Rounded, ...]
+    expected: Floats
     sizes: Sizes
 
     @property
@@ -74,22 +76,14 @@ class Network:
             "hidden": sizes.hidden, "classes": sizes.classes, "seed": sizes.seed,
         }  # fmt: skip
 
-    def expected(self) -> Floats:
-        """By SciPy in float64, of what the accelerator is given."""
-        first, second = (one.values for one in self.weights)
-        hidden = np.maximum(self.adjacency @ (self.given.values @ first), 0.0)
-        found: Floats = self.adjacency @ (hidden @ second)
-        return found
-
     def compare(self, result: Floats, fmt: FloatFormat) -> Compared:
         """A result in the format."""
-        expected = self.expected()
-        scale = float(np.abs(expected).max(initial=0.0))
+        scale = float(np.abs(self.expected).max(initial=0.0))
         row = int(np.diff(self.adjacency.indptr).max(initial=0))
         # Sums of positive and negative terms: a share of the largest value, of the format's places.
         longest = row + self.columns + self.sizes.hidden
         return Compared(
-            error=float(np.abs(result - expected).max(initial=0.0)),
+            error=float(np.abs(result - self.expected).max(initial=0.0)),
             scale=scale,
             allowed=8 * longest * 2.0**-fmt.significand_bits * max(scale, 1e-30),
         )
@@ -128,7 +122,7 @@ def read_network(
     graph: Path, adjacency: Any, features: Path, sizes: Sizes, fmt: FloatFormat
 ) -> Network:
     """The features of a graph, and weights that are drawn. UserError for what are no features of
-    it."""
+    it, or numbers that the format does not hold."""
     rows = adjacency.shape[0]
     given = read_matrix(features)
     if np.iscomplexobj(given) or not np.isfinite(given).all():
@@ -137,11 +131,38 @@ def read_network(
         raise UserError(f"{features}: must have {rows} rows, as {graph} has vertices, "
                         f"not {len(given)}")  # fmt: skip
     rounded = round_to(given, fmt)
+    if rounded.overflows:
+        raise UserError(
+            f"{features}: {rounded.overflows} of {given.size} values exceed the largest "
+            f"{fmt.name} value {largest(fmt):.6g}"
+        )
     warn_rounding(features, rounded, fmt)
     rng = np.random.default_rng(sizes.seed)
     layers = ((given.shape[1], sizes.hidden), (sizes.hidden, sizes.classes))
-    weights = [rng.standard_normal(shape) / np.sqrt(shape[0]) for shape in layers]
+    weights = tuple(round_to(rng.standard_normal(shape) / np.sqrt(shape[0]), fmt)
+                    for shape in layers)  # fmt: skip
     return Network(
-        graph=graph, features=features, adjacency=adjacency, given=rounded,
-        weights=tuple(round_to(one, fmt) for one in weights), sizes=sizes,
+        graph=graph, features=features, adjacency=adjacency, given=rounded, weights=weights,
+        expected=_expected(features, adjacency, rounded, weights, fmt), sizes=sizes,
     )  # fmt: skip
+
+
+def _expected(
+    features: Path, adjacency: Any, given: Rounded, weights: tuple[Rounded, ...], fmt: FloatFormat
+) -> Floats:
+    """By SciPy; UserError if sums on the way are none of the format's."""
+    found = np.asarray(given.values, np.float64)
+    for layer, one in enumerate(weights, 1):
+        with np.errstate(all="ignore"):
+            turned = found @ one.values
+            found = np.asarray(adjacency @ turned, np.float64)
+        for sums in (turned, found):
+            most = float(np.abs(sums).max(initial=0.0))
+            if not most <= largest(fmt):
+                raise UserError(
+                    f"{features}: sums of layer {layer} reach {most:.4g}, more than the largest "
+                    f"{fmt.name} value {largest(fmt):.6g}"
+                )
+        if layer < len(weights):
+            found = np.maximum(found, 0.0)
+    return found
