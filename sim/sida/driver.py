@@ -19,7 +19,7 @@ from ..numbers.memory import from_bytes
 from ..numbers.values import Patterns
 from .bank_span import bank_span
 from .fit import check_fit
-from .images import job_images, program_words
+from .images import job_images, late_step, program_words
 from .iterations.problem import Problem, Solution
 from .result.elementwise import begin
 
@@ -36,6 +36,7 @@ class SidaDriver(JobDriver[SidaConfig]):
     ----------
     device: the accelerator and its memory
     first_address: where the memory that the driver may use begins
+    rows: what it puts there of a matrix by rows, see ``images.ROWS``
 
     Members
     -------
@@ -43,13 +44,14 @@ class SidaDriver(JobDriver[SidaConfig]):
 
     Raises
     ------
-    ValueError if the device's ID is not a SIDA's.
+    ValueError if the device's ID is not a SIDA's, or ``rows`` is none of ``ROWS``.
     """
 
     jobs: list[dict[str, int]]
 
-    def __init__(self, device: SidaDevice, first_address: int = 0) -> None:
+    def __init__(self, device: SidaDevice, first_address: int = 0, *, rows: str = "late") -> None:
         config = device.config
+        self._late = late_step(config, rows)
         super().__init__(
             device,
             job_spec(config),
@@ -137,7 +139,9 @@ class SidaDriver(JobDriver[SidaConfig]):
             number: problem.vectors.get(name, nothing)
             for number, name in enumerate(program.vectors)
         }
-        images = job_images(problem.matrix, problem.x, scalars, words, vectors, config.format)
+        images = job_images(
+            problem.matrix, problem.x, scalars, words, vectors, config.format, self._late
+        )
         line = config.line_bytes
         sizes = {name: -(-len(content) // line) * line for name, content in images.items()}
         places = self._memory.fit(sizes, "the problem")

@@ -9,16 +9,40 @@ import numpy as np
 from ...hw.spec.elementwise.instructions import SCALARS
 from ...hw.spec.elementwise.program import Program, words_of
 from ...hw.spec.formats import Format
+from ...hw.spec.sida import SidaConfig
 from ..numbers.memory import to_bytes
 from ..numbers.values import Patterns
 from .result.products import Columns
 
-__all__ = ["job_images", "matrix_images", "program_image", "program_words", "scalars_image"]
+__all__ = [
+    "ROWS",
+    "job_images",
+    "late_step",
+    "matrix_images",
+    "program_image",
+    "program_words",
+    "scalars_image",
+]
+
+ROWS = ("late", "whole")
+"""What a matrix has in memory by rows: its late elements, which are all that is read of it there,
+or all elements."""
 
 
-def matrix_images(matrix: Columns, fmt: Format) -> dict[str, bytes]:
-    """Both arrangements, by the names of their registers."""
-    order = np.argsort(matrix.rows, kind="stable")
+def late_step(config: SidaConfig, rows: str) -> int | None:
+    """What ``matrix_images`` takes for such rows. Raises ValueError for others than ``ROWS``."""
+    if rows not in ROWS:
+        raise ValueError(f"`rows` must be one of {', '.join(ROWS)}, not {rows}")
+    return config.subtensor if rows == "late" else None
+
+
+def matrix_images(matrix: Columns, fmt: Format, late: int | None = None) -> dict[str, bytes]:
+    """Both arrangements, by the names of their registers.
+
+    ``late``: by rows there are only elements that are late with steps of so many columns.
+    """
+    kept = np.arange(len(matrix.rows)) if late is None else np.flatnonzero(matrix.late(late))
+    order = kept[np.argsort(matrix.rows[kept], kind="stable")]
     ends = np.searchsorted(matrix.rows[order], np.arange(matrix.size + 1))
     return {
         "column_pointers": _indices(matrix.pointers),
@@ -43,6 +67,7 @@ def job_images(
     words: Sequence[int],
     vectors: Mapping[int, Patterns],
     fmt: Format,
+    late: int | None = None,
 ) -> dict[str, bytes]:
     """All of a job, by the names of their registers.
 
@@ -51,9 +76,10 @@ def job_images(
     x: (size,) or (size, 1) patterns, as are ``vectors``, by number
     scalars: patterns, at most ``SCALARS``; what is missing is 0
     words: of the program
+    late: see :func:`matrix_images`
     """
     return {
-        **matrix_images(matrix, fmt),
+        **matrix_images(matrix, fmt, late),
         "x": to_bytes(x, fmt),
         "scalars": scalars_image(scalars, fmt),
         "program_base": program_image(words),

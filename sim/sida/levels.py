@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...hw.spec.sida import DELAY, SidaConfig
+from ...hw.spec.sida import SidaConfig
 from .iterations.problem import Problem
 from .references import Demand, vectors_moved
 
@@ -54,7 +54,7 @@ def pass_bytes(config: SidaConfig, problem: Problem, counts: Mapping[str, int]) 
     matrix = problem.matrix
     value = config.format.bits // 8
     size, elements = matrix.size, len(matrix.rows)
-    late = late_elements(matrix.rows, matrix.columns, config.subtensor)
+    late = int(np.count_nonzero(matrix.late(config.subtensor)))
     place_bits = (config.most_rows - 1).bit_length()
     # A list has an element's row in its panel, and its column in its bank.
     held_bits = config.format.bits + config.subtensor.bit_length() - 1
@@ -67,11 +67,6 @@ def pass_bytes(config: SidaConfig, problem: Problem, counts: Mapping[str, int]) 
         held=2 * late * held_bits // 8,
         w=2 * value * (size + late),
     )
-
-
-def late_elements(rows: np.ndarray, columns: np.ndarray, subtensor: int) -> int:
-    """Elements whose row is not two steps behind their column: which wait."""
-    return int(np.count_nonzero(rows // subtensor + DELAY > columns // subtensor))
 
 
 def ideal_bytes(demand: Demand) -> int:

@@ -15,7 +15,7 @@ from ..numbers.values import Patterns, decode
 from .bank_span import bank_span
 from .driver import SidaDevice
 from .fit import check_fit
-from .images import matrix_images, program_image, program_words, scalars_image
+from .images import late_step, matrix_images, program_image, program_words, scalars_image
 from .iterations.jobs import Job, Setup
 
 __all__ = ["SequenceDriver", "sum_of"]
@@ -35,6 +35,7 @@ class SequenceDriver(JobDriver[SidaConfig]):
     device: the accelerator and its memory
     setup: what is in memory before the first job
     first_address: where the memory that the driver may use begins
+    rows: what it puts there of matrices by rows, see ``images.ROWS``
 
     Members
     -------
@@ -42,14 +43,17 @@ class SequenceDriver(JobDriver[SidaConfig]):
 
     Raises
     ------
-    ValueError if the device's ID is not a SIDA's, or the jobs do not fit it; NoRoom if the memory
-    is too small.
+    ValueError if the device's ID is not a SIDA's, ``rows`` is none of ``ROWS``, or the jobs do not
+    fit it; NoRoom if the memory is too small.
     """
 
     jobs: list[tuple[Job, dict[str, int]]]
 
-    def __init__(self, device: SidaDevice, setup: Setup, first_address: int = 0) -> None:
+    def __init__(
+        self, device: SidaDevice, setup: Setup, first_address: int = 0, *, rows: str = "late"
+    ) -> None:
         config = device.config
+        self._late = late_step(config, rows)
         super().__init__(
             device,
             job_spec(config),
@@ -75,7 +79,7 @@ class SequenceDriver(JobDriver[SidaConfig]):
         setup, fmt = self._setup, self.config.format
         images = {f"{_NONE} pointers": bytes(4 * (setup.size + 1))}
         for name, matrix in setup.matrices.items():
-            arrays = matrix_images(matrix, fmt)
+            arrays = matrix_images(matrix, fmt, self._late)
             images |= {f"{name} {array}": content for array, content in arrays.items()}
         for name, program in setup.programs.items():
             images[f"program {name}"] = program_image(program_words(program)[0])

@@ -18,7 +18,7 @@ class StepDriver(SidaDriver):
     ----------
     device: the accelerator and its memory
     problem: without a stop
-    first_address: where the memory that the driver may use begins
+    first_address, rows: see :class:`SidaDriver`
 
     Members
     -------
@@ -26,12 +26,14 @@ class StepDriver(SidaDriver):
 
     Raises
     ------
-    ValueError if the device's ID is not a SIDA's, or the problem does not fit it, NoRoom if the
+    ValueError as :class:`SidaDriver`, or if the problem does not fit the device, NoRoom if the
     memory is too small; ``step``: JobError if the device reports an error.
     """
 
-    def __init__(self, device: SidaDevice, problem: Problem, first_address: int = 0) -> None:
-        super().__init__(device, first_address)
+    def __init__(
+        self, device: SidaDevice, problem: Problem, first_address: int = 0, *, rows: str = "late"
+    ) -> None:
+        super().__init__(device, first_address, rows=rows)
         self._problem = problem
         self._job, self._places = self._place(problem)
 

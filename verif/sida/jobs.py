@@ -14,7 +14,7 @@ from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.device.protocol import AcceleratorDevice
 from tilewright.sim.numbers.values import Patterns
-from tilewright.sim.sida.images import job_images, program_words
+from tilewright.sim.sida.images import ROWS, job_images, late_step, program_words
 from tilewright.sim.sida.model import TIMELESS, SidaModel
 from tilewright.sim.sida.result.products import Columns
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
@@ -57,6 +57,7 @@ class SidaCase:
     passes: at most
     stops: the scalars STOP_1, STOP_2 and LIMIT; None: the job does not stop
     transposed: the second product is with the transpose
+    rows: what is in memory by rows, see ``images.ROWS``
     """
 
     matrix: Columns
@@ -68,6 +69,7 @@ class SidaCase:
     passes: int = 1
     stops: tuple[int, int, int] | None = None
     transposed: bool = False
+    rows: str = "whole"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +126,7 @@ def random_case(
     passes: int | None = None,
     length: int | None = None,
     transposed: bool | None = None,
+    rows: str | None = None,
 ) -> SidaCase:
     """Any job, all values any patterns.
 
@@ -135,7 +138,9 @@ def random_case(
     passes: None: 1 to 3
     length: instructions of each part besides ``out``; None: up to what memory there is for them
     transposed: None: either
+    rows: in memory, see ``images.ROWS``; None: either
     """
+    (other_rng,) = rng.spawn(1)
     if size is None:
         size = 1 if rng.random() < 0.08 else int(rng.integers(1, min(100, config.vector_words) + 1))
     matrix = drawn(rng, config, size, shape or JOB_SHAPES[int(rng.integers(len(JOB_SHAPES)))])
@@ -163,6 +168,7 @@ def random_case(
         passes=passes or _any(rng, 3),
         stops=stops,
         transposed=rng.random() < 0.4 if transposed is None else transposed,
+        rows=rows or ROWS[int(other_rng.integers(len(ROWS)))],
     )
 
 
@@ -200,8 +206,9 @@ def place(rng: np.random.Generator, config: SidaConfig, case: SidaCase, size: in
     """
     first, second = case.semirings
     words, entry = program_words(case.program, second=second is not None)
+    late = late_step(config, case.rows)
     images = job_images(
-        case.matrix, case.x, case.scalars.tolist(), words, case.vectors, config.format
+        case.matrix, case.x, case.scalars.tolist(), words, case.vectors, config.format, late
     )
     line = config.line_bytes
     lines = {name: -(-len(content) // line) for name, content in images.items()}
@@ -253,6 +260,7 @@ def random_job(
     semirings: tuple[Semiring, Semiring | None] | None = None,
     passes: int | None = None,
     transposed: bool | None = None,
+    rows: str | None = None,
 ) -> Placed:
     """A random job in a memory; see :func:`random_case`, :func:`place`.
 
@@ -267,6 +275,7 @@ def random_job(
         semirings=semirings,
         passes=passes,
         transposed=transposed,
+        rows=rows,
     )
     return place(rng, config, case, memory_bytes)
 

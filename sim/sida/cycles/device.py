@@ -9,6 +9,7 @@ from scipy.sparse import csc_array
 from ....hw.spec.sida import SidaConfig
 from ...timing.dram import FLAT, MemoryModel
 from ..model import SidaModel
+from ..stored_matrix import first_fault
 from .machine import SETTLED, PassJob, run_job
 from .report import SidaTimes
 
@@ -53,13 +54,13 @@ class SidaCycles(SidaModel):
             return error, detail, counts
         # A job stores nothing where its matrix or its program is.
         content, size = self.memory, values["ROWS"]
-        pointers = _words(content, values["COLUMN_POINTERS"], size + 1).astype(np.int64)
-        # One more than there are: where elements of a matrix without any would be.
-        count = int(pointers[-1]) + 1
-        rows = _words(content, values["ROW_NUMBERS"], count).astype(np.int32)
+        pointers, rows = _half(content, values["COLUMN_POINTERS"], values["ROW_NUMBERS"], size)
         row_pointers, columns = pointers, rows
         if values["SECOND_PRODUCT"] and not values["TRANSPOSED"]:
-            row_pointers, columns = _by_rows(pointers, rows)
+            again = (values["ROW_POINTERS"], values["COLUMN_NUMBERS"])
+            row_pointers, columns = _half(content, *again, size)
+            if first_fault(row_pointers, columns[:-1].astype(np.int64), self.config.pes):
+                row_pointers, columns = _by_rows(pointers, rows)
         job = PassJob(
             registers=values,
             words=_words(content, values["PROGRAM_BASE"], values["WORDS"]).tolist(),
@@ -84,11 +85,21 @@ def _words(content: npt.NDArray[np.uint8], address: int, count: int) -> npt.NDAr
     return found.view("<u4")
 
 
+def _half(
+    content: npt.NDArray[np.uint8], pointers: int, numbers: int, size: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """A matrix by columns, or by rows: where they begin, and the elements' numbers."""
+    ends = _words(content, pointers, size + 1).astype(np.int64)
+    # One more than there are: where elements of a matrix without any would be.
+    count = min(int(ends[-1]), len(content)) + 1
+    return ends, _words(content, numbers, count).astype(np.int32)
+
+
 def _by_rows(
     pointers: npt.NDArray[np.int64], rows: npt.NDArray[np.int32]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """The same matrix by rows, whatever is in memory there: what is wrong with that is an error,
-    of which the model of results knows nothing."""
+    """The same matrix by rows, where that in memory is wrong: that is an error of which the model
+    of results knows nothing, or nothing of it is read."""
     size, count = len(pointers) - 1, int(pointers[-1])
     values = np.zeros(count, np.int8)
     found = csc_array((values, rows[:count], pointers), shape=(size, size)).tocsr()

@@ -28,12 +28,14 @@ class SidaTimes:
     counts: the counter registers, by their names in lower case, but for ``ended``
     memory_read, memory_written: bytes that each channel's memory moved: whole accesses, or beats of
         a flat memory
+    moved_with_columns: bytes that came or were written in column_cycles
     gigahertz: clock of the accelerator
     """
 
     counts: dict[str, int]
     memory_read: tuple[int, ...]
     memory_written: tuple[int, ...]
+    moved_with_columns: int
     gigahertz: float
 
     @property
@@ -67,5 +69,6 @@ def report(config: SidaConfig, m: Any, bus: Any, end: int, gigahertz: float) -> 
         counts=counts,
         memory_read=tuple(int(moved) for moved in bus.channels["read"]),
         memory_written=tuple(int(moved) for moved in bus.channels["written"]),
+        moved_with_columns=int(m["moved_with_columns"]),
         gigahertz=gigahertz,
     )

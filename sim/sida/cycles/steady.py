@@ -11,7 +11,7 @@ from ....hw.spec.sida import SidaConfig
 from ...device.placement import Placement
 from ...timing.dram import FLAT, MemoryModel
 from ..bank_span import bank_span
-from ..images import program_words
+from ..images import late_step, program_words
 from ..iterations.problem import Problem
 from ..references import Demand, Machine, Spent, fused, ideal, oracle
 from .machine import PassJob, run_job
@@ -29,6 +29,7 @@ class SteadyPass:
         is the most that waits
     ideal, fused, oracle: what two iterations take there
     peak_bytes: of the memory, in as many cycles
+    idle_bytes: that the memory could have moved besides until the last columns were there
     """
 
     counts: dict[str, int]
@@ -36,6 +37,7 @@ class SteadyPass:
     fused: Spent
     oracle: Spent
     peak_bytes: int
+    idle_bytes: int
 
     @property
     def cycles(self) -> int:
@@ -47,6 +49,12 @@ class SteadyPass:
         """Share of the memory's."""
         return (self.counts["bytes_read"] + self.counts["bytes_written"]) / self.peak_bytes
 
+    @property
+    def loaded_ahead(self) -> float:
+        """How many times as fast a pass is at most if the matrix's elements are loaded ahead: the
+        memory is not idle while columns come, and what follows is shorter by as much."""
+        return self.peak_bytes / (self.peak_bytes - self.idle_bytes)
+
 
 def steady_pass(
     config: SidaConfig,
@@ -54,13 +62,18 @@ def steady_pass(
     *,
     memory: MemoryModel = FLAT,
     gigahertz: float = 1.0,
+    rows: str = "late",
 ) -> SteadyPass:
-    """By the cycle model. Raises as :func:`run_job`."""
+    """By the cycle model; ``rows``: what is in memory by rows, see ``images.ROWS``. Raises as
+    :func:`run_job`, ValueError if ``rows`` is none of ``ROWS``."""
+    late = late_step(config, rows)
     one, two = (
-        run_job(config, _job(config, problem, passes), memory=memory, gigahertz=gigahertz).counts
+        run_job(config, _job(config, problem, passes, late), memory=memory, gigahertz=gigahertz)
         for passes in (1, 2)
     )
-    counts = {name: two[name] - one[name] for name in two} | {"held": two["held"]}
+    counts = {name: two.counts[name] - one.counts[name] for name in two.counts}
+    counts["held"] = two.counts["held"]
+    moved = two.moved_with_columns - one.moved_with_columns
     width = config.channels * config.geometry.beat_bytes
     machine = Machine(bytes_a_cycle=width, lanes=config.pes)
 
@@ -75,6 +88,7 @@ def steady_pass(
         fused=spent(fused),
         oracle=spent(oracle),
         peak_bytes=width * counts["cycles"],
+        idle_bytes=max(0, width * counts["column_cycles"] - moved),
     )
 
 
@@ -88,15 +102,17 @@ def steady_demand(config: SidaConfig, problem: Problem, iterations: int) -> Dema
     )
 
 
-def _job(config: SidaConfig, problem: Problem, passes: int) -> PassJob:
-    """With its arrays in memory as a driver puts them."""
+def _job(config: SidaConfig, problem: Problem, passes: int, late: int | None) -> PassJob:
+    """With its arrays in memory as a driver puts them; ``late``: see ``matrix_images``."""
     matrix, size = problem.matrix, problem.matrix.size
     elements, value = len(matrix.rows), config.format.bits // 8
+    by_rows = np.ones(elements, np.bool_) if late is None else matrix.late(late)
+    again = int(by_rows.sum())
     words, entry = program_words(problem.program)
     sizes = {
         "COLUMN_POINTERS": 4 * (size + 1), "ROW_NUMBERS": 4 * elements,
         "COLUMN_VALUES": value * elements, "ROW_POINTERS": 4 * (size + 1),
-        "COLUMN_NUMBERS": 4 * elements, "ROW_VALUES": value * elements, "X": value * size,
+        "COLUMN_NUMBERS": 4 * again, "ROW_VALUES": value * again, "X": value * size,
         "SCALARS": 32 * value, "PROGRAM_BASE": 4 * len(words),
         **{f"VECTOR_{n}": value * size for n in range(16)},
     }  # fmt: skip
@@ -107,16 +123,15 @@ def _job(config: SidaConfig, problem: Problem, passes: int) -> PassJob:
     }  # fmt: skip
     memory = Placement(0, 1 << config.addr_bits, config.line_bytes, span=bank_span(config))
     registers |= memory.fit(sizes, "the problem")
-    by_rows = csr_array(
-        (np.zeros(elements, np.int8), (matrix.rows, matrix.columns)), shape=(size, size)
-    )
+    places = (matrix.rows[by_rows], matrix.columns[by_rows])
+    stored = csr_array((np.zeros(again, np.int8), places), shape=(size, size))
     return PassJob(
         registers=registers,
         words=words,
         pointers=matrix.pointers,
         rows=_padded(matrix.rows),
-        row_pointers=by_rows.indptr.astype(np.int64),
-        columns=_padded(by_rows.indices),
+        row_pointers=stored.indptr.astype(np.int64),
+        columns=_padded(stored.indices),
         passes=passes,
     )
 

@@ -64,6 +64,11 @@ class Columns:
         """(elements,) of each its column."""
         return np.repeat(np.arange(self.size), np.diff(self.pointers))
 
+    def late(self, step: int) -> npt.NDArray[np.bool_]:
+        """(elements,) whether an element is late with steps of so many columns: its row is less
+        than ``DELAY`` steps behind its column, so that it waits for its row."""
+        return self.rows // step + DELAY > self.columns // step
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
@@ -119,8 +124,7 @@ def input_stationary(
     """The same product in the order of the second one of a pass: what a column's step finds ready,
     rows that are ``DELAY`` steps behind it or more, through the tree; then row by row what waited,
     one element after the other. A column begins with its first sum, or the identity."""
-    step = rules.subtensor
-    ready = matrix.rows // step + DELAY <= matrix.columns // step
+    ready = ~matrix.late(rules.subtensor)
     found = _empty(rules, semiring, vector)
     terms = _terms(rules, semiring, matrix, vector, ready)
     columns, sums = _trees(rules, semiring, matrix, terms, ready)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.elementwise.assembler import assemble
+from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.hw.spec.sida import SIDA
+from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.rtl.accelerator import NativeAccelerator
+from tilewright.sim.sida.cycles.device import SidaCycles
+from tilewright.sim.sida.images import ROWS
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.configs import CONFIGS, small
 from tilewright.verif.sida.cycles.whole_jobs import SidaDevice, any_latency, compare_counts
-from tilewright.verif.sida.jobs import JOB_SHAPES, random_job
+from tilewright.verif.sida.jobs import JOB_SHAPES, place, random_case, random_job
 
 pytestmark = pytest.mark.slow
 
@@ -62,6 +68,54 @@ def test_jobs_of_two_products(device: SidaDevice) -> None:
         semirings = (built[number % len(built)], built[int(rng.integers(len(built)))])
         job = random_job(rng, device.config, MEMORY_BYTES, shape=shape, semirings=semirings)
         assert compare_counts(device, job, any_latency(rng))["cycles"]
+
+
+def test_what_moves_with_columns() -> None:
+    """Of one product without vectors: all of the matrix, nothing else; else no more than fits."""
+    rng = np.random.default_rng(5)
+    config = small()
+    program = assemble("vector x\nreduce found max\ne1:\n    reduce found, y\n    out y\n")
+    for number in range(by_size(4, 10, 60)):
+        semirings = (config.operators[0], None if number % 2 else config.operators[-1])
+        case = random_case(rng, config, semirings=semirings, length=4)
+        if number % 2:
+            case = replace(case, program=program, vectors={}, stops=None)
+        job = place(rng, config, case, MEMORY_BYTES)
+        device = SidaCycles(config, MEMORY_BYTES)
+        device.write_memory(0, job.memory.tobytes())
+        counts = JobRegisters(device, job_spec(config)).submit(job.registers).counts
+        (times,) = device.cycles
+        columns = sum(counts[f"bytes_{name}"] for name in ("pointers", "rows", "values"))
+        width = config.channels * config.geometry.beat_bytes
+        assert columns <= times.moved_with_columns <= width * counts["column_cycles"]
+        if number % 2:
+            assert times.moved_with_columns == columns
+
+
+def test_late_rows_alone(device: SidaDevice) -> None:
+    """Of all elements by rows no others are used: the second one of each pair of jobs has these
+    alone, reads less and leaves the same."""
+    rng = np.random.default_rng(4)
+    built = device.config.operators
+    saved = 0
+    for number in range(by_size(0, 6, 60)):
+        before: list[bytes] = []
+        semirings = (built[number % len(built)], built[-1 - number % len(built)])
+        shape = ("upper", "half", "hubs")[number % 3]
+        case = random_case(rng, device.config, size=100, shape=shape, semirings=semirings,
+                           transposed=False, length=4)  # fmt: skip
+        latency, seed = any_latency(rng), int(rng.integers(1 << 30))
+        again = []
+        for rows in reversed(ROWS):
+            job = place(np.random.default_rng(seed), device.config, replace(case, rows=rows),
+                        MEMORY_BYTES)  # fmt: skip
+            again.append(compare_counts(device, job, latency)["bytes_again"])
+            written = [device.read_memory(*job.spans[name]) for name in job.stored]
+            assert not before or written == before
+            before = written
+        saved += again[1] < again[0]
+    if device.config.buffer_words <= 128:
+        assert saved > 0
 
 
 def test_rows_that_are_not_read_again(device: SidaDevice) -> None:

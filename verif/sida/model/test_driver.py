@@ -17,7 +17,7 @@ from tilewright.sim.device.protocol import JobError
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.numbers.values import encode
 from tilewright.sim.sida.driver import SidaDriver
-from tilewright.sim.sida.images import job_images, program_words
+from tilewright.sim.sida.images import ROWS, job_images, program_words
 from tilewright.sim.sida.iterations.graphs import (
     coreness,
     pagerank,
@@ -65,7 +65,7 @@ def test_solutions(name: str, value: str) -> None:
     config = replace(SMALL, value=value)
     rules = Rules.of(config)
     ends = set()
-    for seed in range(by_size(2, 3, 40)):
+    for seed in range(by_size(3, 3, 40)):
         problem = PROBLEMS[name](rules, random_graph(seed, size=5 + 9 * (seed % 6), density=0.1))
         for most, passes in ((500, None), (3, None), (4, 1), (500, 1), (7, 2)):
             if passes and name == "conjugate":
@@ -123,12 +123,45 @@ def test_memory() -> None:
         assert list(elements["columns"]) == list(expected)
         assert list(elements["rows"]) == sorted(elements["rows"])
         assert list(elements["columns"].values()) == matrix.values.tolist()
+        late = job_images(matrix, x, [7, 8], words, {3: x[::-1]}, SMALL.format, SMALL.subtensor)
+        assert late.keys() == images.keys()
+        assert late["row_pointers"] == _words(_late_ends(elements["rows"], 23))
+        kept = {place: value for place, value in elements["rows"].items() if _is_late(*place)}
+        assert late["column_numbers"] == _words([j for _, j in kept])
+        assert late["row_values"] == _words(list(kept.values()))
         assert numbers["x"] == x.tolist()
         assert numbers["vector_3"] == x[::-1].tolist()
         assert numbers["scalars"] == [7, 8] + 30 * [0]
         assert numbers["program_base"][:entry] == words_of(program.e1)
         assert numbers["program_base"][entry:] == words_of(program.e2)
     assert program_words(program, second=False) == (words_of(program.e1), 0)
+
+
+def _is_late(row: int, column: int) -> bool:
+    """In steps of four columns: below the end of the step behind the row's own."""
+    return column < 4 * (row // 4 + 2)
+
+
+def _late_ends(elements: dict[tuple[int, int], int], size: int) -> list[int]:
+    return [sum(_is_late(i, j) for i, j in elements if i < row) for row in range(size + 1)]
+
+
+def _words(numbers: list[int]) -> bytes:
+    return b"".join(one.to_bytes(4, "little") for one in numbers)
+
+
+def test_either_rows() -> None:
+    """Solutions are the same; late elements take less memory."""
+    config = SMALL
+    problem = PROBLEMS["core"](Rules.of(config), random_graph(1))
+    solutions, written = [], []
+    for rows in ROWS:
+        device = SidaModel(config, MEMORY_BYTES)
+        device.memory[:] = 0xA5
+        solutions.append(SidaDriver(device, rows=rows).solve(problem, 10))
+        written.append(int((device.memory != 0xA5).sum()))
+    same(*solutions)
+    assert written[0] < written[1]
 
 
 def test_nothing_is_written_outside_of_the_arrays() -> None:
@@ -151,6 +184,10 @@ def test_refusals() -> None:
 
     assert said(most=0) == "`most` must be at least 1, not 0"
     assert said(passes_a_job=0) == "`passes_a_job` must be at least 1, not 0"
+    device = SidaModel(SMALL, MEMORY_BYTES)
+    assert refusal(lambda: SidaDriver(device, rows="all")) == (
+        "`rows` must be one of late, whole, not all"
+    )
     large: Problem = PROBLEMS["pagerank"](rules, random_graph(1, size=65))
     assert said(large) == (
         "the matrix must have between 1 and 64 rows with `vector_words` 64, not 65"
@@ -170,9 +207,9 @@ def test_refusals() -> None:
     with pytest.raises(NoRoom, match=r"^\d+ bytes of memory are needed for the problem; 2048 are"):
         SidaDriver(SidaModel(SMALL, 2048)).solve(problem, 5)
     other = MatRaptorModel(MatRaptorConfig())
-    device: Any = type("Other", (), {"config": SMALL, "memory_bytes": 4096})
-    device.read_register = other.read_register
-    assert refusal(lambda: SidaDriver(device)).startswith("the device's ID must be 0x44535754, not")
+    wrong: Any = type("Other", (), {"config": SMALL, "memory_bytes": 4096})
+    wrong.read_register = other.read_register
+    assert refusal(lambda: SidaDriver(wrong)).startswith("the device's ID must be 0x44535754, not")
 
 
 def test_errors_of_the_device() -> None:

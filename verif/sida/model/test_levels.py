@@ -7,19 +7,20 @@ from scipy.sparse import csr_array
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.sida.iterations.graphs import reach
-from tilewright.sim.sida.levels import ideal_bytes, late_elements, pass_bytes
+from tilewright.sim.sida.levels import ideal_bytes, pass_bytes
 from tilewright.sim.sida.references import Demand, vectors_moved
-from tilewright.sim.sida.result.products import Rules
+from tilewright.sim.sida.result.products import Columns, Rules
 
 
 def test_which_elements_wait() -> None:
     """Steps of four: a row waits unless its column is two steps behind it."""
-    rows, columns = np.divmod(np.arange(16 * 16), 16)
-    slow = sum(
+    columns, rows = np.divmod(np.arange(16 * 16), 16)
+    matrix = Columns(pointers=16 * np.arange(17), rows=rows, values=np.zeros(256, np.uint64))
+    slow = [
         max(column // 4, row // 4 + 2) > column // 4
         for row, column in zip(rows, columns, strict=True)
-    )
-    assert late_elements(rows, columns, 4) == slow
+    ]
+    assert matrix.late(4).tolist() == slow
 
 
 def test_a_pass_by_hand() -> None:

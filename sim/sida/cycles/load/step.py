@@ -32,6 +32,22 @@ def _is_quiet(m: Any, b: Bus) -> bool:
 
 
 @inlined
+def _count_moved(m: Any, b: Bus, came: bool) -> None:
+    """Behind ``count``; ``came``: before it columns were to come."""
+    ends = came and not m.comes
+    if m.first or ends:
+        moved = 0
+        for number in range(b.c.readers):
+            moved += b.readers[number].beats * m.beat_bytes
+        for channel in range(b.c.channels):
+            moved += b.channels[channel].written
+        if ends:
+            m.moved_with_columns += moved - m.moved_before
+        else:
+            m.moved_before = moved
+
+
+@inlined
 def load_offers(m: Any, b: Bus, now: int) -> None:
     """What the other half finds in a cycle, the job's first one being 0."""
     look_at_ports(m, b)
@@ -49,7 +65,9 @@ def load_step(
 ) -> None:
     """The cycle's end; ``pointers``, ``rows``: of the matrix by columns, ``row_pointers``,
     ``columns``: of that by rows; ``ended``: passes of the job."""
+    came = m.comes != 0
     count(m, now)
+    _count_moved(m, b, came)
     row = m.row_valid != 0 and m.row_whole != 0
     x_loaded = row and not m.loads_scalars and m.row_first + m.pes >= m.rows
     scalars_ready = scalars_row_ready(m)
