@@ -20,12 +20,14 @@ from dataclasses import dataclass
 from ...hw.spec.elementwise.instructions import Instruction
 from ...hw.spec.elementwise.program import PARTS, Program
 from ...hw.spec.sida import INDEX_BITS
+from .iterations.jobs import Job, Setup
 
 __all__ = [
     "POINTER_BYTES",
     "Demand",
     "Machine",
     "Spent",
+    "demand_of_job",
     "fused",
     "ideal",
     "oracle",
@@ -93,6 +95,17 @@ class Demand:
     def part(self, iteration: int) -> tuple[Instruction, ...]:
         """The element-wise work behind a product, counted from 0."""
         return self.program.part(PARTS[iteration % 2])
+
+
+def demand_of_job(setup: Setup, job: Job, value_bytes: int) -> Demand:
+    """Of a job of a sequence."""
+    return Demand(
+        size=setup.size,
+        elements=0 if job.matrix is None else len(setup.matrices[job.matrix].rows),
+        iterations=1 + job.second,
+        program=setup.programs[job.program],
+        value_bytes=value_bytes,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from ...hw.spec.elementwise.instructions import SCALARS
 from ...hw.spec.formats import Format
 from ...hw.spec.jobs.sida import job_spec
-from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.sida import SidaConfig
 from ..device.driver import JobDriver
 from ..numbers.memory import from_bytes, to_bytes
@@ -17,14 +16,9 @@ from .driver import SidaDevice
 from .fit import check_fit
 from .images import late_step, matrix_images, program_image, program_words, scalars_image
 from .iterations.jobs import Job, Setup
+from .sequence_registers import NOTHING, SUMS, job_registers
 
 __all__ = ["SequenceDriver", "sum_of"]
-
-_NONE = "nothing"
-"""The matrix without elements."""
-
-_ROWS = ("row_pointers", "column_numbers", "row_values")
-"""Arrays of the matrix by rows."""
 
 
 class SequenceDriver(JobDriver[SidaConfig]):
@@ -64,9 +58,8 @@ class SequenceDriver(JobDriver[SidaConfig]):
         )
         self.jobs = []
         self._setup = setup
-        self._sums = SEMIRINGS["mma"]
         words = [len(program_words(one, second=bool(one.e2))[0]) for one in setup.programs.values()]
-        check_fit(config, setup.size, [self._sums], max(words))
+        check_fit(config, setup.size, [SUMS], max(words))
         images = self._images()
         line = config.line_bytes
         sizes = {name: -(-len(content) // line) * line for name, content in images.items()}
@@ -77,7 +70,7 @@ class SequenceDriver(JobDriver[SidaConfig]):
     def _images(self) -> dict[str, bytes]:
         """All that is in memory."""
         setup, fmt = self._setup, self.config.format
-        images = {f"{_NONE} pointers": bytes(4 * (setup.size + 1))}
+        images = {f"{NOTHING} pointers": bytes(4 * (setup.size + 1))}
         for name, matrix in setup.matrices.items():
             arrays = matrix_images(matrix, fmt, self._late)
             images |= {f"{name} {array}": content for array, content in arrays.items()}
@@ -94,40 +87,9 @@ class SequenceDriver(JobDriver[SidaConfig]):
 
     def run(self, job: Job) -> None:
         """Raises JobError if the device reports an error."""
-        program = self._setup.programs[job.program]
-        stored = job.vectors(program)
-        words, entry = program_words(program, second=job.second)
-        status = self._registers.submit(
-            {
-                "ROWS": self._setup.size,
-                "PASSES": 1,
-                "FIRST": self._sums.opcode,
-                "SECOND": self._sums.opcode,
-                "SECOND_PRODUCT": int(job.second),
-                "TRANSPOSED": 0,
-                "WORDS": len(words),
-                "ENTRY": entry,
-                "STOPS": 0,
-                **self._matrix(job.matrix),
-                "X": self._places[f"vector {job.x}"],
-                "SCALARS": self._places["scalars"],
-                "PROGRAM_BASE": self._places[f"program {job.program}"],
-                **{
-                    f"VECTOR_{number}": self._places[f"vector {name}"]
-                    for number, name in enumerate(stored)
-                },
-            }
-        )
+        status = self._registers.submit(job_registers(self._setup, job, self._places))
         status.check()
         self.jobs.append((job, status.counts))
-
-    def _matrix(self, name: str | None) -> dict[str, int]:
-        """Addresses of a matrix."""
-        arrays = ("column_pointers", "row_numbers", "column_values", *_ROWS)
-        if name is None:
-            # Elements are read nowhere.
-            return {array.upper(): self._places[f"{_NONE} pointers"] for array in arrays}
-        return {array.upper(): self._places[f"{name} {array}"] for array in arrays}
 
     def give(self, values: Mapping[str, float]) -> None:
         """Scalars from the next job on, by name, rounded to the format."""

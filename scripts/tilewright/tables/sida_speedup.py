@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from ..hw.spec.sida import WideSidaConfig
-    from ..sim.sida.iterations.problem import Problem
+    from .sida.computations import Timed
 
 __all__ = ["COLUMNS", "RATIOS", "VERTICES", "sida_speedup"]
 
@@ -80,28 +80,28 @@ def sida_speedup(
         raise UserError(f"sida-speedup is computed by a model: no --target, not {target!r}")
     from ..hw.spec.sida import SIDA, WideSidaConfig
     from ..settings import read_config
-    from ..sim.sida.cycles.steady import steady_pass
     from ..sim.timing.dram import HBM
+    from .sida.computations import timed
 
     config = read_config(replace(SIDA, config=WideSidaConfig), None, settings)
     assert isinstance(config, WideSidaConfig)
     memory = replace(HBM, name="hbm2", gigabytes=_GIGABYTES)
     found: dict[str, list[float]] = {}
     for name, graph in _graphs(files, vertices, large=full):
-        for app, make in computations(graph).items():
+        for app, make in timed(graph).items():
             lines = {f"{app}, {name}, {label}": ratio for label, ratio in RATIOS.items()}
             lines = {line: ratio for line, ratio in lines.items() if only in line}
             if not lines:
                 continue
             try:
-                problem = make()
+                part = make()
             except ValueError as error:
                 progress(f"{app}, {name}: left out, {error}")
                 continue
             for line, ratio in lines.items():
                 progress(line)
-                one = steady_pass(_fitting(config, problem, ratio), problem, memory=memory)
-                matrix = 4 * (problem.matrix.size + 1) + len(problem.matrix.rows) * 8
+                one = part.time(_fitting(config, part, ratio), memory)
+                matrix = part.passes * (4 * (part.size + 1) + part.elements * 8)
                 read = ("pointers", "rows", "values", "again")
                 found[line] = [
                     one.ideal.cycles / one.cycles,
@@ -109,7 +109,7 @@ def sida_speedup(
                     100 * one.oracle.cycles / one.cycles,
                     100 * one.bandwidth,
                     one.loaded_ahead,
-                    100 * one.counts["held"] / max(1, len(problem.matrix.rows)),
+                    100 * one.counts["held"] / max(1, part.elements),
                     sum(one.counts[f"bytes_{each}"] for each in read) / matrix,
                 ]
     if not found:
@@ -122,11 +122,14 @@ def sida_speedup(
 
 
 def _means(found: dict[str, list[float]]) -> Iterator[Row]:
-    """Geometric means of all lines, and by the ratio of the buffer."""
+    """Geometric means of all lines with two products a pass, and by the ratio of the buffer."""
     import numpy as np
 
+    from .sida.computations import APART
+
+    twice = {line: ours for line, ours in found.items() if line.split(",")[0] not in APART}
     for label in ("", *RATIOS):
-        lines = [ours for line, ours in found.items() if line.endswith(f", {label}") or not label]
+        lines = [ours for line, ours in twice.items() if line.endswith(f", {label}") or not label]
         if len(lines) > 1:
             means = np.exp(np.log([ours[:_MEANT] for ours in lines]).mean(axis=0)).tolist()
             rest = [None] * (len(COLUMNS) - _MEANT)
@@ -151,27 +154,10 @@ def _graphs(
         yield f"R-MAT of {_LARGEST:,}", rmat(_LARGEST, _SEED)
 
 
-def computations(graph: csr_array) -> dict[str, Callable[[], Problem]]:
-    """Two products a pass; what a pass takes does not depend on where it begins."""
-    from ..hw.spec.formats import FORMATS
-    from ..sim.sida.iterations.graphs import coreness, pagerank, reach, shortest_paths, undirected
-    from ..sim.sida.iterations.linear import labels
-    from ..sim.sida.result.products import Rules
-
-    rules = Rules(fmt=FORMATS["fp32"])
-    return {
-        "pagerank": lambda: pagerank(rules, graph),
-        "bfs": lambda: reach(rules, graph, [0]),
-        "sssp": lambda: shortest_paths(rules, graph, 0),
-        "kcore": lambda: coreness(rules, undirected(graph)),
-        "label": lambda: labels(rules, undirected(graph), [0, 1], tolerance=1e-6),
-    }
-
-
-def _fitting(config: WideSidaConfig, problem: Problem, ratio: int) -> WideSidaConfig:
+def _fitting(config: WideSidaConfig, part: Timed, ratio: int) -> WideSidaConfig:
     """With room for so much of the matrix, and for its vectors."""
-    words = max(1, len(problem.matrix.rows)) / ratio
-    vectors = 1 << (problem.matrix.size - 1).bit_length()
+    words = max(1, part.elements) / ratio
+    vectors = 1 << (part.size - 1).bit_length()
     return replace(
         config,
         buffer_words=max(64, 4 * config.pes, 1 << max(0, round(log2(words)))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,9 +15,10 @@ from ..bank_span import bank_span
 from ..images import late_step, program_words
 from ..iterations.problem import Problem
 from ..references import Demand, Machine, Spent, fused, ideal, oracle
+from ..result.products import Columns
 from .machine import PassJob, run_job
 
-__all__ = ["SteadyPass", "steady_demand", "steady_pass"]
+__all__ = ["SteadyPass", "job_arrays", "steady_demand", "steady_pass"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +31,8 @@ class SteadyPass:
         is the most that waits
     ideal, fused, oracle: what two iterations take there
     peak_bytes: of the memory, in as many cycles
-    idle_bytes: that the memory could have moved besides until the last columns were there
+    idle_bytes: that the memory could have moved besides until the last columns were there; below 0
+        where it had more under way then than when columns began
     """
 
     counts: dict[str, int]
@@ -53,7 +56,7 @@ class SteadyPass:
     def loaded_ahead(self) -> float:
         """How many times as fast a pass is at most if the matrix's elements are loaded ahead: the
         memory is not idle while columns come, and what follows is shorter by as much."""
-        return self.peak_bytes / (self.peak_bytes - self.idle_bytes)
+        return self.peak_bytes / (self.peak_bytes - max(0, self.idle_bytes))
 
 
 def steady_pass(
@@ -106,8 +109,7 @@ def _job(config: SidaConfig, problem: Problem, passes: int, late: int | None) ->
     """With its arrays in memory as a driver puts them; ``late``: see ``matrix_images``."""
     matrix, size = problem.matrix, problem.matrix.size
     elements, value = len(matrix.rows), config.format.bits // 8
-    by_rows = np.ones(elements, np.bool_) if late is None else matrix.late(late)
-    again = int(by_rows.sum())
+    again = elements if late is None else int(matrix.late(late).sum())
     words, entry = program_words(problem.program)
     sizes = {
         "COLUMN_POINTERS": 4 * (size + 1), "ROW_NUMBERS": 4 * elements,
@@ -119,21 +121,34 @@ def _job(config: SidaConfig, problem: Problem, passes: int, late: int | None) ->
     registers = {
         "ROWS": size, "PASSES": passes, "FIRST": problem.semirings[0].opcode,
         "SECOND": problem.semirings[1].opcode, "SECOND_PRODUCT": 1, "WORDS": len(words),
-        "ENTRY": entry, "STOPS": 0, "STOP_1": 0, "STOP_2": 0, "LIMIT": 0, "TRANSPOSED": 0,
+        "ENTRY": entry, "STOPS": 0, "STOP_1": 0, "STOP_2": 0, "LIMIT": 0,
+        "TRANSPOSED": int(problem.transposed),
     }  # fmt: skip
     memory = Placement(0, 1 << config.addr_bits, config.line_bytes, span=bank_span(config))
     registers |= memory.fit(sizes, "the problem")
-    places = (matrix.rows[by_rows], matrix.columns[by_rows])
-    stored = csr_array((np.zeros(again, np.int8), places), shape=(size, size))
     return PassJob(
         registers=registers,
         words=words,
-        pointers=matrix.pointers,
-        rows=_padded(matrix.rows),
-        row_pointers=stored.indptr.astype(np.int64),
-        columns=_padded(stored.indices),
+        **job_arrays(matrix, late, transposed=problem.transposed),
         passes=passes,
     )
+
+
+def job_arrays(matrix: Columns, late: int | None, *, transposed: bool = False) -> dict[str, Any]:
+    """What a :class:`PassJob` has of a matrix; ``late``: see ``matrix_images``."""
+    pointers, rows = matrix.pointers, _padded(matrix.rows)
+    if transposed:
+        return {"pointers": pointers, "rows": rows, "row_pointers": pointers, "columns": rows}
+    size, count = matrix.size, len(matrix.rows)
+    by_rows = np.ones(count, np.bool_) if late is None else matrix.late(late)
+    places = (matrix.rows[by_rows], matrix.columns[by_rows])
+    stored = csr_array((np.zeros(len(places[0]), np.int8), places), shape=(size, size))
+    return {
+        "pointers": pointers,
+        "rows": rows,
+        "row_pointers": stored.indptr.astype(np.int64),
+        "columns": _padded(stored.indices),
+    }
 
 
 def _padded(numbers: np.ndarray) -> np.ndarray:

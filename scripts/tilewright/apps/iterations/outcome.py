@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...sim.sida.held import Held, held
 from ...sim.sida.iterations.jobs import Setup
 from ...sim.sida.iterations.problem import Problem
-from ...sim.sida.references import Demand, Machine, Spent, fused, ideal, oracle
+from ...sim.sida.references import Demand, Machine, Spent, demand_of_job, fused, ideal, oracle
 from ...sim.sida.result.products import Columns
 from .options import SidaChoice
 from .report import Outcome
@@ -56,13 +56,7 @@ def outcome_of_jobs(choice: SidaChoice, setup: Setup, run: SequenceRun) -> Outco
     machine = _machine(choice)
     limits = dict.fromkeys(_REFERENCES, Spent(bytes=0, cycles=0.0))
     for job in run.jobs:
-        demand = Demand(
-            size=setup.size,
-            elements=0 if job.matrix is None else len(setup.matrices[job.matrix].rows),
-            iterations=1 + job.second,
-            program=setup.programs[job.program],
-            value_bytes=choice.config.format.bits // 8,
-        )
+        demand = demand_of_job(setup, job, choice.config.format.bits // 8)
         for name, reference in _REFERENCES.items():
             limits[name] += reference(machine, demand)
     found = run.found

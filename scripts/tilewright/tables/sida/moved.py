@@ -56,13 +56,13 @@ def sida_bytes(
     from ...sim.sida.cycles.steady import steady_demand, steady_pass
     from ...sim.sida.levels import ideal_bytes, pass_bytes
     from ..graph_kinds import GRAPHS
-    from ..sida_speedup import computations
+    from .computations import problems
 
     config = read_config(SIDA, None, settings)
     assert isinstance(config, SidaConfig)
     found: dict[str, list[float]] = {}
     for kind, generate in GRAPHS.items():
-        for app, make in computations(generate(vertices, _SEED)).items():
+        for app, make in problems(generate(vertices, _SEED)).items():
             line = f"{app}, {kind}"
             if only not in line:
                 continue
