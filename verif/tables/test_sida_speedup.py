@@ -31,7 +31,8 @@ def test_lines_and_their_means() -> None:
         # What is moved cannot take less than all of the memory's cycles.
         assert 1 <= ahead <= 100 / bandwidth
         assert 0 <= held <= 100
-        assert 1 <= read < 2.5
+        # Late elements twice: of R-MAT graphs not all are.
+        assert 1 <= read < (1.9 if "R-MAT" in row.label else 2.2)
     for first in range(0, len(lines), len(RATIOS)):
         reads = [row.ours[6] or 0.0 for row in lines[first : first + len(RATIOS)]]
         assert reads == sorted(reads)

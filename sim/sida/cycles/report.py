@@ -28,7 +28,7 @@ class SidaTimes:
     counts: the counter registers, by their names in lower case, but for ``ended``
     memory_read, memory_written: bytes that each channel's memory moved: whole accesses, or beats of
         a flat memory
-    moved_with_columns: bytes that came or were written in column_cycles
+    moved_with_columns: bytes of lines that were taken, and of what was written, in column_cycles
     gigahertz: clock of the accelerator
     """
 

@@ -31,8 +31,7 @@ class SteadyPass:
         is the most that waits
     ideal, fused, oracle: what two iterations take there
     peak_bytes: of the memory, in as many cycles
-    idle_bytes: that the memory could have moved besides until the last columns were there; below 0
-        where it had more under way then than when columns began
+    idle_bytes: that the memory could have moved besides until the last columns were there
     """
 
     counts: dict[str, int]
@@ -56,7 +55,7 @@ class SteadyPass:
     def loaded_ahead(self) -> float:
         """How many times as fast a pass is at most if the matrix's elements are loaded ahead: the
         memory is not idle while columns come, and what follows is shorter by as much."""
-        return self.peak_bytes / (self.peak_bytes - max(0, self.idle_bytes))
+        return self.peak_bytes / (self.peak_bytes - self.idle_bytes)
 
 
 def steady_pass(

@@ -48,7 +48,8 @@ def steady_jobs(
         found = run_job(config, _pass(setup, job, places, late), memory=memory, gigahertz=gigahertz)
         counts += [found.counts] * times
         if job.matrix is not None:
-            idle += times * (width * found.counts["column_cycles"] - found.moved_with_columns)
+            most = width * found.counts["column_cycles"]
+            idle += times * max(0, most - found.moved_with_columns)
         demand = demand_of_job(setup, job, config.format.bits // 8)
         for reference in limits:
             limits[reference] += _times(reference(machine, demand), times)

@@ -71,7 +71,8 @@ def test_jobs_of_two_products(device: SidaDevice) -> None:
 
 
 def test_what_moves_with_columns() -> None:
-    """Of one product without vectors: all of the matrix, nothing else; else no more than fits."""
+    """Of one product without vectors: lines of the matrix, nothing else; else no more than
+    fits."""
     rng = np.random.default_rng(5)
     config = small()
     program = assemble("vector x\nreduce found max\ne1:\n    reduce found, y\n    out y\n")
@@ -89,7 +90,8 @@ def test_what_moves_with_columns() -> None:
         width = config.channels * config.geometry.beat_bytes
         assert columns <= times.moved_with_columns <= width * counts["column_cycles"]
         if number % 2:
-            assert times.moved_with_columns == columns
+            ends = 6 * config.line_bytes * counts["passes_done"]
+            assert times.moved_with_columns < columns + ends
 
 
 def test_late_rows_alone(device: SidaDevice) -> None:

@@ -33,6 +33,7 @@ def use_ports(m: Any, b: Bus) -> None:
             ask(b, number, port.address, port.bytes)
         if port.takes:
             take_line(b, number)
+            m.lines_taken += 1
 
 
 @called

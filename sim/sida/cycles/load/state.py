@@ -124,9 +124,9 @@ LOAD: list[tuple[Any, ...]] = [
     *fields("finished", "passes_done", "quiet", "program_idle"),
     # Counters: `comes`; cycles of the first and the last elements, and those that had some.
     *fields("comes", "first_at", "last_at", "busy"),
-    # Bytes of beats that came and of what the memory has written: when the pass began; while
-    # columns came, in all passes.
-    *fields("beat_bytes", "moved_before", "moved_with_columns"),
+    # Lines that were taken of all readers. Bytes of them and of what the memory has written: when
+    # the pass began; while columns came, in all passes.
+    *fields("lines_taken", "moved_before", "moved_with_columns"),
     ("counts", np.dtype(fields(*COUNTS))),
 ]
 """Fields of the machine."""
@@ -157,7 +157,6 @@ def set_up_load(m: Any, config: SidaConfig, job: dict[str, int]) -> None:
     row_bytes = config.pes * value_bytes
     for name, value in {
         "line_bytes": config.line_bytes,
-        "beat_bytes": config.geometry.beat_bytes,
         "value_bytes": value_bytes,
         "value_shift": value_bytes.bit_length() - 1,
         "outstanding": config.outstanding,

@@ -33,14 +33,15 @@ def _is_quiet(m: Any, b: Bus) -> bool:
 
 @inlined
 def _count_moved(m: Any, b: Bus, came: bool) -> None:
-    """Behind ``count``; ``came``: before it columns were to come."""
+    """Behind ``count``; ``came``: before it columns were to come. What comes is counted when it is
+    taken, and what is written when the memory does: no sooner than it is moved."""
     ends = came and not m.comes
     if m.first or ends:
-        moved = 0
-        for number in range(b.c.readers):
-            moved += b.readers[number].beats * m.beat_bytes
+        moved = m.lines_taken * m.line_bytes
         for channel in range(b.c.channels):
             moved += b.channels[channel].written
+            if not b.c.flat:
+                moved -= b.dram.count[channel, 1] * b.c.interleave
         if ends:
             m.moved_with_columns += moved - m.moved_before
         else:
