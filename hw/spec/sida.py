@@ -209,6 +209,12 @@ class SidaConfig(MemoryPorts, Config):
         return max(8 * self.line_bytes // self.format.bits, self.gather_banks)
 
     @property
+    def piece_bytes(self) -> int:
+        """Of a line, or of `pes` elements, whichever is larger: what is written at once, and in
+        memory the distance of rows of w."""
+        return max(self.line_bytes, self.pes * self.format.bits // 8)
+
+    @property
     def readers(self) -> tuple[str, ...]:
         """What is read, in the order of the readers' IDs."""
         return (*READERS, "windows") if self.windowed else READERS

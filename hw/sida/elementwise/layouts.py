@@ -83,10 +83,13 @@ def stored_layout(config: SidaConfig) -> data.StructLayout:
 
 def request_layout(config: SidaConfig) -> data.StructLayout:
     """So many rows of a vector in memory, from element ``base`` on; at least one."""
+    rows = block_rows(config)
+    if config.windowed:
+        rows = max(rows, config.window_elements // config.pes)
     return data.StructLayout(
         {
             "vector": range(VECTORS),
             "base": count_bits(config),
-            "rows": range(block_rows(config) + 1),
+            "rows": range(rows + 1),
         }
     )

@@ -5,18 +5,36 @@ from __future__ import annotations
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ...job.activity import ones
-from ...spec.sida import SidaConfig
+from ...spec.sida import DELAY, SidaConfig
 from ...stream.output_register import OutputRegister
 from ...stream.ring import moved_count, ring_address
+from ..elementwise.layouts import values_layout
 from ..layouts import count_bits, gathered_layout, set_layout
 from .layouts import WAYS, vector_write_layout
+from .miss_table import MissTable
 from .row_lane import RowLane
 from .vector_banks import VectorBanks
+from .window_layouts import fetch_layout
+from .window_tags import WindowTags
 
 __all__ = ["Gather"]
+
+
+def _vector_members(config: SidaConfig) -> dict[str, Member]:
+    """How vectors come."""
+    if not config.windowed:
+        write = vector_write_layout(config)
+        return {"x_write": In(write), "z_write": In(write)}
+    return {
+        "begins": In(1),
+        "columns": In(count_bits(config)),
+        "wants_z": In(1),
+        "fetch": Out(stream.Signature(fetch_layout(config))),
+        "fetched": In(stream.Signature(values_layout(config))),
+    }
 
 
 class Gather(wiring.Component):
@@ -30,6 +48,11 @@ class Gather(wiring.Component):
     A set of step s enters when the z of ``s - 1`` steps is there, so that what it reads of the
     panels up to ``s - 2`` is; sets of the first two steps enter at once.
 
+    Where vectors are in memory, blocks of ``config.window_elements`` of their elements are on chip,
+    ``config.vector_words`` of each vector, and fetched when a lane misses one, which asks again
+    until it is there. z of a block is fetched when an element of it is wanted, so what is on chip
+    never changes.
+
     Source: Exploiting data reuse with inter-operator dataflow, the SIDA microarchitecture (vector
     loader), which leaves the banks open.
 
@@ -42,7 +65,11 @@ class Gather(wiring.Component):
     i: see ``set_layout``
     o: see ``gathered_layout``
     x_write, z_write: in; see ``vector_write_layout``. What is written is there for sets that enter
-        in the next cycle; x must not change while sets are inside
+        in the next cycle; x must not change while sets are inside. Where vectors are in memory, in
+        their place:
+    begins: in, a pulse, with no set inside: vectors have changed; sets enter some cycles later
+    columns, wants_z: in; elements of the vectors; whether sets want z; constant from there on
+    fetch, fetched: see :class:`MissTable`
     z_steps: in; steps whose z is written
     conflicts: out; lanes that wait for a bank in this cycle
     waits: out; a set waits for z
@@ -52,13 +79,11 @@ class Gather(wiring.Component):
 
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
-        write = vector_write_layout(config)
         super().__init__(
             {
                 "i": In(stream.Signature(set_layout(config))),
                 "o": Out(stream.Signature(gathered_layout(config))),
-                "x_write": In(write),
-                "z_write": In(write),
+                **_vector_members(config),
                 "z_steps": In(count_bits(config)),
                 "conflicts": Out(range(WAYS * config.pes + 1)),
                 "waits": Out(1),
@@ -87,18 +112,21 @@ class Gather(wiring.Component):
                 self._connect(m, banks, way * config.pes + leaf, lane)
         way_in = ring_address(m, "way_in", WAYS, advance=enters, clear=self.clear)
         way_out = ring_address(m, "way_out", WAYS, advance=leaves, clear=self.clear)
+        windows = None
+        if config.windowed:
+            windows = self._fetch(m, banks, [lane for its in lanes for lane in its])
+        else:
+            m.d.comb += [banks.x_write.eq(self.x_write), banks.z_write.eq(self.z_write)]
         room = Cat(its[0].i.ready for its in lanes)
         there = Cat(Cat(lane.o.valid for lane in its).all() for its in lanes)
         m.d.comb += [
-            goes.eq(self._z_is_there(m)),
+            goes.eq(self._z_is_there(m) & windows.ready if windows else self._z_is_there(m)),
             enters.eq(self.i.valid & self.i.ready),
             self.i.ready.eq(Array(room)[way_in] & goes),
             self.waits.eq(self.i.valid & ~goes),
             left.clear.eq(self.clear),
             left.i.valid.eq(Array(there)[way_out]),
             leaves.eq(left.i.valid & left.i.ready),
-            banks.x_write.eq(self.x_write),
-            banks.z_write.eq(self.z_write),
             self.conflicts.eq(
                 ones(Cat(lane.request.valid & ~lane.granted for its in lanes for lane in its))
             ),
@@ -125,6 +153,27 @@ class Gather(wiring.Component):
             lane.clear.eq(self.clear),
         ]
 
+    def _fetch(self, m: Module, banks: VectorBanks, lanes: list[RowLane]) -> MissTable:
+        """What is missing in the banks."""
+        m.submodules.tags = tags = WindowTags(self._config)
+        m.submodules.misses = misses = MissTable(self._config)
+        wiring.connect(m, misses.fetch, wiring.flipped(self.fetch))
+        wiring.connect(m, wiring.flipped(self.fetched), misses.fetched)
+        m.d.comb += [
+            misses.begins.eq(self.begins),
+            misses.columns.eq(self.columns),
+            misses.reports.eq(tags.reports),
+            misses.clear.eq(self.clear),
+            tags.lines.eq(banks.lines),
+            tags.requests.eq(banks.requests),
+            tags.write.eq(misses.tag_write),
+            tags.waits.eq(Cat(lane.waits for lane in lanes)),
+            banks.x_write.eq(misses.x_write),
+            banks.z_write.eq(misses.z_write),
+        ]
+        m.d.comb += [lane.hit.eq(tags.hits[number]) for number, lane in enumerate(lanes)]
+        return misses
+
     def _z_is_there(self, m: Module) -> Value:
         """Whether the set at the input may read."""
         step = Signal(count_bits(self._config))
@@ -134,6 +183,7 @@ class Gather(wiring.Component):
     def _enter(self, m: Module, lanes: list[list[RowLane]], enters: Value, way_in: Value) -> None:
         """A set's rows to the lanes whose turn it is."""
         bits = (self._config.gather_banks - 1).bit_length()
+        step = (self._config.subtensor - 1).bit_length()
         for way, its in enumerate(lanes):
             for leaf, lane in enumerate(its):
                 element = self.i.payload.leaves[leaf]
@@ -143,6 +193,9 @@ class Gather(wiring.Component):
                     lane.i.payload.bank.eq(element.row[:bits]),
                     lane.i.payload.line.eq(element.row[bits:]),
                 ]
+                if self._config.windowed:
+                    behind = element.row[step:] + DELAY <= self.i.payload.base[step:]
+                    m.d.comb += lane.i.payload.z.eq(self.wants_z & behind)
 
     def _keep(self, m: Module, left: OutputRegister, enters: Value, leaves: Value) -> None:
         """The sets themselves."""

@@ -33,11 +33,12 @@ def pair_layout(config: SidaConfig) -> data.StructLayout:
 
 def row_request_layout(config: SidaConfig) -> data.StructLayout:
     """The element of the vectors that a lane wants: which ``line`` of which ``bank``, if
-    ``valid``."""
+    ``valid``; where vectors are in memory, whether that of ``z``, too."""
     return data.StructLayout(
         {
             "valid": 1,
             "bank": range(config.gather_banks),
             "line": range(max(2, config.most_rows // config.gather_banks)),
+            **({"z": 1} if config.windowed else {}),
         }
     )

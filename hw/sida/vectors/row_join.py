@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -13,36 +16,42 @@ from ...stream.output_register import OutputRegister
 from ..elementwise.layouts import values_layout
 from ..layouts import count_bits
 from .row_cut import line_rows
+from .window_layouts import STORED_KINDS, SUMS
 
-__all__ = ["RowJoin", "piece_bytes", "piece_layout", "placed_row_layout"]
+__all__ = ["RowJoin", "piece_layout", "placed_row_layout"]
 
 
 def placed_row_layout(config: SidaConfig) -> data.StructLayout:
     """``values`` from element ``base`` on of a vector that has ``columns`` elements and begins at
-    address ``origin``; ``slot``: which one it is of those that come at a time."""
+    address ``origin``; ``slot``: which one it is of those that come at a time; where vectors are in
+    memory, of what ``kind``."""
     return data.StructLayout(
         {
-            "slot": range(VECTORS),
+            "slot": range(slots(config)),
             "origin": config.addr_bits,
             "columns": count_bits(config),
             "base": count_bits(config),
             "values": values_layout(config),
+            **_kind(config),
         }
     )
 
 
-def piece_bytes(config: SidaConfig) -> int:
-    """Of a row or a line, whichever is larger."""
-    return line_rows(config) * config.pes * config.format.bits // 8
+def slots(config: SidaConfig) -> int:
+    """Vectors whose rows come at a time: the program's; one more where vectors are in memory."""
+    return VECTORS + config.windowed
+
+
+def _kind(config: SidaConfig) -> dict[str, ShapeLike]:
+    return {"kind": range(STORED_KINDS)} if config.windowed else {}
 
 
 def piece_layout(config: SidaConfig) -> data.StructLayout:
     """``bytes`` of a vector, at least 1, from ``address`` on, a multiple of a line: the first of
-    ``data``."""
-    size = piece_bytes(config)
-    return data.StructLayout(
-        {"address": config.addr_bits, "bytes": range(size + 1), "data": 8 * size}
-    )
+    ``data``; of what ``kind``, where vectors are in memory."""
+    size = config.piece_bytes
+    extent = {"address": config.addr_bits, "bytes": range(size + 1), "data": 8 * size}
+    return data.StructLayout({**extent, **_kind(config)})
 
 
 class RowJoin(wiring.Component):
@@ -50,7 +59,9 @@ class RowJoin(wiring.Component):
     last of its rows, or of its vector. Rows that are as large leave as they are.
 
     The rows of a vector come ascending, from the first one on; some that came last may come again,
-    and what is written then has them as they are now. A row a cycle; latency two cycles.
+    and what is written then has them as they are now. A row of w, where that is in memory, comes as
+    the last one of its line, which has nothing else, and is at all places of it. A row a cycle;
+    latency two cycles.
 
     Parameters
     ----------
@@ -87,7 +98,8 @@ class RowJoin(wiring.Component):
         piece_bits = lane_bits + parts.bit_length() - 1
         m.submodules.row = row = OutputRegister(placed_row_layout(config), clearable=True)
         wiring.connect(m, wiring.flipped(self.i), row.i)
-        extent = {name: self.o.payload[name].shape() for name in ("address", "bytes")}
+        kind = tuple(_kind(config))
+        extent = {name: self.o.payload[name].shape() for name in ("address", "bytes", *kind)}
         m.submodules.piece = piece = OutputRegister(
             data.StructLayout(
                 {**extent, "place": range(max(2, parts)), "values": values_layout(config)}
@@ -111,7 +123,7 @@ class RowJoin(wiring.Component):
             piece.i.valid.eq(row.o.valid & leaves),
             row.o.ready.eq(piece.i.ready | ~leaves),
             made.address.eq(source.origin + begin.shift_left(shift)),
-            made.bytes.eq(Mux(ends, behind.shift_left(shift), piece_bytes(config))),
+            made.bytes.eq(Mux(ends, behind.shift_left(shift), config.piece_bytes)),
             made.place.eq(place),
             made["values"].eq(source["values"]),
             self.busy.eq(row.o.valid | piece.o.valid),
@@ -121,8 +133,13 @@ class RowJoin(wiring.Component):
         values = found["values"].as_value()
         whole: Value = values
         if held is not None:
+            alone = [found.kind == SUMS] if kind else []
             whole = Cat(
-                Mux(found.place == number, values, held.word_select(number, len(values)))
+                Mux(
+                    reduce(or_, alone, found.place == number),
+                    values,
+                    held.word_select(number, len(values)),
+                )
                 for number in range(parts)
             )
         m.d.comb += [
@@ -131,6 +148,8 @@ class RowJoin(wiring.Component):
             self.o.payload.address.eq(found.address),
             self.o.payload.bytes.eq(found.bytes),
             self.o.payload.data.eq(whole),
+            *(self.o.payload[name].eq(found[name]) for name in kind),
+            *(made[name].eq(source[name]) for name in kind),
         ]
         return m
 
@@ -140,7 +159,7 @@ class RowJoin(wiring.Component):
         """The rows of a line that came before, in a word for each vector; returns those of the
         piece at the output."""
         bits = self._config.pes * self._config.format.bits
-        m.submodules.held = held = Memory(shape=parts * bits, depth=VECTORS, init=[])
+        m.submodules.held = held = Memory(shape=parts * bits, depth=slots(self._config), init=[])
         write = held.write_port(granularity=bits)
         read = held.read_port()
         source = row.o.payload

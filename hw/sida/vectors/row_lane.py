@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -19,7 +19,8 @@ class RowLane(wiring.Component):
 
     For each transfer at ``i`` there is one at ``o``, in the same order, three cycles later at the
     earliest; of a transfer that wants nothing the pair means nothing. It has room for as many as
-    its share of the window.
+    its share of the window. Where vectors are in memory it asks again for what was not there, and
+    for what it asked for behind that.
 
     Parameters
     ----------
@@ -31,6 +32,8 @@ class RowLane(wiring.Component):
     request: out; what is wanted next
     granted: in; it is read, and ``pair`` is the answer in the next cycle
     pair: in; see ``pair_layout``
+    waits: out, where vectors are in memory; the answer to a request is to come in this cycle
+    hit: in, likewise; ``pair`` is what it wanted
     o: see ``pair_layout``
     clear: in; forgets everything at the end of the cycle
     """
@@ -45,6 +48,7 @@ class RowLane(wiring.Component):
                 "pair": In(pair_layout(config)),
                 "o": Out(stream.Signature(pair_layout(config))),
                 "clear": In(1),
+                **({"waits": Out(1), "hit": In(1)} if config.windowed else {}),
             }
         )
 
@@ -101,11 +105,30 @@ class RowLane(wiring.Component):
             taken.eq(self.o.valid & self.o.ready),
         ]
         m.d.sync += [
-            arrives.eq(asked & ~self.clear),
+            *([] if self._config.windowed else [arrives.eq(asked & ~self.clear)]),
             waiting.eq(moved_count(waiting, put, asked)),
             there.eq(moved_count(there, arrives, taken)),
             level.eq(moved_count(level, put, taken)),
         ]
+        if self._config.windowed:
+            missed = self._answer(m, asked & ~self.clear, arrives, wants)
+            with m.If(missed):
+                # Nothing is asked for in this cycle; what was is what comes next.
+                m.d.comb += asked.eq(0)
+                m.d.sync += [waiting.eq(waiting + put + 1), place["next"].eq(place["arrived"])]
         with m.If(self.clear):
             m.d.sync += [waiting.eq(0), there.eq(0), level.eq(0)]
+            if self._config.windowed:
+                m.d.sync += place["next"].eq(0)
         return m
+
+    def _answer(self, m: Module, asked: Value, arrives: Signal, wants: Value) -> Signal:
+        """What was asked for in the cycle before arrives, or was missed, which is returned."""
+        answered = Signal()
+        missed = Signal()
+        m.d.sync += [answered.eq(asked), self.waits.eq(asked & wants)]
+        m.d.comb += [
+            missed.eq(self.waits & ~self.hit),
+            arrives.eq(answered & ~missed),
+        ]
+        return missed

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.sida import SidaConfig
 from .layouts import WAYS, pair_layout, row_request_layout, vector_write_layout
+from .window_layouts import bank_lines
 
 __all__ = ["VectorBanks"]
 
@@ -33,12 +34,14 @@ class VectorBanks(wiring.Component):
     granted: out; by lane
     pairs: out; by lane, see ``pair_layout``, of the request that was granted in the cycle before
     x_write, z_write: in; see ``vector_write_layout``
+    lines: out, where vectors are in memory; by bank, what it reads, whether it is there or not
     """
 
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
         self._lanes = lanes = WAYS * config.pes
-        write = vector_write_layout(config)
+        write, banks = vector_write_layout(config), config.gather_banks
+        line = row_request_layout(config)["line"].shape
         super().__init__(
             {
                 "requests": In(data.ArrayLayout(row_request_layout(config), lanes)),
@@ -46,6 +49,7 @@ class VectorBanks(wiring.Component):
                 "pairs": Out(data.ArrayLayout(pair_layout(config), lanes)),
                 "x_write": In(write),
                 "z_write": In(write),
+                **({"lines": Out(data.ArrayLayout(line, banks))} if config.windowed else {}),
             }
         )
 
@@ -62,6 +66,8 @@ class VectorBanks(wiring.Component):
         m.d.comb += since.eq(Cat(*(first <= lane for lane in range(lanes - 1)), 1))
         lines = [self._choose(m, bank, since) for bank in range(banks)]
         pairs = [self._read(m, bank, line) for bank, line in enumerate(lines)]
+        if self._config.windowed:
+            m.d.comb += [own.eq(line) for own, line in zip(self.lines, lines, strict=True)]
         for lane in range(lanes):
             request = self.requests[lane]
             came = Signal.like(request.bank, name=f"bank_of_{lane}", reset_less=True)
@@ -93,6 +99,8 @@ class VectorBanks(wiring.Component):
     def _read(self, m: Module, bank: int, line: Signal) -> Value:
         """A bank of both vectors. Returns the pair."""
         pes, depth = self._config.pes, 1 << len(line)
+        if self._config.windowed:
+            depth = bank_lines(self._config)
         found = []
         for name, write in (("x", self.x_write), ("z", self.z_write)):
             words = Memory(shape=self._config.format.bits, depth=depth, init=[])
@@ -104,7 +112,7 @@ class VectorBanks(wiring.Component):
                 port.en.eq(write.valid & write.mask[bank % pes] & mine),
                 port.addr.eq(write.base >> (self._config.gather_banks - 1).bit_length()),
                 port.data.eq(write.values[bank % pes]),
-                read.addr.eq(line),
+                read.addr.eq(line[: len(read.addr)]),
             ]
             found.append(read.data)
         return Cat(found)

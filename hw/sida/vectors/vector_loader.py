@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ...axi.layouts import address_layout, beat_layout
 from ...axi.supervision import Supervision, supervise
@@ -21,13 +21,26 @@ from ..elementwise.layouts import request_layout, row_layout, values_layout
 from ..layouts import count_bits
 from .row_cut import RowCut, line_rows, rows_layout
 
-__all__ = ["VectorLoader", "whole_layout"]
+__all__ = ["VectorLoader", "loader_bus", "whole_layout"]
 
 
 def whole_layout(config: SidaConfig) -> data.StructLayout:
     """A vector of so many elements, ``columns``, at least one, at ``address``, a multiple of a
     line."""
     return data.StructLayout({"address": config.addr_bits, "columns": count_bits(config)})
+
+
+def loader_bus(config: SidaConfig) -> dict[str, Member]:
+    """Members of a loader beside its streams."""
+    id_bits = (config.outstanding - 1).bit_length()
+    request = address_layout(config.addr_bits, id_bits)
+    beat = beat_layout(config.data_bits, id_bits)
+    return {
+        "read_beats": Out(config.channels),
+        "ar": Out(stream.Signature(request)).array(config.channels),
+        "r": In(stream.Signature(beat)).array(config.channels),
+        **Supervision(config.addr_bits).members,
+    }
 
 
 class VectorLoader(wiring.Component):
@@ -44,7 +57,7 @@ class VectorLoader(wiring.Component):
 
     Members
     -------
-    bases: in; where vectors begin, multiples of a line; constant while anything is under way
+    bases: in; where vectors begin, multiples of a line; looked at with a request
     columns: in; elements of each of these vectors, likewise
     requests: rows that are in their vector; see ``request_layout``
     loaded: the rows' values, in the order of requests; what is behind the last element is anything
@@ -60,8 +73,6 @@ class VectorLoader(wiring.Component):
     def __init__(self, config: SidaConfig) -> None:
         self._config = config
         self._id_bits = (config.outstanding - 1).bit_length()
-        request = address_layout(config.addr_bits, self._id_bits)
-        beat = beat_layout(config.data_bits, self._id_bits)
         super().__init__(
             {
                 "bases": In(data.ArrayLayout(config.addr_bits, VECTORS)),
@@ -70,10 +81,7 @@ class VectorLoader(wiring.Component):
                 "loaded": Out(stream.Signature(values_layout(config))),
                 "whole": In(stream.Signature(whole_layout(config))),
                 "rows": Out(stream.Signature(row_layout(config))),
-                "read_beats": Out(config.channels),
-                "ar": Out(stream.Signature(request)).array(config.channels),
-                "r": In(stream.Signature(beat)).array(config.channels),
-                **Supervision(config.addr_bits).members,
+                **loader_bus(config),
             }
         )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
+from dataclasses import dataclass
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ...axi.layouts import address_layout, response_layout, write_layout
 from ...axi.supervision import Supervision, supervise
@@ -14,14 +16,39 @@ from ...spec.sida import SidaConfig
 from ...stream.deep_queue import DeepQueue
 from ...stream.fork import Fork
 from ...stream.output_register import OutputRegister
-from ..elementwise.layouts import stored_layout, values_layout
+from ..elementwise.layouts import row_layout, stored_layout, values_layout
 from ..layouts import count_bits
-from .row_join import RowJoin, piece_bytes
+from .acknowledgements import Acknowledgements
+from .row_join import RowJoin
+from .window_layouts import OPERAND, STORED_KINDS, SUMS, kept_sums_layout
 
 __all__ = ["VectorWriter"]
 
 _REQUESTS = 4
 """That wait for their channel where their number is no power of two: as long as that takes."""
+
+
+def _window_members(config: SidaConfig) -> dict[str, Member]:
+    """What is there if vectors are in memory."""
+    if not config.windowed:
+        return {}
+    return {
+        "operands": In(stream.Signature(row_layout(config))),
+        "operand_base": In(config.addr_bits),
+        "sums": In(stream.Signature(kept_sums_layout(config))),
+        "sums_base": In(config.addr_bits),
+        "complete": Out(STORED_KINDS),
+        "sent_windows": Out(range(config.line_bytes + 1)),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sent:
+    """What is written: pieces that wait; whether a line is taken, and is the last of its piece."""
+
+    queue: OutputRegister | DeepQueue
+    moved: Value
+    ends: Value
 
 
 class VectorWriter(wiring.Component):
@@ -41,7 +68,14 @@ class VectorWriter(wiring.Component):
     scalars: values of so many elements as there are scalars, from the first to the last; not while
         anything of ``stored`` is under way
     scalars_base: in; where they go, as ``bases``
+    operands, operand_base: where vectors are in memory; rows of x, or of z, ascending, and where it
+        begins; taken when nothing of ``stored`` is offered
+    sums, sums_base: likewise; rows of w, in any order, each to the line of that number, or to as
+        many as a row has; see ``kept_sums_layout``
+    complete: out, likewise; by kind, ``OPERAND`` and ``SUMS``; a line, or a row, whichever is
+        larger, is in memory; in the order in which they came
     sent: out; bytes that leave in this cycle
+    sent_windows: out, where vectors are in memory; of these, those of operands and sums
     aw, w, b: of each channel (arrays)
     stop, idle, error, error_address: see ``Supervision``; ``idle``: everything is in memory but
         rows whose line is not complete; after ``stop`` vectors and scalars begin again
@@ -57,6 +91,7 @@ class VectorWriter(wiring.Component):
                 "stored": In(stream.Signature(stored_layout(config))),
                 "scalars": In(stream.Signature(values_layout(config))),
                 "scalars_base": In(config.addr_bits),
+                **_window_members(config),
                 "sent": Out(range(config.line_bytes + 1)),
                 "aw": Out(stream.Signature(address_layout(config.addr_bits))).array(channels),
                 "w": Out(stream.Signature(write_layout(config.data_bits))).array(channels),
@@ -77,12 +112,18 @@ class VectorWriter(wiring.Component):
         m.submodules.writer = writer = StripedWriter(
             config.geometry,
             line_blocks=config.line_blocks,
-            bytes_bits=piece_bytes(config).bit_length(),
+            bytes_bits=config.piece_bytes.bit_length(),
             outstanding=config.outstanding,
             requests=_REQUESTS,
             blocks=2,
         )
         self._take(m, join)
+        busy: Value = join.busy
+        acknowledged = None
+        if config.windowed:
+            self._take_windows(m, join)
+            acknowledged = self._acknowledge(m, writer)
+            busy = busy | acknowledged.busy
         wiring.connect(m, join.o, fork.i)
         extents, pieces = fork.o
         m.d.comb += [
@@ -93,8 +134,10 @@ class VectorWriter(wiring.Component):
             writer.request.payload.address.eq(extents.payload.address),
             writer.request.payload.bytes.eq(extents.payload.bytes),
         ]
-        self._send(m, pieces, writer)
-        supervise(m, self, [writer], busy=join.busy)
+        line = self._send(m, pieces, writer)
+        if acknowledged is not None:
+            self._follow(m, line, writer, acknowledged)
+        supervise(m, self, [writer], busy=busy)
         for name in ("aw", "w", "b"):
             for mine, port in zip(getattr(writer, name), getattr(self, name), strict=True):
                 wiring.connect(m, mine, wiring.flipped(port))
@@ -131,13 +174,58 @@ class VectorWriter(wiring.Component):
             # It is a power of two, and so begins again behind the last one.
             m.d.sync += scalar.eq(scalar + config.pes)
 
-    def _send(self, m: Module, pieces: stream.Interface, writer: StripedWriter) -> None:
+    def _take_windows(self, m: Module, join: RowJoin) -> None:
+        """Sums, or operands, where nothing of the program's is offered: their lines are held where
+        no vector's are. A row of w is the last one of its line, which has nothing else."""
+        config, o = self._config, join.i.payload
+        sums, operands = self.sums, self.operands
+        size = config.piece_bytes
+        elements = size * 8 // config.format.bits
+        place = sums.payload.row.shift_left(size.bit_length() - 1)
+        m.d.comb += [
+            sums.ready.eq(join.i.ready & ~self.stored.valid),
+            operands.ready.eq(join.i.ready & ~self.stored.valid & ~sums.valid),
+        ]
+        with m.If(~self.stored.valid & (sums.valid | operands.valid)):
+            m.d.comb += [join.i.valid.eq(1), o.slot.eq(VECTORS), self.scalars.ready.eq(0)]
+            with m.If(sums.valid):
+                m.d.comb += [
+                    o.kind.eq(SUMS),
+                    o.origin.eq(self.sums_base + place),
+                    o.columns.eq(elements),
+                    o.base.eq(elements - config.pes),
+                    o["values"].eq(sums.payload["values"]),
+                ]
+            with m.Else():
+                m.d.comb += [
+                    o.kind.eq(OPERAND),
+                    o.origin.eq(self.operand_base),
+                    o.columns.eq(self.columns),
+                    o.base.eq(operands.payload.base),
+                    o["values"].eq(operands.payload["values"]),
+                ]
+
+    def _acknowledge(self, m: Module, writer: StripedWriter) -> Acknowledgements:
+        m.submodules.acknowledged = acknowledged = Acknowledgements(self._config)
+        # What the bus still answers behind a stop is of what was dropped.
+        drains = Signal()
+        with m.If(self.stop):
+            m.d.sync += drains.eq(1)
+        with m.Elif(writer.idle):
+            m.d.sync += drains.eq(0)
+        m.d.comb += [
+            acknowledged.clear.eq(self.stop | drains),
+            acknowledged.answers.eq(Cat(b.valid & b.ready for b in self.b)),
+            self.complete.eq(acknowledged.complete),
+        ]
+        return acknowledged
+
+    def _send(self, m: Module, pieces: stream.Interface, writer: StripedWriter) -> _Sent:
         """Lines of the pieces; a piece waits here until its request has come to the writer."""
         config = self._config
-        count = piece_bytes(config) // config.line_bytes
-        piece = data.StructLayout(
-            {"bytes": len(pieces.payload.bytes), "data": len(pieces.payload.data)}
-        )
+        count = config.piece_bytes // config.line_bytes
+        carried = ("bytes", "data", "kind") if config.windowed else ("bytes", "data")
+        piece = data.StructLayout({name: len(pieces.payload[name]) for name in carried})
         queue: OutputRegister | DeepQueue
         if config.channels & (config.channels - 1):
             queue = DeepQueue(piece, _REQUESTS)
@@ -148,8 +236,7 @@ class VectorWriter(wiring.Component):
             queue.clear.eq(self.stop),
             queue.i.valid.eq(pieces.valid),
             pieces.ready.eq(queue.i.ready),
-            queue.i.payload.bytes.eq(pieces.payload.bytes),
-            queue.i.payload.data.eq(pieces.payload.data),
+            *(queue.i.payload[name].eq(pieces.payload[name]) for name in carried),
             writer.i.valid.eq(queue.o.valid),
         ]
         found = queue.o.payload
@@ -170,4 +257,20 @@ class VectorWriter(wiring.Component):
             writer.i.payload.eq(line),
             queue.o.ready.eq(writer.i.ready & ends),
             self.sent.eq(Mux(moved, Mux(ends, left, config.line_bytes), 0)),
+        ]
+        return _Sent(queue=queue, moved=moved, ends=ends)
+
+    def _follow(
+        self, m: Module, sent: _Sent, writer: StripedWriter, acknowledged: Acknowledgements
+    ) -> None:
+        """Lines on their way, as long as there is room to remember them."""
+        line, queue = acknowledged.i, sent.queue
+        m.d.comb += [
+            writer.i.valid.eq(queue.o.valid & line.ready),
+            queue.o.ready.eq(writer.i.ready & sent.ends & line.ready),
+            line.valid.eq(sent.moved),
+            line.payload.kind.eq(queue.o.payload.kind),
+            line.payload.channels.eq(writer.wrote),
+            line.payload.last.eq(sent.ends),
+            self.sent_windows.eq(Mux(queue.o.payload.kind == 0, 0, self.sent)),
         ]

@@ -31,6 +31,7 @@ class WrittenChannel:
     bytes: what was written, by address
     beats: how many were taken
     owed: whether the channel still has to answer
+    unanswered: where the bursts began that it still has to answer
     """
 
     def __init__(
@@ -58,6 +59,10 @@ class WrittenChannel:
     @property
     def owed(self) -> bool:
         return bool(self._bursts or self._answers)
+
+    @property
+    def unanswered(self) -> set[int]:
+        return {burst[2] for burst in self._bursts} | {at for _, at in self._answers}
 
     def drive(self, sim: Any, cycle: int) -> None:
         for port in (self._aw, self._w):

@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.hw.spec.sida import SidaConfig
 
-__all__ = ["CONFIGS"]
+__all__ = ["CONFIGS", "WINDOWED"]
 
 
 def _config(pes: int, subtensor: int, **others: Any) -> SidaConfig:
@@ -22,3 +22,11 @@ CONFIGS = {
     "eight lines a row": _config(64, 128, channels=1, data_bits=64, outstanding=4, value="fp64"),
     "default": SidaConfig(addr_bits=32, vector_words=1024),
 }
+
+WINDOWED = {
+    "four rows a line": _config(4, 16, channels=1, data_bits=64, rows_limit=1024),
+    "16 rows a line": _config(4, 64, channels=3, interleave=128, value="fp16", rows_limit=512),
+    "two lines a row": _config(16, 64, channels=3, data_bits=128, value="fp64", rows_limit=1024),
+    "default": SidaConfig(addr_bits=32, vector_words=64, rows_limit=1024),
+}
+"""The same whose vectors are in memory."""

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Value
-from tilewright.hw.sida.layouts import gathered_layout, set_layout
+from tilewright.hw.sida.layouts import set_layout
 from tilewright.hw.sida.vectors.gather import Gather
 from tilewright.hw.sida.vectors.layouts import vector_write_layout
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.sida.vectors.gathered import check_gathered, drawn, steps_of
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 
 CONFIGS = {
@@ -59,27 +60,6 @@ class Writer:
     def observe(self, sim: Any, cycle: int) -> None: ...
 
 
-def drawn(config: SidaConfig, rng: random.Random, count: int, size: int) -> list[int]:
-    """Sets of ascending columns and of any rows, many of them again and again."""
-    bases = sorted(rng.randrange(size) for _ in range(count))
-    hubs = [rng.randrange(size) for _ in range(3)]
-    many, full = rng.random(), rng.choice([0.3, 0.9, 1.0])
-    words = []
-    for base in bases:
-        leaves = [
-            {
-                "valid": int(rng.random() < full),
-                "row": rng.choice(hubs) if rng.random() < many else rng.randrange(size),
-                "offset": rng.randrange(config.pes),
-                "value": rng.getrandbits(config.format.bits),
-            }
-            for _ in range(config.pes)
-        ]
-        fields = {"base": base, "columns": rng.randrange(config.pes + 1), "leaves": leaves}
-        words.append(int(set_layout(config).const(fields).as_bits()))
-    return words
-
-
 class Run:
     """Sets through vectors of which z is written step by step, each when all sets of the step
     have left; once more if there is a ``clear_at``."""
@@ -98,15 +78,14 @@ class Run:
             name: Writer(config, getattr(part, f"{name}_write"), values, rng, stall)
             for name, values in (("x", self.x), ("z", self.z))
         }
-        self._steps = [set_layout(config).from_bits(word).base // config.subtensor
-                       for word in words]  # fmt: skip
+        self._steps = steps_of(config, words)
         clears = Wire(part.clear, lambda cycle: int(cycle == clear_at))
         self._tokens = Wire(part.z_steps, lambda cycle: self._z_steps())
         self._clear_at = clear_at
         self.writers["x"].limit = size
         agents: list[Agent] = [self.source, self.sink, *self.writers.values(), self._tokens, clears]
         run_agents(part, agents, until=self._done, most=40 * sets + 4 * size + 400)
-        self.check()
+        check_gathered(config, self.sink.words, words, self.x, self.z)
 
     def _z_steps(self) -> int:
         written, step = self.writers["z"].written, self.config.subtensor
@@ -126,19 +105,6 @@ class Run:
         complete = self._steps[left] if left < len(self.words) else -(-size // step)
         self.writers["z"].limit = min(size, complete * step)
         return left == len(self.words) and bool(sim.get(self.part.idle))
-
-    def check(self) -> None:
-        """Of each set, and its elements of x; of z, as far as it is there by rule."""
-        assert len(self.sink.words) == len(self.words)
-        for number, (word, sent) in enumerate(zip(self.sink.words, self.words, strict=True)):
-            found = gathered_layout(self.config).from_bits(word)
-            assert found.set.as_bits() == sent, number
-            for n in range(self.config.pes):
-                leaf = found.set.leaves[n]
-                if leaf.valid:
-                    assert found.x[n] == self.x[leaf.row], (number, n)
-                    if leaf.row // self.config.subtensor + 2 <= self._steps[number]:
-                        assert found.z[n] == self.z[leaf.row], (number, n)
 
 
 @pytest.mark.parametrize("name", slow_but(["small"], CONFIGS, ["a row a step"]))
