@@ -46,9 +46,10 @@ class Counters(wiring.Component):
     set_elements: those that go to the first product in this cycle
     waiting: operands that wait for a bank
     most: elements that waited at most in the pass
-    sent: bytes that are sent
+    sent: bytes that are sent; sent_windows: where vectors are in memory, those of x, z and w
     the members of ``EVENTS``, with ``_now`` behind them: whether it happens
-    read: of each stream, in the order of ``STREAMS``, and channel, whether a beat comes
+    read: of each stream, in the order of ``STREAMS``, and channel, whether a beat comes; where
+        vectors are in memory, of what is missing of them, too
     done: passes; product: which one ended the job
     and the counters, outputs
     """
@@ -63,7 +64,8 @@ class Counters(wiring.Component):
                 "most": In(counts_layout(config)["most"].shape),
                 "sent": In(range(config.line_bytes + 1)),
                 **{f"{name}_now": In(1) for name in EVENTS},
-                "read": In(data.ArrayLayout(config.channels, len(STREAMS))),
+                "read": In(data.ArrayLayout(config.channels, len(STREAMS) + config.windowed)),
+                **({"sent_windows": In(range(config.line_bytes + 1))} if config.windowed else {}),
                 "done": In(32),
                 "product": In(2),
                 **counter_members(job_spec(config)),
@@ -96,13 +98,16 @@ class Counters(wiring.Component):
             count(m, self, name, getattr(self, f"{name}_now") & self.running)
         beat_bytes = config.geometry.beat_bytes
         beats = []
-        for stream, name in enumerate(STREAMS):
+        streams = (*STREAMS, "windows_read") if config.windowed else STREAMS
+        for stream, name in enumerate(streams):
             came = Signal(range(config.channels + 1), name=f"new_{name}")
             m.d.sync += came.eq(ones(self.read[stream]))
             beats.append(came)
             count(m, self, f"bytes_{name}", came * beat_bytes)
         count(m, self, "bytes_read", sum(beats, start=Cat()) * beat_bytes)
         count(m, self, "bytes_written", self.sent)
+        if config.windowed:
+            count(m, self, "bytes_windows_written", self.sent_windows)
         with m.If(self.clear):
             m.d.sync += self.held.eq(0)
         with m.Elif(self.most > self.held):

@@ -93,7 +93,9 @@ class PassControl(wiring.Component):
             with m.State("LOAD_X"):
                 self._when(m, self.x_loaded, "LOAD_PROGRAM")
             with m.State("LOAD_PROGRAM"):
-                self._when(m, self.program_idle, "FIRST")
+                # Where vectors are in memory, x has been written to another place.
+                ready = self.program_idle & self.quiet
+                self._when(m, ready if self._config.windowed else self.program_idle, "FIRST")
             with m.State("FIRST"):
                 m.d.comb += self.first.eq(1)
                 m.d.sync += part_over.eq(0)

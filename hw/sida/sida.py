@@ -23,14 +23,17 @@ from .elementwise.row_packer import RowPacker
 from .elementwise.scalar_port import ScalarPort
 from .held.held_elements import HeldElements
 from .held.sum_rows import SumRows
+from .keep_vectors import keep_vectors
 from .layouts import count_bits, set_layout
 from .load.column_loader import ColumnLoader
 from .load.row_loader import RowLoader
 from .pass_control import PassControl
+from .spilled.windowed_elements import WindowedElements
 from .sums.both_sums import BothSums
 from .vectors.gather import Gather
 from .vectors.vector_loader import VectorLoader
 from .vectors.vector_writer import VectorWriter
+from .vectors.window_loader import WindowLoader
 
 __all__ = ["Sida"]
 
@@ -51,14 +54,16 @@ class _Parts:
     sums: BothSums
     packer: RowPacker
     held: HeldElements
-    sum_rows: SumRows
+    sum_rows: SumRows | None
     core: EwiseCore
     scalars: ScalarPort
+    windows: WindowLoader | None
 
     @property
     def readers(self) -> tuple[Any, ...]:
         """In the order of ``config.readers``."""
-        return (self.columns, self.rows, self.vectors, self.program)
+        readers = (self.columns, self.rows, self.vectors, self.program)
+        return readers if self.windows is None else (*readers, self.windows)
 
 
 class Sida(AcceleratorTop):
@@ -83,8 +88,6 @@ class Sida(AcceleratorTop):
     """
 
     def __init__(self, config: SidaConfig) -> None:
-        if config.windowed:
-            raise ValueError(f"`rows_limit` must be 0, more is not built, not {config.rows_limit}")
         self._config = config
         super().__init__(
             job_spec(config),
@@ -113,20 +116,23 @@ class Sida(AcceleratorTop):
             gather=Gather(config),
             sums=BothSums(config),
             packer=RowPacker(config),
-            held=HeldElements(config),
-            sum_rows=SumRows(config),
+            held=WindowedElements(config) if config.windowed else HeldElements(config),
+            sum_rows=None if config.windowed else SumRows(config),
             core=EwiseCore(config),
             scalars=ScalarPort(config),
+            windows=WindowLoader(config) if config.windowed else None,
         )
         for field in fields(parts):
-            m.submodules[field.name] = getattr(parts, field.name)
+            if getattr(parts, field.name) is not None:
+                m.submodules[field.name] = getattr(parts, field.name)
         control, job = parts.control, parts.control.job
         for part in (*parts.readers, parts.writer):
             m.d.comb += part.stop.eq(control.stop)
+        sum_rows: list[Any] = [] if parts.sum_rows is None else [parts.sum_rows]
         for clearable in (parts.passes, parts.gather, parts.sums, parts.packer, parts.held,
-                          parts.sum_rows, parts.core, parts.scalars):  # fmt: skip
+                          *sum_rows, parts.core, parts.scalars):  # fmt: skip
             m.d.comb += clearable.clear.eq(control.stop)
-        for sized in (parts.vectors, parts.writer, parts.packer, parts.held, parts.sum_rows,
+        for sized in (parts.vectors, parts.writer, parts.packer, parts.held, *sum_rows,
                       parts.core):  # fmt: skip
             m.d.comb += sized.columns.eq(job.rows)
         self._load_matrix(m, parts)
@@ -173,7 +179,7 @@ class Sida(AcceleratorTop):
         m.d.comb += [
             sums.first_semiring.eq(job.first),
             sums.second_semiring.eq(job.second),
-            sums.turned.eq(parts.passes.turned),
+            sums.turned.eq(0 if self._config.windowed else parts.passes.turned),
             sums.transposed.eq(job.transposed),
             parts.packer.valid.eq(sums.first.valid),
             parts.packer.results.eq(sums.first.results),
@@ -189,16 +195,14 @@ class Sida(AcceleratorTop):
         second = Signal(name="runs_second")
         with m.If(passes.first | passes.second):
             m.d.sync += second.eq(passes.second)
-        packed, summed = parts.packer.o, parts.sum_rows.o
+        packed, (summed, gives_w) = parts.packer.o, self._rows_of_w(parts)
         given = core.o.payload
         takes = Signal(name="takes_row")
         into_z = Signal()
         m.d.comb += [
             core.start.eq(passes.first | passes.second),
             core.entry.eq(Mux(passes.second, job.entry, 0)),
-            parts.sum_rows.start.eq(passes.second),
-            held.place.eq(parts.sum_rows.place),
-            parts.sum_rows.w.eq(held.w),
+            *gives_w,
             core.i.valid.eq(Mux(second, summed.valid, packed.valid)),
             core.i.payload.eq(Mux(second, summed.payload, packed.payload)),
             packed.ready.eq(core.i.ready & ~second),
@@ -209,6 +213,9 @@ class Sida(AcceleratorTop):
             core.o.ready.eq(held.z.ready | ~into_z),
             takes.eq(core.o.valid & core.o.ready),
         ]
+        if config.windowed:
+            keep_vectors(m, parts, second, into_z)
+            return
         # Steps that are complete.
         steps = Signal(count_bits(config))
         step_rows = config.subtensor // config.pes
@@ -237,6 +244,13 @@ class Sida(AcceleratorTop):
                 write["values"].eq(row["values"]),
             ]
 
+    def _rows_of_w(self, parts: _Parts) -> tuple[Any, list[Any]]:
+        """The second product, row by row, when E2 begins; and the statements for that."""
+        held, rows, starts = parts.held, parts.sum_rows, parts.passes.second
+        if rows is None:
+            return held.w, [held.reads.eq(starts)]
+        return rows.o, [rows.start.eq(starts), held.place.eq(rows.place), rows.w.eq(held.w)]
+
     def _move_vectors(self, m: Module, parts: _Parts) -> None:
         """Vectors, scalars and the program from memory and back."""
         job, passes, core = parts.control.job, parts.passes, parts.core
@@ -250,13 +264,16 @@ class Sida(AcceleratorTop):
         wiring.connect(m, passes.whole, vectors.whole)
         rows = vectors.rows
         last = Signal(name="last_row_of_x")
+        x_taken = ~passes.loads_scalars
+        if self._config.windowed:
+            x_taken = x_taken & writer.operands.ready
         m.d.comb += [
             last.eq(rows.payload.base + self._config.pes >= job.rows),
             scalars.i.valid.eq(rows.valid & passes.loads_scalars),
             scalars.i.payload.eq(rows.payload),
-            rows.ready.eq(scalars.i.ready | ~passes.loads_scalars),
+            rows.ready.eq(scalars.i.ready | x_taken),
             passes.scalars_loaded.eq(scalars.loaded),
-            passes.x_loaded.eq(rows.valid & last & ~passes.loads_scalars),
+            passes.x_loaded.eq(rows.valid & last & x_taken),
             passes.checked.eq(scalars.checked),
             passes.below.eq(scalars.below),
             scalars.check.eq(passes.check),
@@ -350,7 +367,7 @@ class Sida(AcceleratorTop):
         counters, control, passes = parts.counters, parts.control, parts.passes
         columns, held, core = parts.columns, parts.held, parts.core
         arrays = [getattr(columns, f"read_beats_{name}") for name in ("pointers", "rows", "values")]
-        others = [Cat(beats[name]) for name in ("rows", "vectors", "program")]
+        others = [Cat(beats[name]) for name in self._config.readers[1:]]
         # What is held is counted anew with a pass of two products.
         counts_held = Signal()
         # Whether sets of the pass are still to come.
@@ -381,6 +398,8 @@ class Sida(AcceleratorTop):
             counters.wait_elementwise_now.eq(core.waits),
             Cat(counters.read).eq(Cat(*arrays, *others)),
         ]
+        if self._config.windowed:
+            m.d.comb += counters.sent_windows.eq(parts.writer.sent_windows)
 
 
 def _connect(m: Module, source: Any, sink: Any) -> None:

@@ -19,7 +19,7 @@ from ..numbers.memory import from_bytes
 from ..numbers.values import Patterns
 from .bank_span import bank_span
 from .fit import check_fit
-from .images import job_images, late_step, program_words
+from .images import job_images, late_step, program_words, spilled_bytes
 from .iterations.problem import Problem, Solution
 from .result.elementwise import begin
 
@@ -143,7 +143,9 @@ class SidaDriver(JobDriver[SidaConfig]):
             problem.matrix, problem.x, scalars, words, vectors, config.format, self._late
         )
         line = config.line_bytes
-        sizes = {name: -(-len(content) // line) * line for name, content in images.items()}
+        content_sizes = {name: len(content) for name, content in images.items()}
+        content_sizes |= spilled_bytes(config, problem.matrix.size)
+        sizes = {name: -(-count // line) * line for name, count in content_sizes.items()}
         places = self._memory.fit(sizes, "the problem")
         for name, content in images.items():
             self._device.write_memory(places[name], content)

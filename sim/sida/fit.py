@@ -1,4 +1,4 @@
-"""Whether a computation fits an accelerator."""
+"""Whether a computation fits an accelerator, and that the cycle model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...hw.spec.semirings import Semiring
 from ...hw.spec.sida import SidaConfig
 
-__all__ = ["check_fit"]
+__all__ = ["check_fit", "check_modelled"]
 
 
 def check_fit(config: SidaConfig, size: int, semirings: Sequence[Semiring], words: int) -> None:
@@ -27,4 +27,13 @@ def check_fit(config: SidaConfig, size: int, semirings: Sequence[Semiring], word
         raise ValueError(
             f"the program must have at most {config.program_words} words with "
             f"`program_words` {config.program_words}, not {words}"
+        )
+
+
+def check_modelled(config: SidaConfig) -> None:
+    """Raise ValueError if the cycle model does not have such an accelerator."""
+    if config.windowed:
+        raise ValueError(
+            "`rows_limit` must be 0 for the cycle model, whose vectors are on chip, "
+            f"not {config.rows_limit}"
         )

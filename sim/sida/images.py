@@ -22,6 +22,7 @@ __all__ = [
     "program_image",
     "program_words",
     "scalars_image",
+    "spilled_bytes",
 ]
 
 ROWS = ("late", "whole")
@@ -85,6 +86,16 @@ def job_images(
         "program_base": program_image(words),
         **{f"vector_{n}": to_bytes(patterns, fmt) for n, patterns in vectors.items()},
     }
+
+
+def spilled_bytes(config: SidaConfig, size: int) -> dict[str, int]:
+    """Of a matrix of ``size`` rows, what is kept in memory of the vectors on their way, by the
+    names of the registers; nothing where the vectors are on chip."""
+    if not config.windowed:
+        return {}
+    elements = size * config.format.bits // 8
+    rows_of_w = -(-size // config.pes)
+    return {"x_spill": elements, "z_spill": elements, "w_spill": rows_of_w * config.piece_bytes}
 
 
 def scalars_image(scalars: Sequence[int], fmt: Format) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -26,11 +28,18 @@ from .words import WordFault, part_of_words
 
 Ints = npt.NDArray[np.int64]
 
-__all__ = ["TIMELESS", "SidaModel"]
+__all__ = ["TIMELESS", "SidaModel", "timeless"]
 
 TIMELESS = ("operations", "elements", "passes_done", "ended", "bytes_written")
 """Counters that do not depend on time; bytes that are written only if no part stores a vector
-twice."""
+twice, and without those of vectors that are kept in memory on their way."""
+
+
+def timeless(counts: Mapping[str, int]) -> dict[str, int]:
+    """Of all counters, those that do not depend on time."""
+    found = {name: counts[name] for name in TIMELESS}
+    found["bytes_written"] -= counts.get("bytes_windows_written", 0)
+    return found
 
 
 class _Stopped(Exception):

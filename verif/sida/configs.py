@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.hw.spec.sida import SidaConfig
 
-__all__ = ["CONFIGS", "small"]
+__all__ = ["CONFIGS", "WINDOWED", "small"]
 
 CONFIGS: dict[str, dict[str, Any]] = {
     "small": {},
@@ -24,6 +24,22 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "all": {"semirings": ("mma", "minplus", "maxplus", "minmul", "maxmul", "minmax", "maxmin",
                           "orand", "addnorm", "aril-add")},
 }  # fmt: skip
+
+
+WINDOWED: dict[str, dict[str, Any]] = {
+    # A few times as many rows as there is room for on chip.
+    "windowed": {"subtensor": 16, "vector_words": 64, "rows_limit": 512},
+    "windowed, tiny": {"buffer_words": 64, "subtensor": 32, "vector_words": 64, "rows_limit": 512,
+                       "channels": 1, "window": 4, "outstanding": 4},
+    "windowed, int32": {"value": "int32", "channels": 3, "semirings": ("mma", "minplus", "maxmin"),
+                        "subtensor": 16, "vector_words": 64, "rows_limit": 1024},
+    "windowed, fp64": {"value": "fp64", "subtensor": 8, "channels": 4, "buffer_words": 128,
+                       "vector_words": 64, "rows_limit": 256},
+    "windowed, wide": {"pes": 16, "subtensor": 64, "channels": 4, "buffer_words": 256,
+                       "vector_words": 64, "rows_limit": 1024, "value": "fp16"},
+    "windowed, all on chip": {"subtensor": 16, "vector_words": 256, "rows_limit": 256},
+}  # fmt: skip
+"""Accelerators whose vectors are in memory, and a window of them on chip."""
 
 
 def small(**changes: Any) -> SidaConfig:

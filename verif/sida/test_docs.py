@@ -1,8 +1,10 @@
-"""The example of docs/sida.md works."""
+"""The example of docs/sida.md works, and what it says of vectors in memory is so."""
 
 from __future__ import annotations
 
-from tilewright.verif.kit.pages import examples, page
+from tilewright.hw.spec.jobs.sida import job_spec
+from tilewright.hw.spec.sida import SidaConfig
+from tilewright.verif.kit.pages import examples, page, register_rows
 
 PAGE = page("sida.md")
 
@@ -13,3 +15,15 @@ def test_python_examples_run() -> None:
     names: dict[str, object] = {}
     for example in found:
         exec(compile(example, str(PAGE), "exec"), names)
+
+
+def test_registers_of_vectors_in_memory() -> None:
+    """Those that there are besides, and no other register is another one."""
+    config = SidaConfig()
+    windowed = SidaConfig(rows_limit=config.vector_words)
+    every = register_rows(job_spec(windowed).registers)
+    others = register_rows(job_spec(config).registers)
+    section = PAGE.read_text().partition("## Matrices with more rows\n")[2].partition("\n## ")[0]
+    listed = [line for line in section.splitlines() if line.startswith("| 0x")]
+    assert listed == [row for row in every if row not in others]
+    assert [row for row in every if row not in listed] == others

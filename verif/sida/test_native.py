@@ -14,7 +14,7 @@ from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.sida.configs import CONFIGS, small
+from tilewright.verif.sida.configs import CONFIGS, WINDOWED, small
 from tilewright.verif.sida.jobs import JOB_SHAPES, check_job, place, random_case, random_job
 from tilewright.verif.sida.wrong_jobs import (
     beyond_the_model,
@@ -25,15 +25,18 @@ from tilewright.verif.sida.wrong_jobs import (
     check_wrong_rows,
 )
 
-MEMORY_BYTES = 1 << 18
+ALL = CONFIGS | WINDOWED
 Device = NativeAccelerator[SidaConfig]
 
 
-@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["small", "tiny", "int32"]))
+@pytest.fixture(scope="module", params=slow_but([], ALL, ["small", "tiny", "int32"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    config = small(**CONFIGS[request.param])
+    config = small(**ALL[request.param])
     with NativeAccelerator(
-        emit(SIDA, config), config, memory_bytes=MEMORY_BYTES, time_out=1_000_000
+        emit(SIDA, config),
+        config,
+        memory_bytes=1 << (19 if config.windowed else 18),
+        time_out=4_000_000 if config.windowed else 1_000_000,
     ) as device:
         yield device
 
@@ -49,7 +52,9 @@ def test_random_jobs(device: Device) -> None:
     lost = 0
     for number in range(by_size(40, 60, 2000)):
         device.behave(any_behaviour(rng) if number % 3 else AxiBehaviour())
-        lost += check_job(device, random_job(rng, device.config, MEMORY_BYTES)).counts["lost"]
+        lost += check_job(device, random_job(rng, device.config, device.memory_bytes)).counts[
+            "lost"
+        ]
     if device.config.buffer_words <= 4 * device.config.subtensor:
         assert lost > 0
 
@@ -62,7 +67,7 @@ def test_every_shape_with_two_products(device: Device, shape: str) -> None:
     for number in range(by_size(1, 2, 20)):
         pair = (built[number % len(built)], built[-1 - number % len(built)])
         for transposed in (False, True):
-            job = random_job(rng, device.config, MEMORY_BYTES, shape=shape, semirings=pair,
+            job = random_job(rng, device.config, device.memory_bytes, shape=shape, semirings=pair,
                              transposed=transposed)  # fmt: skip
             check_job(device, job)
 
@@ -75,7 +80,7 @@ def test_every_second_semiring_with_the_transpose(device: Device) -> None:
         device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
         for second in device.config.operators:
             pair = (device.config.operators[0], second)
-            job = random_job(rng, device.config, MEMORY_BYTES, shape="half", semirings=pair,
+            job = random_job(rng, device.config, device.memory_bytes, shape="half", semirings=pair,
                              transposed=True)  # fmt: skip
             lost += check_job(device, job).counts["lost"]
     if device.config.buffer_words <= 4 * device.config.subtensor:
@@ -88,7 +93,7 @@ def test_jobs_that_cannot_run(device: Device) -> None:
     config, spec = device.config, job_spec(device.config)
     device.behave(AxiBehaviour())
     pair = (config.operators[0], config.operators[-1])
-    placed = random_job(rng, config, MEMORY_BYTES, semirings=pair)
+    placed = random_job(rng, config, device.memory_bytes, semirings=pair)
     found = wrong_values(spec, placed.registers)
     assert len(found) > 10
     assert check_job(device, placed).counts["passes_done"] > 0
@@ -107,7 +112,7 @@ def test_matrices_and_programs_that_are_wrong(device: Device) -> None:
     seen = set()
     for number in range(by_size(40, 80, 1500)):
         device.behave(any_behaviour(rng))
-        placed = random_job(rng, device.config, MEMORY_BYTES)
+        placed = random_job(rng, device.config, device.memory_bytes)
         array = ("column_pointers", "row_numbers", "program_base")[number % 3]
         words = placed.spans[array][1] // 4
         if not words:
@@ -133,7 +138,7 @@ def test_programs_that_end_too_soon(device: Device) -> None:
     seen = set()
     for _ in range(by_size(6, 10, 200)):
         device.behave(any_behaviour(rng))
-        placed = random_job(rng, device.config, MEMORY_BYTES)
+        placed = random_job(rng, device.config, device.memory_bytes)
         assert check_job(device, placed).error == "none"
         words = int(rng.integers(1, placed.registers["WORDS"]))
         seen.add(check_job(device, placed.with_registers(WORDS=words)).error)
@@ -150,7 +155,7 @@ def test_rows_that_are_wrong(device: Device) -> None:
     for number in range(by_size(20, 40, 600)):
         device.behave(any_behaviour(rng))
         shape = JOB_SHAPES[int(rng.integers(len(JOB_SHAPES)))]
-        good = random_job(rng, device.config, MEMORY_BYTES, shape=shape, semirings=pair,
+        good = random_job(rng, device.config, device.memory_bytes, shape=shape, semirings=pair,
                           transposed=False)  # fmt: skip
         placed, rows = good, good.registers["ROWS"]
         array = ("row_pointers", "column_numbers")[number % 2]
@@ -171,7 +176,7 @@ def test_rows_are_not_read_for_the_transpose(device: Device) -> None:
     device.behave(AxiBehaviour())
     pair = (device.config.operators[0], device.config.operators[-1])
     for _ in range(by_size(2, 3, 30)):
-        placed = random_job(rng, device.config, MEMORY_BYTES, shape="half", semirings=pair,
+        placed = random_job(rng, device.config, device.memory_bytes, shape="half", semirings=pair,
                             transposed=True)  # fmt: skip
         for array in ("row_pointers", "column_numbers"):
             placed = placed.with_word(array, 1, int(rng.integers(1 << 32)))
@@ -192,8 +197,8 @@ def test_columns_that_change_until_they_are_read_again(
     config = device.config
     device.behave(AxiBehaviour())
     pair = (config.operators[0], config.operators[-1])
-    good = random_job(rng, config, MEMORY_BYTES, size=100, shape="dense", semirings=pair, passes=1,
-                      transposed=True)  # fmt: skip
+    good = random_job(rng, config, device.memory_bytes, size=100, shape="dense", semirings=pair,
+                      passes=1, transposed=True)  # fmt: skip
     count = good.spans[array][1] // 4
     words = np.arange(count, 0, -1) if array == "column_pointers" else np.full(count, word)
     # Ends of columns are read long before their elements.
@@ -214,10 +219,10 @@ def test_reads_that_fail_end_the_job(device: Device, array: str) -> None:
     rng = rng_of(5)
     beat = device.config.geometry.beat_bytes
     for _ in range(by_size(3, 5, 60)):
-        placed = random_job(rng, device.config, MEMORY_BYTES, shape="half")
+        placed = random_job(rng, device.config, device.memory_bytes, shape="half")
         first, size = placed.spans[array]
         bad = (first + int(rng.integers(size))) // beat * beat
-        where = np.zeros(MEMORY_BYTES, np.bool_)
+        where = np.zeros(device.memory_bytes, np.bool_)
         where[bad : bad + beat] = True
         device.behave(any_behaviour(rng, read_errors={bad: 2}))
         check_bus_error(device, placed, "bus_read", where)
@@ -232,14 +237,14 @@ def test_reads_again_that_fail_end_the_job(device: Device, array: str) -> None:
     pair = (device.config.operators[0], device.config.operators[-1])
     beat = device.config.geometry.beat_bytes
     for _ in range(by_size(1, 1, 20)):
-        placed = random_job(rng, device.config, MEMORY_BYTES, size=100, shape="dense",
+        placed = random_job(rng, device.config, device.memory_bytes, size=100, shape="dense",
                             semirings=pair, passes=1, transposed=False)  # fmt: skip
         first, size = placed.spans[array]
         bad = (first + size - 1) // beat * beat
         device.behave(any_behaviour(rng))
         assert check_job(device, placed).counts["lost"] > 0
         device.behave(any_behaviour(rng, read_errors={bad: 2}))
-        where = np.zeros(MEMORY_BYTES, np.bool_)
+        where = np.zeros(device.memory_bytes, np.bool_)
         where[bad : bad + beat] = True
         check_bus_error(device, placed, "bus_read", where)
         device.behave(any_behaviour(rng))
@@ -251,11 +256,11 @@ def test_writes_that_fail_end_the_job(device: Device) -> None:
     rng = rng_of(6)
     step = device.config.geometry.interleave
     for _ in range(by_size(3, 5, 60)):
-        placed = random_job(rng, device.config, MEMORY_BYTES)
+        placed = random_job(rng, device.config, device.memory_bytes)
         arrays = ("scalars", *placed.stored)
         first, size = placed.spans[arrays[int(rng.integers(len(arrays)))]]
         bad = (first + int(rng.integers(size))) // step * step
-        where = np.zeros(MEMORY_BYTES, np.bool_)
+        where = np.zeros(device.memory_bytes, np.bool_)
         where[bad : bad + step] = True
         responses = dict.fromkeys(range(bad, bad + step, device.config.geometry.beat_bytes), 2)
         device.behave(any_behaviour(rng, write_errors=responses))
@@ -270,7 +275,7 @@ def test_soft_reset_at_any_time(device: Device) -> None:
     count = by_size(16, 24, 400)
     for _ in range(count):
         device.behave(any_behaviour(rng))
-        placed = random_job(rng, device.config, MEMORY_BYTES)
+        placed = random_job(rng, device.config, device.memory_bytes)
         stopped += check_reset(device, placed, int(rng.integers(0, 3000)))
         assert check_job(device, placed).error == "none"
     assert stopped > count // 4
@@ -280,7 +285,7 @@ def test_starts_and_soft_resets_in_any_order(device: Device) -> None:
     rng = rng_of(16)
     for _ in range(by_size(8, 12, 300)):
         device.behave(any_behaviour(rng))
-        placed = random_job(rng, device.config, MEMORY_BYTES)
+        placed = random_job(rng, device.config, device.memory_bytes)
         check_restarts(device, placed, rng)
         assert check_job(device, placed).error == "none"
 
@@ -309,8 +314,10 @@ def test_counters_do_not_see_the_job_before(device: Device) -> None:
     config = device.config
     one, two = (config.operators[0], None), (config.operators[0], config.operators[-1])
     device.behave(AxiBehaviour())
-    large = random_job(rng, config, MEMORY_BYTES, size=90, shape="lower", semirings=two, passes=1)
-    small_one = random_job(rng, config, MEMORY_BYTES, size=1, semirings=one, passes=1)
+    large = random_job(
+        rng, config, device.memory_bytes, size=90, shape="lower", semirings=two, passes=1
+    )
+    small_one = random_job(rng, config, device.memory_bytes, size=1, semirings=one, passes=1)
     expected = check_job(device, small_one).counts
     counts = check_job(device, large).counts
     assert counts["held"] > 0

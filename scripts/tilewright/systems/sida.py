@@ -25,7 +25,7 @@ SYSTEM = System(
                 "semirings": ("mma", "minplus"),
             },
             variants=(
-                {"value": "int32", "channels": 1, "subtensor": 8},
+                {"value": "int32", "channels": 1, "subtensor": 16, "rows_limit": 128},
                 {"value": "fp16", "semirings": ("mma", "aril-add", "orand")},
             ),
         ),
@@ -37,6 +37,7 @@ SYSTEM = System(
         "sida-speedup": "tilewright.tables.sida_speedup:sida_speedup",
         "sida-bytes": "tilewright.tables.sida.moved:sida_bytes",
         "sida-rates": "tilewright.tables.sida_rates:sida_rates",
+        "sida-windows": "tilewright.tables.sida_windows:sida_windows",
         "sida-area": "tilewright.synth.tables.sida:sida_area",
     },
     commands={

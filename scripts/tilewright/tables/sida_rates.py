@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     from ..sim.sida.driver import SidaDriver
 
-__all__ = ["CONFIGS", "MATRICES", "TRANSPOSED", "sida_rates"]
+__all__ = [
+    "CONFIGS",
+    "MATRICES",
+    "MEMORY_BYTES",
+    "TRANSPOSED",
+    "VERTICES",
+    "matrix_bytes",
+    "one_pass",
+    "sida_rates",
+]
 
 CONFIGS = {
     "4 a cycle": SidaConfig(pes=4, vector_words=1024, buffer_words=32768),
@@ -38,8 +47,13 @@ all that columns ask for at the beginning is before what the first rows ask for.
 TRANSPOSED = ("R-MAT", "2-D grid")
 """Of which the second product is with the transpose, too."""
 
-_VERTICES, _SEED = 1024, 7
-_MEMORY_BYTES = 1 << 21
+VERTICES = 1024
+"""Rows of the matrices."""
+
+_SEED = 7
+
+MEMORY_BYTES = 1 << 21
+"""Of the memory that they lie in."""
 
 _PROGRAM = assemble(
     """
@@ -115,9 +129,7 @@ def sida_rates(
         rows = []
         for name, config in CONFIGS.items():
             progress(f"building {name}")
-            with NativeAccelerator(
-                emit(SIDA, config), config, memory_bytes=_MEMORY_BYTES
-            ) as device:
+            with NativeAccelerator(emit(SIDA, config), config, memory_bytes=MEMORY_BYTES) as device:
                 products = [(kind, False) for kind in matrices]
                 products += [(kind, True) for kind in matrices if kind in TRANSPOSED]
                 for kind, transposed in products:
@@ -137,14 +149,18 @@ def sida_rates(
     return Table("sida-rates", "RTL", columns, rows)
 
 
-def _row(label: str, kind: str, transposed: bool, driver: SidaDriver) -> Row:
+def one_pass(
+    label: str, kind: str, transposed: bool, driver: SidaDriver
+) -> tuple[dict[str, int], int]:
+    """Of two products, whose result must be the model's, else RuntimeError names ``label``: what
+    was counted, and elements of the matrix."""
     from ..sim.numbers.values import encode
     from ..sim.sida.iterations.graphs import columns_of
     from ..sim.sida.iterations.problem import Problem, solve
     from ..sim.sida.result.products import Rules
 
     config, rng = driver.config, np.random.default_rng(_SEED)
-    matrix = columns_of(MATRICES[kind](_VERTICES, _SEED), config.format)
+    matrix = columns_of(MATRICES[kind](VERTICES, _SEED), config.format)
     x = encode(rng.standard_normal(matrix.size), config.format)[:, None]
     problem = Problem(
         program=_PROGRAM,
@@ -160,11 +176,17 @@ def _row(label: str, kind: str, transposed: bool, driver: SidaDriver) -> Row:
     if not np.array_equal(found.result, solve(Rules.of(config), problem, 2).result):
         raise RuntimeError(f"the result of {label} is not the model's")
     (counts,) = driver.jobs
-    elements, value = len(matrix.rows), config.format.bits // 8
+    return counts, len(matrix.rows)
+
+
+def _row(label: str, kind: str, transposed: bool, driver: SidaDriver) -> Row:
+    counts, elements = one_pass(label, kind, transposed, driver)
+    config = driver.config
+    value = config.format.bits // 8
     busy = counts["busy_cycles"] + counts["stalls"]
     by_columns = sum(counts[f"bytes_{name}"] for name in ("pointers", "rows", "values"))
-    stored = 4 * (matrix.size + 1) + (4 + value) * elements
-    once = stored + 3 * value * matrix.size
+    stored = matrix_bytes(elements, value)
+    once = stored + 3 * value * VERTICES
     port = config.channels * config.geometry.beat_bytes
     ours = [
         100 * elements / (config.pes * busy),
@@ -177,3 +199,8 @@ def _row(label: str, kind: str, transposed: bool, driver: SidaDriver) -> Row:
         (counts["bytes_read"] + counts["bytes_written"]) / once,
     ]
     return Row(label, [None] * len(ours), ours, [1, 1, 1, 1, 1, 0, 3, 3])
+
+
+def matrix_bytes(elements: int, value: int) -> int:
+    """Of a matrix by columns, with values of so many bytes."""
+    return 4 * (VERTICES + 1) + (4 + value) * elements

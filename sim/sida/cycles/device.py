@@ -8,6 +8,7 @@ from scipy.sparse import csc_array
 
 from ....hw.spec.sida import SidaConfig
 from ...timing.dram import FLAT, MemoryModel
+from ..fit import check_modelled
 from ..model import SidaModel
 from ..stored_matrix import first_fault
 from .machine import SETTLED, PassJob, run_job
@@ -31,6 +32,8 @@ class SidaCycles(SidaModel):
     Members
     -------
     cycles: of each job that ended well
+
+    Raises ValueError if vectors of ``config`` are in memory, which is not modelled.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class SidaCycles(SidaModel):
         gigahertz: float = 1.0,
         phase: int = SETTLED,
     ) -> None:
+        check_modelled(config)
         super().__init__(config, memory_bytes)
         self._channels, self._gigahertz, self.phase = memory, gigahertz, phase
         self.cycles: list[SidaTimes] = []

@@ -14,6 +14,7 @@ from ...timing.compiled import compiled
 from ...timing.dram import FLAT, MemoryModel
 from ...timing.striped.bus import step
 from ...timing.striped.state import Bus
+from ..fit import check_modelled
 from .compute import Compute, compute_step, set_up_compute
 from .load.state import memory_bus, set_up_load
 from .load.step import load_offers, load_step
@@ -92,7 +93,9 @@ def run_job(
 
     ``memory``: of each channel; ``phase``: cycles from the reset to the job's first one. Raises
     RuntimeError if the model comes to a standstill, which no job that the hardware takes does.
+    ``config``: one that :func:`check_modelled` takes.
     """
+    check_modelled(config)
     machines = np.zeros(1, MACHINE)
     m = machines[0]
     registers = dict(job.registers)

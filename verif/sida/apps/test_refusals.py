@@ -48,6 +48,11 @@ def test_files(run: Run, app: str) -> None:
     assert run.refused(app, path, "--set", "vector_words=64") == (
         f"{path}: 65 vertices are too many for `vector_words` 64, elements of a vector on chip"
     )
+    limit = ("--set", "vector_words=32768", "--set", "rows_limit=32768")
+    path = matrix(run, "1 2 1", size="32769 32769")
+    assert run.refused(app, path, *limit) == (
+        f"{path}: 32769 vertices are too many for `rows_limit` 32768"
+    )
     path = run.directory / "absent.mtx"
     assert run.refused(app, path) == f"{path}: cannot be read: No such file or directory"
 
@@ -91,6 +96,8 @@ OPTIONS = [
     ("bfs", ("--memory", "hbm"), "memory must be flat with the rtl backend, not 'hbm'"),
     ("bfs", ("--backend", "cycles", "--memory", "dram"),
      "memory must be one of hbm, hbm32, flat, not 'dram'"),
+    ("bfs", ("--backend", "cycles", "--set", "rows_limit=32768"),
+     "`rows_limit` must be 0 for the cycle model, whose vectors are on chip, not 32768"),
     ("bfs", ("--gigahertz", "0"), "--gigahertz must be a number in 0.01..100, not '0'"),
     ("pagerank", ("--set", "program_words=8"),
      "the program must have at most 8 words with `program_words` 8, not 24"),

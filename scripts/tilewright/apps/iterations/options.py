@@ -14,6 +14,7 @@ from ...hw.spec.sida import SIDA, ModelSidaConfig, SidaConfig
 from ...numbers_given import whole
 from ...settings import read_config
 from ...sim.rtl.build import ToolMissing, require_tools
+from ...sim.sida.fit import check_modelled
 from ...sim.timing.dram import MemoryModel
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
@@ -75,12 +76,12 @@ class SidaChoice:
 
     def check_rows(self, what: object, count: int, kind: str = "rows") -> None:
         """The same of a matrix."""
-        most = self.config.vector_words
+        most = self.config.most_rows
         if count > most:
-            raise UserError(
-                f"{what}: {count} {kind} are too many for `vector_words` {most}, elements of a "
-                "vector on chip"
-            )
+            limit = f"`vector_words` {most}, elements of a vector on chip"
+            if self.config.windowed:
+                limit = f"`rows_limit` {most}"
+            raise UserError(f"{what}: {count} {kind} are too many for {limit}")
 
 
 def _config(options: SidaOptions, given: Sequence[str]) -> SidaConfig:
@@ -131,6 +132,9 @@ def choose_sida(
         )
     if floats and config.value == "int32":
         raise UserError(f"`value` must be a format of floats for {app}, not 'int32'")
+    if options.backend == "cycles":
+        with user_errors(ValueError):
+            check_modelled(config)
     if options.json_file:
         check_output(options.json_file, (".json",))
     if options.output:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...sim.numbers.values import Patterns, decode
 from ...sim.sida.iterations.jobs import Found, Job, Machine, Method, Setup
-from ...sim.sida.model import TIMELESS
+from ...sim.sida.model import timeless
 from ...sim.sida.sequence_driver import SequenceDriver, sum_of
 from .options import SidaChoice
 from .session import check_elements, on_backend
@@ -107,7 +107,8 @@ def _differences(ours: _Done, model: _Done) -> tuple[int, int]:
     ]
     pairs.append((ours.jobs, model.jobs))
     ours_in_all, model_in_all = sum_of(ours.counts), sum_of(model.counts)
-    pairs += [(ours_in_all[name], model_in_all[name]) for name in TIMELESS]
+    counts = timeless(ours_in_all)
+    pairs += [(counts[name], count) for name, count in timeless(model_in_all).items()]
     wrong = sum(one != other for one, other in pairs)
     checked = len(pairs)
     for name, values in model.state.items():
