@@ -14,7 +14,14 @@ from ..numbers.values import Patterns, decode
 from .bank_span import bank_span
 from .driver import SidaDevice
 from .fit import check_fit
-from .images import late_step, matrix_images, program_image, program_words, scalars_image
+from .images import (
+    late_step,
+    matrix_images,
+    program_image,
+    program_words,
+    scalars_image,
+    spilled_bytes,
+)
 from .iterations.jobs import Job, Setup
 from .sequence_registers import NOTHING, SUMS, job_registers
 
@@ -62,7 +69,9 @@ class SequenceDriver(JobDriver[SidaConfig]):
         check_fit(config, setup.size, [SUMS], max(words))
         images = self._images()
         line = config.line_bytes
-        sizes = {name: -(-len(content) // line) * line for name, content in images.items()}
+        counts = {name: len(content) for name, content in images.items()}
+        counts |= spilled_bytes(config, setup.size)
+        sizes = {name: -(-count // line) * line for name, count in counts.items()}
         self._places = self._memory.fit(sizes, "the problem")
         for name, content in images.items():
             device.write_memory(self._places[name], content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...hw.spec.jobs.sida import WINDOW_BASES
 from ...hw.spec.semirings import SEMIRINGS
 from .images import program_words
 from .iterations.jobs import Job, Setup
@@ -31,7 +32,8 @@ def job_registers(setup: Setup, job: Job, places: Mapping[str, int]) -> dict[str
     """By name.
 
     ``places``: the addresses of each matrix' arrays, of each program and each vector, of the
-    scalars, and of the pointers of a matrix without elements.
+    scalars, and of the pointers of a matrix without elements; where vectors are in memory, of
+    what is kept of them there.
     """
     program = setup.programs[job.program]
     words, entry = program_words(program, second=job.second)
@@ -59,4 +61,5 @@ def job_registers(setup: Setup, job: Job, places: Mapping[str, int]) -> dict[str
             f"VECTOR_{number}": places[f"vector {name}"]
             for number, name in enumerate(job.vectors(program))
         },
+        **{name.upper(): places[name] for name in WINDOW_BASES if name in places},
     }

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, eye_array
+from tilewright.hw.spec.jobs.sida import job_spec
+from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.device.placement import NoRoom
 from tilewright.sim.numbers.values import decode, encode
+from tilewright.sim.sida.images import spilled_bytes
 from tilewright.sim.sida.iterations.conjugate import conjugate_gradients
 from tilewright.sim.sida.iterations.graphs import columns_of, undirected
 from tilewright.sim.sida.iterations.jobs import Job, Machine, ModelMachine, Setup, together
@@ -18,7 +21,7 @@ from tilewright.sim.sida.result.products import Rules
 from tilewright.sim.sida.sequence_driver import SequenceDriver, sum_of
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size
-from tilewright.verif.sida.configs import small
+from tilewright.verif.sida.configs import WINDOWED, small
 from tilewright.verif.sida.iterations.random_graphs import random_graph
 
 SMALL = small()
@@ -158,6 +161,29 @@ def test_nothing_is_written_outside_of_the_arrays() -> None:
     driver = SequenceDriver(device, setup(1, 20), 1 << 15)
     driver.run(Job(program="both", x="a", matrix="left"))
     assert (device.memory[: 1 << 15] == 0xA5).all()
+
+
+def test_vectors_in_memory_have_places_of_their_own() -> None:
+    """Whatever a job leaves there, the next one gives what it has to."""
+    config, size, first = small(**WINDOWED["windowed"]), 90, 1 << 15
+    device, made = SidaModel(config, 1 << 18), setup(1, size)
+    registers = JobRegisters(device, job_spec(config))
+    model, driver = ModelMachine(Rules.of(config), made), SequenceDriver(device, made, first)
+    taken = np.zeros(device.memory_bytes, np.bool_)
+    for job in (Job(program="both", x="a", matrix="left"),
+                Job(program="one", x="b", matrix="right", second=False)):  # fmt: skip
+        model.run(job)
+        driver.run(job)
+        taken[:] = False
+        for name, count in spilled_bytes(config, size).items():
+            begin = registers.read(name.upper())
+            assert begin >= first
+            assert not taken[begin : begin + count].any()
+            taken[begin : begin + count] = True
+        device.memory[taken] = 0xA5
+        for name in made.vectors:
+            assert (driver.vector(name) == model.vector(name)).all()
+    assert np.count_nonzero(taken) == sum(spilled_bytes(config, size).values()) > 12 * size
 
 
 def test_refusals() -> None:
