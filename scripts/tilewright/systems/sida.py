@@ -35,6 +35,7 @@ SYSTEM = System(
         "sida-storage": "tilewright.tables.sida_storage:sida_storage",
         "sida-ceiling": "tilewright.tables.sida_ceiling:sida_ceiling",
         "sida-speedup": "tilewright.tables.sida_speedup:sida_speedup",
+        "sida-orders": "tilewright.tables.sida.orders:sida_orders",
         "sida-bytes": "tilewright.tables.sida.moved:sida_bytes",
         "sida-rates": "tilewright.tables.sida_rates:sida_rates",
         "sida-windows": "tilewright.tables.sida_windows:sida_windows",

@@ -15,17 +15,25 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from ..hw.spec.sida import WideSidaConfig
-    from .sida.computations import Timed
 
-__all__ = ["COLUMNS", "RATIOS", "VERTICES", "sida_speedup"]
+__all__ = [
+    "COLUMNS",
+    "GIGABYTES",
+    "RATIOS",
+    "SEED",
+    "VERTICES",
+    "fitting",
+    "graphs",
+    "sida_speedup",
+]
 
 VERTICES = 1 << 17
 """Of generated graphs."""
 _LARGEST = 1 << 20
 """Of an R-MAT graph besides, with ``full``."""
-_GIGABYTES = 32.0
+GIGABYTES = 32.0
 """A second of each of the 16 channels, 512 in all."""
-_SEED = 13
+SEED = 13
 RATIOS = {"1/2": 2, "1/20": 20, "1/200": 200}
 """Elements of the matrix over those that may wait, the nearest power of two."""
 COLUMNS = [
@@ -85,9 +93,9 @@ def sida_speedup(
 
     config = read_config(replace(SIDA, config=WideSidaConfig), None, settings)
     assert isinstance(config, WideSidaConfig)
-    memory = replace(HBM, name="hbm2", gigabytes=_GIGABYTES)
+    memory = replace(HBM, name="hbm2", gigabytes=GIGABYTES)
     found: dict[str, list[float]] = {}
-    for name, graph in _graphs(files, vertices, large=full):
+    for name, graph in graphs(files, vertices, large=full):
         for app, make in timed(graph).items():
             lines = {f"{app}, {name}, {label}": ratio for label, ratio in RATIOS.items()}
             lines = {line: ratio for line, ratio in lines.items() if only in line}
@@ -100,7 +108,7 @@ def sida_speedup(
                 continue
             for line, ratio in lines.items():
                 progress(line)
-                one = part.time(_fitting(config, part, ratio), memory)
+                one = part.time(fitting(config, part.size, part.elements, ratio), memory)
                 matrix = part.passes * (4 * (part.size + 1) + part.elements * 8)
                 read = ("pointers", "rows", "values", "again")
                 found[line] = [
@@ -138,9 +146,8 @@ def _means(found: dict[str, list[float]]) -> Iterator[Row]:
             yield Row(name, [None] * len(COLUMNS) if label else paper, [*means, *rest], _DIGITS)
 
 
-def _graphs(
-    files: Sequence[Path], vertices: int, *, large: bool
-) -> Iterator[tuple[str, csr_array]]:
+def graphs(files: Sequence[Path], vertices: int, *, large: bool) -> Iterator[tuple[str, csr_array]]:
+    """Of the files, or generated ones, and a ``large`` one besides."""
     from .graph_kinds import GRAPHS, rmat
     from .sida_reuse import matrices_of
 
@@ -148,16 +155,16 @@ def _graphs(
         yield from matrices_of(files, vertices)
         return
     for name, generate in GRAPHS.items():
-        graph = generate(vertices, _SEED)
+        graph = generate(vertices, SEED)
         yield f"{name} of {graph.shape[0]:,}", graph
     if large:
-        yield f"R-MAT of {_LARGEST:,}", rmat(_LARGEST, _SEED)
+        yield f"R-MAT of {_LARGEST:,}", rmat(_LARGEST, SEED)
 
 
-def _fitting(config: WideSidaConfig, part: Timed, ratio: int) -> WideSidaConfig:
+def fitting(config: WideSidaConfig, size: int, elements: int, ratio: int) -> WideSidaConfig:
     """With room for so much of the matrix, and for its vectors."""
-    words = max(1, part.elements) / ratio
-    vectors = 1 << (part.size - 1).bit_length()
+    words = max(1, elements) / ratio
+    vectors = 1 << (size - 1).bit_length()
     return replace(
         config,
         buffer_words=max(64, 4 * config.pes, 1 << max(0, round(log2(words)))),
