@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tilewright.errors import UserError
 from tilewright.tables.graph_kinds import GRAPHS
-from tilewright.tables.sida_ceiling import sida_ceiling
+from tilewright.tables.sida.ceiling import sida_ceiling
 
 
 @pytest.mark.slow

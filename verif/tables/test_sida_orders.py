@@ -8,7 +8,7 @@ import pytest
 from tilewright.errors import UserError
 from tilewright.sim.sida.order import ORDERS
 from tilewright.tables.sida.orders import sida_orders
-from tilewright.tables.sida_speedup import RATIOS, sida_speedup
+from tilewright.tables.sida.speedup import RATIOS, sida_speedup
 
 SMALL: dict[str, Any] = {
     "vertices": 300,

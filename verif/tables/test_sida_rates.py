@@ -11,8 +11,8 @@ from tilewright.hw.emit import unit
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.rtl import accelerator
 from tilewright.sim.sida.model import SidaModel
-from tilewright.tables import sida_rates as table
-from tilewright.tables.sida_rates import sida_rates
+from tilewright.tables.sida import rates as table
+from tilewright.tables.sida.rates import sida_rates
 from tilewright.verif.sida.configs import small
 from tilewright.verif.tables.made_up import ours_of
 

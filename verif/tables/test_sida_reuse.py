@@ -13,7 +13,7 @@ from tilewright.errors import UserError
 from tilewright.sim.sida.held import held
 from tilewright.sim.sida.order import ORDERS
 from tilewright.tables.graph_kinds import GRAPHS
-from tilewright.tables.sida_reuse import sida_reuse
+from tilewright.tables.sida.reuse import sida_reuse
 from tilewright.verif.kit.data import data_file, needs_data
 
 

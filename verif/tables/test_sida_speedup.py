@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tilewright.errors import UserError
 from tilewright.tables.graph_kinds import GRAPHS
-from tilewright.tables.sida_speedup import COLUMNS, RATIOS, sida_speedup
+from tilewright.tables.sida.speedup import COLUMNS, RATIOS, sida_speedup
 
 SMALL: dict[str, Any] = {
     "vertices": 300,

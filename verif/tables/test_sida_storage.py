@@ -14,7 +14,7 @@ from tilewright.sim.sida.blocked import Blocked, flat_bytes
 from tilewright.sim.sida.iterations.graphs import columns_of
 from tilewright.sim.sida.order import ORDERS
 from tilewright.tables.graph_kinds import GRAPHS
-from tilewright.tables.sida_storage import PAPER_SHARE, sida_storage
+from tilewright.tables.sida.storage import PAPER_SHARE, sida_storage
 
 
 def test_generated_graphs() -> None:

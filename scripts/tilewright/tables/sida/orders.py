@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import UserError
 from ...synth.tables import Row, Table
-from ..sida_speedup import GIGABYTES, RATIOS, VERTICES, fitting
+from .speedup import GIGABYTES, RATIOS, VERTICES, fitting
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -58,7 +58,7 @@ def sida_orders(
     from ...settings import read_config
     from ...sim.sida.order import ORDERS
     from ...sim.timing.dram import HBM
-    from ..sida_speedup import graphs
+    from .speedup import graphs
 
     config = read_config(replace(SIDA, config=WideSidaConfig), None, settings)
     assert isinstance(config, WideSidaConfig)
@@ -90,7 +90,7 @@ def sida_orders(
 
 
 def _reordered(graph: csr_array, order: Callable[[csr_array], object]) -> csr_array:
-    from ..sida_reuse import reordered
+    from .reuse import reordered
 
     return reordered(graph, order)
 

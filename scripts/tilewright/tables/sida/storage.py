@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..errors import UserError
-from ..synth.tables import Row, Table
-from .sida_reuse import VERTICES, matrices_of, reordered
+from ...errors import UserError
+from ...synth.tables import Row, Table
+from .reuse import VERTICES, matrices_of, reordered
 
 __all__ = ["PAPER_SHARE", "sida_storage"]
 
@@ -34,10 +34,10 @@ def sida_storage(
     """
     if target != "cmos":
         raise UserError(f"sida-storage is computed by a model: no --target, not {target!r}")
-    from ..hw.spec.formats import FORMATS
-    from ..sim.sida.blocked import best_side, flat_bytes
-    from ..sim.sida.iterations.graphs import columns_of
-    from ..sim.sida.order import ORDERS
+    from ...hw.spec.formats import FORMATS
+    from ...sim.sida.blocked import best_side, flat_bytes
+    from ...sim.sida.iterations.graphs import columns_of
+    from ...sim.sida.order import ORDERS
 
     rows: list[Row] = []
     for name, matrix in matrices_of(files, vertices):

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..hw.spec.elementwise.assembler import assemble
-from ..hw.spec.semirings import SEMIRINGS
-from ..hw.spec.sida import SIDA, SidaConfig
-from ..synth.tables import Row, Table
-from .graph_kinds import GRAPHS
-from .matraptor_rates import needs_simulation
+from ...hw.spec.elementwise.assembler import assemble
+from ...hw.spec.semirings import SEMIRINGS
+from ...hw.spec.sida import SIDA, SidaConfig
+from ...synth.tables import Row, Table
+from ..graph_kinds import GRAPHS
+from ..matraptor_rates import needs_simulation
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from ..sim.sida.driver import SidaDriver
+    from ...sim.sida.driver import SidaDriver
 
 __all__ = [
     "CONFIGS",
@@ -122,9 +122,9 @@ def sida_rates(
     RuntimeError if a result is not the model's.
     """
     with needs_simulation("sida-rates", target):
-        from ..hw.emit.unit import emit
-        from ..sim.rtl.accelerator import NativeAccelerator
-        from ..sim.sida.driver import SidaDriver
+        from ...hw.emit.unit import emit
+        from ...sim.rtl.accelerator import NativeAccelerator
+        from ...sim.sida.driver import SidaDriver
 
         rows = []
         for name, config in CONFIGS.items():
@@ -154,10 +154,10 @@ def one_pass(
 ) -> tuple[dict[str, int], int]:
     """Of two products, whose result must be the model's, else RuntimeError names ``label``: what
     was counted, and elements of the matrix."""
-    from ..sim.numbers.values import encode
-    from ..sim.sida.iterations.graphs import columns_of
-    from ..sim.sida.iterations.problem import Problem, solve
-    from ..sim.sida.result.products import Rules
+    from ...sim.numbers.values import encode
+    from ...sim.sida.iterations.graphs import columns_of
+    from ...sim.sida.iterations.problem import Problem, solve
+    from ...sim.sida.result.products import Rules
 
     config, rng = driver.config, np.random.default_rng(_SEED)
     matrix = columns_of(MATRICES[kind](VERTICES, _SEED), config.format)

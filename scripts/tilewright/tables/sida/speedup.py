@@ -8,13 +8,13 @@ from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UserError
-from ..synth.tables import Row, Table
+from ...errors import UserError
+from ...synth.tables import Row, Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from ..hw.spec.sida import WideSidaConfig
+    from ...hw.spec.sida import WideSidaConfig
 
 __all__ = [
     "COLUMNS",
@@ -86,10 +86,10 @@ def sida_speedup(
     """
     if target != "cmos":
         raise UserError(f"sida-speedup is computed by a model: no --target, not {target!r}")
-    from ..hw.spec.sida import SIDA, WideSidaConfig
-    from ..settings import read_config
-    from ..sim.timing.dram import HBM
-    from .sida.computations import timed
+    from ...hw.spec.sida import SIDA, WideSidaConfig
+    from ...settings import read_config
+    from ...sim.timing.dram import HBM
+    from .computations import timed
 
     config = read_config(replace(SIDA, config=WideSidaConfig), None, settings)
     assert isinstance(config, WideSidaConfig)
@@ -133,7 +133,7 @@ def _means(found: dict[str, list[float]]) -> Iterator[Row]:
     """Geometric means of all lines with two products a pass, and by the ratio of the buffer."""
     import numpy as np
 
-    from .sida.computations import APART
+    from .computations import APART
 
     twice = {line: ours for line, ours in found.items() if line.split(",")[0] not in APART}
     for label in ("", *RATIOS):
@@ -148,8 +148,8 @@ def _means(found: dict[str, list[float]]) -> Iterator[Row]:
 
 def graphs(files: Sequence[Path], vertices: int, *, large: bool) -> Iterator[tuple[str, csr_array]]:
     """Of the files, or generated ones, and a ``large`` one besides."""
-    from .graph_kinds import GRAPHS, rmat
-    from .sida_reuse import matrices_of
+    from ..graph_kinds import GRAPHS, rmat
+    from .reuse import matrices_of
 
     if files:
         yield from matrices_of(files, vertices)

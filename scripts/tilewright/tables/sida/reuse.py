@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UserError
-from ..synth.tables import Row, Table
+from ...errors import UserError
+from ...synth.tables import Row, Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -51,7 +51,7 @@ def sida_reuse(
     """
     if target != "cmos":
         raise UserError(f"sida-reuse is computed by a model: no --target, not {target!r}")
-    from ..sim.sida.order import ORDERS
+    from ...sim.sida.order import ORDERS
 
     columns = ["as it is", *ORDERS]
     rows: list[Row] = []
@@ -70,8 +70,8 @@ def matrices_of(files: Sequence[Path], vertices: int) -> Iterator[tuple[str, csr
     import numpy as np
     from scipy.sparse import csr_array, tril
 
-    from ..apps.common.files import read_matrix_file
-    from .graph_kinds import GRAPHS
+    from ...apps.common.files import read_matrix_file
+    from ..graph_kinds import GRAPHS
 
     if not files:
         for name, generate in GRAPHS.items():
@@ -100,7 +100,7 @@ def _check_shape(what: object, *shape: int) -> None:
 def _rows(
     name: str, matrix: csr_array, orders: Sequence[Callable[[csr_array], object]]
 ) -> Iterator[Row]:
-    from ..sim.sida.held import held
+    from ...sim.sida.held import held
 
     peak, mean = [], []
     for order in (None, *orders):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..hw.spec.sida import SIDA, SidaConfig
-from ..synth.tables import Row, Table
-from .matraptor_rates import needs_simulation
-from .sida_rates import MEMORY_BYTES, VERTICES, matrix_bytes, one_pass
+from ...hw.spec.sida import SIDA, SidaConfig
+from ...synth.tables import Row, Table
+from ..matraptor_rates import needs_simulation
+from .rates import MEMORY_BYTES, VERTICES, matrix_bytes, one_pass
 
 if TYPE_CHECKING:
-    from ..sim.sida.driver import SidaDriver
+    from ...sim.sida.driver import SidaDriver
 
 __all__ = ["CONFIGS", "MATRICES", "sida_windows"]
 
@@ -58,9 +58,9 @@ def sida_windows(
     Raises as :func:`sida_rates`.
     """
     with needs_simulation("sida-windows", target):
-        from ..hw.emit.unit import emit
-        from ..sim.rtl.accelerator import NativeAccelerator
-        from ..sim.sida.driver import SidaDriver
+        from ...hw.emit.unit import emit
+        from ...sim.rtl.accelerator import NativeAccelerator
+        from ...sim.sida.driver import SidaDriver
 
         rows = []
         for name, config in CONFIGS.items():

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..errors import UserError
-from ..synth.tables import Row, Table
+from ...errors import UserError
+from ...synth.tables import Row, Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from ..sim.sida.iterations.problem import Problem
-    from ..sim.sida.result.products import Rules
+    from ...sim.sida.iterations.problem import Problem
+    from ...sim.sida.result.products import Rules
 
 __all__ = ["VERTICES", "sida_ceiling"]
 
@@ -35,11 +35,11 @@ def sida_ceiling(
     """
     if target != "cmos":
         raise UserError(f"sida-ceiling is computed by a model: no --target, not {target!r}")
-    from ..hw.spec.formats import FORMATS
-    from ..sim.sida.iterations.problem import solve
-    from ..sim.sida.references import Demand, Machine, fused, ideal, oracle
-    from ..sim.sida.result.products import Rules
-    from .graph_kinds import GRAPHS
+    from ...hw.spec.formats import FORMATS
+    from ...sim.sida.iterations.problem import solve
+    from ...sim.sida.references import Demand, Machine, fused, ideal, oracle
+    from ...sim.sida.result.products import Rules
+    from ..graph_kinds import GRAPHS
 
     rules = Rules(fmt=FORMATS["fp32"])
     machine = Machine(bytes_a_cycle=_BYTES_A_CYCLE, lanes=_LANES)
@@ -70,7 +70,7 @@ def _problems(rules: Rules, graph: csr_array) -> dict[str, Problem]:
     """Searches begin at the vertex that has most edges."""
     import numpy as np
 
-    from ..sim.sida.iterations.graphs import (
+    from ...sim.sida.iterations.graphs import (
         coreness,
         pagerank,
         reach,
