@@ -38,6 +38,7 @@ class Control(wiring.Component):
     read_error: of each reader, in the order of ``config.readers``; ``<name>_address``: where
     write_error, write_address: the same of the writer
     pointers_error, index_error, unsorted_error: of ``column``; with ``rows_`` before: of ``row``
+    disagree_error, disagree_row: the panel of rows from there on is not what it is by columns
     program_error, instruction: of the word at that place
     finished: the job has ended, and nothing is under way
     quiet: nothing is under way on the bus
@@ -52,7 +53,7 @@ class Control(wiring.Component):
         self._config = config
         self._spec = job_spec(config)
         address = config.addr_bits
-        errors = (*COLUMN_ERRORS, *ROW_ERRORS, "program")
+        errors = (*COLUMN_ERRORS, *ROW_ERRORS, "disagree", "program")
         super().__init__(
             {
                 **control_members(self._spec),
@@ -62,6 +63,7 @@ class Control(wiring.Component):
                 **{f"{name}_error": In(1) for name in errors},
                 "column": In(config.place_bits),
                 "row": In(config.place_bits),
+                "disagree_row": In(config.place_bits),
                 "instruction": In(range(config.program_words + 1)),
                 "job": Out(job_layout(config)),
                 "running": Out(1),
@@ -112,5 +114,6 @@ class Control(wiring.Component):
                 (self.program_error, code("program"), self.instruction),
                 *((getattr(self, f"{x}_error"), code(x), self.column) for x in COLUMN_ERRORS),
                 *((getattr(self, f"{x}_error"), code(x), self.row) for x in ROW_ERRORS),
+                (self.disagree_error, code("disagree"), self.disagree_row),
             ],
         )

@@ -356,6 +356,8 @@ class Sida(AcceleratorTop):
         m.d.comb += [
             again.eq(control.job.transposed & ~Cat(of_columns).any()),
             control.column.eq(Mux(again, rows.error_row, columns.error_column)),
+            control.disagree_error.eq(parts.held.disagrees),
+            control.disagree_row.eq(parts.held.disagrees_row),
         ]
         for name, first, second in zip(COLUMN_ERRORS, of_columns, of_rows, strict=True):
             m.d.comb += [

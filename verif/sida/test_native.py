@@ -167,7 +167,27 @@ def test_rows_that_are_wrong(device: Device) -> None:
         seen.add(check_wrong_rows(device, placed).error)
         assert check_job(device, good).error == "none"
     if device.config.buffer_words <= 4 * device.config.subtensor:
-        assert {"none", "rows_pointers", "rows_index", "rows_unsorted"} <= seen
+        assert {"none", "rows_pointers", "rows_index", "rows_unsorted", "disagree"} <= seen
+
+
+def test_values_by_rows_that_disagree(device: Device) -> None:
+    """A bit of any of them, which is an error where it is read; then a good job."""
+    rng = rng_of(15)
+    pair = (device.config.operators[0], device.config.operators[-1])
+    size = device.config.format.bits // 8
+    seen = set()
+    for _ in range(by_size(6, 12, 200)):
+        device.behave(any_behaviour(rng))
+        good = random_job(rng, device.config, device.memory_bytes, size=100, shape="half",
+                          semirings=pair, transposed=False)  # fmt: skip
+        place = int(rng.integers(good.spans["row_values"][1] // size))
+        word = good.word("row_values", place, size) ^ 1 << int(rng.integers(8 * size))
+        spoilt = good.with_word("row_values", place, word, size)
+        seen.add(check_wrong_rows(device, spoilt).error)
+        assert check_job(device, good).error == "none"
+    assert seen <= {"none", "disagree"}
+    if device.config.buffer_words <= 4 * device.config.subtensor:
+        assert "disagree" in seen
 
 
 def test_rows_are_not_read_for_the_transpose(device: Device) -> None:

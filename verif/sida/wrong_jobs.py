@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,9 @@ def check_bus_error(
 
 def check_wrong_rows(device: SidaRtl, placed: Placed) -> JobStatus:
     """Run a job with something wrong in its matrix by rows: it must end, well if not all panels
-    were read or none is wrong, or with the first error of a panel, or of a read where they lie
-    outside of memory; what the program does not store must stay as it was, but for the scalars.
-    Returns how it ended. Raises Mismatch."""
+    were read or none is wrong, or with the first error of a panel, or since it is another one than
+    by columns, or with that of a read outside of memory; what the program does not store must stay
+    as it was, but for the scalars. Returns how it ended. Raises Mismatch."""
     watched = QuietAtEnd(device)
     watched.write_memory(0, placed.memory.tobytes())
     found = JobRegisters(watched, job_spec(placed.config)).submit(placed.registers)
@@ -50,10 +51,13 @@ def check_wrong_rows(device: SidaRtl, placed: Placed) -> JobStatus:
     if found.error == "none":
         panels = -(-placed.registers["ROWS"] // placed.config.subtensor)
         right = found.counts["lost"] < panels * found.counts["passes_done"] or not any(
-            faults.values()
+            fault or _differs(placed, panel) for panel, fault in faults.items()
         )
     elif found.error == "bus_read":
         right = found.detail >= len(placed.memory)
+    elif found.error == "disagree":
+        panel, place = divmod(found.detail, placed.config.subtensor)
+        right = not place and faults[panel] is None and _differs(placed, panel)
     else:
         expected = MatrixFault(found.error.removeprefix("rows_"), found.detail)
         panel = found.detail // placed.config.subtensor
@@ -80,6 +84,25 @@ def _row_faults(placed: Placed) -> dict[int, MatrixFault | None]:
             fault = first_fault(ends, some, pes, size)
             found[begin // step] = fault and MatrixFault(fault.error, begin + fault.column)
     return found
+
+
+def _differs(placed: Placed, panel: int) -> bool:
+    """Whether the late elements of a panel, whose rows are right, are others by rows."""
+    size, step = placed.registers["ROWS"], placed.config.subtensor
+    value = placed.config.format.bits // 8
+
+    def elements(ends: str, others: str, values: str) -> Iterator[tuple[int, int, int]]:
+        pointers, inner = _words(placed, ends).tolist(), _words(placed, others).tolist()
+        owners = range(panel * step, min(size, panel * step + step))
+        for owner in owners if ends == "row_pointers" else range(size):
+            for at in range(pointers[owner], pointers[owner + 1]):
+                yield owner, inner[at], placed.word(values, at, value)
+
+    by_columns = elements("column_pointers", "row_numbers", "column_values")
+    columns = {(i, j, v) for j, i, v in by_columns if i // step == panel}
+    rows = set(elements("row_pointers", "column_numbers", "row_values"))
+    late = (panel + 2) * step
+    return {x for x in columns if x[1] < late} != {x for x in rows if x[1] < late}
 
 
 def _words(placed: Placed, array: str) -> npt.NDArray[np.int64]:

@@ -26,6 +26,7 @@ from .layouts import (
     reload_layout,
     reload_request_layout,
 )
+from .panel_check import PanelCheck
 from .panel_control import PanelControl
 from .read_again import read_again
 from .scatter import Scatter
@@ -70,6 +71,8 @@ class HeldElements(wiring.Component):
     place: in; while ``done``: which ``pes`` elements of w are seen
     w: out; a cycle later, they
     counts: out; see :func:`counts_layout`; of a pass, kept until the next one begins
+    disagrees: out; until ``clear``: what was read again of a panel is not what came as sets
+    disagrees_row: out; the first row of it
     clear: in, a pulse: forgets everything; a pass may begin in the next cycle
     """
 
@@ -91,6 +94,8 @@ class HeldElements(wiring.Component):
                 "done": Out(1),
                 **self._members_of_w(),
                 "counts": Out(counts_layout(config)),
+                "disagrees": Out(1),
+                "disagrees_row": Out(config.place_bits),
                 "clear": In(1),
             }
         )
@@ -126,6 +131,7 @@ class HeldElements(wiring.Component):
         self._use(m, control, banks, again, sums)
         self._take_z(m, control, sums)
         self._order(m, control, banks)
+        self._check(m, control, banks, again)
         self._count(m, control, banks)
         return m
 
@@ -271,6 +277,31 @@ class HeldElements(wiring.Component):
         for bank in reversed(banks):
             with m.If(bank.starved):
                 m.d.comb += control.top.eq(bank.top)
+
+    def _check(
+        self,
+        m: Module,
+        control: PanelControl,
+        banks: list[HeldBank],
+        again: list[stream.Interface],
+    ) -> None:
+        """What is read again beside what came by columns; of the transpose both are these."""
+        m.submodules.check = check = PanelCheck(self._config)
+        m.d.comb += [
+            check.clear.eq(self.clear),
+            self.disagrees.eq(check.wrong & ~self.transposed),
+            self.disagrees_row.eq(check.row),
+        ]
+        for name in ("order", "panel", "loses", "reloads", "reloaded", "due"):
+            m.d.comb += getattr(check, name).eq(getattr(control, name))
+        for n, (bank, source) in enumerate(zip(banks, again, strict=True)):
+            given, read = bank.i.payload, source.payload
+            m.d.comb += [
+                check.comes[n].eq(bank.i.valid & bank.i.ready & given.present),
+                check.elements[n].eq(given.payload),
+                check.reads[n].eq(source.valid & source.ready & read.present),
+                check.again[n].eq(read.payload),
+            ]
 
     def _count(self, m: Module, control: PanelControl, banks: list[HeldBank]) -> None:
         counts = self.counts

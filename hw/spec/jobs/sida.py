@@ -62,6 +62,8 @@ ERRORS = (
     Error("rows_unsorted", 18, "row", "the columns of the row's elements do not ascend"),
     Error("rows_pointers", 19, "row", "the row's end is before its begin, or behind its panel's"),
     Error("program", 20, "instruction", "no instruction of this unit, or a second out, or no end"),
+    Error("disagree", 21, "row", "elements that were read again, of `subtensor` rows from the row "
+          "on, are not those of the columns"),
 )  # fmt: skip
 """Codes that other accelerators have mean the same there."""
 

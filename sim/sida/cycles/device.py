@@ -6,11 +6,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array
 
+from ....hw.spec.elementwise.instructions import SCALARS
 from ....hw.spec.sida import SidaConfig
+from ...numbers.memory import from_bytes
+from ...numbers.values import Patterns
 from ...timing.dram import FLAT, MemoryModel
 from ..fit import check_modelled
 from ..model import SidaModel
+from ..result.products import Columns
 from ..stored_matrix import first_fault
+from .disagreement import StoredRows, disagreement
 from .machine import SETTLED, PassJob, run_job
 from .report import SidaTimes
 
@@ -18,8 +23,9 @@ __all__ = ["SidaCycles"]
 
 
 class SidaCycles(SidaModel):
-    """The model of results, with all counters of the cycle model for jobs that end well. Each job
-    finds the accelerator as it is behind a reset.
+    """The model of results, with all counters of the cycle model for jobs that end well; of rows
+    that are read again it finds those that are not what they are by columns. Each job finds the
+    accelerator as it is behind a reset.
 
     Parameters
     ----------
@@ -52,7 +58,8 @@ class SidaCycles(SidaModel):
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
         values = self._values
-        # What is wrong with a job the model of results tells of.
+        scalars = self._scalars()
+        # What is wrong with a job the model of results tells of, but for the rows.
         error, detail, counts = super()._job()
         if error != "none":
             return error, detail, counts
@@ -60,10 +67,12 @@ class SidaCycles(SidaModel):
         content, size = self.memory, values["ROWS"]
         pointers, rows = _half(content, values["COLUMN_POINTERS"], values["ROW_NUMBERS"], size)
         row_pointers, columns = pointers, rows
+        compares = False
         if values["SECOND_PRODUCT"] and not values["TRANSPOSED"]:
             again = (values["ROW_POINTERS"], values["COLUMN_NUMBERS"])
             row_pointers, columns = _half(content, *again, size)
-            if first_fault(row_pointers, columns[:-1].astype(np.int64), self.config.pes):
+            compares = not first_fault(row_pointers, columns[:-1].astype(np.int64), 1)
+            if not compares:
                 row_pointers, columns = _by_rows(pointers, rows)
         job = PassJob(
             registers=values,
@@ -77,8 +86,35 @@ class SidaCycles(SidaModel):
         found = run_job(
             self.config, job, memory=self._channels, gigahertz=self._gigahertz, phase=self.phase
         )
+        wrong = self._disagreement(job, found) if compares else None
+        if wrong is not None:
+            self.write_memory(values["SCALARS"], scalars)
+            return "disagree", wrong, {}
         self.cycles.append(found)
         return error, detail, found.counts | {"ended": counts["ended"]}
+
+    def _scalars(self) -> bytes:
+        first = self._values["SCALARS"]
+        return self.memory[first : first + SCALARS * self.config.format.bits // 8].tobytes()
+
+    def _disagreement(self, job: PassJob, times: SidaTimes) -> int | None:
+        """The first row of what was read again, and is not what it is by columns."""
+        elements, again = int(job.pointers[-1]), int(job.row_pointers[-1])
+        by_columns = Columns(
+            pointers=job.pointers,
+            rows=job.rows[:elements].astype(np.int64),
+            values=self._patterns("COLUMN_VALUES", elements),
+        )
+        by_rows = StoredRows(
+            job.row_pointers, job.columns[:again], self._patterns("ROW_VALUES", again)
+        )
+        return disagreement(by_columns, by_rows, np.array(times.asked), self.config.subtensor)
+
+    def _patterns(self, register: str, count: int) -> Patterns:
+        """Values of memory; zeros behind its end."""
+        fmt = self.config.format
+        first, size = self._values[register], count * fmt.bits // 8
+        return from_bytes(self.memory[first : first + size].tobytes().ljust(size, b"\0"), fmt)
 
 
 def _words(content: npt.NDArray[np.uint8], address: int, count: int) -> npt.NDArray[np.uint32]:

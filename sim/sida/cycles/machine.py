@@ -112,4 +112,4 @@ def run_job(
     end = _run(machines, compute, channels, *halves, job.passes, _PATIENCE)
     if end < 0:
         raise RuntimeError(f"the cycle model has come to a standstill in cycle {-end}")
-    return report(config, m, channels, end, gigahertz)
+    return report(config, m, compute.held.asked, channels, end, gigahertz)

@@ -29,6 +29,7 @@ class SidaTimes:
     memory_read, memory_written: bytes that each channel's memory moved: whole accesses, or beats of
         a flat memory
     moved_with_columns: bytes of lines that were taken, and of what was written, in column_cycles
+    asked: of each panel the first pass in which it was read again, from 1; 0: none
     gigahertz: clock of the accelerator
     """
 
@@ -36,6 +37,7 @@ class SidaTimes:
     memory_read: tuple[int, ...]
     memory_written: tuple[int, ...]
     moved_with_columns: int
+    asked: tuple[int, ...]
     gigahertz: float
 
     @property
@@ -44,8 +46,11 @@ class SidaTimes:
         return self.counts["cycles"] / self.gigahertz / 1000
 
 
-def report(config: SidaConfig, m: Any, bus: Any, end: int, gigahertz: float) -> SidaTimes:
-    """Of a machine ``m`` that has finished in cycle ``end``, its job's first one being 0."""
+def report(
+    config: SidaConfig, m: Any, asked: Any, bus: Any, end: int, gigahertz: float
+) -> SidaTimes:
+    """Of a machine ``m`` that has finished in cycle ``end``, its job's first one being 0, and what
+    ``Held`` has in ``asked``."""
     counts = {name: int(m["counts"][name]) for name in COUNTS}
     first, last, busy = (int(m[name]) for name in ("first_at", "last_at", "busy"))
     beat_bytes = config.geometry.beat_bytes
@@ -70,5 +75,6 @@ def report(config: SidaConfig, m: Any, bus: Any, end: int, gigahertz: float) -> 
         memory_read=tuple(int(moved) for moved in bus.channels["read"]),
         memory_written=tuple(int(moved) for moved in bus.channels["written"]),
         moved_with_columns=int(m["moved_with_columns"]),
+        asked=tuple(asked.tolist()),
         gigahertz=gigahertz,
     )

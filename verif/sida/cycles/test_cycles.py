@@ -18,7 +18,12 @@ from tilewright.sim.sida.cycles.device import SidaCycles
 from tilewright.sim.sida.images import ROWS
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.configs import CONFIGS, small
-from tilewright.verif.sida.cycles.whole_jobs import SidaDevice, any_latency, compare_counts
+from tilewright.verif.sida.cycles.whole_jobs import (
+    SidaDevice,
+    any_latency,
+    compare_counts,
+    compare_status,
+)
 from tilewright.verif.sida.jobs import JOB_SHAPES, place, random_case, random_job
 
 pytestmark = pytest.mark.slow
@@ -118,6 +123,36 @@ def test_late_rows_alone(device: SidaDevice) -> None:
         saved += again[1] < again[0]
     if device.config.buffer_words <= 128:
         assert saved > 0
+
+
+def test_rows_that_disagree(device: SidaDevice) -> None:
+    """In a value, or in a column: the same error, of the same panel, or none where they are not
+    read."""
+    rng = np.random.default_rng(6)
+    config = device.config
+    built, size = config.operators, config.format.bits // 8
+    seen = set()
+    for number in range(by_size(0, 8, 100)):
+        semirings = (built[number % len(built)], built[-1 - number % len(built)])
+        case = random_case(rng, config, size=100, shape=("power", "half", "hubs")[number % 3],
+                           semirings=semirings, transposed=False, length=4)  # fmt: skip
+        job = place(rng, config, case, MEMORY_BYTES)
+        columns = [
+            job.word("column_numbers", at) for at in range(job.spans["column_numbers"][1] // 4)
+        ]
+        if number % 2:
+            at = int(rng.integers(len(columns)))
+            job = job.with_word("row_values", at, job.word("row_values", at, size) ^ 1, size)
+        else:
+            # The column behind it, which is in no row.
+            follow = np.diff([*columns, 0])
+            at = int(rng.choice(np.flatnonzero((follow < 0) | (follow > 1))[:-1]))
+            job = job.with_word("column_numbers", at, min(99, columns[at] + 1))
+        status, _ = compare_status(device, job, any_latency(rng))
+        seen.add(status.error)
+    assert seen <= {"none", "disagree"}
+    if config.buffer_words <= 128 and by_size(0, 1, 1):
+        assert "disagree" in seen
 
 
 def test_rows_that_are_not_read_again(device: SidaDevice) -> None:

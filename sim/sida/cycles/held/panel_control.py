@@ -36,6 +36,8 @@ def ahead_step(
     request.panel = m.ahead
     request.columns = m.rows if m.transposed else min(m.ahead_end, m.rows)
     asked = request.valid and request.ready
+    if asked and not h.asked[m.ahead]:
+        h.asked[m.ahead] = m.passes_done + 1
     keeps = m.whole_panels > m.ahead and not m.ahead_lost and not holds
     if given_up:
         h.given_up[m.giving_panel] = 1

@@ -114,7 +114,8 @@ class Held(NamedTuple):
 
     ``banks``; ``cursors`` [bank, list]; ``recent`` [bank, place]: of the latest elements the places
     in w, -1: none. ``entries`` [panel, bank, list]; ``lost`` [panel]: whether its lists are;
-    ``given_up`` [panel]: whether it was. ``parts`` [place]: of rows that wait. ``places`` [bank,
+    ``given_up`` [panel]: whether it was; ``asked`` [panel]: the first pass in which its rows were
+    asked for, from 1, 0: none. ``parts`` [place]: of rows that wait. ``places`` [bank,
     place of an element]; ``links`` [bank, chunk]; ``free`` [bank, place] -> chunk.
     """
 
@@ -124,6 +125,7 @@ class Held(NamedTuple):
     entries: Any
     lost: Any
     given_up: Any
+    asked: Any
     parts: Any
     places: Any
     links: Any
@@ -165,6 +167,7 @@ def set_up_held(m: Any, config: SidaConfig, phase: int) -> Held:
         entries=np.zeros((panels, pes, m["lists"]), _ENTRY),
         lost=np.zeros(panels, np.int8),
         given_up=np.zeros(panels, np.int8),
+        asked=np.zeros(panels, np.int64),
         parts=np.zeros(PARTS + 1, part),
         places=np.zeros((pes, config.buffer_words // pes), np.int32),
         links=np.zeros((pes, chunks), np.int32),
