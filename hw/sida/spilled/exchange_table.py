@@ -24,9 +24,10 @@ class ExchangeTable(wiring.Component):
 
     Members
     -------
-    slot: in; busy: out; whether there is an exchange of it, or no room for one more
-    begins, misses, leaves: in; one begins, of ``slot``, not while it is busy; whether a row is
-        missing, and one leaves
+    slot: in; busy, full: out; whether there is an exchange of it; whether there is no room for one
+        more
+    begins, misses, leaves: in; one begins, of ``slot``, unless ``busy`` or ``full``; whether a row
+        is missing, and one leaves
     entry: out; its number
     came, written: in; see :func:`entry_layout`; the row is here; the one that left is in memory
     idle: out; none is under way
@@ -40,6 +41,7 @@ class ExchangeTable(wiring.Component):
             {
                 "slot": In(slot_bits(config)),
                 "busy": Out(1),
+                "full": Out(1),
                 "begins": In(1),
                 "misses": In(1),
                 "leaves": In(1),
@@ -65,7 +67,8 @@ class ExchangeTable(wiring.Component):
         m.d.comb += [
             open_ones.eq(missing | unwritten),
             self.entry.eq(number),
-            self.busy.eq((open_ones & same).any() | Array(open_ones)[number]),
+            self.busy.eq((open_ones & same).any()),
+            self.full.eq(Array(open_ones)[number]),
             self.idle.eq(open_ones == 0),
         ]
         for n in range(EXCHANGES):

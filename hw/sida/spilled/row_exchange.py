@@ -28,13 +28,14 @@ __all__ = ["RowExchange"]
 
 
 class RowExchange(wiring.Component):
-    """Fetches rows that elements wait for, each to the one slot that it can have; the row that was
-    there goes to memory before.
+    """Fetches rows that elements wait for, or will, each to the one slot that it can have; the row
+    that was there goes to memory before.
 
     A row is not fetched while it is on its way to memory, and stays while an element is about to be
-    added to it: so each fetched row serves all that have waited for it, and every row that is on
-    chip has been added to. One exchange begins in a cycle, up to :data:`EXCHANGES` are under way,
-    of different slots. After a reset or a clear it goes over all slots first, one a cycle.
+    added to it: so each row that an element waits for serves it when it comes. Elements that wait
+    and those that will are heard in turn; the latter once each, so that they cannot keep a slot
+    from the former. One exchange begins in a cycle, up to :data:`EXCHANGES` are under way, of
+    different slots. After a reset or a clear it goes over all slots first, one a cycle.
 
     Parameters
     ----------
@@ -43,7 +44,11 @@ class RowExchange(wiring.Component):
     Members
     -------
     opens: out; slots are in order
-    wants, uses: in; by bank, see :func:`wanted_layout`, :func:`used_layout`
+    wants: in; see :func:`wanted_layout`: by bank, what an element waits for; then likewise what one
+        will wait for
+    answered: out; by bank; what will be waited for is on chip or on its way, or another row to its
+        slot
+    uses: in; by bank, see :func:`used_layout`
     tags: out; see :func:`tag_write_layout`
     holds, reads, place, values: the row of slot ``place`` is seen in ``values`` a cycle after
         ``reads``, where no element goes on in the cycles of ``holds``; see :class:`ExchangedRows`
@@ -64,7 +69,8 @@ class RowExchange(wiring.Component):
         super().__init__(
             {
                 "opens": Out(1),
-                "wants": In(data.ArrayLayout(wanted_layout(config), config.pes)),
+                "wants": In(data.ArrayLayout(wanted_layout(config), 2 * config.pes)),
+                "answered": Out(config.pes),
                 "uses": In(data.ArrayLayout(used_layout(config), config.pes)),
                 "tags": Out(tag_write_layout(config)),
                 "holds": Out(1),
@@ -110,7 +116,7 @@ class RowExchange(wiring.Component):
             table.clear.eq(self.clear),
             table.slot.eq(slot_of(config, row)),
             # What slots have is written by one at a time.
-            may_go.eq(~table.busy & ~used & ~self.first.valid),
+            may_go.eq(~table.busy & ~table.full & ~used & ~self.first.valid),
             self.missed.eq(goes & self.opens),
             table.begins.eq(goes),
             table.misses.eq(self.opens),
@@ -128,7 +134,7 @@ class RowExchange(wiring.Component):
             self.tags.has.present.eq(self.first.valid),
             self.tags.has.tag.eq(tag_of(config, rows.here)),
         ]
-        following = self._walk(m, row, has, may_go, goes, sweeps, table.idle)
+        following = self._walk(m, row, has, may_go, goes, sweeps, table)
         self._look(m, following, has)
         return m
 
@@ -155,13 +161,13 @@ class RowExchange(wiring.Component):
         may_go: Signal,
         goes: Signal,
         sweeps: Signal,
-        idle: Signal,
+        table: ExchangeTable,
     ) -> Signal:
         """From wanted row to wanted row, or slot by slot; returns which row is next."""
         config = self._config
         following = Signal.like(row)
         wanted = Signal()
-        any_wanted, next_wanted = self._choose(m)
+        heard, any_wanted, next_wanted = self._choose(m)
         slot = slot_of(config, row)
         m.d.comb += following.eq(row)
         m.d.sync += [
@@ -179,6 +185,12 @@ class RowExchange(wiring.Component):
                     self.opens.eq(1),
                     goes.eq(wanted & may_go & ~here),
                     following.eq(Mux(self.flush, 0, next_wanted)),
+                    self.answered.eq(
+                        Cat(
+                            wanted & (goes | here | table.busy) & (heard == config.pes + bank)
+                            for bank in range(config.pes)
+                        )
+                    ),
                 ]
                 with m.If(self.flush):
                     m.next = "FLUSH"
@@ -191,26 +203,27 @@ class RowExchange(wiring.Component):
                         m.next = "SETTLE"
                 self._clears(m)
             with m.State("SETTLE"):
-                m.d.comb += self.flushed.eq(idle)
-                with m.If(idle):
+                m.d.comb += self.flushed.eq(table.idle)
+                with m.If(table.idle):
                     m.next = "EXCHANGE"
                 self._clears(m)
         return following
 
-    def _choose(self, m: Module) -> tuple[Value, Value]:
-        """Whether a row is wanted, and which one is next: banks in turn."""
-        pes = self._config.pes
-        last = Signal(range(pes))
-        chosen = Signal(range(pes))
+    def _choose(self, m: Module) -> tuple[Signal, Value, Value]:
+        """The number of what is heard, if anything is wanted; in turn, what is next, and its
+        row."""
+        count = len(self.wants)
+        heard = Signal(range(count))
+        chosen = Signal(range(count))
         wants = Cat(want.valid for want in self.wants)
-        later = Cat(0, *(self.wants[n].valid & (last < n) for n in range(1, pes)))
+        later = Cat(0, *(self.wants[n].valid & (heard < n) for n in range(1, count)))
         # The last assignment counts.
         for mask in (wants, later):
-            for bank in reversed(range(pes)):
-                with m.If(mask[bank]):
-                    m.d.comb += chosen.eq(bank)
-        m.d.sync += last.eq(chosen)
-        return wants.any(), Array(want.place for want in self.wants)[chosen]
+            for number in reversed(range(count)):
+                with m.If(mask[number]):
+                    m.d.comb += chosen.eq(number)
+        m.d.sync += heard.eq(chosen)
+        return heard, wants.any(), Array(want.place for want in self.wants)[chosen]
 
     def _clears(self, m: Module) -> None:
         with m.If(self.clear):

@@ -107,6 +107,8 @@ class WindowedElements(HeldElements):
             m.d.comb += [
                 part.opens.eq(exchange.opens),
                 exchange.wants[n].eq(part.wants),
+                exchange.wants[self._config.pes + n].eq(part.wants_ahead),
+                part.answered.eq(exchange.answered[n]),
                 exchange.uses[n].eq(part.uses),
                 part.tags.eq(exchange.tags),
                 part.holds.eq(exchange.holds),
