@@ -10,10 +10,14 @@ import pytest
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.sida import SIDA, SidaConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.sim.sida.iterations.jobs import ModelMachine
+from tilewright.sim.sida.result.products import Rules
+from tilewright.sim.sida.sequence_driver import SequenceDriver
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.sida.configs import WINDOWED, small
 from tilewright.verif.sida.jobs import Placed, check_job, random_job
+from tilewright.verif.sida.sequences import EVERY_JOB, drawn_setup
 from tilewright.verif.sida.wrong_jobs import check_bus_error, check_reset
 
 Device = NativeAccelerator[SidaConfig]
@@ -126,3 +130,22 @@ def test_operands_that_the_program_overwrites(device: Device) -> None:
             register = placed.stored[number % len(placed.stored)].upper()
             check_job(device, placed.with_registers(X=placed.registers[register]))
     assert overwritten > 0
+
+
+def test_sequences_of_jobs(device: Device) -> None:
+    """Each takes vectors and scalars of the one before, and none what is still on chip of that."""
+    rng = rng_of(6)
+    for number in range(by_size(1, 2, 60)):
+        device.behave(any_behaviour(rng) if number else AxiBehaviour())
+        device.write_memory(0, rng.bytes(device.memory_bytes))
+        made = drawn_setup(int(rng.integers(1 << 30)), SIZE + number % 9, device.config.format, 0.1)
+        model, driver = ModelMachine(Rules.of(device.config), made), SequenceDriver(device, made)
+        seen = set()
+        for job in EVERY_JOB:
+            model.run(job)
+            driver.run(job)
+            for name in made.vectors:
+                assert (driver.vector(name) == model.vector(name)).all(), (job, name)
+            assert driver.scalars() == model.scalars()
+            seen.add(driver.vector("a").tobytes() + driver.vector("b").tobytes())
+        assert len(seen) > 1

@@ -11,11 +11,11 @@ from scipy.sparse import csr_array, eye_array
 from tilewright.hw.spec.jobs.sida import job_spec
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.device.placement import NoRoom
-from tilewright.sim.numbers.values import decode, encode
+from tilewright.sim.numbers.values import decode
 from tilewright.sim.sida.images import spilled_bytes
 from tilewright.sim.sida.iterations.conjugate import conjugate_gradients
-from tilewright.sim.sida.iterations.graphs import columns_of, undirected
-from tilewright.sim.sida.iterations.jobs import Job, Machine, ModelMachine, Setup, together
+from tilewright.sim.sida.iterations.graphs import undirected
+from tilewright.sim.sida.iterations.jobs import Job, Machine, ModelMachine, Setup
 from tilewright.sim.sida.model import SidaModel
 from tilewright.sim.sida.result.products import Rules
 from tilewright.sim.sida.sequence_driver import SequenceDriver, sum_of
@@ -23,45 +23,20 @@ from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.sida.configs import WINDOWED, small
 from tilewright.verif.sida.iterations.random_graphs import random_graph
+from tilewright.verif.sida.sequences import EVERY_JOB, drawn_setup
 
 SMALL = small()
 MEMORY_BYTES = 1 << 17
 
-PROGRAMS = together(
-    "scalar s\nvector a\nvector b\nreduce first sum\nreduce second max",
-    {
-        "both": "e1:\n load r1, a\n fma r1, s, y, r1\n reduce first, r1\n out r1\n"
-                "e2:\n mul r1, y, first\n reduce second, r1\n store b, r1\n out r1",
-        "one": "e1:\n load r1, b\n fma r1, second, y, r1\n mul r1, r1, s\n store a, r1\n out r1",
-    },
-)  # fmt: skip
-
 
 def setup(seed: int, size: int) -> Setup:
     """Two matrices, and drawn vectors."""
-    rng, fmt = np.random.default_rng(seed), SMALL.format
-    return Setup(
-        size=size,
-        matrices={
-            name: columns_of(csr_array(random_graph(seed + more, size, density=0.3)), fmt)
-            for more, name in enumerate(("left", "right"))
-        },
-        programs=PROGRAMS,
-        vectors={name: encode(rng.normal(size=(size, 1)), fmt) for name in ("a", "b", "c")},
-        given={"s": 0.5, "first": 0.0, "second": 0.25},
-    )
+    return drawn_setup(seed, size, SMALL.format)
 
 
 def test_jobs() -> None:
     """Products of either matrix, once or twice, and sweeps over vectors; all of memory after each,
     of which the next job takes vectors and scalars."""
-    drawn = [
-        Job(program="both", x="b", matrix="left"),
-        Job(program="one", x="b", matrix="right", second=False),
-        Job(program="both", x="a"),
-        Job(program="one", x="a", second=False),
-        Job(program="both", x="a", matrix="right"),
-    ]
     for seed in range(by_size(2, 3, 40)):
         made = setup(seed, 11 + 9 * (seed % 5))
         model, driver = (
@@ -69,7 +44,7 @@ def test_jobs() -> None:
             SequenceDriver(SidaModel(SMALL, MEMORY_BYTES), made),
         )
         seen = []
-        for job in drawn:
+        for job in EVERY_JOB:
             model.run(job)
             driver.run(job)
             assert driver.scalars() == model.scalars()
@@ -78,12 +53,12 @@ def test_jobs() -> None:
             assert (driver.state()["vector a"] == model.vector("a")).all()
             seen.append((driver.vector("a").tobytes(), driver.vector("b").tobytes()))
         assert len(set(seen)) > 3
-        assert [job for job, _ in driver.jobs] == drawn
-        elements = [len(made.matrices[job.matrix].rows) if job.matrix else 0 for job in drawn]
+        assert [job for job, _ in driver.jobs] == list(EVERY_JOB)
+        elements = [len(made.matrices[job.matrix].rows) if job.matrix else 0 for job in EVERY_JOB]
         assert [counts["elements"] for _, counts in driver.jobs] == elements
         whole = sum_of([counts for _, counts in driver.jobs])
         assert whole["elements"] == sum(elements)
-        assert whole["passes_done"] == len(drawn)
+        assert whole["passes_done"] == len(EVERY_JOB)
 
 
 def test_vectors_and_scalars_from_job_to_job() -> None:
