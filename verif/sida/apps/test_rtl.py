@@ -14,7 +14,7 @@ from tilewright.hw.emit import unit as unit_module
 from tilewright.hw.spec.unit import Unit
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.sida.apps.files import report, save_graph
-from tilewright.verif.sida.configs import small
+from tilewright.verif.sida.configs import WINDOWED, small
 from tilewright.verif.sida.iterations.random_graphs import random_graph
 
 CONFIG = small()
@@ -83,6 +83,25 @@ def test_every_command_runs_on_rtl(run: Run) -> None:
     program.write_text("vector v\ne1:\n  out y\ne2:\n  store v, y\n  out y\n")
     checked(run, "passes", path, "--program", program, "--passes", 2,
             "--second-semiring", "minplus")  # fmt: skip
+
+
+@pytest.mark.slow
+def test_more_rows_than_there_is_room_for(run: Run) -> None:
+    """In one job, and in a sequence of them."""
+    config = small(**WINDOWED["windowed"])
+    given = [word for name in (*NAMES, "rows_limit")
+             for word in ("--set", f"{name}={getattr(config, name)}")]  # fmt: skip
+    matrix = save_graph(run, random_graph(7, 150, density=0.03) + 60 * eye_array(150))
+    for app, *more in (("pagerank",), ("gmres", "--restart", 5)):
+        found = report(run, app, matrix, *more, "--backend", "rtl", *given)
+        assert found["mismatches"] == 0
+        assert found["checked"] > 150
+        counts = found["counters"]
+        streams = ("pointers", "rows", "values", "again", "vectors", "program", "windows_read")
+        assert counts["bytes_read"] == sum(counts[f"bytes_{name}"] for name in streams)
+        assert 0 < counts["bytes_windows_written"] < counts["bytes_written"]
+        for name in ("read", "written"):
+            assert f"windows {counts[f'bytes_windows_{name}']:,}" in " ".join(run.out.split())
 
 
 @pytest.mark.slow

@@ -170,7 +170,10 @@ def _unit_rows(choice: SidaChoice, outcome: Outcome, waits: int) -> Rows:
     ]  # fmt: skip
     if counts["cycles"]:
         rows += _timed_rows(choice, outcome)
-    rows.append(("bytes written", f"{counts['bytes_written']:,}"))
+    written = f"{counts['bytes_written']:,}"
+    if choice.config.windowed and counts["cycles"]:
+        written += f": windows {counts['bytes_windows_written']:,}"
+    rows.append(("bytes written", written))
     rows.append(("simulation", f"{outcome.seconds:.2f} s"))
     if choice.backend == "rtl":
         verdict = "DIFFERENT" if outcome.mismatches else "bit for bit equal"
@@ -181,7 +184,10 @@ def _unit_rows(choice: SidaChoice, outcome: Outcome, waits: int) -> Rows:
 
 def _timed_rows(choice: SidaChoice, outcome: Outcome) -> Rows:
     counts, cycles = outcome.counts, outcome.counts["cycles"]
-    streams = ", ".join(f"{name} {counts[f'bytes_{name}']:,}" for name in _STREAMS)
+    parts = [f"{name} {counts[f'bytes_{name}']:,}" for name in _STREAMS]
+    if choice.config.windowed:
+        parts.append(f"windows {counts['bytes_windows_read']:,}")
+    streams = ", ".join(parts)
     over = ", ".join(
         f"{name} {spent.cycles:,.0f} ({spent.cycles / cycles:.2f} x)"
         for name, spent in outcome.limits.items()
