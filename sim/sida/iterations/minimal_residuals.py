@@ -68,7 +68,8 @@ def minimal_residuals(
         },
         given=dict.fromkeys(names, 0.0),
     )
-    shift = float(csr_array(matrix).diagonal().mean())
+    with np.errstate(over="ignore"):
+        shift = float(csr_array(matrix).diagonal().mean())
 
     def host(machine: Machine, most: int) -> Found:
         residuals = [float(np.linalg.norm(b))]

@@ -192,6 +192,16 @@ def test_refusals(run: Run) -> None:
     assert run.refused("gcn", graph, short, *UNIT) == (
         f"{short}: must have 65 rows, as {graph} has vertices, not 3"
     )
+    given = np.ones((65, 2), complex)
+    given[7, 1] = 2j
+    complex_ = run.save("complex.npy", given)
+    assert run.refused("gcn", graph, complex_, *UNIT) == (
+        f"{complex_}: values must be real and finite, not 2j as in row 7, column 1, from 0"
+    )
+    none = run.save("none.npy", np.zeros((0, 0)))
+    assert run.refused("gcn", none, features, *UNIT) == (
+        f"{none}: a graph must have at least 1 vertex, not 0"
+    )
     large = run.save("large.npy", np.full((65, 3), 7e4))
     assert run.refused("gcn", graph, large, *UNIT, "--set", "value=fp16") == (
         f"{large}: 195 of 195 values exceed the largest fp16 value 65504"

@@ -205,6 +205,9 @@ def test_values_that_become_infinite() -> None:
     assert (found.iterations, found.settled) == (0, False)
     assert found.why == "the image of a vector is not finite"
     assert not x.any()
+    # Here the mean of the diagonal is, too.
+    found, x, _ = solved(DOUBLE, csr_array(1e308 * np.eye(3)), np.ones(3), 1e-2, 9)
+    assert (found.iterations, found.why) == (0, "the image of a vector is not finite")
 
 
 def test_refusals() -> None:

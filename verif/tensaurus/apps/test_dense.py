@@ -107,4 +107,6 @@ def test_what_graph_convolutions_refuse(run: Run) -> None:
     )
     assert run.refused("gcn", wide, short) == f"{wide}: a graph's matrix must be square, not 4 x 3"
     bad = run.save("bad.npy", np.full((4, 2), np.inf))
-    assert run.refused("gcn", square, bad) == f"{bad}: values must be real and finite"
+    assert run.refused("gcn", square, bad) == (
+        f"{bad}: values must be real and finite, not inf as in row 0, column 0, from 0"
+    )

@@ -110,6 +110,8 @@ def normalised(path: Path, options: TensorOptions) -> Tensor:
     if found.shape[0] != found.shape[1]:
         shape = " x ".join(map(str, found.shape))
         raise UserError(f"{path}: a graph's matrix must be square, not {shape}")
+    if not found.shape[0]:
+        raise UserError(f"{path}: a graph must have at least 1 vertex, not 0")
     matrix = to_csr(found)
     matrix = csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
     matrix = (matrix + eye_array(matrix.shape[0], format="csr")).tocsr()
@@ -125,8 +127,12 @@ def read_network(
     it, or numbers that the format does not hold."""
     rows = adjacency.shape[0]
     given = read_matrix(features)
-    if np.iscomplexobj(given) or not np.isfinite(given).all():
-        raise UserError(f"{features}: values must be real and finite")
+    wrong = np.argwhere((np.imag(given) != 0) | ~np.isfinite(given))
+    if len(wrong):
+        row, column = wrong[0]
+        raise UserError(f"{features}: values must be real and finite, not {given[row, column]} as "
+                        f"in row {row}, column {column}, from 0")  # fmt: skip
+    given = given.real
     if len(given) != rows:
         raise UserError(f"{features}: must have {rows} rows, as {graph} has vertices, "
                         f"not {len(given)}")  # fmt: skip
