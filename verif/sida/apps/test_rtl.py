@@ -85,7 +85,7 @@ def test_every_command_runs_on_rtl(run: Run) -> None:
             "--second-semiring", "minplus")  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_more_rows_than_there_is_room_for(run: Run) -> None:
     """In one job, and in a sequence of them."""
     config = small(**WINDOWED["windowed"])

@@ -171,6 +171,7 @@ def test_z_is_not_fetched_where_nobody_wants_it() -> None:
     assert not any(is_z for is_z, _ in asked)
 
 
+@pytest.mark.long
 def test_each_block_serves_somebody() -> None:
     """There is one place, and nearly every element is of another block than the one before."""
     config, sets = CONFIGS["one place"], 20
