@@ -95,6 +95,7 @@ def steady_pass(
 
 
 def steady_demand(config: SidaConfig, problem: Problem, iterations: int) -> Demand:
+    """So many iterations of a problem."""
     return Demand(
         size=problem.matrix.size,
         elements=len(problem.matrix.rows),

@@ -9,8 +9,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from ..result.products import Rules
-from .graphs import columns_of, vector_of
+from .graphs import columns_of
 from .jobs import Found, Job, Machine, Method, Setup, together
+from .right_side import right_side
 
 __all__ = ["PROGRAMS", "biconjugate_gradients"]
 
@@ -122,26 +123,21 @@ def biconjugate_gradients(
 
     Raises ValueError if the right side is 0.
     """
-    b = np.asarray(right, np.float64)
-    if not b.any():
-        raise ValueError("`right` must not be 0")
-    fmt = rules.fmt
-    first, nothing = vector_of(b, fmt), vector_of(np.zeros(len(b)), fmt)
-    limit = tolerance * float(np.linalg.norm(b))
+    b = right_side(right, tolerance, rules.fmt)
     setup = Setup(
-        size=len(b),
+        size=len(b.values),
         # A product is a vector's with columns.
-        matrices={"matrix": columns_of(csr_array(matrix).T, fmt)},
+        matrices={"matrix": columns_of(csr_array(matrix).T, rules.fmt)},
         programs=PROGRAMS,
         vectors={
-            **dict.fromkeys(("direction", "residual", "shadow"), first),
-            **dict.fromkeys(("image", "turned", "x"), nothing),
+            **dict.fromkeys(("direction", "residual", "shadow"), b.given),
+            **dict.fromkeys(("image", "turned", "x"), b.nothing),
         },
-        given={"fresh": float(b @ b)},
+        given={"fresh": float(b.values @ b.values)},
     )
 
     def host(machine: Machine, most: int) -> Found:
-        residuals = [float(np.linalg.norm(b))]
+        residuals = [b.norm]
         why, settled = "", False
         while not settled and len(residuals) <= most:
             machine.run(Job(program="image", x="direction", matrix="matrix", second=False))
@@ -150,7 +146,7 @@ def biconjugate_gradients(
                 break
             machine.run(Job(program="half", x="residual", second=False))
             half = float(np.sqrt(machine.scalars()["half"]))
-            if half < limit:
+            if half < b.limit:
                 machine.run(Job(program="end", x="direction", second=False))
                 residuals.append(half)
                 settled = True
@@ -162,7 +158,7 @@ def biconjugate_gradients(
             machine.run(Job(program="step", x="direction"))
             found = machine.scalars()
             residuals.append(float(np.sqrt(found["square"])))
-            settled = residuals[-1] < limit
+            settled = residuals[-1] < b.limit
             if not settled:
                 why = _breaks(found, "fresh", "the shadow times the residual")
                 why = why or _breaks(found, "across", "the residual times its image")
@@ -173,7 +169,7 @@ def biconjugate_gradients(
             why=why,
         )  # fmt: skip
 
-    return Method(setup=setup, host=host, limit=limit)
+    return Method(setup=setup, host=host, limit=b.limit)
 
 
 def _breaks(scalars: dict[str, float], name: str, what: str) -> str:

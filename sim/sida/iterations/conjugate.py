@@ -9,8 +9,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from ..result.products import Rules
-from .graphs import columns_of, vector_of
+from .graphs import columns_of
 from .jobs import Found, Job, Machine, Method, Setup, together
+from .right_side import right_side
 
 __all__ = ["PROGRAMS", "conjugate_gradients"]
 
@@ -77,22 +78,20 @@ def conjugate_gradients(
     symmetric = csr_array(matrix)
     if (symmetric != symmetric.T).nnz:
         raise ValueError("`matrix` must be symmetric")
-    b = np.asarray(right, np.float64)
-    if not b.any():
-        raise ValueError("`right` must not be 0")
-    fmt = rules.fmt
-    first, nothing = vector_of(b, fmt), vector_of(np.zeros(len(b)), fmt)
-    limit = tolerance * float(np.linalg.norm(b))
+    b = right_side(right, tolerance, rules.fmt)
     setup = Setup(
-        size=len(b),
-        matrices={"matrix": columns_of(symmetric, fmt)},
+        size=len(b.values),
+        matrices={"matrix": columns_of(symmetric, rules.fmt)},
         programs=PROGRAMS,
-        vectors={"direction": first, "residual": first, "image": nothing, "x": nothing},
-        given={"square": float(b @ b)},
+        vectors={
+            **dict.fromkeys(("direction", "residual"), b.given),
+            **dict.fromkeys(("image", "x"), b.nothing),
+        },
+        given={"square": float(b.values @ b.values)},
     )
 
     def host(machine: Machine, most: int) -> Found:
-        residuals = [float(np.linalg.norm(b))]
+        residuals = [b.norm]
         why, settled = "", False
         while not settled and len(residuals) <= most:
             machine.run(Job(program="image", x="direction", matrix="matrix", second=False))
@@ -102,10 +101,10 @@ def conjugate_gradients(
                 break
             machine.run(Job(program="step", x="direction"))
             residuals.append(float(np.sqrt(machine.scalars()["square"])))
-            settled = residuals[-1] < limit
+            settled = residuals[-1] < b.limit
         return Found(
             result="x", iterations=len(residuals) - 1, settled=settled, residuals=tuple(residuals),
             why=why,
         )  # fmt: skip
 
-    return Method(setup=setup, host=host, limit=limit)
+    return Method(setup=setup, host=host, limit=b.limit)

@@ -9,10 +9,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from ..result.products import Rules
-from .graphs import columns_of, vector_of
+from .graphs import columns_of
 from .jobs import Found, Job, Machine, Method, Setup
 from .krylov_programs import krylov_programs, most_at_once
 from .krylov_space import KrylovSpace, basis_name
+from .right_side import right_side
 
 __all__ = ["minimal_residuals"]
 
@@ -46,15 +47,11 @@ def minimal_residuals(
 
     Raises ValueError if the right side is 0, or ``restart`` less than 1.
     """
-    b = np.asarray(right, np.float64)
-    if not b.any():
-        raise ValueError("`right` must not be 0")
+    b = right_side(right, tolerance, rules.fmt)
     if restart < 1:
         raise ValueError(f"`restart` must be at least 1, not {restart}")
-    fmt, size = rules.fmt, len(b)
-    given, nothing = vector_of(b, fmt), vector_of(np.zeros(size), fmt)
+    fmt, size = rules.fmt, len(b.values)
     restart, at_once = min(restart, size), most_at_once(words)
-    limit = tolerance * float(np.linalg.norm(b))
     programs = krylov_programs(at_once)
     names = {one.name for one in programs["images"].scalars if not one.reduction}
     setup = Setup(
@@ -63,8 +60,8 @@ def minimal_residuals(
         matrices={"matrix": columns_of(csr_array(matrix).T, fmt)},
         programs=programs,
         vectors={
-            **dict.fromkeys(("right", "residual"), given),
-            **dict.fromkeys(("x", "first", "second", *map(basis_name, range(restart))), nothing),
+            **dict.fromkeys(("right", "residual"), b.given),
+            **dict.fromkeys(("x", "first", "second", *map(basis_name, range(restart))), b.nothing),
         },
         given=dict.fromkeys(names, 0.0),
     )
@@ -72,10 +69,10 @@ def minimal_residuals(
         shift = float(csr_array(matrix).diagonal().mean())
 
     def host(machine: Machine, most: int) -> Found:
-        residuals = [float(np.linalg.norm(b))]
+        residuals = [b.norm]
         space = KrylovSpace(machine, at_once, shift)
-        goal, share, why = limit, 1.0, ""
-        while residuals[-1] >= limit and not why and len(residuals) <= most:
+        goal, share, why = b.limit, 1.0, ""
+        while residuals[-1] >= b.limit and not why and len(residuals) <= most:
             before = residuals[-1]
             vectors = min(restart, most + 1 - len(residuals))
             space.begin(before)
@@ -95,8 +92,8 @@ def minimal_residuals(
             if space.closed and before / 2 < left:
                 why = "the space has its own image, but not the residual"
             share = _TIGHTER * share if expected < goal else min(1.0, _LOOSER * share)
-            goal = expected * min(share, limit / left)
-        settled = residuals[-1] < limit
+            goal = expected * min(share, b.limit / left)
+        settled = residuals[-1] < b.limit
         return Found(
             result="x", iterations=len(residuals) - 1, settled=settled,
             residuals=tuple(residuals), why="" if settled else why, wasted=space.wasted,
@@ -107,4 +104,4 @@ def minimal_residuals(
         with np.errstate(all="ignore"):
             return host(machine, most)
 
-    return Method(setup=setup, host=quiet, limit=limit)
+    return Method(setup=setup, host=quiet, limit=b.limit)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import UserError
 from ...synth.tables import Row, Table
-from .speedup import GIGABYTES, RATIOS, VERTICES, fitting
+from .speedup import RATIOS, VERTICES, fitting, graphs, paper_machine
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -54,15 +53,9 @@ def sida_orders(
         raise UserError(f"sida-orders is computed by a model: no --target, not {target!r}")
     import numpy as np
 
-    from ...hw.spec.sida import SIDA, WideSidaConfig
-    from ...settings import read_config
     from ...sim.sida.order import ORDERS
-    from ...sim.timing.dram import HBM
-    from .speedup import graphs
 
-    config = read_config(replace(SIDA, config=WideSidaConfig), None, settings)
-    assert isinstance(config, WideSidaConfig)
-    memory = replace(HBM, name="hbm2", gigabytes=GIGABYTES)
+    config, memory = paper_machine(settings)
     plain: dict[str, list[float]] = {}
     blocked: dict[str, list[float]] = {}
     for name, graph in graphs(files, vertices, large=False):

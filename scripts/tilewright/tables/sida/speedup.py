@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from ...hw.spec.sida import WideSidaConfig
+    from ...sim.timing.dram import MemoryModel
 
 __all__ = [
     "COLUMNS",
-    "GIGABYTES",
     "RATIOS",
-    "SEED",
     "VERTICES",
     "fitting",
     "graphs",
+    "paper_machine",
     "sida_speedup",
 ]
 
@@ -31,9 +31,9 @@ VERTICES = 1 << 17
 """Of generated graphs."""
 _LARGEST = 1 << 20
 """Of an R-MAT graph besides, with ``full``."""
-GIGABYTES = 32.0
+_GIGABYTES = 32.0
 """A second of each of the 16 channels, 512 in all."""
-SEED = 13
+_SEED = 13
 RATIOS = {"1/2": 2, "1/20": 20, "1/200": 200}
 """Elements of the matrix over those that may wait, the nearest power of two."""
 COLUMNS = [
@@ -86,14 +86,9 @@ def sida_speedup(
     """
     if target != "cmos":
         raise UserError(f"sida-speedup is computed by a model: no --target, not {target!r}")
-    from ...hw.spec.sida import SIDA, WideSidaConfig
-    from ...settings import read_config
-    from ...sim.timing.dram import HBM
     from .computations import timed
 
-    config = read_config(replace(SIDA, config=WideSidaConfig), None, settings)
-    assert isinstance(config, WideSidaConfig)
-    memory = replace(HBM, name="hbm2", gigabytes=GIGABYTES)
+    config, memory = paper_machine(settings)
     found: dict[str, list[float]] = {}
     for name, graph in graphs(files, vertices, large=full):
         for app, make in timed(graph).items():
@@ -146,6 +141,18 @@ def _means(found: dict[str, list[float]]) -> Iterator[Row]:
             yield Row(name, [None] * len(COLUMNS) if label else paper, [*means, *rest], _DIGITS)
 
 
+def paper_machine(settings: Sequence[str]) -> tuple[WideSidaConfig, MemoryModel]:
+    """The accelerator of the paper's size, with these parameters, and its memory. UserError for a
+    wrong one."""
+    from ...hw.spec.sida import SIDA, WideSidaConfig
+    from ...settings import read_config
+    from ...sim.timing.dram import HBM
+
+    config = read_config(replace(SIDA, config=WideSidaConfig), None, settings)
+    assert isinstance(config, WideSidaConfig)
+    return config, replace(HBM, name="hbm2", gigabytes=_GIGABYTES)
+
+
 def graphs(files: Sequence[Path], vertices: int, *, large: bool) -> Iterator[tuple[str, csr_array]]:
     """Of the files, or generated ones, and a ``large`` one besides."""
     from ..graph_kinds import GRAPHS, rmat
@@ -155,10 +162,10 @@ def graphs(files: Sequence[Path], vertices: int, *, large: bool) -> Iterator[tup
         yield from matrices_of(files, vertices)
         return
     for name, generate in GRAPHS.items():
-        graph = generate(vertices, SEED)
+        graph = generate(vertices, _SEED)
         yield f"{name} of {graph.shape[0]:,}", graph
     if large:
-        yield f"R-MAT of {_LARGEST:,}", rmat(_LARGEST, SEED)
+        yield f"R-MAT of {_LARGEST:,}", rmat(_LARGEST, _SEED)
 
 
 def fitting(config: WideSidaConfig, size: int, elements: int, ratio: int) -> WideSidaConfig:
