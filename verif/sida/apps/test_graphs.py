@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
+from tilewright.hw.spec.formats import FORMATS
+from tilewright.sim.sida.images import matrix_images
+from tilewright.sim.sida.iterations.graphs import columns_of
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
@@ -46,6 +49,18 @@ def test_a_path_step_by_step(run: Run) -> None:
     found = report(run, "kcore", graph, "-o", out)
     assert np.load(out).tolist() == [1, 1, 1, 1, 0]
     assert "every value equal" in run.out
+
+
+def test_what_is_in_memory(run: Run) -> None:
+    """As the driver writes it: steps of 64, and of an edge far above the diagonal nothing by
+    rows."""
+    edges = csr_array(([1.0, 1, 1], ([0, 150, 199], [150, 0, 198])), shape=(200, 200))
+    report(run, "bfs", save_graph(run, edges))
+    fmt = FORMATS["fp32"]
+    images = matrix_images(columns_of(edges, fmt), fmt, late=64)
+    stored = sum(map(len, images.values()))
+    assert stored == 2 * 201 * 4 + 5 * 8
+    assert f"3 elements by columns, 2 late ones by rows; {stored:,} bytes" in run.out
 
 
 @pytest.mark.parametrize("value", slow_but(["fp32"], ["fp32", "fp64", "fp16", "int32"]))

@@ -159,12 +159,14 @@ def _finite(value: float) -> float | None:
 def _unit_rows(choice: SidaChoice, outcome: Outcome, waits: int) -> Rows:
     config, counts = choice.config, outcome.counts
     size, elements = outcome.matrix.size, len(outcome.matrix.rows)
-    stored = 2 * (size + 1) * 4 + 2 * elements * (4 + config.format.bits // 8)
+    late = int(outcome.matrix.late(config.subtensor).sum())
+    stored = 2 * (size + 1) * 4 + (elements + late) * (4 + config.format.bits // 8)
     rows = [
         ("unit", f"{choice.unit}, {config.pes} elements a cycle, steps of {config.subtensor} "
                  f"columns; {config.channels} channels of {config.data_bits} bits"),
         ("operation", f"{outcome.semiring} in {config.value}, {choice.backend}"),
-        ("in memory", f"{elements:,} elements; {stored:,} bytes by columns and by rows"),
+        ("in memory", f"{elements:,} elements by columns, {late:,} late ones by rows; "
+                      f"{stored:,} bytes"),
         ("elements", f"{counts['elements']:,} read, {counts['operations']:,} operations"),
         ("waiting", f"{waits:,} elements at most, of {config.buffer_words:,} that may"),
     ]  # fmt: skip
