@@ -100,12 +100,12 @@ def test_components_under_way_are_not_complained_about(tmp_path: Path) -> None:
 def test_an_interrupt_where_exceptions_are_dropped(tmp_path: Path) -> None:
     """Python prints and forgets what a destructor raises."""
     code = (
-        "import os, signal, time, tilewright.cli as cli\n"
+        "import os, signal, time, tilewright.commands.list_units as used\n"
         "from tilewright.__main__ import run\n"
         "class Component:\n"
         "    def __del__(self):\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
-        "cli.entries = lambda: (Component() and None, time.sleep(60))\n"
+        "used.entries = lambda: (Component() and None, time.sleep(60))\n"
         "run()"
     )
     done = subprocess.run(

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from ..errors import user_errors
+from .options import ConfigOption, SetOption, UnitArgument, console
 
-from .hw.spec.config import Config
-from .hw.spec.unit import Unit
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
-__all__ = ["show_unit"]
+    from ..hw.spec.config import Config
+    from ..hw.spec.unit import Unit
+
+__all__ = ["show"]
+
+
+def show(unit: UnitArgument, config: ConfigOption = None, set_: SetOption = None) -> None:
+    """Show a unit: parameters with ranges and defaults, ports, latency, source."""
+    from ..settings import choose_unit, read_config
+
+    chosen = choose_unit(unit)
+    values = read_config(chosen, config, set_ or ())
+    with user_errors(ValueError, about=unit):
+        _show_unit(console(), chosen, values)
 
 
 def _text(value: Any) -> str:
@@ -19,6 +32,9 @@ def _text(value: Any) -> str:
 
 
 def _table(title: str, *columns: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -55,12 +71,12 @@ def _timing(sidecar: dict[str, Any]) -> Table | None:
     return table
 
 
-def show_unit(console: Console, unit: Unit, config: Config) -> None:
+def _show_unit(console: Console, unit: Unit, config: Config) -> None:
     """Print what a user of the unit needs to know, for one configuration.
 
     Raises ValueError if the configuration cannot be built.
     """
-    from .hw.emit.unit import describe
+    from ..hw.emit.unit import describe
 
     sidecar = describe(unit, config)
     console.print(f"{unit.name}: {unit.summary}\nSource: {unit.source}\n")

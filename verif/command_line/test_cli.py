@@ -33,23 +33,6 @@ def test_list_has_a_line_for_each_unit(capsys: pytest.CaptureFixture[str]) -> No
     assert all(entry.unit.summary in line for entry, line in pairs)
 
 
-@pytest.mark.parametrize(
-    ("words", "without"),
-    [
-        (["list"], ["amaranth", "numpy", "scipy", "numba", "rich"]),
-        (["table", "none"], ["amaranth", "numpy", "scipy", "numba"]),
-        (["run", "gemm", "--help"], ["scipy", "numba"]),
-    ],
-)
-def test_a_command_imports_what_it_needs(words: list[str], without: list[str]) -> None:
-    code = (
-        f"import sys; from tilewright.cli import main; main({words});"
-        f"print([name for name in {without} if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
 def test_show_names_every_parameter_and_its_range(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "m3xu", "--set", "rows=16"]) == 0
     out = capsys.readouterr().out

@@ -1,0 +1,60 @@
+"""The commands of ``tilewright``, a module each, imported when its command is used.
+
+What the help of the whole says of them is kept here, so that it imports none.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["COMMANDS", "Command"]
+
+
+class Command(NamedTuple):
+    """A command.
+
+    Parameters
+    ----------
+    summary: one line, as the first of its function's docstring
+    function: ``module:attribute``; of a group, a function from the words behind its name to the
+        ``typer.Typer`` of its commands
+    group: whether it has commands of its own
+    """
+
+    summary: str
+    function: str
+    group: bool = False
+
+
+COMMANDS = {
+    "list": Command(
+        "List the units, one line each.",
+        f"{__name__}.list_units:list_units",
+    ),
+    "show": Command(
+        "Show a unit: parameters with ranges and defaults, ports, latency, source.",
+        f"{__name__}.show:show",
+    ),
+    "generate": Command(
+        "Write a unit's Verilog, and its sidecar beside it as .json (none beside a device).",
+        f"{__name__}.generate:generate",
+    ),
+    "simulate": Command(
+        "Simulate a unit with random stimuli and check it against its model.",
+        f"{__name__}.simulate:simulate",
+    ),
+    "synth": Command(
+        "Measure a unit's area and speed.",
+        f"{__name__}.synth:synth",
+    ),
+    "table": Command(
+        "Measure a table of the papers: theirs beside ours.",
+        f"{__name__}.table:table",
+    ),
+    "run": Command(
+        "Run a whole computation on a unit, checked against a reference.",
+        f"{__name__}.run:run",
+        group=True,
+    ),
+}
+"""All commands by name, in the order of lists."""

@@ -1,0 +1,58 @@
+"""What several commands share: options, and where they write."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import UserError
+from ..hw.spec.host import outputs
+
+__all__ = [
+    "ConfigOption",
+    "JsonOption",
+    "SetOption",
+    "TargetOption",
+    "UnitArgument",
+    "check_output",
+    "console",
+    "write_json",
+]
+
+UnitArgument = Annotated[str, typer.Argument(metavar="UNIT", help="A unit of `tilewright list`.")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("-c", "--config", metavar="FILE.toml", help="Parameters by name.")
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One parameter.")
+]
+TargetOption = Annotated[str, typer.Option("--target", help="cmos, liberty:FILE, ecp5 or ice40.")]
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON, too.")
+]
+
+
+def console() -> Any:
+    """The rich console of standard output; 120 columns where that is no terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
+def check_output(path: Path, suffix: str = "") -> None:
+    """Raise UserError early for a path that could not be written, or does not end as it must (what
+    is no regular file may have any name)."""
+    if suffix and path.suffix.lower() != suffix and not outputs.is_stream(path):
+        raise UserError(f"{path}: must end in {suffix}, not {path.suffix!r}")
+    if why := outputs.obstacle(path):
+        raise UserError(f"{path}: cannot be written: {why}")
+
+
+def write_json(path: Path, values: Any) -> None:
+    """Write a report as JSON; UserError if it cannot be written."""
+    from ..apps.common import files
+
+    files.write_json(path, values)

@@ -1,0 +1,64 @@
+"""``tilewright simulate``: a unit against its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import UserError, user_errors
+from ..numbers_given import whole
+from .options import ConfigOption, SetOption, UnitArgument, check_output, console
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    unit: UnitArgument,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    sim: Annotated[str, typer.Option("--sim", help="verilator or icarus.")] = "verilator",
+    seed: Annotated[
+        int,
+        typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of the stimuli, from 0."),
+    ] = 1,
+    count: Annotated[
+        int, typer.Option(parser=whole("--count", 1, 10**6), metavar="N", help="Operations to run.")
+    ] = 1000,
+    waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the waves.")] = None,
+) -> None:
+    """Simulate a unit with random stimuli and check it against its model."""
+    from ..settings import choose_entry, read_config
+
+    entry = choose_entry(unit)
+    values = read_config(entry.unit, config, set_ or ())
+    if sim not in ("verilator", "icarus"):
+        raise UserError(f"--sim must be verilator or icarus, not {sim!r}")
+    if sim not in entry.simulate:
+        raise UserError(f"--sim must be {' or '.join(entry.simulate)} for {unit}, not {sim!r}")
+    if waves is not None:
+        check_output(waves)
+    from ..sim.rtl import toolchain
+
+    with user_errors(toolchain.ToolMissing):
+        if sim == "icarus":
+            toolchain.find_icarus()
+        else:
+            toolchain.find_verilator()
+            toolchain.require_compiler()
+    from ..hw.spec.unit import named_object
+
+    try:
+        run = named_object(entry.simulate[sim])
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
+        ) from None
+    from ..sim.rtl.build import BuildError
+
+    with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
+        report = run(entry.unit, values, seed=seed, count=count, waves=waves)
+    report.print(console())
+    if not report.passed:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""The command line of the whole: what it says, writes and imports."""
