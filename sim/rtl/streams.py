@@ -17,8 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .build import BuildError, ToolMissing, build_library
+from .build import BuildError, build_library
 from .payload import dense_words, field_array, pack, row_words, unpack, width_of
+from .toolchain import ToolMissing
 from .waves import check_waves
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tilewright.apps.dense.conv2d import FILTERS
 from tilewright.cli import main
-from tilewright.sim.rtl import build
+from tilewright.sim.rtl.toolchain import find_compiler
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 
@@ -99,7 +99,7 @@ def test_place_and_route_is_looked_for_first(
 
 def test_the_compiler_is_looked_for_first(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before operands are read and references computed; the model needs none."""
-    build._compiler.cache_clear()
+    find_compiler.cache_clear()
     monkeypatch.setenv("CXX", "no-such-compiler")
     absent = run.directory / "absent.npy"
     try:
@@ -120,7 +120,7 @@ def test_the_compiler_is_looked_for_first(run: Run, monkeypatch: pytest.MonkeyPa
             line = run.refused(command, *files, "--backend", "model")
             assert line.startswith(f"{absent}: ")
     finally:
-        build._compiler.cache_clear()
+        find_compiler.cache_clear()
 
 
 @needs_data

@@ -20,7 +20,7 @@ from tilewright.hw.spec.host.cache import cache_directory, full, scratch_directo
 from tilewright.hw.spec.host.outputs import write_whole
 from tilewright.hw.spec.host.programs import run_program
 from tilewright.sim.rtl.build import BuildError, build_program, cache_errors
-from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_compiler
+from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_tools
 
 __all__ = ["SIMULATORS", "CocotbBuild", "keep_waves"]
 
@@ -62,8 +62,8 @@ class CocotbBuild:
         self._simulator = simulator
         self._waves = waves
         if simulator == "verilator":
-            require_compiler()
-            self._program = find_verilator()
+            require_tools()
+            self._program = find_verilator().program
         else:
             self._program = find_icarus()
         key = hashlib.sha256()
@@ -107,7 +107,7 @@ class CocotbBuild:
         options = [*_OPTIONS["verilator"], *(["--trace"] if self._waves else [])]
         options += ["--top-module", top, "-Mdir", str(work)]
         command = [str(self._program), *options, str(work / "ports.vlt"), str(work / "unit.v")]
-        done = run_program(command, scratch=work)
+        done = run_program(command, scratch=work, environment=find_verilator().environment)
         if done.returncode:
             said = (done.stderr + done.stdout).strip()[-4000:]
             raise BuildError(f"verilator failed:\n{said}")

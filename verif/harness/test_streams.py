@@ -24,6 +24,7 @@ from tilewright.sim.rtl.streams import (
     pack,
     unpack,
 )
+from tilewright.sim.rtl.toolchain import find_compiler
 from tilewright.sim.rtl.waves import WaveError
 from tilewright.verif.harness.adder import DEPTH, build, check, stimuli
 from tilewright.verif.kit.caches import empty_cache
@@ -215,13 +216,13 @@ def test_waves_that_cannot_be_opened(tmp_path: Path) -> None:
 
 
 def test_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    native_build._compiler.cache_clear()
+    find_compiler.cache_clear()
     monkeypatch.setenv("CXX", "no-such-compiler")
     try:
         with pytest.raises(ToolMissing, match=r"no C\+\+ compiler `no-such-compiler`"):
             NativeSimulation(build())
     finally:
-        native_build._compiler.cache_clear()
+        find_compiler.cache_clear()
 
 
 def test_refused_verilog_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

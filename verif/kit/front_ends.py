@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -48,10 +48,13 @@ sys.exit(not driver.reportDiagnostics(True))
 """
 
 
-def _run(command: list[str], directory: Path) -> subprocess.CompletedProcess[str]:
+def _run(
+    command: list[str], directory: Path, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, cwd=directory, capture_output=True, text=True, check=False, timeout=_SECONDS
-    )
+        command, cwd=directory, capture_output=True, text=True, check=False, timeout=_SECONDS,
+        env=environment,
+    )  # fmt: skip
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
@@ -59,8 +62,9 @@ def _said(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _verilator(top: str, directory: Path) -> str:
-    command = [str(find_verilator()), "--lint-only", "-Wall", "--top", top, "unit.v"]
-    return _said(_run(command, directory))
+    verilator = find_verilator()
+    command = [str(verilator.program), "--lint-only", "-Wall", "--top", top, "unit.v"]
+    return _said(_run(command, directory, verilator.environment))
 
 
 def _icarus(top: str, directory: Path) -> str:

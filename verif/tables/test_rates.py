@@ -108,7 +108,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     def missing() -> None:
         raise toolchain.ToolMissing("no Verilator")
 
-    monkeypatch.setattr(toolchain, "find_verilator", missing)
+    monkeypatch.setattr(toolchain, "require_tools", missing)
     assert main(["table", "matraptor-rates"]) == 2
     assert capsys.readouterr().err == "error: no Verilator\n"
 

@@ -45,15 +45,14 @@ def simulate(
         if sim == "icarus":
             toolchain.find_icarus()
         else:
-            toolchain.find_verilator()
-            toolchain.require_compiler()
+            toolchain.require_tools()
     from ..hw.spec.unit import named_object
 
     try:
         run = named_object(entry.simulate[sim])
     except ModuleNotFoundError as error:
         raise UserError(
-            f"simulate needs the package {error.name!r}: pip install 'tilewright[test]'"
+            f"simulate needs the package {error.name!r}: pip install 'tilewright[simulate]'"
         ) from None
     from ..sim.rtl.build import BuildError
 

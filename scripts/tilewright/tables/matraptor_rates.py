@@ -57,13 +57,12 @@ def needs_simulation(name: str, target: str) -> Iterator[None]:
     from ..sim.rtl import toolchain
 
     with user_errors(toolchain.ToolMissing):
-        toolchain.find_verilator()
-        toolchain.require_compiler()
+        toolchain.require_tools()
     try:
         from ..sim.rtl.build import BuildError
     except ModuleNotFoundError as error:
         raise UserError(
-            f"{name} needs the package {error.name!r}: pip install 'tilewright[test]'"
+            f"{name} needs the package {error.name!r}: pip install 'tilewright[simulate]'"
         ) from None
     with user_errors(BuildError, about=name):
         yield

@@ -18,8 +18,8 @@ from ...hw.spec.matrix_unit import MatrixUnitConfig
 from ...hw.spec.unit import Unit
 from ...registry import entries
 from ...settings import read_config
-from ...sim.rtl.build import require_tools
-from ...sim.rtl.streams import BuildError, ToolMissing
+from ...sim.rtl.build import BuildError
+from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ..common.files import check_output
 from ..common.options import RunOptions
 from .operands import Numbers, numbers_of

@@ -13,7 +13,7 @@ from ...errors import UserError, user_errors
 from ...hw.spec.sida import SIDA, ModelSidaConfig, SidaConfig
 from ...numbers_given import whole
 from ...settings import read_config
-from ...sim.rtl.build import ToolMissing, require_tools
+from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.sida.fit import check_modelled
 from ...sim.timing.dram import MemoryModel
 from ..common.files import check_output

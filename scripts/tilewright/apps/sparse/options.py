@@ -14,7 +14,7 @@ from ...hw.spec.semirings import SEMIRINGS
 from ...numbers_given import real, whole
 from ...settings import read_config
 from ...sim.matraptor.driver import MODES
-from ...sim.rtl.build import ToolMissing, require_tools
+from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.timing.dram import MEMORIES, MemoryModel
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters

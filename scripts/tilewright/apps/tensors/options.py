@@ -14,7 +14,7 @@ from ...errors import UserError, user_errors
 from ...hw.spec.semirings import SEMIRINGS
 from ...hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from ...settings import read_config
-from ...sim.rtl.build import ToolMissing, require_tools
+from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.tensaurus.work import STORES
 from ...sim.timing.dram import MemoryModel
 from ..common.files import check_output

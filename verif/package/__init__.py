@@ -1,0 +1,1 @@
+"""The package as pip installs it, without the checkout."""
