@@ -5,10 +5,11 @@ Exit status 0 when what was asked for holds, 1 when a check failed, 2 for bad us
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
-from .commands import COMMANDS
+from .commands import ASKED, COMMANDS
 from .errors import CheckFailed, UserError, say, told
 
 __all__ = ["main"]
@@ -34,8 +35,17 @@ def _split(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     return name, behind
 
 
+def _asked() -> tuple[str | None, Sequence[str]]:
+    """The same of what a shell asks about, which need not be right yet."""
+    from .commands.choices import asked_words
+
+    words = asked_words()
+    return (words[0], words[1:]) if words and words[0] in COMMANDS else (None, ())
+
+
 def _run(words: Sequence[str]) -> int:
-    used, behind = _split(words)
+    asked = ASKED in os.environ
+    used, behind = _asked() if asked else _split(words)
     import typer
 
     from .commands.application import application
@@ -43,7 +53,7 @@ def _run(words: Sequence[str]) -> int:
     click_error: type[Exception] = next(
         kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
     )
-    app = application(used, behind)
+    app = application(used, behind, completed=asked)
     try:
         status = app(list(words), prog_name="tilewright", standalone_mode=False)
     except click_error as error:
@@ -55,6 +65,8 @@ def _run(words: Sequence[str]) -> int:
         return 2
     except typer.Abort:
         return 130
+    except SystemExit as end:  # behind the answer to a shell
+        status = end.code
     return status if isinstance(status, int) else 0
 
 

@@ -12,12 +12,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, NamedTuple
 
 from .hw.spec.config import Config
 from .hw.spec.unit import Unit
 
-__all__ = ["Entry", "System", "commands", "entries", "registered", "systems", "tables"]
+__all__ = ["Entry", "System", "Work", "commands", "entries", "registered", "systems", "tables"]
+
+
+class Work(NamedTuple):
+    """What a name on the command line stands for.
+
+    Parameters
+    ----------
+    function: ``module:function``, imported when it is used
+    summary: one line, for lists of such names
+    """
+
+    function: str
+    summary: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +89,7 @@ class System:
 
     name: str
     entries: tuple[Entry, ...]
-    tables: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, Work] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
     pages: tuple[str, ...] = ()
     place: int = 100
@@ -135,8 +148,8 @@ def entries() -> dict[str, Entry]:
     return {entry.unit.name: entry for system in systems() for entry in system.entries}
 
 
-def tables() -> dict[str, str]:
-    """The functions of all tables by name."""
+def tables() -> dict[str, Work]:
+    """All tables by name."""
     return {name: made for system in systems() for name, made in system.tables.items()}
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 import tilewright
 from tilewright.cli import main
+from tilewright.commands import COMMANDS
 from tilewright.hw.spec.m3xu import M3XU, M3xuConfig
-from tilewright.registry import commands, entries
+from tilewright.registry import commands, entries, tables
 from tilewright.sim.rtl.toolchain import find_compiler
+
+ROOT = Path(tilewright.__file__).resolve().parents[2]
 
 SMALL = ["--set", "rows=2", "--set", "cols=2", "--set", "modes=fp16"]
 
@@ -84,14 +87,12 @@ BAD_WORDS = {
                  "m3xu: `i` of m3xu would be 278531 bits wide; at most 65536 are allowed, choose "
                  "smaller parameters"),
     "no file": (["show", "m3xu", "-c", "missing.toml"], "missing.toml: No such file or directory"),
-    "command": (["make"], "the command must be one of list, show, generate, simulate, synth, "
-                "table, run, not 'make'"),
+    "command": (["make"], f"the command must be one of {', '.join(COMMANDS)}, not 'make'"),
     "computation": (["run", "make"],
                     "run must be given one of " + ", ".join(commands()) + ", not 'make'"),
     "no computation": (["run"],
                        "run must be given one of " + ", ".join(commands()) + ", not nothing"),
-    "no command": ([""], "the command must be one of list, show, generate, simulate, synth, table, "
-                   "run, not ''"),
+    "no command": ([""], f"the command must be one of {', '.join(COMMANDS)}, not ''"),
     "many": (["simulate", "m3xu", "--count", "1000001"],
              "--count must be an integer in 1..1000000, not '1000001'"),
     "twice": (["show", "m3xu", "--set", "rows=2", "--set", "cols=2", "--set", "rows=4"],
@@ -219,6 +220,28 @@ def test_interrupted_output_leaves_nothing(
     said = complaint(["generate", "m3xu", *SMALL, "-o", str(path)], capsys)
     assert said == f"{path}: cannot be written: No space left on device"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["", "list", "table", "run dft"])
+def test_short_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command.split(), "--help"]) == 0
+    long = capsys.readouterr().out
+    assert main([*command.split(), "-h"]) == 0
+    assert capsys.readouterr().out == long
+    assert f"Usage: tilewright {command}".rstrip() in long
+
+
+def test_the_page_and_the_help_list_all_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    """As ``tilewright table --help`` prints them at the end, wrapped there."""
+    assert main(["table", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    lines = [f"{name} {work.summary}" for name, work in tables().items()]
+    assert said.endswith(" ".join(lines))
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    _, _, rest = page.partition("| table | what it measures |\n|---|---|\n")
+    listed, _, _ = rest.partition("\n\n")
+    rows = [f"| `{name}` | {work.summary} |" for name, work in tables().items()]
+    assert listed.splitlines() == rows
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

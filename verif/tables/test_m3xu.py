@@ -21,7 +21,8 @@ DESIGNS = 5
 PRODUCTS = "area of a dot product unit for each multiplier"
 TINY: dict[str, Any] = {"rows": 1, "cols": 1, "depth": 4}
 
-SYNTHESISED = {n: made for n, made in tables().items() if made.startswith("tilewright.synth.")}
+MEASURES = {name: work.function for name, work in tables().items()}
+SYNTHESISED = {n: made for n, made in MEASURES.items() if made.startswith("tilewright.synth.")}
 """The tables that synthesis measures."""
 
 

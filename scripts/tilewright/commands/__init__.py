@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["COMMANDS", "Command"]
+__all__ = ["ASKED", "COMMANDS", "Command"]
+
+ASKED = "_TILEWRIGHT_COMPLETE"
+"""The variable that a shell sets which wants to know how words may go on."""
 
 
 class Command(NamedTuple):
@@ -19,11 +22,13 @@ class Command(NamedTuple):
     function: ``module:attribute``; of a group, a function from the words behind its name to the
         ``typer.Typer`` of its commands
     group: whether it has commands of its own
+    below: ``module:attribute``, a function to names and what each is, which its help lists
     """
 
     summary: str
     function: str
     group: bool = False
+    below: str = ""
 
 
 COMMANDS = {
@@ -50,11 +55,16 @@ COMMANDS = {
     "table": Command(
         "Measure a table of the papers: theirs beside ours.",
         f"{__name__}.table:table",
+        below=f"{__name__}.choices:a_table",
     ),
     "run": Command(
         "Run a whole computation on a unit, checked against a reference.",
         f"{__name__}.run:run",
         group=True,
+    ),
+    "completion": Command(
+        "Print what makes a shell complete commands, units, tables and options.",
+        f"{__name__}.completion:completion",
     ),
 }
 """All commands by name, in the order of lists."""

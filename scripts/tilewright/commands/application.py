@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from importlib import import_module
+from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from .. import __version__
 from . import COMMANDS, Command
@@ -34,21 +37,49 @@ def _not_used() -> None:
     raise AssertionError("a command that is run has been imported")
 
 
-def _function(command: Command) -> Any:
-    module, _, attribute = command.function.partition(":")
+def _named(name: str) -> Any:
+    module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
 
 
-def application(used: str | None, words: Sequence[str]) -> typer.Typer:
+def _with_list(command: Command) -> type[TyperCommand]:
+    """A command whose help ends with a list."""
+
+    class WithList(TyperCommand):
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            super().format_help(ctx, formatter)
+            listed = _named(command.below)()
+            width = max(len(name) for name, _ in listed) + 3
+            for name, summary in listed:
+                print(textwrap.fill(
+                    summary,
+                    get_terminal_size((80, 24)).columns,
+                    initial_indent=f" {name:{width - 1}}",
+                    subsequent_indent=" " * width,
+                ))  # fmt: skip
+
+    return WithList
+
+
+def application(used: str | None, words: Sequence[str], *, completed: bool = False) -> typer.Typer:
     """All commands: the one that is used, with ``words`` behind its name, as it is; of the others
-    what the help of the whole says."""
-    app = typer.Typer(name="tilewright", add_completion=False, no_args_is_help=True)
+    what the help of the whole says.
+
+    ``completed``: a shell has asked what may stand in a place, or how to ask.
+    """
+    app = typer.Typer(
+        name="tilewright",
+        add_completion=completed,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
     app.callback()(_options)
     for name, command in COMMANDS.items():
         if name != used:
             app.command(name, help=command.summary)(_not_used)
         elif command.group:
-            app.add_typer(_function(command)(words), name=name, help=command.summary)
+            app.add_typer(_named(command.function)(words), name=name, help=command.summary)
         else:
-            app.command(name)(_function(command))
+            kind = _with_list(command) if command.below else None
+            app.command(name, cls=kind)(_named(command.function))
     return app

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import UserError
 from ..hw.spec.host import outputs
+from .choices import a_setting, a_target, a_unit
 
 __all__ = [
     "ConfigOption",
@@ -22,14 +23,21 @@ __all__ = [
     "write_json",
 ]
 
-UnitArgument = Annotated[str, typer.Argument(metavar="UNIT", help="A unit of `tilewright list`.")]
+UnitArgument = Annotated[
+    str,
+    typer.Argument(metavar="UNIT", help="A unit of `tilewright list`.", autocompletion=a_unit),
+]
 ConfigOption = Annotated[
     Path | None, typer.Option("-c", "--config", metavar="FILE.toml", help="Parameters by name.")
 ]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One parameter.")
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="One parameter.", autocompletion=a_setting),
 ]
-TargetOption = Annotated[str, typer.Option("--target", help="cmos, liberty:FILE, ecp5 or ice40.")]
+TargetOption = Annotated[
+    str,
+    typer.Option("--target", help="cmos, liberty:FILE, ecp5 or ice40.", autocompletion=a_target),
+]
 JsonOption = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON, too.")
 ]

@@ -9,6 +9,7 @@ import typer
 
 from ..errors import UserError, user_errors
 from ..numbers_given import whole
+from .choices import a_simulator
 from .options import ConfigOption, SetOption, UnitArgument, check_output, console
 
 __all__ = ["simulate"]
@@ -18,7 +19,9 @@ def simulate(
     unit: UnitArgument,
     config: ConfigOption = None,
     set_: SetOption = None,
-    sim: Annotated[str, typer.Option("--sim", help="verilator or icarus.")] = "verilator",
+    sim: Annotated[
+        str, typer.Option("--sim", help="verilator or icarus.", autocompletion=a_simulator)
+    ] = "verilator",
     seed: Annotated[
         int,
         typer.Option(parser=whole("--seed", 0), metavar="N", help="Seed of the stimuli, from 0."),

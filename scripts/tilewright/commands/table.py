@@ -10,13 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import UserError, user_errors
+from .choices import a_table
 from .options import JsonOption, TargetOption, check_output, console, write_json
 
 __all__ = ["table"]
 
 
 def table(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A table, such as m3xu-area.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A table of the list.", autocompletion=a_table)
+    ],
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="FILES", help="What to measure, of tables that take files."),
@@ -54,7 +57,7 @@ def table(
         check_output(svg, ".svg")
     given: dict[str, object] = {"files": files, "full": full or None, "scale": scale, "only": only}
     given |= {"settings": settings, "svg": svg}
-    measured = _measured(name, known[name], target, given)
+    measured = _measured(name, known[name].function, target, given)
     measured.print(console())
     if json_file is not None:
         write_json(json_file, measured.to_json())

@@ -2,7 +2,7 @@
 
 from ..hw.spec.m3xu import M3XU, M3XU_BASELINE, M3XU_WIDE
 from ..hw.spec.sequencer import M3XU_SEQUENCER
-from ..registry import Entry, System
+from ..registry import Entry, System, Work
 
 _OPERATIONS = {
     "verilator": "tilewright.verif.matrix_units.simulate:run",
@@ -32,7 +32,12 @@ SYSTEM = System(
             small={"rows": 4, "cols": 1, "depth": 4},
         ),
     ),
-    tables={"m3xu-area": "tilewright.synth.tables.m3xu:m3xu_area"},
+    tables={
+        "m3xu-area": Work(
+            "tilewright.synth.tables.m3xu:m3xu_area",
+            "Area and cycle time of M3XU, the unit it extends and the brute-force alternative.",
+        )
+    },
     commands={
         "gemm": "tilewright.apps.dense.gemm:gemm",
         "dft": "tilewright.apps.dense.dft:dft",

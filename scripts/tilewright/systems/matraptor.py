@@ -1,7 +1,7 @@
 """MatRaptor: products of sparse matrices, and applications of them."""
 
 from ..hw.spec.matraptor import MATRAPTOR
-from ..registry import Entry, System
+from ..registry import Entry, System, Work
 
 SYSTEM = System(
     name="matraptor",
@@ -25,11 +25,26 @@ SYSTEM = System(
         ),
     ),
     tables={
-        "matraptor-area": "tilewright.synth.tables.matraptor:matraptor_area",
-        "c2sr-bandwidth": "tilewright.tables.c2sr_bandwidth:c2sr_bandwidth",
-        "matraptor-rates": "tilewright.tables.matraptor_rates:matraptor_rates",
-        "matraptor-modes": "tilewright.tables.matraptor_modes:matraptor_modes",
-        "matraptor-breakdown": "tilewright.tables.matraptor_breakdown:matraptor_breakdown",
+        "matraptor-area": Work(
+            "tilewright.synth.tables.matraptor:matraptor_area",
+            "Where the area of MatRaptor goes, all lanes together.",
+        ),
+        "c2sr-bandwidth": Work(
+            "tilewright.tables.c2sr_bandwidth:c2sr_bandwidth",
+            "Bandwidth of lanes that stream a matrix: C2SR beside CSR.",
+        ),
+        "matraptor-rates": Work(
+            "tilewright.tables.matraptor_rates:matraptor_rates",
+            "What MatRaptor reaches a cycle on the RTL, and how far the cycle model is from it.",
+        ),
+        "matraptor-modes": Work(
+            "tilewright.tables.matraptor_modes:matraptor_modes",
+            "Products row by row beside outer products.",
+        ),
+        "matraptor-breakdown": Work(
+            "tilewright.tables.matraptor_breakdown:matraptor_breakdown",
+            "Where the cycles go in squares of generated matrices.",
+        ),
     },
     commands={
         "spgemm": "tilewright.apps.sparse.spgemm:spgemm",

@@ -1,7 +1,7 @@
 """SIDA: two products with a sparse matrix in one pass over it."""
 
 from ..hw.spec.sida import SIDA
-from ..registry import Entry, System
+from ..registry import Entry, System, Work
 
 _GRAPHS = ("pagerank", "bfs", "sssp", "kcore", "khop")
 
@@ -31,15 +31,39 @@ SYSTEM = System(
         ),
     ),
     tables={
-        "sida-reuse": "tilewright.tables.sida.reuse:sida_reuse",
-        "sida-storage": "tilewright.tables.sida.storage:sida_storage",
-        "sida-ceiling": "tilewright.tables.sida.ceiling:sida_ceiling",
-        "sida-speedup": "tilewright.tables.sida.speedup:sida_speedup",
-        "sida-orders": "tilewright.tables.sida.orders:sida_orders",
-        "sida-bytes": "tilewright.tables.sida.moved:sida_bytes",
-        "sida-rates": "tilewright.tables.sida.rates:sida_rates",
-        "sida-windows": "tilewright.tables.sida.windows:sida_windows",
-        "sida-area": "tilewright.synth.tables.sida:sida_area",
+        "sida-reuse": Work(
+            "tilewright.tables.sida.reuse:sida_reuse",
+            "Elements of a matrix that wait between two products, in several orders of vertices.",
+        ),
+        "sida-storage": Work(
+            "tilewright.tables.sida.storage:sida_storage",
+            "Memory of a matrix in blocks, and what a pass reads of it.",
+        ),
+        "sida-ceiling": Work(
+            "tilewright.tables.sida.ceiling:sida_ceiling",
+            "What the OEI dataflow could gain at most, on generated graphs.",
+        ),
+        "sida-speedup": Work(
+            "tilewright.tables.sida.speedup:sida_speedup",
+            "Gain of a pass of each computation over accelerators without reuse between operators.",
+        ),
+        "sida-orders": Work(
+            "tilewright.tables.sida.orders:sida_orders",
+            "What orders of vertices, and blocks, gain in PageRank.",
+        ),
+        "sida-bytes": Work(
+            "tilewright.tables.sida.moved:sida_bytes",
+            "Bytes that a pass of each computation moves, in memory and on chip.",
+        ),
+        "sida-rates": Work(
+            "tilewright.tables.sida.rates:sida_rates",
+            "What a pass of two products reaches a cycle on the RTL.",
+        ),
+        "sida-windows": Work(
+            "tilewright.tables.sida.windows:sida_windows",
+            "The passes of `sida-rates`, with less and less of the vectors on chip.",
+        ),
+        "sida-area": Work("tilewright.synth.tables.sida:sida_area", "Where the area of SIDA goes."),
     },
     commands={
         **{name: f"tilewright.apps.iterations.commands:{name}" for name in _GRAPHS},

@@ -1,7 +1,7 @@
 """SIMD2: the semiring matrix unit, and graphs on it."""
 
 from ..hw.spec.simd2 import SIMD2
-from ..registry import Entry, System
+from ..registry import Entry, System, Work
 
 _PATHS = ("apsp", "aplp", "mcp", "maxrp", "minrp", "mst", "gtc")
 
@@ -26,7 +26,12 @@ SYSTEM = System(
             matrix_unit=True,
         ),
     ),
-    tables={"simd2-area": "tilewright.synth.tables.simd2:simd2_area"},
+    tables={
+        "simd2-area": Work(
+            "tilewright.synth.tables.simd2:simd2_area",
+            "What each operation adds to `mma`, alone and together; other formats and sizes.",
+        )
+    },
     commands={
         **{name: f"tilewright.apps.graphs.paths:{name}" for name in _PATHS},
         "knn": "tilewright.apps.knn.command:knn",

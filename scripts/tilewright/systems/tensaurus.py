@@ -1,7 +1,7 @@
 """Tensaurus: tensors times matrices, sparse and dense."""
 
 from ..hw.spec.tensaurus import TENSAURUS
-from ..registry import Entry, System
+from ..registry import Entry, System, Work
 
 SYSTEM = System(
     name="tensaurus",
@@ -34,10 +34,21 @@ SYSTEM = System(
         ),
     ),
     tables={
-        "tensaurus-area": "tilewright.synth.tables.tensaurus:tensaurus_area",
-        "ciss-bandwidth": "tilewright.tables.ciss_bandwidth:ciss_bandwidth",
-        "tensaurus-dense": "tilewright.tables.tensaurus_dense:tensaurus_dense",
-        "tensaurus-roofline": "tilewright.tables.tensaurus_roofline:tensaurus_roofline",
+        "tensaurus-area": Work(
+            "tilewright.synth.tables.tensaurus:tensaurus_area", "Where the area of Tensaurus goes."
+        ),
+        "ciss-bandwidth": Work(
+            "tilewright.tables.ciss_bandwidth:ciss_bandwidth",
+            "Bandwidth of elements that stream a tensor: CISS beside extended CSR.",
+        ),
+        "tensaurus-dense": Work(
+            "tilewright.tables.tensaurus_dense:tensaurus_dense",
+            "How much of the array dense kernels keep busy, on the RTL.",
+        ),
+        "tensaurus-roofline": Work(
+            "tilewright.tables.tensaurus_roofline:tensaurus_roofline",
+            "Kernels on the papers' inputs under the roofline, by the cycle model.",
+        ),
     },
     commands={
         "spmttkrp": "tilewright.apps.tensors.products:spmttkrp",

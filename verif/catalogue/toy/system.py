@@ -1,6 +1,6 @@
 """The registration. A system's: ``scripts/tilewright/systems``."""
 
-from tilewright.registry import Entry, System
+from tilewright.registry import Entry, System, Work
 from tilewright.verif.catalogue.toy.spec import TOY_ADDER
 
 SYSTEM = System(
@@ -14,7 +14,9 @@ SYSTEM = System(
             small={"outstanding": 2},
         ),
     ),
-    tables={"toy-area": "tilewright.verif.catalogue.toy.table:toy_area"},
+    tables={
+        "toy-area": Work("tilewright.verif.catalogue.toy.table:toy_area", "The area of the toy.")
+    },
     commands={"toy-add": "tilewright.verif.catalogue.toy.command:toy_add"},
     pages=("../verif/catalogue/toy/toy.md",),
 )

@@ -1,0 +1,71 @@
+"""What may stand in a place of a command line: for shells that complete it, and for helps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..registry import Entry
+
+__all__ = ["a_setting", "a_simulator", "a_table", "a_target", "a_unit", "asked_words"]
+
+
+def asked_words() -> Sequence[str]:
+    """The words that a shell asks about, behind the program's name, up to the unfinished one."""
+    text = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+    return text.split()[1:]
+
+
+def _asked_entry() -> Entry | None:
+    """The unit that stands in a command line without its end, which Typer does not read yet."""
+    from ..registry import entries
+
+    known = entries()
+    return next((known[word] for word in asked_words() if word in known), None)
+
+
+def a_unit() -> list[tuple[str, str]]:
+    """Units, and what each is."""
+    from ..registry import entries
+
+    return [(name, entry.unit.summary) for name, entry in entries().items()]
+
+
+def a_table() -> list[tuple[str, str]]:
+    """Tables, and what each is."""
+    from ..registry import tables
+
+    return [(name, work.summary) for name, work in tables().items()]
+
+
+def a_target() -> list[tuple[str, str]]:
+    """Targets of synthesis that need no file."""
+    return [
+        ("cmos", "static CMOS gates, areas in transistors"),
+        ("ecp5", "Lattice ECP5, placed and routed"),
+        ("ice40", "Lattice iCE40, placed and routed"),
+    ]
+
+
+def a_simulator() -> list[str]:
+    """Simulators of the unit that is named."""
+    entry = _asked_entry()
+    return list(entry.simulate) if entry else ["verilator", "icarus"]
+
+
+def a_setting() -> list[tuple[str, str]]:
+    """Each parameter of the unit that is named, with its default, and what it must be."""
+    entry = _asked_entry()
+    if entry is None:
+        return []
+    config = entry.unit.config()
+    return [
+        (f"{item.name}={_text(config.default_of(item))}", item.metadata["allowed"].describe())
+        for item in config.parameters()
+    ]
+
+
+def _text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)

@@ -1,0 +1,40 @@
+"""``tilewright completion``: what a shell needs to complete our words.
+
+The shell asks then by a variable of the environment, in Typer's way.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from ..errors import UserError
+from . import ASKED
+
+__all__ = ["SHELLS", "completion"]
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def _shells() -> list[str]:
+    return list(SHELLS)
+
+
+def completion(
+    shell: Annotated[
+        str,
+        typer.Argument(metavar="SHELL", help="bash, zsh or fish.", autocompletion=_shells),
+    ],
+) -> None:
+    """Print what makes a shell complete commands, units, tables and options."""
+    if shell not in SHELLS:
+        raise UserError(f"the shell must be one of {', '.join(SHELLS)}, not {shell!r}")
+    from .application import application
+
+    os.environ[ASKED] = f"source_{shell}"
+    try:
+        application(None, (), completed=True)(prog_name="tilewright")
+    finally:
+        del os.environ[ASKED]
