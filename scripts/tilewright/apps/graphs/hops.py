@@ -1,0 +1,148 @@
+"""How many edges the best paths of a graph need, and so how many iterations a closure takes.
+
+After t iterations of the all-pairs Bellman-Ford algorithm every value is the best of all walks of
+at most t + 1 edges, after k of Leyzorek's that of all walks of at most 2^k. So if H edges are the
+fewest that the best path of every pair can do with, values are final once H edges are covered, not
+before, and the convergence check ends one iteration later: nothing about the values has to be known
+but H. This holds as long as nothing rounds, and is refused where the format would round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UserError
+from ...hw.spec.formats import FloatFormat
+from ..common.extras import need
+from .closure import Notation, worst_case
+from .graph import Graph
+from .rounds import NONE, in_order, in_rounds
+
+__all__ = ["Hops", "fewest_hops", "settling"]
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Hops:
+    """What the best paths of a graph need.
+
+    Parameters
+    ----------
+    most: the largest number, over all pairs, of edges that the best path has at least; at least 1
+    largest: magnitude of the largest value on the way, in multiples of what weights are counted in
+    """
+
+    most: int
+    largest: int
+
+
+def settling(algorithm: str, hops: int, vertices: int) -> tuple[int, bool]:
+    """Iterations with the convergence check, and whether the last of them changes nothing."""
+    wanted = 1 + (hops - 1).bit_length() if algorithm == "leyzorek" else hops
+    most = worst_case(algorithm, vertices)
+    return min(wanted, most), wanted <= most
+
+
+def fewest_hops(notation: Notation, graph: Graph) -> Hops:
+    """The edges that the best paths need, in exact arithmetic.
+
+    Raises UserError if the unit's format would round values on the way, so that the
+    iterations depend on it, or if a cycle has a negative length.
+    """
+    problem = notation.problem
+    # An edge that is worth as much as none leads nowhere.
+    used = notation.rounded(graph.weights) != problem.absent
+    graph = replace(
+        graph, rows=graph.rows[used], cols=graph.cols[used], weights=graph.weights[used]
+    )
+    lengths = _lengths(notation, graph)
+    selects = problem.joining == "selection" and problem.weights != "ignored"
+    if problem.acyclic and (lengths <= 0).all():
+        found = _acyclic(graph, lengths)
+    else:
+        found = Hops(*in_rounds(*_rows(graph, lengths), graph.vertices, selects))
+    if not found.most:
+        raise UserError(
+            f"{graph.name}: has a cycle of negative length; shortest paths would have no end"
+        )
+    _check_exact(notation, graph, found)
+    return found
+
+
+def _lengths(notation: Notation, graph: Graph) -> Integers:
+    """Integers for the weights, of which the least sum, or the least maximum, is the best value."""
+    problem, weights = notation.problem, graph.weights
+    sign = 1 if problem.combine is np.minimum else -1
+    if problem.weights == "ignored":
+        return np.zeros(graph.edges, np.int64)
+    if problem.joining == "selection":
+        _, ranks = np.unique(sign * notation.rounded(weights), return_inverse=True)
+        return ranks.astype(np.int64)
+    if problem.joining == "product":
+        mantissas, exponents = np.frexp(weights)
+        _check_weights(notation, graph, mantissas == 0.5, "no power of two")
+        return (sign * (exponents - 1)).astype(np.int64)
+    _check_weights(notation, graph, weights == np.rint(weights), "no integer")
+    _check_weights(notation, graph, weights == notation.rounded(weights), "not among its numbers")
+    if np.abs(weights).max(initial=0.0) * float(graph.vertices + 1) ** 2 >= NONE:
+        _refuse(notation, graph, f"the largest weight is {np.abs(weights).max():.6g}")
+    return (sign * weights).astype(np.int64)
+
+
+def _check_weights(notation: Notation, graph: Graph, good: NDArray[np.bool_], what: str) -> None:
+    if not good.all():
+        place = int(np.argmin(good))
+        weight = f"{graph.weights[place]:.6g}, {what}"
+        _refuse(notation, graph, f"the edge {graph.edge(place)} has the weight {weight}")
+
+
+def _check_exact(notation: Notation, graph: Graph, found: Hops) -> None:
+    """Refuse values on the way that the operands' format does not hold."""
+    element, joining = notation.numbers.element, notation.problem.joining
+    if joining == "selection":
+        return
+    if joining == "product":
+        most = -element.emin if isinstance(element, FloatFormat) else 0
+    elif isinstance(element, FloatFormat):
+        most = 1 << element.significand_bits
+    else:
+        most = int(notation.reach)
+    if found.largest > most:
+        values = "2^-" if joining == "product" else ""
+        _refuse(notation, graph, f"values of paths reach {values}{found.largest}")
+
+
+def _refuse(notation: Notation, graph: Graph, why: str) -> None:
+    raise UserError(
+        f"{graph.name}: with the convergence check iterations are foreseen only where "
+        f"{notation.numbers.element.name} does not round, but {why}; --no-convergence-check takes "
+        f"the worst case"
+    )
+
+
+def _rows(graph: Graph, lengths: Integers) -> tuple[Integers, Integers, Integers]:
+    """The edges row by row: where each vertex's begin, where they lead, how long they are."""
+    starts = np.searchsorted(graph.rows, np.arange(graph.vertices + 1))
+    return starts.astype(np.int64), graph.cols.astype(np.int64), lengths
+
+
+def _acyclic(graph: Graph, lengths: Integers) -> Hops:
+    """By topological order, all edges at most 0 long; so a path is no shorter than what it is part
+    of, and no value on the way is larger than the final ones."""
+    networkx = need("networkx", "NetworkX")
+    network: Any = networkx.DiGraph()
+    network.add_nodes_from(range(graph.vertices))
+    network.add_edges_from(zip(graph.rows.tolist(), graph.cols.tolist(), strict=True))
+    place = np.empty(graph.vertices, np.int64)
+    place[list(networkx.topological_sort(network))] = np.arange(graph.vertices)
+    order = np.lexsort((place[graph.cols], place[graph.rows]))
+    starts = np.searchsorted(place[graph.rows][order], np.arange(graph.vertices + 1))
+    most, largest = in_order(
+        starts.astype(np.int64), place[graph.cols][order], lengths[order], graph.vertices
+    )
+    return Hops(most, largest)

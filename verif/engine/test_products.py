@@ -1,0 +1,81 @@
+"""Products of any size as jobs: what they leave is the whole product's, however it is cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
+from tilewright.sim.engine.driver import Driver
+from tilewright.sim.engine.job import product
+from tilewright.sim.engine.model import EngineModel
+from tilewright.sim.engine.products import LONGEST, plan_product
+
+SEMIRINGS = Simd2EngineConfig(tile=4, ops=("mma", "minplus"))
+MODES = M3xuEngineConfig(rows=4, cols=4, depth=4, modes=("fp16", "fp32c"), data_bits=128)
+
+
+@pytest.mark.parametrize(
+    ("config", "operation", "use_c", "page_bytes"),
+    [
+        (SEMIRINGS, "minplus", True, 0),
+        (SEMIRINGS, "mma", False, 256),
+        (MODES, "fp16", True, 64),
+        (MODES, "fp32c", False, 0),
+    ],
+)
+def test_parts_give_the_whole_product(
+    config: EngineConfig, operation: str, use_c: bool, page_bytes: int
+) -> None:
+    """A product of 2 x 2 x 2 parts, odd ones among them, on the model, against one chain."""
+    rng, shape = np.random.default_rng(1), (137, 150, 131)
+    found = config.unit.operations[operation]
+    plan = plan_product(config, operation, shape, use_c=use_c, page_bytes=page_bytes, longest=128)
+    assert len(plan.jobs) == 2 * 2 * 2
+    assert all(max(job.m, job.n, job.k) <= 128 for job in plan.jobs)
+    words = {
+        name: rng.integers(0, 1 << 14, (matrix.rows, matrix.cols)).astype(np.uint64)
+        for name, matrix in plan.matrices.items()
+    }
+    driver = Driver(EngineModel(config, plan.end))
+    for name, content in words.items():
+        driver.load_words(plan.matrices[name], content)
+    for job in plan.jobs:
+        driver.submit(job)
+    expected = product(config, found, words["a"], words["b"], words["d"] if use_c else None)
+    np.testing.assert_array_equal(driver.store_words(plan.matrices["d"]), expected)
+    for name in "ab":
+        np.testing.assert_array_equal(driver.store_words(plan.matrices[name]), words[name])
+
+
+def test_one_job_where_one_is_enough() -> None:
+    plan = plan_product(SEMIRINGS, "mma", (LONGEST, 5, LONGEST), use_c=True)
+    (job,) = plan.jobs
+    assert (job.m, job.k, job.n) == (LONGEST, 5, LONGEST)
+    assert job.base["c"] == job.base["d"]
+    assert job.base["b"] == LONGEST * 16  # five fp16 numbers are two beats
+    more = plan_product(SEMIRINGS, "mma", (100_000, 1_000, LONGEST + 1), use_c=False)
+    assert [(job.m, job.n) for job in more.jobs] == [(50_000, 32_768)] * 4
+    assert not any(job.use_c for job in more.jobs)
+
+
+def test_rows_a_page_apart() -> None:
+    """Only those of whole pages; the matrices do not overlap."""
+    plan = plan_product(SEMIRINGS, "mma", (64, 2048, 16), use_c=False, page_bytes=2048)
+    strides = {name: matrix.stride for name, matrix in plan.matrices.items()}
+    assert strides == {"a": 4096 + 2048, "b": 32, "d": 64}
+    ends = [*(matrix.address for matrix in plan.matrices.values()), plan.end][1:]
+    for matrix, end in zip(plan.matrices.values(), ends, strict=True):
+        assert matrix.address + matrix.rows * matrix.stride == end
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((4, 0, 4), r"^`shape` must be of sizes of at least 1, not \(4, 0, 4\)$"),
+        ((1 << 19, 1 << 19, 4), r"^the matrices take .* bytes; addresses of 32 bits reach 4,29"),
+    ],
+)
+def test_what_has_no_place_is_refused(shape: tuple[int, int, int], message: str) -> None:
+    config = Simd2EngineConfig(addr_bits=32)
+    with pytest.raises(ValueError, match=message):
+        plan_product(config, "mma", shape, use_c=False)
