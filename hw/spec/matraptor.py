@@ -14,7 +14,10 @@ from .sidecar.traffic import BusSide, IdPart, Traffic, one_id_each
 from .stages import OperatorStages
 from .unit import Unit
 
-__all__ = ["MATRAPTOR", "READS", "UNITS", "WRITES", "MatRaptorConfig"]
+__all__ = ["MATRAPTOR", "MODES", "READS", "UNITS", "WRITES", "MatRaptorConfig"]
+
+MODES = ("rows", "outer")
+"""How a product may be computed: row by row, or by outer products."""
 
 READS = ("a_pairs", "a_entries", "b_pairs", "b_entries")
 """What a lane reads, each under IDs of its own."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.jobs.matraptor import job_spec, limits
-from ...hw.spec.matraptor import MatRaptorConfig
+from ...hw.spec.matraptor import MODES, MatRaptorConfig
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
@@ -21,12 +21,9 @@ from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_
 from .result.outer import by_columns
 from .result.tiles import Tiles, tiles_of
 
-__all__ = ["MODES", "SparseDevice", "SparseDriver", "SparseJob", "most_entries"]
+__all__ = ["SparseDevice", "SparseDriver", "SparseJob", "most_entries"]
 
 Ints = npt.NDArray[np.int64]
-
-MODES = ("rows", "outer")
-"""How a product may be computed."""
 
 SparseDevice = AcceleratorDevice[MatRaptorConfig]
 """A MatRaptor with its memory."""

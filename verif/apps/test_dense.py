@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tilewright.apps.common.files import read_matrix
+from tilewright.apps.common.matrix_files import read_matrix
 from tilewright.apps.dense import tiled_product
-from tilewright.apps.dense.conv2d import FILTERS
-from tilewright.apps.dense.dft import radices
+from tilewright.apps.dense.filters import FILTERS
 from tilewright.apps.dense.operands import numbers_of
+from tilewright.apps.dense.signals import radices
 from tilewright.hw.spec.m3xu import MODES, M3xuConfig
 from tilewright.verif.kit.commands import SMALL, Run, draw
 from tilewright.verif.kit.data import data_file, needs_data

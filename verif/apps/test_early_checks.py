@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.apps.dense.conv2d import FILTERS
+from tilewright.apps.dense.filters import FILTERS
 from tilewright.cli import main
 from tilewright.sim.rtl.toolchain import find_compiler
 from tilewright.verif.kit.commands import Run
@@ -26,7 +26,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     ("command", "module", "package"),
     [
         *((name, "networkx", "NetworkX") for name in ("aplp", "mcp", "mst", "triangles")),
-        ("knn", "sklearn.neighbors", "scikit-learn"),
+        ("knn", "sklearn", "scikit-learn"),
     ],
 )
 def test_packages_come_before_files(

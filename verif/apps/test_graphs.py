@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tilewright.apps.common.files import read_matrix
+from tilewright.apps.common.matrix_files import read_matrix
 from tilewright.apps.common.picture import colours
 from tilewright.apps.graphs import paths
 from tilewright.apps.graphs.problems import PROBLEMS

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from tilewright.apps.knn import command as knn
+from tilewright.apps.knn import neighbours
 from tilewright.verif.kit.commands import Run, draw
 
 MODEL = ("--backend", "model")
@@ -107,16 +107,16 @@ def test_classes(run: Run) -> None:
 
 def test_a_wrong_distance_or_neighbour_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     files = samples(run, [[0.0], [1.0], [5.0]], [[0.0]])
-    honest = knn.compare_distances
+    honest = neighbours.compare_distances
 
     def bent(config: Any, numbers: Any, given: Any, found: Any, reference: Any) -> Any:
         return honest(config, numbers, given, found + np.array([0, 0, 1]), reference)
 
-    monkeypatch.setattr(knn, "compare_distances", bent)
+    monkeypatch.setattr(neighbours, "compare_distances", bent)
     assert run("knn", *files, *MODEL, "-k", 1) == 1
     assert "DIFFERENT: 1 squared distances are wrong" in run.out
     monkeypatch.undo()
-    monkeypatch.setattr(knn.np, "argsort", lambda found, **named: np.array([[2, 1, 0]]))
+    monkeypatch.setattr(neighbours.np, "argsort", lambda found, **named: np.array([[2, 1, 0]]))
     assert run("knn", *files, *MODEL, "-k", 1, "--json", run.directory / "report.json") == 1
     assert run.report()["neighbours_farther"] == 1
 

@@ -14,7 +14,8 @@ from typing import IO, Any
 import numpy as np
 import pytest
 from scipy.io import mmread
-from tilewright.apps.common.files import check_output, write_array, write_json
+from tilewright.apps.common.files import check_output, write_json
+from tilewright.apps.common.matrix_files import write_array
 from tilewright.apps.common.picture import write_picture
 from tilewright.cli import main
 from tilewright.errors import UserError

@@ -65,7 +65,7 @@ BANNER = "%%MatrixMarket matrix "
             "line 2: the size line must be 3 counts: rows, columns, entries, not '-3 3 1'",
         ),
         (BANNER + "array real general\n0 3\n", "must have at least one element, not 0 x 3"),
-        (BANNER + "array real general\n1 2\n3\n", "1 entries, but the size line says 2"),
+        (BANNER + "array real general\n2 2\n3\n", "1 entries, but the size line says 4"),
         (BANNER + "array real general\n1 1\n3\n4\n", "line 4: more entries than the 1"),
         (
             BANNER + "array real general\n1 1\n3 4\n",

@@ -39,9 +39,9 @@ SYSTEM = System(
         )
     },
     commands={
-        "gemm": "tilewright.apps.dense.gemm:gemm",
-        "dft": "tilewright.apps.dense.dft:dft",
-        "conv2d": "tilewright.apps.dense.conv2d:conv2d",
+        "gemm": "tilewright.apps.dense.commands.gemm:gemm",
+        "dft": "tilewright.apps.dense.commands.dft:dft",
+        "conv2d": "tilewright.apps.dense.commands.conv2d:conv2d",
     },
     pages=("m3xu.md",),
     place=1,

@@ -33,8 +33,8 @@ SYSTEM = System(
         )
     },
     commands={
-        **{name: f"tilewright.apps.graphs.paths:{name}" for name in _PATHS},
-        "knn": "tilewright.apps.knn.command:knn",
+        **{name: f"tilewright.apps.graphs.commands.paths:{name}" for name in _PATHS},
+        "knn": "tilewright.apps.knn.commands.knn:knn",
     },
     pages=("simd2.md", "simd2-applications.md"),
     place=2,

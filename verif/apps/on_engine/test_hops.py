@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from tilewright.apps.dense.operands import numbers_of
 from tilewright.apps.dense.tiled_product import TiledProduct
-from tilewright.apps.graphs.closure import ALGORITHMS, Closure, Notation, close
+from tilewright.apps.graphs.closure import Closure, Notation, close
 from tilewright.apps.graphs.graph import Graph, read_graph
 from tilewright.apps.graphs.hops import fewest_hops, settling
+from tilewright.apps.graphs.options import ALGORITHMS
 from tilewright.apps.graphs.problems import PROBLEMS, Problem
 from tilewright.errors import UserError
 from tilewright.hw.spec.simd2 import SIMD2, Simd2Config

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from tilewright.apps.common.files import check_output, read_array, write_array
+from tilewright.apps.common.files import check_output
+from tilewright.apps.common.matrix_files import read_array, write_array
 from tilewright.hw.emit.unit import emit
 from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.catalogue.toy.driver import ToyAdderDriver, added

@@ -1,71 +1,37 @@
-"""Matrices, signals and pictures from files and to files; whatever is wrong gets one line."""
+"""Files that commands read and write: whether they may be, before anything is computed."""
 
 from __future__ import annotations
 
-import io
 import json
-import tokenize
-import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import IO
 
 from ...errors import UserError
 from ...hw.spec.host import outputs
-from .limits import check_size
-from .matrix_market import check_matrix_market, refused_line
-from .words import counted
+from .extras import check_installed
 
 __all__ = [
+    "ARRAYS",
+    "PICTURES",
+    "check_array_name",
     "check_output",
-    "numeric",
-    "read_array",
+    "check_picture",
     "read_content",
-    "read_matrix",
-    "read_matrix_file",
-    "write_array",
     "write_json",
     "write_whole",
 ]
 
-_ARRAYS = (".npy", ".mtx")
+ARRAYS = (".npy", ".mtx")
+"""What matrices and arrays are read from and written to."""
+PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
+"""What pictures are read from."""
 
 
-def read_matrix(path: Path) -> NDArray[Any]:
-    """A matrix, float64 or complex128, from a .npy or a Matrix Market file.
-
-    Raises UserError if the file cannot be read, is malformed or does not hold a matrix.
-    """
-    array = read_array(path)
-    if array.ndim != 2:
-        dimensions = counted(array.ndim, "dimension")
-        raise UserError(f"{path}: must hold a matrix (2 dimensions), not {dimensions}")
-    return array
-
-
-def read_array(path: Path) -> NDArray[Any]:
-    """Numbers of any shape, float64 or complex128, from a .npy or a Matrix Market file."""
-    matrix = read_matrix_file(path)
-    return numeric(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), path)
-
-
-def read_matrix_file(path: Path, check_shape: Callable[..., None] = check_size) -> Any:
-    """What a .npy or a Matrix Market file holds: a NumPy array, or a SciPy COO matrix if the file
-    lists entries.
-
-    ``check_shape`` is given the path and the shape of a Matrix Market file before its entries are
-    read. Raises UserError if the file cannot be read or is malformed.
-    """
-    suffix = path.suffix.lower()
-    if suffix not in _ARRAYS:
+def check_array_name(path: Path) -> None:
+    """Raise UserError unless a file's name is that of an array to be read."""
+    if (suffix := path.suffix.lower()) not in ARRAYS:
         raise UserError(f"{path}: must be a .npy or a Matrix Market .mtx file, not {suffix!r}")
-    content = read_content(path)
-    if suffix == ".npy":
-        return _read_npy(path, content)
-    return _read_mtx(path, content, check_shape)
 
 
 def read_content(path: Path) -> bytes:
@@ -76,58 +42,8 @@ def read_content(path: Path) -> bytes:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _read_npy(path: Path, content: bytes) -> NDArray[Any]:
-    if not content.startswith(b"\x93NUMPY"):
-        raise UserError(f"{path}: not a NumPy .npy file (its first bytes are not \\x93NUMPY)")
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of old Python's files
-            array = np.load(io.BytesIO(content), allow_pickle=False)
-    except (SyntaxError, tokenize.TokenError, RecursionError, TypeError):
-        raise UserError(f"{path}: damaged .npy file: its header cannot be understood") from None
-    except (ValueError, EOFError, OSError, MemoryError, ArithmeticError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise UserError(f"{path}: damaged or unsupported .npy file: {reason}") from None
-    return np.asarray(array)
-
-
-def _read_mtx(path: Path, content: bytes, check_shape: Callable[..., None]) -> Any:
-    from scipy.io import mmread
-    from scipy.sparse import coo_matrix
-
-    if b"\n" not in content:  # the ends of lines of an old Mac
-        content = content.replace(b"\r", b"\n")
-    header = check_matrix_market(path, content, check_shape)
-    if not header.entries and header.layout == "coordinate":
-        return coo_matrix((header.rows, header.cols))
-    try:
-        # SciPy's reader crashes behind a blank at the end of a file.
-        return mmread(io.BytesIO(content.rstrip() + b"\n"))
-    except (ValueError, OverflowError) as error:
-        message = refused_line(content, str(error).splitlines()[0])
-        raise UserError(f"{path}: {message}") from None
-
-
-def numeric(array: NDArray[Any], what: object, *, empty: bool = False) -> NDArray[Any]:
-    """An array as float64 or complex128, without loss; UserError otherwise, and if it has no
-    element where ``empty`` is false."""
-    kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind not in "biufc" or size > (16 if kind == "c" else 8):
-        allowed = "integers, float16, float32, float64, complex64 or complex128"
-        raise UserError(f"{what}: must hold {allowed}, not {array.dtype}")
-    if not empty:
-        check_size(what, *array.shape)
-    if (
-        kind in "iu"
-        and array.size
-        and size == 8
-        and max(abs(int(array.min())), int(array.max())) > 1 << 53
-    ):
-        raise UserError(f"{what}: integers must lie within -2^53..2^53")
-    return array.astype(np.complex128 if kind == "c" else np.float64)
-
-
 def check_output(
-    path: Path, suffixes: tuple[str, ...] = _ARRAYS, *, beside: Path | None = None
+    path: Path, suffixes: tuple[str, ...] = ARRAYS, *, beside: Path | None = None
 ) -> None:
     """Raise UserError unless ``path`` can be written and ends as its content demands (what is no
     regular file may have any name), and is not where another output goes, ``beside`` it."""
@@ -139,23 +55,18 @@ def check_output(
         raise UserError(f"{path}: must not be the file of two outputs")
 
 
+def check_picture(path: Path) -> None:
+    """Raise UserError unless a picture can be written there."""
+    check_installed("PIL.Image", "Pillow")
+    check_output(path, (".png",))
+
+
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file so that it appears whole or not at all; UserError if it cannot be written."""
     try:
         outputs.write_whole(path, write)
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def write_array(path: Path, array: NDArray[Any]) -> None:
-    """Write a matrix as a Matrix Market array if the name ends in .mtx, else as .npy."""
-    if path.suffix.lower() != ".mtx":
-        write_whole(path, lambda file: np.save(file, array, allow_pickle=False))
-        return
-    from scipy.io import mmwrite
-
-    wide = array.dtype in (np.float64, np.complex128)
-    write_whole(path, lambda file: mmwrite(file, array, precision=17 if wide else 9))
 
 
 def write_json(path: Path, content: object) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .extras import need
-from .files import check_output, write_whole
+from .files import write_whole
 
-__all__ = ["check_picture", "colours", "density", "write_picture"]
+__all__ = ["colours", "density", "write_picture"]
 
 _SCALE = np.array(
     [(48, 18, 59), (65, 105, 200), (40, 165, 160), (130, 205, 90), (250, 230, 60)], np.float64
@@ -21,12 +21,6 @@ _SCALE = np.array(
 _NONE = (255, 255, 255)
 _LEAST = 512
 """Pixels along the shorter side, at least."""
-
-
-def check_picture(path: Path) -> None:
-    """Raise UserError unless a picture can be written there."""
-    need("PIL.Image", "Pillow")
-    check_output(path, (".png",))
 
 
 def colours(values: NDArray[np.float64]) -> NDArray[np.uint8]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from ...hw.spec.ciss import ORDERS
 from ...sim.sparse.tensor import Tensor, from_csr
-from .files import numeric, read_content, read_matrix_file, write_whole
+from .files import read_content, write_whole
+from .matrix_files import numeric, read_matrix_file
 from .tns import parse_tns, write_tns
 
 __all__ = ["LARGEST", "SUFFIXES", "read_tensor", "write_tensor"]

@@ -1,4 +1,4 @@
-"""``tilewright run dft``: the discrete Fourier transform of a signal, by complex products.
+"""The discrete Fourier transform of a signal, by complex products on a matrix unit.
 
 Cooley-Tukey, decimation in time, mixed radix. A stage that joins ``r`` transforms of length ``L``
 into one of length ``r L`` computes, for every ``k`` below ``L`` and every ``q`` below ``r``,
@@ -13,54 +13,33 @@ needs no separate pass of element-wise products.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
-from ...errors import UserError
-from ...numbers_given import whole
 from ..common.extras import need
-from ..common.files import check_output, read_array, write_array
-from ..common.options import RunOptions
+from ..common.matrix_files import write_array
 from ..common.rounding import warn_rounding
 from .operands import Numbers
 from .report import finish, measure
-from .session import Multiply, choose_unit, product_unit
+from .session import Multiply, product_unit
+from .unit_choice import UnitChoice
 
-__all__ = ["dft", "radices", "transform"]
+__all__ = ["transform", "transform_signal"]
 
 Words = NDArray[np.uint64]
-_MODE = "fp32c"
-_LINES = 8
 
 
-def dft(
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="Signal, .npy or .mtx; by default lines of a photograph."),
-    ] = None,
-    length: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole("--length"), metavar="N", help="Take this many samples from the start."
-        ),
-    ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Spectrum, .npy.")] = None,
-    *,
-    options: RunOptions,
+def transform_signal(
+    choice: UnitChoice,
+    name: str,
+    signal: NDArray[Any],
+    factors: list[int],
+    output: Path | None,
 ) -> None:
-    """Fourier-transform a signal on a matrix unit by complex products (mode fp32c).
-
-    The length's prime factors must not exceed the unit's rows. Without a file the signal is real
-    data that ships with scikit-learn: eight scan lines, green, of its sample photograph.
-    """
-    choice = choose_unit(options, _MODE)
-    if output:
-        check_output(output, (".npy",))
-    name, signal = _signal(file, length)
-    factors = radices(len(signal), choice.config.rows)
+    """Transform a signal whose length has these factors, write the spectrum if that is asked for,
+    and report."""
     rounded = choice.numbers.operands(signal)
     warn_rounding(name, rounded, choice.numbers.element)
     count = sum(
@@ -76,46 +55,6 @@ def dft(
         lines.append(("spectrum", str(output)))
     details = {"signal": name, "length": len(signal), "radices": factors}
     finish("dft", f"DFT of {name}", lines, choice, tally, errors, details)
-
-
-def _signal(file: Path | None, length: int | None) -> tuple[str, NDArray[Any]]:
-    if file:
-        array = read_array(file)
-        if max(array.shape, default=0) != array.size:
-            shape = " x ".join(map(str, array.shape))
-            raise UserError(f"{file}: must be one row or one column of samples, not {shape}")
-        name, signal = str(file), array.reshape(-1)
-    else:
-        picture = need("sklearn.datasets", "scikit-learn").load_sample_image("china.jpg")
-        middle = picture.shape[0] // 2
-        lines = picture[middle : middle + _LINES, :, 1]
-        name, signal = f"china.jpg, {_LINES} scan lines", lines.reshape(-1).astype(np.float64)
-    if length is None:
-        return name, signal
-    if not 1 <= length <= len(signal):
-        raise UserError(
-            f"--length must be in 1..{len(signal)}, the samples there are, not {length}"
-        )
-    return name, signal[:length]
-
-
-def radices(length: int, largest: int) -> list[int]:
-    """Factors of a length, none above ``largest``, large ones first.
-
-    Raises UserError if the length has a larger prime factor.
-    """
-    found, rest = [], length
-    while rest > 1:
-        factor = next((r for r in range(min(largest, rest), 1, -1) if rest % r == 0), 0)
-        if not factor:
-            prime = next(p for p in range(2, rest + 1) if rest % p == 0)
-            raise UserError(
-                f"length {length} has the prime factor {prime}; with {largest} rows in the unit "
-                f"none may exceed {largest}"
-            )
-        found.append(factor)
-        rest //= factor
-    return found or [1]
 
 
 def _stages(length: int, factors: list[int]) -> list[tuple[int, int, int]]:

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ..common.files import write_json
-from .session import UnitChoice
 from .tiled_product import Tally
+from .unit_choice import UnitChoice
 
 __all__ = ["Errors", "finish", "measure"]
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,11 @@ from ...hw.spec.unit import Unit
 from ...sim.rtl.streams import NativeSimulation, Rows, dense_words, field_array
 from ...sim.units.any_unit import mixed_operations
 from .tiles import Tiles, cut, elements_deep, joined, padded, to_lanes
+from .unit_choice import Backend
 
-__all__ = ["Backend", "Tally", "TiledProduct"]
+__all__ = ["Tally", "TiledProduct"]
 
 Words = NDArray[np.uint64]
-Backend = Literal["rtl", "model"]
 _CHUNK = 1 << 15
 """Operations between two looks at the progress bar; results of a chunk are checked together."""
 

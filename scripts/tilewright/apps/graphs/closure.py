@@ -19,11 +19,10 @@ from ..dense.operands import Numbers
 from ..dense.session import Multiply
 from .problems import Problem
 
-__all__ = ["ALGORITHMS", "Closure", "Notation", "close", "worst_case"]
+__all__ = ["Closure", "Notation", "close", "worst_case"]
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
-ALGORITHMS = ("leyzorek", "bellman-ford")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from ..common.files import numeric, read_matrix_file
+from ..common.matrix_files import numeric, read_matrix_file
 from ..common.words import counted
 
 __all__ = ["Graph", "read_graph"]

@@ -24,7 +24,8 @@ from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...numbers_given import real
 from ...sim.sparse.c2sr import to_csr
-from ..common.files import check_output, write_array
+from ..common.files import check_output
+from ..common.matrix_files import write_array
 from ..common.memory import check_memory
 from ..common.rounding import round_to, warn_rounding
 from ..sparse.options import SparseOptions, choose_sparse_unit

@@ -1,4 +1,4 @@
-"""What users may say about a graph, and the checks that make it fit for an application."""
+"""What users may say about a graph and its closure."""
 
 from __future__ import annotations
 
@@ -6,20 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from ...errors import UserError
 from ..common.options import RunOptions
-from .closure import ALGORITHMS
-from .graph import Graph
-from .problems import Problem
-from .references import strong_components
 
-__all__ = ["GraphOptions", "SemiringOptions", "check_words", "prepared"]
+__all__ = ["ALGORITHMS", "GraphOptions", "SemiringOptions", "check_words"]
 
-Floats = NDArray[np.float64]
+ALGORITHMS = ("leyzorek", "bellman-ford")
 _WEIGHTS = ("given", "rate", "share")
 
 
@@ -86,67 +80,3 @@ def check_words(options: GraphOptions) -> None:
             raise UserError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
     if options.undirected and options.upper_triangle:
         raise UserError("--undirected and --upper-triangle exclude each other")
-
-
-def prepared(graph: Graph, problem: Problem, options: GraphOptions) -> Graph:
-    """The graph with the edges and weights asked for, checked against the problem's demands.
-
-    Raises UserError that names what the application forbids and the option that helps.
-    """
-    if problem.weights == "ignored":
-        graph = graph.with_weights(np.ones(graph.edges))
-    elif options.weights != "given":
-        graph = graph.with_weights(_mapped(graph, options.weights))
-    if options.undirected:
-        graph = graph.undirected(problem.combine)
-    if options.upper_triangle:
-        graph = graph.upper_triangle()
-    if problem.undirected and not graph.is_undirected:
-        raise UserError(
-            f"{graph.name}: {problem.name} needs a symmetric matrix, whose edges have no "
-            f"direction; --undirected takes every edge in both"
-        )
-    _check_weights(graph, problem)
-    if problem.acyclic:
-        _check_acyclic(graph, problem)
-    return graph
-
-
-def _mapped(graph: Graph, kind: str) -> Floats:
-    _refuse(graph, graph.weights < 0, f"--weights {kind} needs weights that are not negative")
-    if kind == "rate":
-        return np.exp(-graph.weights)
-    largest = float(graph.weights.max())
-    if not largest:
-        raise UserError(f"{graph.name}: --weights share needs a weight above 0")
-    return graph.weights / largest
-
-
-def _check_weights(graph: Graph, problem: Problem) -> None:
-    if problem.weights == "not negative":
-        needs = f"{problem.name} needs capacities that are not negative"
-        _refuse(graph, graph.weights < 0, needs)
-    elif problem.weights == "reliability":
-        needs = f"{problem.name} needs reliabilities above 0 and at most 1"
-        help_text = "; --weights rate or --weights share makes such of other weights"
-        _refuse(graph, ~((graph.weights > 0) & (graph.weights <= 1)), needs, help_text)
-
-
-def _refuse(graph: Graph, wrong: NDArray[np.bool_], needs: str, help_text: str = "") -> None:
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        raise UserError(
-            f"{graph.name}: {needs}, but the edge {graph.edge(place)} has the weight "
-            f"{graph.weights[place]:.6g}{help_text}"
-        )
-
-
-def _check_acyclic(graph: Graph, problem: Problem) -> None:
-    labels = strong_components(graph)
-    inside = labels[graph.rows] == labels[graph.cols]
-    if inside.any():
-        edge = graph.edge(int(np.argmax(inside)))
-        raise UserError(
-            f"{graph.name}: {problem.name} needs a graph without cycles, but the edge {edge} lies "
-            f"on one; --upper-triangle takes only edges from a lower to a higher vertex"
-        )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
+from math import inf
+from typing import TYPE_CHECKING, Literal
 
 from ...hw.spec.semirings import SEMIRINGS, Semiring
-from . import references
-from .references import Reference
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .graph import Graph
+    from .references import Reference
 
 __all__ = ["PROBLEMS", "Problem"]
-
-_INF = np.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Problem:
     weights: what they must be
     acyclic: whether cycles are refused, along which values would get better for ever
     undirected: whether edges must have no direction
-    reference: the values by a library
+    library: the function of ``references`` that has the values by a library
     networkx: whether that, or the check of what comes of the values, takes NetworkX
     """
 
@@ -41,7 +41,7 @@ class Problem:
     empty: float
     absent: float
     joining: Literal["sum", "product", "selection"]
-    reference: Callable[..., Reference]
+    library: str
     weights: Literal["any", "not negative", "reliability", "ignored"] = "any"
     acyclic: bool = False
     undirected: bool = False
@@ -54,40 +54,49 @@ class Problem:
     @property
     def combine(self) -> np.ufunc:
         """(+) on NumPy numbers."""
+        import numpy as np
+
         return np.minimum if self.semiring.plus == "min" else np.maximum
+
+    def reference(self, graph: Graph) -> Reference:
+        """The values by a library."""
+        from . import references
+
+        found: Reference = getattr(references, self.library)(graph)
+        return found
 
 
 _ROWS = (
     Problem(
-        name="apsp", title="shortest paths", operation="minplus", empty=0.0, absent=_INF,
-        joining="sum", reference=references.shortest,
+        name="apsp", title="shortest paths", operation="minplus", empty=0.0, absent=inf,
+        joining="sum", library="shortest",
     ),
     Problem(
         name="aplp", title="longest (critical) paths of a graph without cycles",
-        operation="maxplus", empty=0.0, absent=-_INF, joining="sum", acyclic=True,
-        reference=references.longest, networkx=True,
+        operation="maxplus", empty=0.0, absent=-inf, joining="sum", acyclic=True,
+        library="longest", networkx=True,
     ),
     Problem(
-        name="mcp", title="paths of maximum capacity", operation="maxmin", empty=_INF, absent=0.0,
-        joining="selection", weights="not negative", reference=references.widest, networkx=True,
+        name="mcp", title="paths of maximum capacity", operation="maxmin", empty=inf, absent=0.0,
+        joining="selection", weights="not negative", library="widest", networkx=True,
     ),
     Problem(
         name="maxrp", title="paths of maximum reliability", operation="maxmul", empty=1.0,
-        absent=0.0, joining="product", weights="reliability", reference=references.most_reliable,
+        absent=0.0, joining="product", weights="reliability", library="most_reliable",
     ),
     Problem(
         name="minrp", title="paths of minimum reliability in a graph without cycles",
-        operation="minmul", empty=1.0, absent=_INF, joining="product", weights="reliability",
-        acyclic=True, reference=references.least_reliable,
+        operation="minmul", empty=1.0, absent=inf, joining="product", weights="reliability",
+        acyclic=True, library="least_reliable",
     ),
     Problem(
         name="mst", title="minimax paths and the minimum spanning forest", operation="minmax",
-        empty=-_INF, absent=_INF, joining="selection", undirected=True,
-        reference=references.narrowest, networkx=True,
+        empty=-inf, absent=inf, joining="selection", undirected=True,
+        library="narrowest", networkx=True,
     ),
     Problem(
         name="gtc", title="the transitive and reflexive closure", operation="orand", empty=1.0,
-        absent=0.0, joining="selection", weights="ignored", reference=references.reachable,
+        absent=0.0, joining="selection", weights="ignored", library="reachable",
     ),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""``tilewright run apsp --sparse``: shortest paths by sparse products, min-plus.
+"""Shortest paths by sparse products, min-plus.
 
 D holds the lengths of the paths found so far, an entry for each pair of vertices that has one,
 zeros on the diagonal. D (x) D then holds the paths of up to twice as many edges: the same closure
@@ -17,17 +17,17 @@ from scipy.sparse import csr_array
 from ...errors import UserError
 from ...hw.spec.formats import IntFormat
 from ...sim.sparse.c2sr import C2sr, to_csr
-from ..common.files import check_output, write_array
-from ..common.picture import check_picture, write_picture
+from ..common.matrix_files import write_array
+from ..common.picture import write_picture
 from ..common.rounding import largest, round_to, say
 from ..dense.operands import Numbers
-from ..sparse.options import SparseChoice, SparseOptions, choose_sparse_unit
+from ..sparse.options import SparseChoice
 from ..sparse.report import finish_sparse
 from ..sparse.session import SparseProducts, sparse_unit
 from .accuracy import compare, sums_exact
 from .closure import Closure, Notation, worst_case
-from .graph import Graph, read_graph
-from .options import GraphOptions, check_words, prepared
+from .graph import Graph
+from .options import GraphOptions
 from .problems import Problem
 from .references import has_negative_cycle
 from .report import closure_report
@@ -36,19 +36,9 @@ __all__ = ["sparse_paths"]
 
 Floats = NDArray[np.float64]
 
-_MOST_VERTICES = 4096
-"""The reference has an entry for every pair of vertices."""
 
-
-def sparse_paths(problem: Problem, file: Path, how: GraphOptions, options: SparseOptions) -> None:
+def sparse_paths(problem: Problem, graph: Graph, choice: SparseChoice, how: GraphOptions) -> None:
     """Compute the closure of a graph by sparse products, and report it."""
-    check_words(how)
-    choice = choose_sparse_unit(options, problem.operation, app=f"{problem.name} --sparse")
-    if how.output:
-        check_output(how.output)
-    if how.picture:
-        check_picture(how.picture)
-    graph = prepared(read_graph(file, problem.combine, _check_vertices), problem, how)
     fmt = choice.config.format
     notation = Notation(problem, Numbers(element=fmt, result=fmt))
     reference = problem.reference(graph)
@@ -69,14 +59,9 @@ def sparse_paths(problem: Problem, file: Path, how: GraphOptions, options: Spars
     if how.picture:
         write_picture(how.picture, closure.values)
         rows.append(("picture", str(how.picture)))
-    finish_sparse(problem.name, f"{problem.title} of {file.name}, sparse", rows, choice, tally,
-                  details, wrong=bool(agreement.wrong))  # fmt: skip
-
-
-def _check_vertices(what: object, vertices: int) -> None:
-    if vertices > _MOST_VERTICES:
-        raise UserError(f"{what}: {vertices} vertices are too many with --sparse; at most "
-                        f"{_MOST_VERTICES} are allowed, since every pair is checked")  # fmt: skip
+    title = f"{problem.title} of {Path(graph.name).name}, sparse"
+    finish_sparse(problem.name, title, rows, choice, tally, details,
+                  wrong=bool(agreement.wrong))  # fmt: skip
 
 
 def _foresee(notation: Notation, choice: SparseChoice, graph: Graph, values: Floats) -> None:

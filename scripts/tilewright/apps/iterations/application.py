@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from ...sim.numbers.values import decode
 from ...sim.sida.iterations.problem import Problem, Solution
-from ..common.files import numeric, read_array, read_matrix_file, write_array
+from ..common.matrix_files import numeric, read_array, read_matrix_file, write_array
 from ..common.words import counted
 from ..graphs.graph import Graph, read_graph
 from .options import SidaChoice

@@ -15,7 +15,7 @@ from ...errors import UserError
 from ...numbers_given import real
 from ...sim.sida.iterations.jobs import Method
 from ..common.extras import need
-from ..common.files import write_array
+from ..common.matrix_files import write_array
 from ..common.rounding import round_to
 from .application import Source, is_matrix, matrix_of, read_vector
 from .options import SidaChoice

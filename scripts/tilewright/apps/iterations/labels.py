@@ -14,7 +14,7 @@ from ...errors import UserError, user_errors
 from ...numbers_given import real
 from ...sim.sida.iterations.linear import labels
 from ...sim.sida.result.products import Rules
-from ..common.files import read_array
+from ..common.matrix_files import read_array
 from ..graphs.graph import Graph
 from .application import Application, finish, graph_of, numbers_of, source_of
 from .options import SidaOptions, choose_sida

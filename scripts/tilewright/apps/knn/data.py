@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ..common.extras import need
-from ..common.files import read_array, read_matrix
+from ..common.matrix_files import read_array, read_matrix
 
 __all__ = ["Samples", "read_samples"]
 
@@ -68,8 +68,6 @@ def read_samples(
 
 def _digits(count: int) -> Samples:
     digits = need("sklearn.datasets", "scikit-learn").load_digits()
-    if not 1 <= count < len(digits.data):
-        raise UserError(f"--queries must be in 1..{len(digits.data) - 1}, not {count}")
     return Samples(
         name="scikit-learn's digits",
         points=digits.data[:-count],

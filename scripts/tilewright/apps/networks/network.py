@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.tensor import Tensor, from_csr, to_csr
-from ..common.files import read_matrix
+from ..common.matrix_files import read_matrix
 from ..common.rounding import Rounded, largest, round_to, warn_rounding
 from ..tensors.operands import read_some_tensor
 from ..tensors.options import TensorOptions

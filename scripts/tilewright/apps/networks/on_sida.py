@@ -18,7 +18,7 @@ from ...sim.sida.references import POINTER_BYTES
 from ...sim.sida.result.products import Rules
 from ...sim.sida.sequence_driver import sum_of
 from ...sim.sparse.tensor import to_csr
-from ..common.files import write_array
+from ..common.matrix_files import write_array
 from ..common.rounding import round_to, warn_rounding
 from ..iterations.options import SidaChoice, SidaOptions, choose_sida
 from ..iterations.outcome import outcome_of_jobs

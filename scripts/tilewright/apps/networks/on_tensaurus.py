@@ -12,7 +12,7 @@ from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.tensor import Tensor, to_csr
 from ...sim.tensaurus.work import Work
-from ..common.files import write_array
+from ..common.matrix_files import write_array
 from ..common.rounding import round_to
 from ..tensors.operands import as_stored
 from ..tensors.options import TensorChoice, TensorOptions, choose_tensor_unit

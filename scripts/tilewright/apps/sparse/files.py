@@ -9,7 +9,8 @@ import numpy as np
 
 from ...errors import UserError
 from ...hw.spec.c2sr import C2srLayout
-from ..common.files import numeric, read_matrix_file, write_whole
+from ..common.files import write_whole
+from ..common.matrix_files import numeric, read_matrix_file
 from ..common.memory import check_memory
 
 __all__ = ["LINE_BYTES", "MOST_ENTRIES", "read_sparse", "write_sparse"]

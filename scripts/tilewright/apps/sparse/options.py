@@ -9,13 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from ...errors import UserError, user_errors
-from ...hw.spec.matraptor import MATRAPTOR, MatRaptorConfig
+from ...hw.spec.matraptor import MATRAPTOR, MODES, MatRaptorConfig
 from ...hw.spec.semirings import SEMIRINGS
 from ...numbers_given import real, whole
 from ...settings import read_config
-from ...sim.matraptor.driver import MODES
 from ...sim.rtl.toolchain import ToolMissing, require_tools
-from ...sim.timing.dram import MEMORIES, MemoryModel
+from ...sim.timing.memories import MEMORIES, MemoryModel
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 

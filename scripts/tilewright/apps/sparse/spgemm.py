@@ -9,8 +9,8 @@ import typer
 
 from ...errors import UserError
 from ...sim.sparse.c2sr import to_csr
-from ..common.files import check_output
-from ..common.picture import check_picture, density, write_picture
+from ..common.files import check_output, check_picture
+from ..common.picture import density, write_picture
 from ..common.rounding import round_to, warn_rounding
 from .agreement import SparseAgreement, compare_sparse, verdict, warn_result
 from .files import read_sparse, write_sparse

@@ -15,7 +15,8 @@ from ...numbers_given import whole
 from ...sim.numbers.values import decode
 from ...sim.sparse.tensor import Tensor, to_csr
 from ...sim.tensaurus.work import Work
-from ..common.files import check_output, numeric, read_matrix_file, write_array
+from ..common.files import check_output
+from ..common.matrix_files import numeric, read_matrix_file, write_array
 from ..common.options import RunOptions
 from ..common.rounding import round_to, warn_rounding
 from ..sparse.agreement import SparseAgreement, compare_sparse, verdict, warn_result

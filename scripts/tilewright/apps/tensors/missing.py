@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...sim.sparse.tensor import Tensor, canonical
-from ..common.files import read_array
+from ..common.matrix_files import read_array
 
 __all__ = ["MissingValues", "split_missing", "with_missing"]
 

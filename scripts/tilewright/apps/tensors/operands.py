@@ -15,8 +15,8 @@ from ...hw.spec.tensaurus import TensaurusConfig
 from ...sim.sparse.ciss import rounded
 from ...sim.sparse.rounding import values_of
 from ...sim.sparse.tensor import Tensor, canonical
-from ..common.files import read_matrix
 from ..common.limits import check_size
+from ..common.matrix_files import read_matrix
 from ..common.rounding import round_to, warn_rounding
 from ..common.tensor_files import read_tensor
 from .options import TensorOptions, given_shape

@@ -14,7 +14,8 @@ from ...errors import UserError
 from ...numbers_given import whole
 from ...sim.sparse.tensor import Tensor, modes_from
 from ...sim.tensaurus.work import Work
-from ..common.files import check_output, write_array
+from ..common.files import check_output
+from ..common.matrix_files import write_array
 from .agreement import TensorAgreement, compare, verdict, warn_result
 from .operands import (
     Factor,

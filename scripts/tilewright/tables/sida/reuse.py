@@ -70,7 +70,7 @@ def matrices_of(files: Sequence[Path], vertices: int) -> Iterator[tuple[str, csr
     import numpy as np
     from scipy.sparse import csr_array, tril
 
-    from ...apps.common.files import read_matrix_file
+    from ...apps.common.matrix_files import read_matrix_file
     from ..graph_kinds import GRAPHS
 
     if not files:

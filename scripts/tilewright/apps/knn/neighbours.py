@@ -1,4 +1,4 @@
-"""``tilewright run knn``: nearest neighbours by squared distances, and a classifier on them.
+"""Nearest neighbours by squared distances, and a classifier on them.
 
 Row q, column p of the distances is the sum over the features of (query - point)^2: one addnorm
 product of the queries and the transposed points. Choosing the smallest and voting is left to the
@@ -8,90 +8,36 @@ host.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
-from ...errors import UserError
-from ...numbers_given import whole
 from ..common.extras import need
-from ..common.files import check_output, write_array
-from ..common.limits import check_operations, check_size
+from ..common.matrix_files import write_array
 from ..dense.report import finish, measure
-from ..dense.session import choose_semiring_unit, product_unit
-from ..graphs.options import SemiringOptions
+from ..dense.session import product_unit
+from ..dense.unit_choice import UnitChoice
 from .accuracy import Distances, compare_distances, foresee_distances
-from .data import Samples, read_samples
+from .data import Samples
 
-__all__ = ["knn"]
+__all__ = ["find_neighbours"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-def knn(
-    points: Annotated[
-        Path | None,
-        typer.Argument(help="Points, one a row, .npy or .mtx; default: scikit-learn's digits."),
-    ] = None,
-    queries: Annotated[
-        Path | None, typer.Argument(help="Queries, one a row, with as many features.")
-    ] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help="Class of each point, integers, to classify queries.")
-    ] = None,
-    query_labels: Annotated[
-        Path | None, typer.Option(help="True class of each query, to judge the classes found.")
-    ] = None,
-    neighbours: Annotated[
-        int,
-        typer.Option(
-            "-k",
-            "--neighbours",
-            parser=whole("--neighbours"),
-            metavar="N",
-            help="How many to find.",
-        ),
-    ] = 5,
-    count: Annotated[
-        int,
-        typer.Option(
-            "--queries",
-            parser=whole("--queries"),
-            metavar="N",
-            help="Of the digits, take the last N as queries.",
-        ),
-    ] = 297,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Neighbours of each query, rows from 0, .npy or .mtx."),
-    ] = None,
-    distances: Annotated[
-        Path | None, typer.Option(help="Squared distances, queries by points, .npy or .mtx.")
-    ] = None,
+def find_neighbours(
+    choice: UnitChoice,
+    samples: Samples,
+    neighbours: int,
+    operations: int,
     *,
-    options: SemiringOptions,
+    output: Path | None,
+    distances: Path | None,
 ) -> None:
-    """Find the nearest neighbours of queries among points, and classify them: addnorm.
-
-    Every operation goes through the unit and is checked; distances are compared with SciPy's,
-    neighbours and classes with scikit-learn's.
-    """
-    choice = choose_semiring_unit(options, "knn", "addnorm")
-    if output:
-        check_output(output)
-    if distances:
-        check_output(distances, beside=output)
-    need("sklearn.neighbors", "scikit-learn")
-    samples = read_samples(points, queries, labels, query_labels, count)
-    if not 1 <= neighbours <= len(samples.points):
-        raise UserError(
-            f"--neighbours must be in 1..{len(samples.points)}, the points there are, "
-            f"not {neighbours}"
-        )
-    operations = _operations(choice, samples)
+    """Find so many neighbours of each query in so many operations, write what is asked for, and
+    report."""
     reference = _reference(samples)
     foresee_distances(choice.numbers, samples, reference)
     left = choice.numbers.operands(samples.queries).words
@@ -109,14 +55,6 @@ def knn(
     errors = {"unit": measure(found, reference)}
     finish("knn", f"nearest neighbours in {samples.name}", rows, choice, tally, errors, details,
            wrong=wrong)  # fmt: skip
-
-
-def _operations(choice: Any, samples: Samples) -> int:
-    shape = len(samples.queries), samples.points.shape[1], len(samples.points)
-    check_size(f"the distances in {samples.name}", shape[0], shape[2])
-    operations: int = choice.operations(1, shape)
-    check_operations(samples.name, operations, "choose a larger tile or fewer queries")
-    return operations
 
 
 def _reference(samples: Samples) -> Floats:

@@ -1,0 +1,42 @@
+"""What the first lines of a matrix's file say, looked at before anything else of it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+from ...errors import UserError
+from .files import check_array_name
+from .limits import check_size
+from .market_header import Lines, read_header
+
+__all__ = ["check_first_lines"]
+
+
+def check_first_lines(
+    path: Path, check_shape: Callable[..., None] = check_size
+) -> tuple[int, int] | None:
+    """The rows and columns that a Matrix Market file claims; None if only reading a file tells,
+    for it is a .npy file, or one that can be read but once.
+
+    ``check_shape`` is given the path, the rows and the columns. Raises UserError if the file
+    cannot be read, is named as none that can, or its header is malformed.
+    """
+    check_array_name(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return None
+    try:
+        with path.open("rb") as file:
+            if path.suffix.lower() != ".mtx":
+                return None
+            header = read_header(Lines(path, _lines(file)))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+    check_shape(path, header.rows, header.cols)
+    return header.rows, header.cols
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    for line in file:
+        yield from line.splitlines()

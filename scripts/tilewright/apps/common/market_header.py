@@ -1,0 +1,147 @@
+"""The first lines of a Matrix Market file: what it holds, and how large that is.
+
+They are looked at alone, without NumPy, before anything else of a file is. Comments may be in any
+encoding.
+
+Source: The Matrix Market Exchange Formats (NIST IR 5935); LAGraph's ``%%GraphBLAS type`` line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import UserError
+
+__all__ = ["INTEGER_TYPES", "VALUES", "Header", "Lines", "is_count", "quoted", "read_header"]
+
+_LAYOUTS = ("coordinate", "array")
+VALUES = {"real": 1, "complex": 2, "integer": 1, "pattern": 0}
+"""Numbers that an entry's value is, by the header's field."""
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
+INTEGER_TYPES = {"bool": (0, 1)} | {
+    f"{sign}int{bits}_t": (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    for bits in (8, 16, 32, 64)
+    for sign in ("", "u")
+}
+"""Ranges of the types that a ``%%GraphBLAS type`` line may declare."""
+_FLOAT_TYPES = ("float", "double")
+_COMPLEX_TYPES = ("float complex", "double complex")
+_LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first lines: what the file holds."""
+
+    layout: str
+    field: str
+    symmetry: str
+    declared: str | None
+    rows: int
+    cols: int
+    entries: int
+
+
+@dataclass
+class Lines:
+    """The lines of a file with their numbers, and the way to complain about one."""
+
+    path: Path
+    lines: Iterator[bytes]
+    number: int = 0
+
+    def next(self) -> str | None:
+        line = next(self.lines, None)
+        self.number += line is not None
+        return None if line is None else line.decode("latin-1")
+
+    def refuse(self, what: str) -> UserError:
+        return UserError(f"{self.path}: line {self.number}: {what}")
+
+
+def read_header(source: Lines) -> Header:
+    """The header of a file, and nothing behind it.
+
+    Raises UserError that names the file, the line, what is wrong and what is allowed.
+    """
+    layout, field, symmetry = _banner(source)
+    line = source.next()
+    declared = None
+    while line is not None and (line.startswith("%") or not line.strip()):
+        if line.lower().startswith("%%graphblas"):
+            declared = _declared_type(source, line, field)
+        line = source.next()
+    return _sizes(source, line, layout, field, symmetry, declared)
+
+
+def _banner(source: Lines) -> tuple[str, str, str]:
+    line = source.next()
+    allowed = "%%MatrixMarket matrix coordinate|array real|complex|integer|pattern general|..."
+    if line is None:
+        raise UserError(f"{source.path}: the file is empty; its header must read {allowed}")
+    words = line.lower().split()
+    if len(words) != 5 or words[0] != "%%matrixmarket":
+        raise source.refuse(
+            f"not a Matrix Market header; it must read {allowed}, not {quoted(line)}"
+        )
+    _, kind, layout, field, symmetry = words
+    for word, choices in (
+        (kind, ("matrix",)), (layout, _LAYOUTS), (field, tuple(VALUES)), (symmetry, _SYMMETRIES)
+    ):  # fmt: skip
+        if word not in choices:
+            allowed = ", ".join(choices)
+            one_of = "one of " if len(choices) > 1 else ""
+            raise source.refuse(f"{quoted(word)} in the header must be {one_of}{allowed}")
+    if field == "pattern" and layout == "array":
+        raise source.refuse("an array cannot be a pattern; it must be real, complex or integer")
+    if field == "pattern" and symmetry not in ("general", "symmetric"):
+        raise source.refuse(f"a pattern must be general or symmetric, not {symmetry}")
+    if symmetry == "hermitian" and field != "complex":
+        raise source.refuse(f"a hermitian matrix must be complex, not {field}")
+    return layout, field, symmetry
+
+
+def _declared_type(source: Lines, line: str, field: str) -> str:
+    words = line.split()
+    declared = " ".join(words[2:])
+    known = (*INTEGER_TYPES, *_FLOAT_TYPES, *_COMPLEX_TYPES)
+    if words[1:2] != ["type"] or declared not in known:
+        raise source.refuse(f"GraphBLAS type {quoted(declared)} must be one of {', '.join(known)}")
+    if field != "pattern" and (declared in _COMPLEX_TYPES) != (field == "complex"):
+        raise source.refuse(f"GraphBLAS type {declared} contradicts the header's field {field}")
+    return declared
+
+
+def _sizes(
+    source: Lines, line: str | None, layout: str, field: str, symmetry: str, declared: str | None
+) -> Header:
+    names = ("rows", "columns", "entries")[: 3 if layout == "coordinate" else 2]
+    words = (line or "").split()
+    if len(words) != len(names) or not all(is_count(word) for word in words):
+        found = "the end of the file" if line is None else quoted(line)
+        raise source.refuse(
+            f"the size line must be {len(names)} counts: {', '.join(names)}, not {found}"
+        )
+    rows, cols = int(words[0]), int(words[1])
+    if symmetry != "general" and rows != cols:
+        raise source.refuse(f"a {symmetry} matrix must be square, not {rows} x {cols}")
+    if layout == "coordinate":
+        entries = int(words[2])
+    elif symmetry == "general":
+        entries = rows * cols
+    else:
+        entries = rows * (rows - 1) // 2 if symmetry == "skew-symmetric" else rows * (rows + 1) // 2
+    if entries > rows * cols:
+        raise source.refuse(f"{entries} entries do not fit {rows} x {cols}")
+    return Header(layout, field, symmetry, declared, rows, cols, entries)
+
+
+def is_count(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) < 19
+
+
+def quoted(text: str) -> str:
+    """What a file holds, no longer than a message can be."""
+    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")

@@ -1,0 +1,1 @@
+"""The commands of dense matrices: what they take, and what they refuse."""

@@ -1,0 +1,93 @@
+"""``tilewright run gemm``: the product of two matrices from files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....hw.spec.tensaurus import TENSAURUS
+from ....numbers_given import real
+from ...common.files import check_output
+from ...common.first_lines import check_first_lines
+from ...common.limits import check_operations, check_size
+from ...common.options import RunOptions
+from ..unit_choice import choose_product_unit
+
+__all__ = ["gemm"]
+
+
+def gemm(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Left matrix, .npy or .mtx.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Right matrix, .npy or .mtx.")],
+    c: Annotated[Path | None, typer.Option("--c", help="Matrix to add, .npy or .mtx.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Result, .npy or .mtx.")
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            help="Format on m3xu: fp16, bf16, tf32, fp32 or fp32c; default fp32. On simd2 it is "
+            "the parameter `format`."
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Of tensaurus' cycle model: hbm, hbm32 or flat; default hbm.")
+    ] = None,
+    gigahertz: Annotated[
+        float | None,
+        typer.Option(parser=real("--gigahertz", 0.01, 100), metavar="F",
+                     help="Its clock, in 0.01..100; default 2."),
+    ] = None,
+    *,
+    options: RunOptions,
+) -> None:  # fmt: skip
+    """Multiply matrices on a matrix unit: D = A B + C, every operation checked; or D = A B on
+    tensaurus.
+
+    Files are rounded to the operands' format first (to nearest even); errors are those of the
+    arithmetic on the rounded matrices, beside NumPy's float32 on the same.
+    """
+    if options.unit == TENSAURUS.name:
+        from ...tensors.matrices import gemm_on_tensaurus
+
+        gemm_on_tensaurus(a, b, c, mode, output, memory, gigahertz, options)
+        return
+    for name, given in (("--memory", memory), ("--gigahertz", gigahertz)):
+        if given is not None:
+            raise UserError(f"{name} is for {TENSAURUS.name} only")
+    choice = choose_product_unit(options, mode)
+    if output:
+        check_output(output)
+    files = a, b, c
+    _check_shapes(files, [check_first_lines(file) if file else None for file in files])
+    from ..matrices import read_rounded
+
+    left, right = read_rounded(choice, a), read_rounded(choice, b)
+    addend = read_rounded(choice, c, addend=True) if c else None
+    _check_shapes(files, [one.values.shape if one else None for one in (left, right, addend)])
+    (rows, depth), cols = left.values.shape, right.values.shape[1]
+    operations = choice.operations(1, (rows, depth, cols))
+    check_operations(f"the product of {a} and {b}", operations, "choose a larger tile")
+    from ..gemm import multiply_matrices
+
+    multiply_matrices(choice, f"{a.name} x {b.name}", left, right, addend, operations, output)
+
+
+def _check_shapes(
+    files: tuple[Path, Path, Path | None], shapes: Sequence[tuple[int, ...] | None]
+) -> None:
+    """Raise UserError unless A B + C is a product, as far as shapes are known."""
+    (a, b, c), (left, right, addend) = files, shapes
+    if left is None or right is None:
+        return
+    (rows, depth), (deep, cols) = left, right
+    if depth != deep:
+        raise UserError(f"{b}: must have {depth} rows, as {a} is {rows} x {depth}, not {deep}")
+    if addend and addend != (rows, cols):
+        shape = " x ".join(map(str, addend))
+        raise UserError(f"{c}: must be {rows} x {cols}, as A B is, not {shape}")
+    check_size(f"the product of {a} and {b}", rows, cols)

@@ -1,0 +1,147 @@
+"""The matrix unit that a computation runs on, as the command line has it, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from ...errors import UserError, user_errors
+from ...hw.spec.matrix_unit import MatrixUnitConfig
+from ...hw.spec.unit import Unit
+from ...registry import entries
+from ...settings import read_config
+from ...sim.rtl.toolchain import ToolMissing, require_tools
+from ..common.files import check_output
+from ..common.options import RunOptions
+
+if TYPE_CHECKING:
+    from .operands import Numbers
+
+__all__ = [
+    "Backend",
+    "UnitChoice",
+    "choose_product_unit",
+    "choose_semiring_unit",
+    "choose_unit",
+]
+
+Backend = Literal["rtl", "model"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitChoice:
+    """The unit an application runs on and the operation it uses, checked."""
+
+    chosen: Unit
+    config: MatrixUnitConfig
+    mode: str
+    backend: Backend
+    waves: Path | None
+    json_file: Path | None
+
+    @property
+    def unit(self) -> str:
+        """The unit's name."""
+        return self.chosen.name
+
+    @property
+    def numbers(self) -> Numbers:
+        """What the operation takes and gives."""
+        from .operands import numbers_of
+
+        return numbers_of(self.config, self.mode)
+
+    def operations(self, batch: int, shape: tuple[int, int, int]) -> int:
+        """Operations of a batch of products of shape (rows of a, depth, columns of b)."""
+        from .tiles import operation_count
+
+        return operation_count(self.config, self.mode, batch, shape)
+
+
+def _matrix_units() -> dict[str, Unit]:
+    return {name: entry.unit for name, entry in entries().items() if entry.matrix_unit}
+
+
+def _family(unit: Unit) -> type[MatrixUnitConfig]:
+    """What all configurations of a matrix unit have in common."""
+    return cast("type[MatrixUnitConfig]", unit.config)
+
+
+def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
+    """Check what the command line says about the unit; UserError if it cannot be run.
+
+    ``mode`` is the operation, one of m3xu's modes or a semiring; None: products in fp32, or in
+    the one format that the unit has.
+    """
+    unit, backend = options.unit, options.backend
+    known = _matrix_units()
+    if unit not in known:
+        raise UserError(f"unit must be one of {', '.join(known)}, not {unit!r}")
+    family = _family(known[unit])
+    mode = mode or family.default_product
+    if not any(mode in _family(other).known_operations for other in known.values()):
+        raise UserError(f"mode must be one of {', '.join(family.products)}, not {mode!r}")
+    if backend not in ("rtl", "model"):
+        raise UserError(f"backend must be rtl or model, not {backend!r}")
+    config: Any = read_config(known[unit], options.config_file, options.settings or ())
+    if mode not in config.operations:
+        built_with = ", ".join(config.operations)
+        raise UserError(f"mode must be one that {unit} is built with ({built_with}), not {mode!r}")
+    if getattr(config, "sparsity", "none") != "none":
+        raise UserError(f"`sparsity` must be none to run matrices, not {config.sparsity!r}")
+    if options.waves:
+        check_output(options.waves, (".vcd",))
+        if backend != "rtl":
+            raise UserError(
+                f"{options.waves}: waves come from the rtl backend only, not from {backend}"
+            )
+    if options.json_file:
+        check_output(options.json_file, (".json",))
+    if backend == "rtl":
+        with user_errors(ToolMissing):
+            require_tools()
+    return UnitChoice(
+        chosen=known[unit],
+        config=config,
+        mode=mode,
+        backend="rtl" if backend == "rtl" else "model",
+        waves=options.waves,
+        json_file=options.json_file,
+    )
+
+
+def choose_product_unit(options: RunOptions, mode: str | None) -> UnitChoice:
+    """As `choose_unit`, for sums of products only."""
+    unit = _matrix_units().get(options.unit)
+    if unit is not None and mode is not None:
+        config: Any = read_config(unit, options.config_file, options.settings or ())
+        products = [name for name in config.products if name in config.operations]
+        if products and mode not in products:
+            allowed = ("one of " if len(products) > 1 else "") + ", ".join(products)
+            raise UserError(f"mode must be {allowed} for products on {unit.name}, not {mode!r}")
+    return choose_unit(options, mode)
+
+
+def choose_semiring_unit(options: RunOptions, app: str, operation: str) -> UnitChoice:
+    """As `choose_unit`, for an application that needs a semiring, and its padding."""
+    units = {
+        name: unit
+        for name, unit in _matrix_units().items()
+        if operation in _family(unit).known_operations
+    }
+    if options.unit not in units:
+        raise UserError(
+            f"unit must be one that computes {operation} for {app} ({', '.join(units)}), "
+            f"not {options.unit!r}"
+        )
+    config: Any = read_config(units[options.unit], options.config_file, options.settings or ())
+    if operation not in config.operations:
+        built_with = ",".join(config.operations)
+        raise UserError(f"`ops` must include {operation} for {app}, not {built_with!r}")
+    if config.operations[operation].padding is None:
+        raise UserError(
+            f"`format` must be one with infinities for {app}, which pads with them, "
+            f"not {config.format!r}"
+        )
+    return choose_unit(options, operation)

@@ -1,0 +1,1 @@
+"""The commands of graphs: what they take, and what they refuse."""

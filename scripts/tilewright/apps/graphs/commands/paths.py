@@ -1,0 +1,126 @@
+"""``tilewright run apsp|aplp|mcp|maxrp|minrp|mst|gtc``: closures of graphs over semirings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ...common.extras import check_installed
+from ...common.files import check_output, check_picture
+from ...common.limits import VERTICES
+from ...dense.unit_choice import UnitChoice, choose_semiring_unit
+from ...sparse.options import SparseOptions, choose_sparse_unit
+from ..options import GraphOptions, SemiringOptions, check_words
+from ..problems import PROBLEMS, Problem
+from ..sparse_options import SparseExtra
+
+__all__ = ["aplp", "apsp", "gtc", "maxrp", "mcp", "minrp", "mst"]
+
+GraphArgument = Annotated[
+    Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")
+]
+TreeOption = Annotated[Path | None, typer.Option(help="The forest's edges, .mtx (mst only).")]
+
+_MOST_VERTICES = 4096
+"""The reference has an entry for every pair of vertices."""
+
+
+def _command(problem: Problem) -> Callable[..., None]:
+    """The command of a problem, with its help as docstring."""
+
+    def run(graph: GraphArgument, how: GraphOptions, options: SemiringOptions) -> None:
+        _run(problem, graph, how, options)
+
+    def run_tree(
+        graph: GraphArgument, how: GraphOptions, options: SemiringOptions, tree: TreeOption = None
+    ) -> None:
+        _run(problem, graph, how, options, tree)
+
+    def run_sparse(
+        graph: GraphArgument, how: GraphOptions, options: SemiringOptions, sparse: SparseExtra,
+    ) -> None:  # fmt: skip
+        if sparse.sparse:
+            _run_sparse(problem, graph, how, sparse.options(options))
+        else:
+            sparse.check_none()
+            _run(problem, graph, how, options)
+
+    command: Callable[..., None] = run_tree if problem.undirected else run
+    if problem.name == "apsp":
+        command = run_sparse
+    command.__doc__ = (
+        f"Compute {problem.title}, of all pairs of vertices: iterated {problem.operation}.\n\n"
+        f"Every operation goes through the unit and is checked; the values are compared with "
+        f"those of a library."
+    )
+    return command
+
+
+def _run(
+    problem: Problem, file: Path, how: GraphOptions, options: SemiringOptions,
+    tree: Path | None = None,
+) -> None:  # fmt: skip
+    check_words(how)
+    choice = choose_semiring_unit(options, problem.name, problem.operation)
+    if how.output:
+        check_output(how.output)
+    if tree:
+        check_output(tree, (".mtx",), beside=how.output)
+    if how.picture:
+        check_picture(how.picture)
+    if problem.networkx:
+        check_installed("networkx", "NetworkX")
+    from ..graph import read_graph
+    from ..prepared import prepared
+
+    read = read_graph(file, problem.combine, lambda what, n: _check_vertices(choice, what, n))
+    graph = prepared(read, problem, how)
+    from ..paths import best_paths
+
+    best_paths(problem, graph, choice, how, tree)
+
+
+def _check_vertices(choice: UnitChoice, what: object, vertices: int) -> None:
+    most = VERTICES[choice.backend]
+    if vertices > most:
+        operations = choice.operations(1, (vertices, vertices, vertices))
+        raise UserError(
+            f"{what}: {vertices} vertices are too many for the {choice.backend} backend, which "
+            f"takes at most {most}; each iteration would be {operations:,} operations of the unit"
+        )
+
+
+def _run_sparse(problem: Problem, file: Path, how: GraphOptions, options: SparseOptions) -> None:
+    check_words(how)
+    choice = choose_sparse_unit(options, problem.operation, app=f"{problem.name} --sparse")
+    if how.output:
+        check_output(how.output)
+    if how.picture:
+        check_picture(how.picture)
+    from ..graph import read_graph
+    from ..prepared import prepared
+
+    read = read_graph(file, problem.combine, _check_sparse_vertices)
+    graph = prepared(read, problem, how)
+    from ..sparse_paths import sparse_paths
+
+    sparse_paths(problem, graph, choice, how)
+
+
+def _check_sparse_vertices(what: object, vertices: int) -> None:
+    if vertices > _MOST_VERTICES:
+        raise UserError(f"{what}: {vertices} vertices are too many with --sparse; at most "
+                        f"{_MOST_VERTICES} are allowed, since every pair is checked")  # fmt: skip
+
+
+apsp = _command(PROBLEMS["apsp"])
+aplp = _command(PROBLEMS["aplp"])
+mcp = _command(PROBLEMS["mcp"])
+maxrp = _command(PROBLEMS["maxrp"])
+minrp = _command(PROBLEMS["minrp"])
+mst = _command(PROBLEMS["mst"])
+gtc = _command(PROBLEMS["gtc"])

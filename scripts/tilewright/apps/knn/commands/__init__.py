@@ -1,0 +1,1 @@
+"""The command of nearest neighbours: what it takes, and what it refuses."""

@@ -1,0 +1,98 @@
+"""``tilewright run knn``: nearest neighbours by squared distances, and a classifier on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....numbers_given import whole
+from ...common.extras import check_installed
+from ...common.files import check_output
+from ...common.first_lines import check_first_lines
+from ...common.limits import check_operations, check_size
+from ...dense.unit_choice import choose_semiring_unit
+from ...graphs.options import SemiringOptions
+
+__all__ = ["DIGITS", "knn"]
+
+DIGITS = 1797
+"""Of scikit-learn's: points and queries together."""
+
+
+def knn(
+    points: Annotated[
+        Path | None,
+        typer.Argument(help="Points, one a row, .npy or .mtx; default: scikit-learn's digits."),
+    ] = None,
+    queries: Annotated[
+        Path | None, typer.Argument(help="Queries, one a row, with as many features.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Class of each point, integers, to classify queries.")
+    ] = None,
+    query_labels: Annotated[
+        Path | None, typer.Option(help="True class of each query, to judge the classes found.")
+    ] = None,
+    neighbours: Annotated[
+        int,
+        typer.Option(
+            "-k",
+            "--neighbours",
+            parser=whole("--neighbours"),
+            metavar="N",
+            help="How many to find.",
+        ),
+    ] = 5,
+    count: Annotated[
+        int,
+        typer.Option(
+            "--queries",
+            parser=whole("--queries"),
+            metavar="N",
+            help="Of the digits, take the last N as queries.",
+        ),
+    ] = 297,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Neighbours of each query, rows from 0, .npy or .mtx."),
+    ] = None,
+    distances: Annotated[
+        Path | None, typer.Option(help="Squared distances, queries by points, .npy or .mtx.")
+    ] = None,
+    *,
+    options: SemiringOptions,
+) -> None:
+    """Find the nearest neighbours of queries among points, and classify them: addnorm.
+
+    Every operation goes through the unit and is checked; distances are compared with SciPy's,
+    neighbours and classes with scikit-learn's.
+    """
+    choice = choose_semiring_unit(options, "knn", "addnorm")
+    if output:
+        check_output(output)
+    if distances:
+        check_output(distances, beside=output)
+    check_installed("sklearn.neighbors", "scikit-learn")
+    if points is None and not 1 <= count < DIGITS:
+        raise UserError(f"--queries must be in 1..{DIGITS - 1}, not {count}")
+    for file in (points, queries, labels, query_labels):
+        if points and file:
+            check_first_lines(file)
+    from ..data import read_samples
+
+    samples = read_samples(points, queries, labels, query_labels, count)
+    if not 1 <= neighbours <= len(samples.points):
+        raise UserError(
+            f"--neighbours must be in 1..{len(samples.points)}, the points there are, "
+            f"not {neighbours}"
+        )
+    shape = len(samples.queries), samples.points.shape[1], len(samples.points)
+    check_size(f"the distances in {samples.name}", shape[0], shape[2])
+    operations = choice.operations(1, shape)
+    check_operations(samples.name, operations, "choose a larger tile or fewer queries")
+    from ..neighbours import find_neighbours
+
+    find_neighbours(choice, samples, neighbours, operations, output=output, distances=distances)
