@@ -13,9 +13,9 @@ from scipy.io import mmread, mmwrite
 from scipy.sparse import random_array
 from tilewright.apps.common import memory
 from tilewright.apps.common.memory import available_memory, in_words
-from tilewright.apps.graphs import mcl, triangles
-from tilewright.apps.sparse import devices, files
-from tilewright.apps.sparse.options import SparseOptions, choose_sparse_unit
+from tilewright.apps.graphs.commands import mcl, triangles
+from tilewright.apps.sparse import devices
+from tilewright.apps.sparse.options import LINE_BYTES, SparseOptions, choose_sparse_unit
 from tilewright.errors import UserError
 from tilewright.sim.device.placement import NoRoom, Placement
 from tilewright.verif.kit.commands import Run
@@ -24,7 +24,7 @@ from tilewright.verif.kit.sampling import slow_but
 GIBIBYTE = 1 << 30
 MODEL = ("--backend", "model")
 FIGURES = {
-    "spgemm": files.LINE_BYTES * 2,
+    "spgemm": LINE_BYTES * 2,
     "mcl": mcl.VERTEX_BYTES,
     "triangles": triangles.VERTEX_BYTES,
 }

@@ -47,9 +47,9 @@ SYSTEM = System(
         ),
     },
     commands={
-        "spgemm": "tilewright.apps.sparse.spgemm:spgemm",
-        "triangles": "tilewright.apps.graphs.triangles:triangles",
-        "mcl": "tilewright.apps.graphs.mcl:mcl",
+        "spgemm": "tilewright.apps.sparse.commands.spgemm:spgemm",
+        "triangles": "tilewright.apps.graphs.commands.triangles:triangles",
+        "mcl": "tilewright.apps.graphs.commands.mcl:mcl",
     },
     pages=("matraptor.md", "c2sr.md"),
     place=4,

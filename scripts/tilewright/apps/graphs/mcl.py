@@ -1,4 +1,4 @@
-"""``tilewright run mcl``: Markov clustering by sparse squares.
+"""Markov clustering by sparse squares.
 
 A random walk stays within a cluster for long. Each iteration squares the matrix of its steps
 (expansion), then raises every probability to a power and scales the steps from each vertex to 1
@@ -13,78 +13,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ...errors import UserError
-from ...hw.spec.formats import FloatFormat
-from ...numbers_given import real
 from ...sim.sparse.c2sr import to_csr
-from ..common.files import check_output
 from ..common.matrix_files import write_array
-from ..common.memory import check_memory
 from ..common.rounding import round_to, warn_rounding
-from ..sparse.options import SparseOptions, choose_sparse_unit
+from ..sparse.options import SparseChoice
 from ..sparse.report import finish_sparse
 from ..sparse.session import sparse_unit
-from .graph import Graph, read_graph
+from .graph import Graph
 from .references import connected
 
-__all__ = ["VERTEX_BYTES", "mcl"]
+__all__ = ["find_clusters"]
 
 Labels = NDArray[np.int64]
 Square = Callable[[Any], Any]
 
 _MOST_ITERATIONS = 100
-VERTEX_BYTES = 450
-"""Bytes that a run takes, at its peak, for each vertex, one without edges too."""
 _SETTLED = 1e-5
 
 
-def mcl(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")],
-    inflation: Annotated[
-        float,
-        typer.Option(
-            parser=real("--inflation", 1.01, 20),
-            metavar="R",
-            help="Power of the inflation, in 1.01..20; more: more clusters.",
-        ),
-    ] = 2.0,
-    prune: Annotated[
-        float,
-        typer.Option(
-            parser=real("--prune", 0, 0.5),
-            metavar="P",
-            help="Drop steps less likely than this, in 0..0.5.",
-        ),
-    ] = 1e-4,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Cluster of each vertex, from 0, .npy or .mtx."),
-    ] = None,
+def find_clusters(
+    choice: SparseChoice,
+    edges: Graph,
+    graph: Path,
     *,
-    options: SparseOptions,
+    inflation: float,
+    prune: float,
+    output: Path | None,
 ) -> None:
-    """Find clusters of a graph by Markov clustering: sparse plus-times.
-
-    Edges count in both directions; a loop is added to every vertex. The clusters are compared with
-    those of the same iteration in float64 by SciPy.
-    """
-    choice = choose_sparse_unit(options, "mma", app="mcl")
-    if not isinstance(choice.config.format, FloatFormat):
-        raise UserError(f"`value` must be a float format for mcl, not {choice.config.value!r}")
-    if output:
-        check_output(output)
-    edges = read_graph(graph, np.maximum, _check_vertices)
-    if (edges.weights < 0).any():
-        place = int(np.argmax(edges.weights < 0))
-        raise UserError(f"{graph}: mcl needs weights that are not negative, but the edge "
-                        f"{edges.edge(place)} has {edges.weights[place]:.6g}")  # fmt: skip
+    """Find clusters, write them if that is asked for, and report."""
     start = _steps(edges)
     warn_rounding(f"{graph}: probabilities of steps", round_to(start.data, choice.config.format),
                   choice.config.format)  # fmt: skip
@@ -127,10 +89,6 @@ def mcl(
     }
     finish_sparse("mcl", f"Markov clusters of {graph.name}", rows, choice, tally, details,
                   wrong=not same)  # fmt: skip
-
-
-def _check_vertices(what: object, vertices: int) -> None:
-    check_memory(f"{what}: clusters of {vertices} vertices", VERTEX_BYTES * vertices)
 
 
 def _steps(graph: Graph) -> Any:

@@ -1,4 +1,4 @@
-"""``tilewright run triangles``: triangles of a graph by one sparse product.
+"""Triangles of a graph by one sparse product.
 
 L holds the edges from a vertex to a lower one. Entry i, j of L L counts the paths from i down to j
 by a vertex between them; where L has an entry, too, each of them closes a triangle, and every
@@ -8,40 +8,25 @@ triangle is counted once.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from scipy.sparse import csr_array
 
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.c2sr import to_csr
 from ..common.extras import need
-from ..common.memory import check_memory
-from ..sparse.options import SparseOptions, choose_sparse_unit
+from ..sparse.options import SparseChoice
 from ..sparse.report import finish_sparse
 from ..sparse.session import sparse_unit
-from .graph import read_graph
+from .graph import Graph
 
-__all__ = ["VERTEX_BYTES", "triangles"]
-
-VERTEX_BYTES = 700
-"""Bytes that a run takes, at its peak, for each vertex, most of them of NetworkX."""
+__all__ = ["count_triangles"]
 
 
-def triangles(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")],
-    *,
-    options: SparseOptions,
-) -> None:
-    """Count the triangles of a graph: sparse plus-times, checked against NetworkX.
-
-    Every edge counts in both directions, once; weights and loops do not matter.
-    """
-    choice = choose_sparse_unit(options, "mma", app="triangles", value="int32")
-    need("networkx", "NetworkX")
-    whole = read_graph(graph, np.maximum, _check_vertices)
+def count_triangles(choice: SparseChoice, whole: Graph, graph: Path) -> None:
+    """Count them, and report."""
     low, high = np.minimum(whole.rows, whole.cols), np.maximum(whole.rows, whole.cols)
     edges = np.unique(high[low < high] * np.int64(whole.vertices) + low[low < high])
     rows, cols = np.divmod(edges, whole.vertices)
@@ -70,10 +55,6 @@ def triangles(
     }
     finish_sparse("triangles", f"triangles of {graph.name}", shown, choice, tally, details,
                   wrong=count != expected)  # fmt: skip
-
-
-def _check_vertices(what: object, vertices: int) -> None:
-    check_memory(f"{what}: triangles of {vertices} vertices", VERTEX_BYTES * vertices)
 
 
 def _check_counts(fmt: Any, lower: Any, graph: Path) -> None:

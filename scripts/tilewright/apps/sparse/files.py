@@ -2,53 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import UserError
-from ...hw.spec.c2sr import C2srLayout
 from ..common.files import write_whole
 from ..common.matrix_files import numeric, read_matrix_file
-from ..common.memory import check_memory
 
-__all__ = ["LINE_BYTES", "MOST_ENTRIES", "read_sparse", "write_sparse"]
+__all__ = ["MOST_ENTRIES", "read_sparse", "write_sparse"]
 
 MOST_ENTRIES = 1 << 27
 """Entries of the largest matrix."""
 
-LINE_BYTES = 150
-"""Bytes that a product takes, at its peak, for each row and each column of an operand, an empty one
-too."""
 
-
-def read_sparse(path: Path, layout: C2srLayout) -> Any:
+def read_sparse(path: Path, check_shape: Callable[..., None]) -> Any:
     """A sparse matrix of real numbers as SciPy CSR, float64, its columns ascending.
 
     Every entry that a Matrix Market file lists is one, zeros too; of a dense matrix those that are
     not zero are. Entries of the same place are added. A pattern's values are 1.
 
-    Raises UserError if the file cannot be read, is malformed, has no row or column, holds complex
-    numbers, its rows or columns have numbers that ``layout`` cannot hold, or are so many that there
-    is no memory for them.
+    Raises UserError if the file cannot be read, is malformed or holds complex numbers;
+    ``check_shape`` is given the path, the rows and the columns, before entries are read.
     """
-    from scipy.sparse import csr_array
-
-    largest = 1 << layout.index_bits
-
-    def check_shape(what: object, rows: int, cols: int) -> None:
-        for name, count in (("row", rows), ("column", cols)):
-            if not 0 < count <= largest:
-                raise UserError(
-                    f"{what}: must have between 1 and {largest} {name}s with `index_bits` "
-                    f"{layout.index_bits}, not {count}"
-                )
-        check_memory(f"{what}: a product of {rows} x {cols}", LINE_BYTES * (rows + cols))
-
     matrix = read_matrix_file(path, check_shape)
     if matrix.dtype.kind == "c":
         raise UserError(f"{path}: holds complex numbers; values must be real")
+    from scipy.sparse import csr_array
+
     if isinstance(matrix, np.ndarray):
         if matrix.ndim != 2:
             raise UserError(f"{path}: must hold a matrix (2 dimensions), not {matrix.ndim}")

@@ -16,14 +16,19 @@ from ...settings import read_config
 from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.timing.memories import MEMORIES, MemoryModel
 from ..common.files import check_output
+from ..common.memory import check_memory
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 
-__all__ = ["BACKENDS", "GIGAHERTZ", "SparseChoice", "SparseOptions", "choose_memory",
+__all__ = ["BACKENDS", "GIGAHERTZ", "LINE_BYTES", "SparseChoice", "SparseOptions", "choose_memory",
            "choose_sparse_unit", "gigahertz_option", "lanes_option",
            "memory_option"]  # fmt: skip
 
 BACKENDS = ("rtl", "cycles", "model")
 GIGAHERTZ = 2.0
+LINE_BYTES = 150
+"""Bytes that a product takes, at its peak, for each row and each column of an operand, an empty one
+too."""
+
 _ALIASES = {"plustimes": "mma", "plus-times": "mma"}
 
 
@@ -86,6 +91,18 @@ class SparseChoice:
     @property
     def unit(self) -> str:
         return MATRAPTOR.name
+
+    def check_shape(self, what: object, rows: int, cols: int) -> None:
+        """Raise UserError if an operand has no row or column, more than indices can tell apart, or
+        so many that there is no memory for them."""
+        index_bits = self.config.layout.index_bits
+        for name, count in (("row", rows), ("column", cols)):
+            if not 0 < count <= 1 << index_bits:
+                raise UserError(
+                    f"{what}: must have between 1 and {1 << index_bits} {name}s with `index_bits` "
+                    f"{index_bits}, not {count}"
+                )
+        check_memory(f"{what}: a product of {rows} x {cols}", LINE_BYTES * (rows + cols))
 
 
 def choose_memory(name: str | None, backend: str) -> MemoryModel:

@@ -1,0 +1,1 @@
+"""The command of sparse products: what it takes, and what it refuses."""

@@ -1,0 +1,84 @@
+"""``tilewright run spgemm``: the product of two sparse matrices on MatRaptor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ...common.files import check_output, check_picture
+from ...common.first_lines import check_first_lines
+from ..options import SparseOptions, choose_sparse_unit
+
+__all__ = ["spgemm"]
+
+
+def spgemm(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Left operand, .mtx or .npy.")],
+    b: Annotated[
+        Path | None, typer.Argument(metavar="B", help="Right operand; default: the left one.")
+    ] = None,
+    semiring: Annotated[
+        str | None, typer.Option(help="mma (plus-times) or another of the nine.")
+    ] = None,
+    transposed_b: Annotated[
+        bool, typer.Option("--transposed-b", help="Take the right operand's transpose.")
+    ] = False,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="rows: of C, each from rows of B; outer: outer products, summed on the "
+            "chip, for small operands that are less sparse."
+        ),
+    ] = "rows",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The product, Matrix Market (.mtx).")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Where C has entries, .png: the darker the more, white none."),
+    ] = None,
+    *,
+    options: SparseOptions,
+) -> None:
+    """Multiply two sparse matrices row by row or by outer products, in any of nine semirings.
+
+    Prints cycles, bytes of each operand, utilisation, and what no machine that reads a row of B for
+    each use (by outer products: for each lane) can beat; checked against SciPy.
+    """
+    choice = choose_sparse_unit(options, semiring, mode=mode)
+    if output:
+        check_output(output, (".mtx",))
+    if picture:
+        check_picture(picture)
+    shapes = [check_first_lines(file or a, choice.check_shape) for file in (a, b)]
+    _check_inner(a, b, *shapes, transposed=transposed_b)
+    from ..files import read_sparse
+
+    left = read_sparse(a, choice.check_shape)
+    right = left if b is None else read_sparse(b, choice.check_shape)
+    _check_inner(a, b, left.shape, right.shape, transposed=transposed_b)
+    from ..spgemm import Operands, multiply_sparse
+
+    operands = Operands(a=a, b=b, left=left, right=right, transposed=transposed_b)
+    multiply_sparse(choice, operands, output=output, picture=picture)
+
+
+def _check_inner(
+    a: Path,
+    b: Path | None,
+    left: tuple[int, int] | None,
+    right: tuple[int, int] | None,
+    *,
+    transposed: bool,
+) -> None:
+    """Raise UserError unless A B is a product, as far as shapes are known."""
+    if left is None or right is None:
+        return
+    rows = right[1 if transposed else 0]
+    if left[1] != rows:
+        raise UserError(
+            f"{b or a}: must have {left[1]} rows, as many as {a} has columns, not {rows}"
+        )
