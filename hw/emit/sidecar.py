@@ -106,20 +106,24 @@ def describe_ports(component: wiring.Component) -> dict[str, Any]:
 
     A stream has name, direction, the names of its three signals (None for one that is
     constant), its payload's width and the payload's fields. ``axi`` is what the component says
-    in its attribute ``axi_ports`` (see ``ManagerPort.describe``), ``registers`` the description of
-    its ``register_map``. ``ports`` are those that belong neither to a stream nor to AXI.
+    in its attribute ``axi_ports`` (see ``ManagerPort.describe``), and the ports' ``signals``;
+    ``registers`` is the description of its ``register_map``. ``ports`` are those that belong
+    neither to a stream nor to AXI.
     """
     entries = [_stream_entry(*found) for found in _streams(component.signature)]
     covered = {entry[key] for entry in entries for key in ("valid", "ready", "payload")}
     axi = [_entry(port) for port in getattr(component, "axi_ports", ())]
     prefixes = tuple(f"{entry['prefix']}_" for entry in axi)
-    plain = []
+    plain, bus = [], []
     for path, member, _value in component.signature.flatten(component):
         name = "__".join(map(str, path))
-        if name not in covered and not name.startswith(prefixes):
+        if name not in covered:
             direction = "in" if member.flow == wiring.In else "out"
             width = Shape.cast(member.shape).width
-            plain.append({"name": name, "direction": direction, "width": width})
+            found_in = bus if name.startswith(prefixes) else plain
+            found_in.append({"name": name, "direction": direction, "width": width})
+    for entry, prefix in zip(axi, prefixes, strict=True):
+        entry["signals"] = [port for port in bus if port["name"].startswith(prefix)]
     register_map = getattr(component, "register_map", None)
     registers = register_map.describe() if register_map is not None else []
     found = {"axi": axi, "registers": registers, "ports": plain}

@@ -108,6 +108,7 @@ def _sidecar(
         "version": _version(),
         "unit": name,
         "module": name,
+        "summary": "",
         "config": {},
         "clock": "clk",
         "reset": {"name": "rst", "active": "high", "synchronous": True},
@@ -172,7 +173,13 @@ def _extras(unit: Unit, config: Any) -> dict[str, Any]:
     else:
         spec = unit.job_spec(config)
         operations, said = spec.operations, describe_jobs(spec)
-    return {"config": config.resolved(), **found, **describe_operations(operations), **said}
+    return {
+        "summary": unit.summary,
+        "config": config.resolved(),
+        **found,
+        **describe_operations(operations),
+        **said,
+    }
 
 
 def emit(unit: Unit | str, config: Any) -> Emitted:

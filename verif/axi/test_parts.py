@@ -193,7 +193,10 @@ def test_yosys_accepts(size: str, tmp_path: Any) -> None:
 
 def test_the_sidecar_describes_ports_and_registers() -> None:
     made = emitted(SMALL)
-    lite, manager = made.sidecar["axi"]
+    lite, manager = (
+        {name: said for name, said in port.items() if name != "signals"}
+        for port in made.sidecar["axi"]
+    )
     assert lite == {
         "prefix": "s_axil", "role": "subordinate", "protocol": "axi4-lite",
         "addr_bits": 7, "data_bits": 32, "id_bits": 0,
@@ -223,6 +226,12 @@ def test_ports_have_the_names_and_widths_of_axi() -> None:
             r"(input|output) +logic (?:\[(\d+):0\] )?(\w+),?$", head[1], re.M
         )
     }
+    described = {
+        port["name"]: (f"{port['direction']}put", port["width"])
+        for bus in emitted(SMALL).sidecar["axi"]
+        for port in bus["signals"]
+    }
+    assert described == {name: said for name, said in found.items() if "_axi" in name}
     request = {"id": 2, "addr": 40, "len": 8, "size": 3, "burst": 2, "lock": 1, "cache": 4}
     request |= {"prot": 3, "qos": 4, "valid": 1}
     forward: dict[str, dict[str, int]] = {

@@ -94,7 +94,7 @@ def _constants(config: C2srConverterConfig) -> tuple[Register, ...]:
 def _job(config: C2srConverterConfig) -> list[Register]:
     capacity = "entries that may be written: to C2SR into each channel, to CSR in all"
     job = [
-        number("MODE", 0x100, "rw", 1, "0: from CSR to C2SR, 1: from C2SR to CSR"),
+        number("MODE", 0x100, "rw", 1, "0: from CSR to C2SR, 1: from C2SR to CSR", MODES),
         number("ROWS", 0x104, "rw", 32, "rows of the matrix"),
         number("CAPACITY", 0x108, "rw", 32, capacity),
     ]

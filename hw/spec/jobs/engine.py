@@ -105,7 +105,7 @@ def _constants(config: EngineConfig) -> tuple[Register, ...]:
 
 def _job(config: EngineConfig) -> list[Register]:
     rows = [
-        number("OP", 0x80, "rw", 32, "opcode of the operation"),
+        number("OP", 0x80, "rw", 32, "opcode of the operation", config.opcodes),
         FLAGS,
         number("M", 0x88, "rw", 32, "rows of A, C and D"),
         number("N", 0x8C, "rw", 32, "columns of B, C and D"),

@@ -11,7 +11,7 @@ from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
 from .matraptor_operations import operations
 
-__all__ = ["ARRAYS", "BY_ROWS", "COUNTERS", "ERRORS", "OUTER", "job_spec", "limits"]
+__all__ = ["ARRAYS", "BY_ROWS", "COUNTERS", "ERRORS", "MODES", "OUTER", "job_spec", "limits"]
 
 ARRAYS = tuple(f"{operand}_{what}" for operand in "abc" for what in ("pairs", "entries"))
 """Arrays in memory whose bases a job gives: members and, in upper case, registers."""
@@ -58,9 +58,11 @@ ERRORS = (
 """Rows are those of C; in the outer-product mode, of ``index`` and ``unsorted`` they are those of A
 as it is stored, ``k * lanes + lane``."""
 
-BY_ROWS = Condition(register="MODE", value=0)
-OUTER = Condition(register="MODE", value=1)
-"""The modes of an accelerator that has both."""
+MODES = {"rows": 0, "outer": 1}
+"""Values of MODE, of an accelerator that has both."""
+
+BY_ROWS = Condition(register="MODE", value=MODES["rows"])
+OUTER = Condition(register="MODE", value=MODES["outer"])
 
 
 def limits(config: MatRaptorConfig, *, outer: bool = False) -> dict[str, int]:
@@ -149,7 +151,7 @@ def _job(config: MatRaptorConfig) -> list[Register]:
     ]
     if config.outer_product:
         rows += [
-            number("MODE", 0x10C, "rw", 1, "0: row by row; 1: outer products"),
+            number("MODE", 0x10C, "rw", 1, "0: row by row; 1: outer products", MODES),
             number("COLUMNS", 0x110, "rw", 32, "columns of B and C, for outer products"),
         ]
     for index, name in enumerate(ARRAYS):

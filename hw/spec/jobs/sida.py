@@ -167,11 +167,12 @@ def _constants(config: SidaConfig) -> tuple[Register, ...]:
 
 
 def _job(config: SidaConfig) -> list[Register]:
+    built = {row.name: row.opcode for row in config.operators}
     job = [
         number("ROWS", 0x100, "rw", 32, "rows of the matrix, and columns"),
         number("PASSES", 0x104, "rw", 32, "passes at most"),
-        number("FIRST", 0x108, "rw", 8, "opcode of the first product's semiring"),
-        number("SECOND", 0x10C, "rw", 8, "opcode of the second product's semiring"),
+        number("FIRST", 0x108, "rw", 8, "opcode of the first product's semiring", built),
+        number("SECOND", 0x10C, "rw", 8, "opcode of the second product's semiring", built),
         number("SECOND_PRODUCT", 0x110, "rw", 1, "1: two products a pass, 0: the first one alone"),
         number("WORDS", 0x114, "rw", 32, "words of the program"),
         number("ENTRY", 0x118, "rw", 32, "the word where E2 begins; E1 begins at 0"),

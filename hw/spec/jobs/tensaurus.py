@@ -211,7 +211,7 @@ def _job(config: TensaurusConfig) -> list[Register]:
     names = ", ".join(f"{index}: {name}" for index, name in enumerate(KERNELS))
     region = "where mode {}'s operand begins in its scratchpad: a unit, or a scalar"
     return [
-        number("KERNEL", 0x100, "rw", 32, names),
+        number("KERNEL", 0x100, "rw", 32, names, {name: n for n, name in enumerate(KERNELS)}),
         number("ORDER", 0x104, "rw", 32, "modes of the tensor; 2 of a matrix"),
         number("DENSE", 0x108, "rw", 1, "0: tensors are streams; 1: tensors are dense"),
         number("VECTORS", 0x10C, "rw", 8, "units of a row of the operands"),

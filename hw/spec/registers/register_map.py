@@ -7,8 +7,9 @@ the same table.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 __all__ = ["ACCESSES", "WORD_BITS", "Field", "Register", "RegisterMap"]
@@ -47,6 +48,7 @@ class Field:
     reset: value after reset
     constant: reads as ``reset`` for ever (only with access "ro")
     doc: one line
+    values: what some of its values mean, by name
     """
 
     name: str
@@ -56,6 +58,7 @@ class Field:
     reset: int = 0
     constant: bool = False
     doc: str = ""
+    values: Mapping[str, int] = dataclass_field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         _check_name("field", self.name)
@@ -65,6 +68,9 @@ class Field:
         _check(f"`access` of {self.name}", self.access, self.access in ("", *ACCESSES), allowed)
         fits = 0 <= self.reset < 1 << self.width
         _check(f"`reset` of {self.name}", self.reset, fits, f"in 0..{(1 << self.width) - 1}")
+        for name, value in self.values.items():
+            fits = 0 <= value < 1 << self.width
+            _check(f"`{name}` of {self.name}", value, fits, f"in 0..{(1 << self.width) - 1}")
 
     @property
     def mask(self) -> int:
@@ -162,6 +168,7 @@ class Register:
                 "reset": field.reset,
                 "constant": field.constant,
                 "doc": field.doc,
+                **({"values": dict(field.values)} if field.values else {}),
             }
             for field in self.fields
         ]

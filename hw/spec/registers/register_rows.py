@@ -40,14 +40,21 @@ def constants(name: str, offset: int, doc: str, *fields: tuple[str, int, int, st
     return Register(name=name, offset=offset, access="ro", fields=tuple(placed), doc=doc)
 
 
-def number(name: str, offset: int, access: str, width: int, doc: str) -> Register:
-    """A register that is one number."""
+def number(
+    name: str,
+    offset: int,
+    access: str,
+    width: int,
+    doc: str,
+    values: Mapping[str, int] | None = None,
+) -> Register:
+    """A register that is one number; ``values``: what some of them mean, by name."""
     return Register(
         name=name,
         offset=offset,
         access=access,
         bits=64 if width > 32 else 32,
-        fields=(Field(name="value", low=0, width=width),),
+        fields=(Field(name="value", low=0, width=width, values=values or {}),),
         doc=doc,
     )
 

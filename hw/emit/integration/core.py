@@ -1,0 +1,51 @@
+"""A core description for FuseSoC, in its language CAPI2."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .texts import about, plain
+
+__all__ = ["core"]
+
+
+def core(sidecar: Mapping[str, Any], verilog: str) -> str:
+    """The core ``tilewright:generated:UNIT:VERSION`` with the targets ``default`` and ``lint``.
+
+    ``fusesoc run --target=lint`` has Verilator read it with all warnings.
+
+    Parameters
+    ----------
+    verilog: the path of the file, from the core file's own folder on
+    """
+    module = sidecar["module"]
+    name = f"tilewright:generated:{module}:{sidecar['version']}"
+    description = plain(sidecar.get("summary") or f"{module}, generated")
+    lines = [
+        "CAPI=2:",
+        *(f"# {line}".rstrip() for line in about(sidecar)),
+        "",
+        f"name: {json.dumps(name)}",
+        f"description: {json.dumps(description)}",
+        "",
+        "filesets:",
+        "  rtl:",
+        "    files:",
+        f"      - {json.dumps(verilog)}",
+        "    file_type: systemVerilogSource",
+        "",
+        "targets:",
+        "  default: &default",
+        "    filesets: [rtl]",
+        f"    toplevel: {json.dumps(module)}",
+        "  lint:",
+        "    <<: *default",
+        "    description: Verilator reads it with all warnings",
+        "    flow: lint",
+        "    flow_options:",
+        "      tool: verilator",
+        "      verilator_options: [-Wall]",
+    ]
+    return "\n".join([*lines, ""])

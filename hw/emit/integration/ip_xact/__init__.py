@@ -1,0 +1,1 @@
+"""A component of IEEE 1685-2014 (IP-XACT)."""
