@@ -205,15 +205,18 @@ def _write_text(text: str, file: IO[bytes]) -> None:
     file.write(text.encode())
 
 
-def write(emitted: Emitted, path: str | os.PathLike[str]) -> Path | None:
+def write(
+    emitted: Emitted, path: str | os.PathLike[str], others: Mapping[Path, str] | None = None
+) -> Path | None:
     """Write the Verilog to ``path`` and the sidecar beside it, as ``.json``; returns the latter.
 
-    Both files appear whole, or neither. A device or a pipe has nothing beside it: then the Verilog
-    alone is written, and the result is None. Raises OSError if a file cannot be written,
-    ValueError if ``path`` itself ends in ``.json``.
+    ``others`` are more texts, by their files. All files appear whole, or none. A device or a pipe
+    has nothing beside it: then no sidecar is written, and the result is None. Raises OSError if
+    a file cannot be written, ValueError if ``path`` itself ends in ``.json``.
     """
     verilog = Path(path)
     writers = {verilog: partial(_write_text, emitted.verilog)}
+    writers |= {other: partial(_write_text, text) for other, text in (others or {}).items()}
     if is_stream(verilog):
         write_files(writers)
         return None

@@ -19,7 +19,13 @@ def core(sidecar: Mapping[str, Any], verilog: str) -> str:
     Parameters
     ----------
     verilog: the path of the file, from the core file's own folder on
+
+    Raises
+    ------
+    ValueError if that leads out of the folder: FuseSoC takes no such file.
     """
+    if verilog.startswith(("../", "/")):
+        raise ValueError(f"a core's files must be in its folder or below, not at {verilog!r}")
     module = sidecar["module"]
     name = f"tilewright:generated:{module}:{sidecar['version']}"
     description = plain(sidecar.get("summary") or f"{module}, generated")

@@ -1,7 +1,9 @@
-"""``tilewright generate``: a unit's Verilog and its sidecar."""
+"""``tilewright generate``: a unit's Verilog, its sidecar, and what integrators ask for."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +11,28 @@ import typer
 
 from ..errors import UserError, user_errors
 from ..hw.spec.host import outputs
+from ..hw.spec.unit import Unit
 from .options import ConfigOption, SetOption, UnitArgument, check_output
 
 __all__ = ["generate"]
+
+
+def _check_texts(unit: Unit, output: Path, wanted: Mapping[str, Path]) -> None:
+    """Raise UserError for what cannot be written, or makes no sense."""
+    from ..hw.emit.integration.outputs import OUTPUTS
+
+    taken = {} if outputs.is_stream(output) else {output.with_suffix(".json"): "the sidecar"}
+    taken[output] = "-o"
+    places = {os.path.realpath(path): name for path, name in taken.items()}
+    for name, path in wanted.items():
+        check_output(path, OUTPUTS[name].suffix)
+        if OUTPUTS[name].needs_registers and unit.jobs is None:
+            raise UserError(f"--{name}: {unit.name} has no registers")
+        if OUTPUTS[name].names_verilog and outputs.is_stream(output):
+            raise UserError(f"--{name} names the Verilog's file: -o must be one, not {output}")
+        other = places.setdefault(os.path.realpath(path), f"--{name}")
+        if other != f"--{name}":
+            raise UserError(f"--{name}: {path} must be another file than that of {other}")
 
 
 def generate(
@@ -19,6 +40,21 @@ def generate(
     output: Annotated[Path, typer.Option("-o", "--output", help="The Verilog file to write.")],
     config: ConfigOption = None,
     set_: SetOption = None,
+    header: Annotated[
+        Path | None, typer.Option(metavar="FILE.h", help="A header for C and C++, too.")
+    ] = None,
+    rdl: Annotated[
+        Path | None, typer.Option(metavar="FILE.rdl", help="The registers in SystemRDL, too.")
+    ] = None,
+    ipxact: Annotated[
+        Path | None, typer.Option(metavar="FILE.xml", help="An IP-XACT component, too.")
+    ] = None,
+    core: Annotated[
+        Path | None, typer.Option(metavar="FILE.core", help="A core for FuseSoC, too.")
+    ] = None,
+    filelist: Annotated[
+        Path | None, typer.Option(metavar="FILE.f", help="A list of files for tools, too.")
+    ] = None,
 ) -> None:
     """Write a unit's Verilog, and its sidecar beside it as .json (none beside a device)."""
     from ..settings import choose_unit, read_config
@@ -30,16 +66,26 @@ def generate(
     check_output(output)
     if not outputs.is_stream(output):
         check_output(output.with_suffix(".json"))
+    given = {"header": header, "rdl": rdl, "ipxact": ipxact, "core": core, "filelist": filelist}
+    wanted = {name: path for name, path in given.items() if path is not None}
+    _check_texts(chosen, output, wanted)
+    from ..hw.emit.integration.outputs import integration_text
     from ..hw.emit.unit import emit, write
 
     with user_errors(ValueError, about=unit):
         emitted = emit(chosen, values)
+    texts: dict[Path, str] = {}
+    for name, path in wanted.items():
+        with user_errors(ValueError, about=f"--{name}"):
+            texts[path] = integration_text(name, emitted.sidecar, path, output)
     try:
-        sidecar = write(emitted, output)
+        sidecar = write(emitted, output, texts)
     except OSError as error:
         raise UserError(f"{error.filename}: cannot be written: {error.strerror}") from None
-    if outputs.is_standard_output(output):
+    if any(map(outputs.is_standard_output, (output, *texts))):
         return
     lines, modules = emitted.verilog.count("\n"), emitted.verilog.count("\nendmodule")
     beside = f"; {sidecar}: its ports and timing" if sidecar else ""
     print(f"{output}: {lines} lines, {modules} modules{beside}")
+    for path, text in texts.items():
+        print(f"{path}: {text.count(chr(10))} lines")
