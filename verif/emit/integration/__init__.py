@@ -1,0 +1,1 @@
+"""What is written for integrators, read by programs that are not ours."""

@@ -1,0 +1,95 @@
+"""``tilewright generate`` with what integrators ask for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tilewright.cli import main
+from tilewright.hw.emit.integration.outputs import OUTPUTS, integration_text
+from tilewright.verif.catalogue.sidecars import emitted
+
+SMALL = ("c2sr_converter", "--set", "channels=2", "--set", "value=fp16", "--set", "index_bits=16")
+SMALL += ("--set", "outstanding=2")
+FILES = {"header": "a.h", "rdl": "a.rdl", "ipxact": "a.xml", "core": "a.core", "filelist": "a.f"}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_all_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each file holds the text of the sidecar, with the Verilog as seen from its own folder."""
+    for folder in ("rtl", "sw"):
+        (here / folder).mkdir()
+    files = FILES | {"header": "sw/a.h", "ipxact": "sw/a.xml", "filelist": "sw/a.f"}
+    options = [word for name, file in files.items() for word in (f"--{name}", file)]
+    assert main(["generate", *SMALL, "-o", "rtl/unit.v", *options]) == 0
+    made = emitted("c2sr_converter")
+    assert (here / "rtl/unit.v").read_text() == made.verilog
+    for name, file in files.items():
+        path = here / file
+        expected = integration_text(name, made.sidecar, path, here / "rtl/unit.v")
+        assert path.read_text() == expected
+    assert "<ipxact:name>../rtl/unit.v</ipxact:name>" in (here / "sw/a.xml").read_text()
+    assert (here / "sw/a.f").read_text().endswith("\n../rtl/unit.v\n")
+    assert '- "rtl/unit.v"\n' in (here / "a.core").read_text()
+    said = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in said] == ["rtl/unit.v", *files.values()]
+    assert OUTPUTS.keys() == files.keys()
+
+
+def test_into_standard_output(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A header alone, nothing else printed."""
+    words = ["generate", "m3xu_baseline", "--set", "rows=1", "-o", "unit.v"]
+    assert main([*words, "--header", "/dev/stdout"]) == 0
+    assert re.fullmatch(r"/\* m3xu_baseline, .*#endif /\* \w+ \*/\n", capfd.readouterr().out, re.S)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["m3xu", "-o", "a.v", "--rdl", "a.rdl"], "--rdl: m3xu has no registers"),
+        (["m3xu", "-o", "a.v", "--header", "a.c"], "a.c: must end in .h, not '.c'"),
+        (["m3xu", "-o", "a.v", "--filelist", "a"], "a: must end in .f, not ''"),
+        (
+            ["m3xu", "-o", "a.h", "--header", "./a.h"],
+            "--header: a.h must be another file than that of -o",
+        ),
+        (
+            ["m3xu", "-o", "a.v", "--header", "link.h", "--core", "a.core"],
+            "--header: link.h must be another file than that of the sidecar",
+        ),
+        (
+            ["m3xu", "-o", "a.v", "--ipxact", "none/a.xml"],
+            "none/a.xml: cannot be written: none is not a directory",
+        ),
+        (
+            ["m3xu", "-o", "/dev/null", "--core", "a.core"],
+            "--core names the Verilog's file: -o must be one, not /dev/null",
+        ),
+        (
+            ["m3xu_baseline", "--set", "rows=1", "-o", "a.v", "--core", "below/a.core"],
+            "--core: a core's files must be in its folder or below, not at '../a.v'",
+        ),
+        (
+            ["m3xu_baseline", "--set", "rows=1", "-o", "a b.v", "--filelist", "a.f"],
+            "--filelist: a list of files names one by letters, digits and dots below its own "
+            "folder, or above it, not 'a b.v'",
+        ),
+    ],
+)
+def test_refusals(
+    words: list[str], message: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, and nothing is written, not even what could have been."""
+    (here / "below").mkdir()
+    (here / "link.h").symlink_to("a.json")
+    before = sorted(here.rglob("*"))
+    assert main(["generate", *words]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"error: {message}\n")
+    assert sorted(here.rglob("*")) == before
