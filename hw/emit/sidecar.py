@@ -114,7 +114,8 @@ def describe_ports(component: wiring.Component) -> dict[str, Any]:
     covered = {entry[key] for entry in entries for key in ("valid", "ready", "payload")}
     axi = [_entry(port) for port in getattr(component, "axi_ports", ())]
     prefixes = tuple(f"{entry['prefix']}_" for entry in axi)
-    plain, bus = [], []
+    plain: list[dict[str, Any]] = []
+    bus: list[dict[str, Any]] = []
     for path, member, _value in component.signature.flatten(component):
         name = "__".join(map(str, path))
         if name not in covered:

@@ -10,8 +10,8 @@ from tilewright.cli import main
 from tilewright.hw.emit.integration.outputs import OUTPUTS, integration_text
 from tilewright.verif.catalogue.sidecars import emitted
 
-SMALL = ("c2sr_converter", "--set", "channels=2", "--set", "value=fp16", "--set", "index_bits=16")
-SMALL += ("--set", "outstanding=2")
+SETTINGS = ("channels=2", "value=fp16", "index_bits=16", "outstanding=2")
+SMALL = ["c2sr_converter", *(word for setting in SETTINGS for word in ("--set", setting))]
 FILES = {"header": "a.h", "rdl": "a.rdl", "ipxact": "a.xml", "core": "a.core", "filelist": "a.f"}
 
 
@@ -21,6 +21,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_all_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each file holds the text of the sidecar, with the Verilog as seen from its own folder."""
     for folder in ("rtl", "sw"):

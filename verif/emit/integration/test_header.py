@@ -12,6 +12,7 @@ import pytest
 from tilewright.hw.emit.integration.c.header import header
 from tilewright.verif.emit.integration.c_programs import LANGUAGES, compile_text, run_main
 from tilewright.verif.emit.integration.described import ACCELERATORS, UNITS, sidecar_of
+from tilewright.verif.kit.sampling import slow_but
 
 ALL = [*UNITS, "unfriendly"]
 STREAM_UNITS = [name for name in UNITS if name not in ACCELERATORS]
@@ -87,7 +88,7 @@ def constants(sidecar: dict[str, Any]) -> Iterator[tuple[str, int]]:
                 yield upper(*where, *path), value
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", slow_but(["c11"], LANGUAGES))
 def test_headers_of_all_units_compile_together(language: str, tmp_path: Path) -> None:
     """In one program, without a warning; they are the same when written again."""
     made = headers(ALL)
@@ -151,7 +152,8 @@ def test_payloads(name: str, tmp_path: Path) -> None:
             for size in shape:
                 count *= size
             for number in range(count):
-                value, places, rest = draw.getrandbits(width), [], number
+                value, rest = draw.getrandbits(width), number
+                places: list[int] = []
                 for size in reversed(shape):
                     places.insert(0, rest % size)
                     rest //= size

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from systemrdl import RDLCompileError, RDLCompiler
 from systemrdl.messages import MessagePrinter
-from systemrdl.node import FieldNode, RegNode
+from systemrdl.node import RegNode
 from tilewright.hw.emit.integration.rdl import rdl
 from tilewright.verif.emit.integration.described import ACCELERATORS, sidecar_of
+from tilewright.verif.emit.integration.register_trees import compare_field
 
 
 class _Silent(MessagePrinter):
@@ -27,31 +28,6 @@ def compiled(text: str, folder: Path) -> Any:
     compiler = RDLCompiler(message_printer=_Silent())
     compiler.compile_file(str(path))
     return compiler.elaborate().top
-
-
-def access(field: FieldNode) -> str:
-    """The sidecar's word for what software may do."""
-    software, change = field.get_property("sw").name, field.get_property("onwrite")
-    if change is not None:
-        return {"woclr": "w1c"}[change.name] if software == "rw" else "?"
-    return {"rw": "rw", "r": "ro", "w": "wo"}[software]
-
-
-def meanings(field: FieldNode) -> dict[str, int]:
-    encoded = field.get_property("encode")
-    return {} if encoded is None else {x.name: x.value for x in encoded}
-
-
-def compare_field(sidecar: dict[str, Any], register: str, field: FieldNode, said: Any) -> None:
-    where = (register, said["name"])
-    assert field.inst_name == said["name"]
-    assert (field.low, field.width, access(field)) == (said["low"], said["width"], said["access"])
-    assert field.get_property("reset") == said["reset"], where
-    assert (field.get_property("hw").name == "na") == said["constant"], where
-    expected = {x.replace("-", "_").replace(".", "_"): v for x, v in said.get("values", {}).items()}
-    if where == ("STATUS", "error_code"):
-        expected = {"none": 0} | {x["name"]: x["code"] for x in sidecar["jobs"]["errors"]}
-    assert meanings(field) == expected, where
 
 
 @pytest.mark.parametrize("name", [*ACCELERATORS, "unfriendly"])

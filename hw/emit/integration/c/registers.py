@@ -122,8 +122,8 @@ def operation_lines(sidecar: Mapping[str, Any], names: Definitions) -> Iterator[
             yield names.define(parts, hexadecimal(setting["value"]))
         for size in operation["sizes"]:
             if "value" in size:
-                parts = ("SIZE", operation["name"], size["name"])
-                yield names.define(parts, hexadecimal(size["value"]), size["doc"])
+                fixed = ("SIZE", operation["name"], size["name"])
+                yield names.define(fixed, hexadecimal(size["value"]), size["doc"])
         for operand in operation["operands"]:
             start = ("OPERAND", operation["name"], operand["name"])
             for path, value in _leaves(operand["placement"]):
