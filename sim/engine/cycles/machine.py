@@ -1,0 +1,130 @@
+"""Cycle model of the engine: its parts put together, and a job run.
+
+Nothing is done cycle by cycle: each part says when it does what comes next, as soon as it is known
+what that waits for, and bursts are taken in the order of time in which the bus takes them. What
+follows from a burst is later than the burst, so that nothing is known too late.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ....hw.spec.engine import EngineConfig
+from ....hw.spec.jobs.engine import job_spec
+from ...device.checks import first_broken
+from ...timing.compiled import compiled, inlined
+from ...timing.dram import FLAT, MemoryModel
+from ..job import Job
+from .bound import bound
+from .compute import compute_chunk
+from .dram_channel import dram_event, next_event
+from .memory import grant, grants_at, send
+from .reader import ask_next
+from .report import EngineCycles, report
+from .state import NEVER, Shape, State, set_up, shape
+from .store import store_on
+
+__all__ = ["run_job"]
+
+_spec = cache(job_spec)
+
+
+@inlined
+def _settle(c: Shape, s: State) -> None:
+    """Everything that is known by now."""
+    moved = True
+    while moved:
+        moved = False
+        while compute_chunk(c, s):
+            moved = True
+        if store_on(c, s):
+            moved = True
+    for reader in range(c.readers):
+        ask_next(c, s, reader)
+
+
+@inlined
+def _flat_event(c: Shape, s: State, manager: int, now: int) -> bool:
+    """A burst comes to ``ar`` and is taken in the next cycle; returns whether a block has come."""
+    reader = grant(c, s, manager, now)
+    r, p = s.readers[reader], s.managers[manager]
+    p.before_at = p.taken_at
+    p.taken_at = now + 1
+    p.read += r.beats_now << c.beat_shift
+    return send(c, s, reader, r.bursts - 1, now + 1 + c.answer)
+
+
+@compiled
+def _run(c: Shape, s: State) -> None:
+    """Until nothing is left to do."""
+    settled = False
+    while True:
+        if not settled:
+            _settle(c, s)
+            settled = True
+        manager, at, what = 0, NEVER, 0
+        for number in range(c.managers):
+            if c.flat:
+                its, kind = grants_at(c, s, number), 0
+            else:
+                its, kind = next_event(c, s, number)
+            if its < at:
+                manager, at, what = number, its, kind
+        if at == NEVER:
+            return
+        if c.flat:
+            settled = not _flat_event(c, s, manager, at)
+        else:
+            settled = not dram_event(c, s, manager, what, at)
+        if settled:
+            for number in range(c.readers):
+                ask_next(c, s, number)
+
+
+def run_job(
+    config: EngineConfig,
+    job: Job,
+    *,
+    memory: MemoryModel = FLAT,
+    gigahertz: float = 1.0,
+    interval: int | None = None,
+    turn: int = 0,
+) -> EngineCycles:
+    """How long a job takes that obeys the rules, and what it moves; its values do not matter.
+
+    Parameters
+    ----------
+    job: the registers
+    memory: of each manager
+    gigahertz: clock of the engine
+    interval: cycles that the unit takes for an operation, if not its own: with ``depth`` it is a
+        vector unit of the same width, which does one operation a lane and cycle
+    turn: the operand (0: A, 1: B, 2: C) that the first manager has read last, before the job; 0
+        behind a reset
+
+    Raises
+    ------
+    ValueError if a register breaks a rule, ``interval`` is below 1, or a burst of the engine is
+    longer than the pages that the memory can queue; :class:`BoundBroken`, which no job of a model
+    that is right does.
+    """
+    broken = first_broken(_spec(config), job.registers)
+    if broken is not None:
+        raise ValueError(f"register {broken.register} breaks a rule of the engine: {broken.error}")
+    if interval is not None and interval < 1:
+        raise ValueError(f"`interval` must be at least 1, not {interval}")
+    pages = config.burst_beats * config.beat_bytes // memory.page_bytes
+    if not memory.flat and pages > min(memory.read_queue, memory.write_queue):
+        least = min(memory.read_queue, memory.write_queue)
+        raise ValueError(
+            f"`read_queue` and `write_queue` must be at least {pages}, the pages of a burst, not "
+            f"{least}"
+        )
+    operation = next(x for x in config.unit.operations.values() if x.opcode == job.op)
+    c = shape(config, operation, job, memory, interval)
+    s = set_up(config, operation, job, c, memory, gigahertz, turn)
+    _run(c, s)
+    limit = bound(config, operation, job, memory, gigahertz, c.interval)
+    if not s.unit[0]["done"] or s.store[0]["answers"] != s.store[0]["bursts"]:
+        raise AssertionError("the cycle model has come to a standstill")
+    return report(config, operation, job, c, s, memory, gigahertz, limit)

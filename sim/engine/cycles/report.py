@@ -1,0 +1,140 @@
+"""What the cycle model finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ....hw.spec.engine import EngineConfig
+from ....hw.spec.matrix_unit import Operation
+from ...timing.dram import MemoryModel
+from ..job import Job
+from .bound import Bound, BoundBroken
+from .state import Shape, State
+
+__all__ = ["EngineCycles", "report"]
+
+_BEHIND = 2
+"""From the last response to the end of the job, and from its check to the start of its parts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineCycles:
+    """What a job takes.
+
+    Parameters
+    ----------
+    counts: the counter registers, by their names in lower case
+    interval: cycles of an operation of the unit
+    products: of elements, in an operation: multiplications that the unit does at a time
+    memory_read, memory_written: bytes that each manager's memory moved: whole accesses, or beats of
+        a flat memory
+    peak: bytes a cycle that all memories move at most, in both directions
+    gigahertz: clock of the engine
+    bound: what the job cannot beat
+    turn: the operand (0: A) that the first manager has read last, see :func:`run_job`
+    """
+
+    counts: dict[str, int]
+    interval: int
+    products: int
+    memory_read: tuple[int, ...]
+    memory_written: tuple[int, ...]
+    peak: float
+    gigahertz: float
+    bound: Bound
+    turn: int
+
+    @property
+    def cycles(self) -> int:
+        """Of the job."""
+        return self.counts["cycles"]
+
+    @property
+    def busy_cycles(self) -> int:
+        return self.counts["busy_cycles"]
+
+    @property
+    def stalls(self) -> int:
+        return self.counts["stalls"]
+
+    @property
+    def operations(self) -> int:
+        return self.counts["operations"]
+
+    @property
+    def bytes_read(self) -> int:
+        return self.counts["bytes_read"]
+
+    @property
+    def bytes_written(self) -> int:
+        return self.counts["bytes_written"]
+
+    @property
+    def microseconds(self) -> float:
+        """That it takes."""
+        return self.cycles / self.gigahertz / 1000
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the job's cycles in which the unit works."""
+        return self.operations * self.interval / self.cycles
+
+    @property
+    def memory_bytes(self) -> int:
+        """That all memories moved."""
+        return sum(self.memory_read) + sum(self.memory_written)
+
+    @property
+    def bandwidth_utilisation(self) -> float:
+        """Share of what the memories could move in the job's cycles."""
+        return self.memory_bytes / (self.peak * self.cycles)
+
+    @property
+    def intensity(self) -> float:
+        """Products of elements for each byte that memory moved: where the job is on a roofline."""
+        return self.operations * self.products / self.memory_bytes
+
+    @property
+    def ratio(self) -> float:
+        """Cycles over those of the bound."""
+        return self.cycles / self.bound.cycles
+
+
+def report(
+    config: EngineConfig,
+    operation: Operation,
+    job: Job,
+    c: Shape,
+    s: State,
+    memory: MemoryModel,
+    gigahertz: float,
+    limit: Bound,
+) -> EngineCycles:
+    """Of a state at the end of a job. Raises :class:`BoundBroken`, which no job of a model that is
+    right does."""
+    unit, store = s.unit[0], s.store[0]
+    busy = int(unit["busy"])
+    counts = {
+        "cycles": int(store["answered_at"]) + _BEHIND,
+        "busy_cycles": busy,
+        "stalls": int(unit["accepted_at"] - unit["first_at"]) + 1 - busy,
+        "operations": int(unit["operations"]),
+        "bytes_read": int(s.readers["issued"].sum()) * config.beat_bytes,
+        "bytes_written": job.m * job.n * operation.result_bits // 8,
+    }
+    if counts["cycles"] < limit.cycles:
+        raise BoundBroken(counts["cycles"], limit)
+    each = 2 * config.beat_bytes if memory.flat else memory.gigabytes / gigahertz
+    managers = s.managers[: config.managers]
+    rows, cols, depth = config.tile_shape
+    return EngineCycles(
+        counts=counts,
+        interval=c.interval,
+        products=rows * cols * depth * config.unit.lane_bits // operation.operand_bits,
+        memory_read=tuple(managers["read"].tolist()),
+        memory_written=tuple(managers["written"].tolist()),
+        peak=config.managers * each,
+        gigahertz=gigahertz,
+        bound=limit,
+        turn=int(managers[0]["turn"]),
+    )

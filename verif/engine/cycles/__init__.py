@@ -1,0 +1,1 @@
+"""The engine's cycle model against RTL, and its own promises."""
