@@ -1,3 +1,71 @@
-"""Tilewright: a generator of tensor accelerators."""
+"""Tilewright: a generator of tensor accelerators.
+
+What is public is listed in ``__all__`` and described in ``docs/python.md``. Importing this package
+imports nothing else: each name is looked up when it is first used.
+"""
+
+# Not `from typing import`, which takes longer than all the rest; type checkers know the name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import tilewright.formats as formats
+
+    from .api.devices import device as device
+    from .api.devices import driver as driver
+    from .api.devices import registers as registers
+    from .api.generated import Generated as Generated
+    from .api.generated import generate as generate
+    from .api.units import UnitInfo as UnitInfo
+    from .api.units import units as units
+    from .sim.device.protocol import AcceleratorDevice as Device
+    from .sim.device.protocol import JobError as JobError
+    from .sim.device.protocol import OpenDevice as OpenDevice
+
+__all__ = [
+    "Device",
+    "Generated",
+    "JobError",
+    "OpenDevice",
+    "UnitInfo",
+    "__version__",
+    "device",
+    "driver",
+    "formats",
+    "generate",
+    "registers",
+    "units",
+]
 
 __version__ = "0.1.0"
+
+_FOUND_IN = {
+    "Device": "sim.device.protocol:AcceleratorDevice",
+    "Generated": "api.generated:Generated",
+    "JobError": "sim.device.protocol:JobError",
+    "OpenDevice": "sim.device.protocol:OpenDevice",
+    "UnitInfo": "api.units:UnitInfo",
+    "device": "api.devices:device",
+    "driver": "api.devices:driver",
+    "generate": "api.generated:generate",
+    "registers": "api.devices:registers",
+    "units": "api.units:units",
+}
+"""Where the public names are; ``formats`` is a module of that name."""
+
+
+if not TYPE_CHECKING:  # for which every name would be there
+
+    def __getattr__(name: str) -> object:
+        if name != "formats" and name not in _FOUND_IN:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        module, _, attribute = _FOUND_IN.get(name, name).partition(":")
+        found: object = import_module(f"{__name__}.{module}")
+        if attribute:
+            found = getattr(found, attribute)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

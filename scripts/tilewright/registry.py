@@ -51,6 +51,10 @@ class Entry:
     exercise: of an accelerator, the function that has a few small jobs of every kind run on any
         device, through the unit's driver, and checks what they leave: from the device and a NumPy
         generator to the number of jobs
+    models: of an accelerator, what is behind the backends of a device: "model", the class of its
+        model, from a configuration and the size of the memory; "cycles", that of its cycle model if
+        there is one, which takes ``memory``, what each channel does, and ``gigahertz``, too
+    driver: of an accelerator, the class of its driver, from a device
     small: parameters of a configuration that takes seconds to build and to prove equal
     variants: changes of the small one that make another structure of it, or that a choice of a
         parameter needs; the tests over all units build each, and each choice of each option
@@ -62,9 +66,16 @@ class Entry:
     simulate: Mapping[str, str]
     golden: str = ""
     exercise: str = ""
+    models: Mapping[str, str] = field(default_factory=dict)
+    driver: str = ""
     small: Mapping[str, Any] = field(default_factory=dict)
     variants: tuple[Mapping[str, Any], ...] = ()
     matrix_unit: bool = False
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Of an accelerator, what can be behind a device; of another unit nothing."""
+        return ("rtl", *self.models) if self.unit.jobs is not None else ()
 
     @property
     def small_config(self) -> Config:

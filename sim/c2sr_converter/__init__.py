@@ -1,1 +1,1 @@
-"""The converter between CSR and C2SR: driver."""
+"""The converter between CSR and C2SR: model and driver."""

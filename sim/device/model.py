@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,8 @@ class ModelDevice(ABC):
     memory: the memory, uint8
     """
 
+    _closed = False
+
     def __init__(self, spec: JobSpec, memory_bytes: int) -> None:
         self.memory: npt.NDArray[np.uint8] = np.zeros(memory_bytes, np.uint8)
         self._spec, self._map = spec, spec.registers
@@ -44,12 +47,32 @@ class ModelDevice(ABC):
         """Do the job of the registers; returns the error's name ("none"), ERROR_DETAIL, and the
         counters that are not zero."""
 
+    def close(self) -> None:
+        """End it; only the memory is of use afterwards."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError("the accelerator is closed")
+
     @property
     def memory_bytes(self) -> int:
         return len(self.memory)
 
     def irq(self) -> bool:
         """The interrupt line."""
+        self._check_open()
         status, control = self._map["STATUS"], self._map["CTRL"]
         set_bits = (status.get(self._values["STATUS"], name) for name in ("done", "error"))
         return any(set_bits) and bool(control.get(self._values["CTRL"], "irq_enable"))
@@ -75,8 +98,10 @@ class ModelDevice(ABC):
 
     def write_register(self, offset: int, value: int) -> None:
         """Write the word at an offset. Raises RegisterError if nothing there can be written."""
+        if not 0 <= value < 1 << 32:
+            raise ValueError(f"`value` must fit 32 bits, not {value:#x}")
         register, word = self._find(offset)
-        shifted, reach = (value & 0xFFFF_FFFF) << 32 * word, 0xFFFF_FFFF << 32 * word
+        shifted, reach = value << 32 * word, 0xFFFF_FFFF << 32 * word
         old, pulses, writable = self._values[register.name], 0, False
         for field in register.fields:
             access, bits = register.access_of(field), field.mask & reach
@@ -101,6 +126,7 @@ class ModelDevice(ABC):
             raise RuntimeError("the interrupt will never come: no job has ended with it enabled")
 
     def _find(self, offset: int) -> tuple[Any, int]:
+        self._check_open()
         for register in self._map:
             word = offset - register.offset
             if 0 <= word < register.bits // 8 and word % 4 == 0:

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 from amaranth.hdl import Elaboratable
 
-__all__ = ["refusal", "unused_components"]
+__all__ = ["refusal", "refused", "unused_components"]
 
 
 @contextmanager
@@ -20,6 +20,14 @@ def unused_components() -> Iterator[None]:
     with patch.object(Elaboratable, "_MustUse__silence", True):
         yield
         gc.collect()
+
+
+@contextmanager
+def refused(kind: type[Exception], text: str) -> Iterator[None]:
+    """Inside, an exception of this kind is raised with this text, and no other."""
+    with pytest.raises(kind) as caught:
+        yield
+    assert (type(caught.value), str(caught.value)) == (kind, text)
 
 
 def refusal(build: Callable[[], Any]) -> str:

@@ -4,6 +4,7 @@ from ..hw.spec.engine import ENGINE_M3XU, ENGINE_SIMD2
 from ..registry import Entry, System
 
 _JOBS = {"verilator": "tilewright.verif.engine.simulate:run"}
+_MODELS = {"model": "tilewright.sim.engine.model:EngineModel"}
 _BLOCK = {"block_rows": 2, "block_cols": 2, "block_depth": 2, "outstanding": 2}
 _AUTOMATIC = {"block_rows": 0, "block_cols": 0, "block_depth": 0}
 
@@ -15,6 +16,8 @@ SYSTEM = System(
             simulate=_JOBS,
             golden="tilewright.sim.engine.job:golden",
             exercise="tilewright.verif.engine.exercise:exercise",
+            models=_MODELS,
+            driver="tilewright.sim.engine.driver:Driver",
             small={"tile": 2, "ops": ("mma", "minplus"), **_BLOCK},
             variants=(
                 {"outstanding": 1},
@@ -29,6 +32,8 @@ SYSTEM = System(
             simulate=_JOBS,
             golden="tilewright.sim.engine.job:golden",
             exercise="tilewright.verif.engine.exercise:exercise",
+            models=_MODELS,
+            driver="tilewright.sim.engine.driver:Driver",
             small={"rows": 2, "cols": 2, "depth": 2, "modes": ("fp16", "fp32"), **_BLOCK},
             variants=({"outstanding": 1}, {"addr_bits": 64}, {"depth": 4}, _AUTOMATIC),
         ),

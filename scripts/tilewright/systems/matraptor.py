@@ -11,6 +11,11 @@ SYSTEM = System(
             simulate={"verilator": "tilewright.verif.matraptor.simulate:run"},
             golden="tilewright.sim.matraptor.golden:golden",
             exercise="tilewright.verif.matraptor.exercise:exercise",
+            models={
+                "model": "tilewright.sim.matraptor.model:MatRaptorModel",
+                "cycles": "tilewright.sim.matraptor.timed:MatRaptorCycles",
+            },
+            driver="tilewright.sim.matraptor.driver:SparseDriver",
             small={"lanes": 2, "channels": 2, "queues": 3, "queue_depth": 8, "outstanding": 4},
             variants=(
                 {"lanes": 1, "channels": 1},

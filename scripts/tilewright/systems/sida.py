@@ -12,6 +12,11 @@ SYSTEM = System(
             unit=SIDA,
             simulate={"verilator": "tilewright.verif.sida.simulate:run"},
             exercise="tilewright.verif.sida.exercise:exercise",
+            models={
+                "model": "tilewright.sim.sida.model:SidaModel",
+                "cycles": "tilewright.sim.sida.cycles.device:SidaCycles",
+            },
+            driver="tilewright.sim.sida.driver:SidaDriver",
             small={
                 "pes": 4,
                 "subtensor": 4,

@@ -11,6 +11,11 @@ SYSTEM = System(
             simulate={"verilator": "tilewright.verif.tensaurus.simulate:run"},
             golden="tilewright.sim.tensaurus.golden:golden",
             exercise="tilewright.verif.tensaurus.exercise:exercise",
+            models={
+                "model": "tilewright.sim.tensaurus.model:TensaurusModel",
+                "cycles": "tilewright.sim.tensaurus.cycles.device:TensaurusCycles",
+            },
+            driver="tilewright.sim.tensaurus.driver:TensorDriver",
             small={
                 "rows": 2,
                 "cols": 2,

@@ -1,0 +1,1 @@
+"""What Python programs use: the names of the package itself."""

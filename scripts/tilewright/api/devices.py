@@ -1,0 +1,142 @@
+"""Accelerators as devices with memory: their RTL, their models; and what drives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..hw.spec.config import Config
+from ..hw.spec.unit import named_object
+from ..registry import Entry, entries
+from ..sim.device.job_registers import JobRegisters
+from ..sim.device.protocol import AcceleratorDevice, OpenDevice
+from .units import configured, entry_named
+
+if TYPE_CHECKING:
+    from ..sim.timing.dram import MemoryModel
+
+__all__ = ["device", "driver", "registers"]
+
+_TIME_OUT = 1 << 40
+"""Cycles of RTL that `wait` waits: it can be interrupted."""
+
+
+def device(
+    unit: str,
+    config: Config | None = None,
+    /,
+    *,
+    backend: str = "model",
+    memory_bytes: int = 1 << 20,
+    memory: str | MemoryModel = "flat",
+    gigahertz: float | None = None,
+    waves: str | Path | None = None,
+    **parameters: Any,
+) -> OpenDevice[Any]:
+    """An accelerator of the catalogue with a memory, which begins at address 0.
+
+    Use it in a ``with`` statement, or close it.
+
+    Parameters
+    ----------
+    unit: its name
+    config, parameters: as for :func:`tilewright.generate`
+    backend: "model", what a job leaves, with the counters that do not depend on time; "cycles", the
+        same with all counters, from the cycle model; "rtl", the Verilog itself under Verilator
+    memory_bytes: size of the memory
+    memory: what each memory channel does: "flat" answers each burst after 20 cycles and moves a
+        beat a cycle; "hbm", "hbm32" and models of one's own are for the backend "cycles" alone. To
+        "rtl" a flat model of one's own says the latency
+    gigahertz: clock of the accelerator, to the backend "cycles"; None: the unit's own
+    waves: VCD file to write, of the backend "rtl"; complete when the device is closed
+
+    Raises
+    ------
+    ValueError for a unit that is no accelerator, a backend that it has not, and what a backend does
+    not take; ValueError and TypeError as :func:`tilewright.generate`. With the backend "rtl"
+    ``ToolMissing`` without Verilator or a C++ compiler, ``BuildError`` if one of them fails; both
+    are in ``tilewright.sim.rtl.build``.
+    """
+    entry = entry_named(unit)
+    if entry.unit.jobs is None:
+        known = ", ".join(name for name, one in entries().items() if one.unit.jobs)
+        raise ValueError(f"`unit` must be an accelerator, one of {known}, not {unit!r}")
+    if backend not in entry.backends:
+        known = ", ".join(entry.backends)
+        raise ValueError(f"`backend` must be one of {known} for {unit}, not {backend!r}")
+    if memory_bytes < 1:
+        raise ValueError(f"`memory_bytes` must be at least 1, not {memory_bytes}")
+    channel = _memory_model(memory)
+    if backend != "cycles":
+        if not channel.flat:
+            raise ValueError(f"`memory` must be flat with the {backend} backend, not {memory!r}")
+        if gigahertz is not None:
+            raise ValueError(
+                f"`gigahertz` must be None with the {backend} backend, not {gigahertz}"
+            )
+    if backend != "rtl" and waves is not None:
+        raise ValueError(f"`waves` must be None with the {backend} backend, not {str(waves)!r}")
+    chosen = configured(entry, config, parameters)
+    if backend == "rtl":
+        return _rtl(entry, chosen, memory_bytes, channel.latency, waves)
+    make: Callable[..., OpenDevice[Any]] = named_object(entry.models[backend])
+    if backend == "model":
+        return make(chosen, memory_bytes)
+    clock = {} if gigahertz is None else {"gigahertz": gigahertz}
+    return make(chosen, memory_bytes, memory=channel, **clock)
+
+
+def _memory_model(memory: str | MemoryModel) -> MemoryModel:
+    from ..sim.timing.dram import MEMORIES, MemoryModel  # compiles what it has with Numba
+
+    if isinstance(memory, MemoryModel):
+        return memory
+    if memory not in MEMORIES:
+        raise ValueError(f"`memory` must be one of {', '.join(MEMORIES)}, not {memory!r}")
+    return MEMORIES[memory]
+
+
+def _rtl(
+    entry: Entry, config: Any, memory_bytes: int, latency: int, waves: str | Path | None
+) -> OpenDevice[Any]:
+    from ..hw.emit.unit import emit
+    from ..sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+
+    return NativeAccelerator(
+        emit(entry.unit, config),
+        config,
+        memory_bytes=memory_bytes,
+        behaviour=AxiBehaviour(latency=(latency, latency)),
+        time_out=_TIME_OUT,
+        waves=None if waves is None else Path(waves),
+    )
+
+
+def _entry_of(device: AcceleratorDevice[Any]) -> Entry:
+    """The accelerator that a device is one of, by the class of its configuration."""
+    for entry in entries().values():
+        if entry.unit.jobs is not None and entry.unit.config is type(device.config):
+            return entry
+    raise TypeError(f"`device` must have the config of an accelerator, not {device.config!r}")
+
+
+def driver(device: AcceleratorDevice[Any], **options: Any) -> Any:
+    """The unit's driver on a device: of :func:`device`, or one's own; see the unit's page.
+
+    Parameters
+    ----------
+    options: of the driver: all have ``first_address``, where the memory that it may use begins
+
+    Raises
+    ------
+    TypeError if the configuration of the device is not that of an accelerator, ValueError if its
+    register ID is another's.
+    """
+    return named_object(_entry_of(device).driver)(device, **options)
+
+
+def registers(device: AcceleratorDevice[Any]) -> JobRegisters:
+    """The registers of a device by name, and jobs that are written there. Raises as
+    :func:`driver`."""
+    return JobRegisters(device, _entry_of(device).unit.job_spec(device.config))

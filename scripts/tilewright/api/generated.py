@@ -1,0 +1,65 @@
+"""Verilog from Python."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..hw.spec.config import Config
+from .units import configured, entry_named
+
+__all__ = ["Generated", "generate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """A unit as Verilog.
+
+    Parameters
+    ----------
+    unit: its name, and that of its top module
+    config: what it was generated for
+    verilog: SystemVerilog, all modules
+    sidecar: what other tools need to know of it, see ``docs/sidecar.md``
+    """
+
+    unit: str
+    config: Config
+    verilog: str
+    sidecar: dict[str, Any]
+
+    def write(self, path: str | os.PathLike[str]) -> Path | None:
+        """Write the Verilog to ``path`` and the sidecar beside it, as ``.json``; returns the
+        latter's path.
+
+        Both files appear whole, or neither. Into a device or a pipe goes the Verilog alone, and the
+        result is None. Raises OSError if a file cannot be written, ValueError if ``path`` itself
+        ends in ``.json``.
+        """
+        from ..hw.emit.unit import Emitted, write
+
+        return write(Emitted(self.verilog, self.sidecar), path)
+
+
+def generate(unit: str, config: Config | None = None, /, **parameters: Any) -> Generated:
+    """Generate a unit of the catalogue.
+
+    Parameters
+    ----------
+    unit: its name
+    config: of its config class; by default the default one
+    parameters: what is different there, by name
+
+    Raises
+    ------
+    ValueError for a unit that there is not, an unknown parameter, a value that is not allowed or a
+    unit that would be too large; TypeError for a value, or a ``config``, of the wrong type.
+    """
+    entry = entry_named(unit)
+    chosen = configured(entry, config, parameters)
+    from ..hw.emit.unit import emit
+
+    emitted = emit(entry.unit, chosen)
+    return Generated(unit=unit, config=chosen, verilog=emitted.verilog, sidecar=emitted.sidecar)

@@ -1,0 +1,100 @@
+"""The units of the catalogue, as Python programs see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..hw.spec.config import Config
+from ..hw.spec.registers.register_map import RegisterMap
+from ..registry import Entry, entries, systems
+
+__all__ = ["UnitInfo", "Units", "configured", "entry_named", "units"]
+
+
+def entry_named(name: str) -> Entry:
+    """The registered unit of a name. Raises ValueError if there is none."""
+    known = entries()
+    if name not in known:
+        raise ValueError(f"`unit` must be one of {', '.join(known)}, not {name!r}")
+    return known[name]
+
+
+def configured(entry: Entry, config: Any, parameters: Mapping[str, Any]) -> Any:
+    """A configuration of a unit: the default one, or ``config``, with parameters by name.
+
+    Raises TypeError if ``config`` is of another unit, TypeError or ValueError for an unknown
+    parameter or a value that is not allowed.
+    """
+    kind = entry.unit.config
+    if config is None:
+        return kind.from_settings(parameters)
+    if type(config) is not kind:
+        raise TypeError(f"`config` must be a {kind.__name__}, not {config!r}")
+    return kind.from_settings(config.resolved() | dict(parameters)) if parameters else config
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitInfo:
+    """A unit of the catalogue.
+
+    Parameters
+    ----------
+    name: of the unit and of its top module
+    summary: one line
+    source: where the idea comes from
+    config: its configuration class, whose parameters are keyword arguments; ``config.parameters()``
+        says what they may be
+    pages: its pages below ``docs``
+    backends: of an accelerator, what :func:`tilewright.device` makes of it; else none
+    """
+
+    name: str
+    summary: str
+    source: str
+    config: type[Any]
+    pages: tuple[str, ...]
+    backends: tuple[str, ...]
+    _entry: Entry = field(repr=False, compare=False)
+
+    def registers(self, config: Config | None = None, /, **parameters: Any) -> RegisterMap:
+        """The registers of an accelerator: an iterable, and by name. Raises ValueError if the unit
+        has none, and as :func:`tilewright.generate`."""
+        return self._entry.unit.job_spec(configured(self._entry, config, parameters)).registers
+
+
+class Units(Mapping[str, UnitInfo]):
+    """The registered units by name, in the order of ``tilewright list``."""
+
+    def __getitem__(self, name: str) -> UnitInfo:
+        for system in systems():
+            for entry in system.entries:
+                if entry.unit.name == name:
+                    return _info(entry, system.pages)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(entries())
+
+    def __len__(self) -> int:
+        return len(entries())
+
+    def __repr__(self) -> str:
+        return f"<units {', '.join(self)}>"
+
+
+def _info(entry: Entry, pages: tuple[str, ...]) -> UnitInfo:
+    unit = entry.unit
+    return UnitInfo(
+        name=unit.name,
+        summary=unit.summary,
+        source=unit.source,
+        config=unit.config,
+        pages=pages,
+        backends=entry.backends,
+        _entry=entry,
+    )
+
+
+units = Units()

@@ -1,0 +1,203 @@
+"""The converter as software sees it: registers and a memory, jobs done in no time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.c2sr import PAIR_BYTES
+from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
+from ...hw.spec.jobs.c2sr_converter import MODES, job_spec
+from ..device.model import ModelDevice
+from ..sparse.c2sr import run_indices, starts_of
+
+__all__ = ["ConverterModel"]
+
+Ints = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+_PAIR_WORDS = PAIR_BYTES // POINTER_BYTES
+
+
+class _Rows(NamedTuple):
+    """Rows as either form has them: how many entries each has, and where each entry is."""
+
+    lengths: Ints
+    entries: Ints
+
+
+class _Failure(Exception):
+    """A job that ends with an error: its name, and the detail."""
+
+
+class ConverterModel(ModelDevice):
+    """What a job leaves in memory is the hardware's, bit for bit, and so are all counters but
+    CYCLES, which reads as zero.
+
+    A job that fails leaves memory as it is. If several things are wrong with it, what is outside of
+    the memory comes first, then the lower row; the hardware reports what it comes to first.
+
+    Parameters
+    ----------
+    config: of the converter
+    memory_bytes: size of the memory, which begins at address 0
+
+    Members
+    -------
+    memory: the memory, uint8
+    """
+
+    def __init__(self, config: C2srConverterConfig, memory_bytes: int = 1 << 22) -> None:
+        self._config = config
+        super().__init__(job_spec(config), memory_bytes)
+
+    @property
+    def config(self) -> C2srConverterConfig:
+        return self._config
+
+    def _job(self) -> tuple[str, int, dict[str, int]]:
+        to_csr = self._values["MODE"] == MODES["c2sr_to_csr"]
+        try:
+            self._check_size(self._values["ROWS"] * POINTER_BYTES)
+            source = self._from_c2sr() if to_csr else self._from_csr()
+            content = self._read(source.entries, self._config.layout.entry_bytes)
+            starts = starts_of(source.lengths)
+            bytes_read = self._c2sr_bytes(source) if to_csr else self._csr_bytes(int(starts[-1]))
+            if to_csr:
+                written = self._write_csr(starts, content)
+            else:
+                written = self._write_c2sr(source.lengths, content)
+        except _Failure as failure:
+            error, detail = failure.args
+            return error, detail, {}
+        return "none", 0, {
+            "rows_done": len(source.lengths),
+            "entries": int(starts[-1]),
+            "bytes_read": bytes_read,
+            "bytes_written": written,
+        }  # fmt: skip
+
+    # Where things are
+
+    def _in_channel(self, base: str, channels: Ints, offsets: Ints) -> Ints:
+        """Flat addresses of bytes of an array in channels."""
+        size = self._config.interleave
+        blocks = offsets // size * self._config.channels + channels
+        return self._values[base] + blocks * size + offsets % size
+
+    def _pairs(self, rows: Ints) -> Ints:
+        """Addresses of pairs."""
+        channels = self._config.channels
+        return self._in_channel("C2SR_PAIRS", rows % channels, rows // channels * PAIR_BYTES)
+
+    def _c2sr_entries(self, lengths: Ints, pointers: Ints) -> Ints:
+        """Addresses of all entries in C2SR, row after row."""
+        channels = np.repeat(np.arange(len(lengths)) % self._config.channels, lengths)
+        where = run_indices(pointers, lengths) * self._config.layout.entry_bytes
+        return self._in_channel("C2SR_ENTRIES", channels, where)
+
+    def _csr_entries(self, count: int) -> Ints:
+        """The same in CSR."""
+        return self._values["CSR_ENTRIES"] + np.arange(count) * self._config.layout.entry_bytes
+
+    @property
+    def _rows(self) -> Ints:
+        return np.arange(self._values["ROWS"])
+
+    # Memory
+
+    def _bytes_at(self, places: Ints, size: int, error: str) -> Ints:
+        """Addresses of the bytes of equal parts. Raises _Failure if some are outside."""
+        if len(places) and int(places.max()) + size > self.memory_bytes:
+            raise _Failure(error, self.memory_bytes)
+        return places[:, None] + np.arange(size)
+
+    def _check_size(self, size: int) -> None:
+        """Raise _Failure for what is larger than the memory, before it is looked at."""
+        if size > self.memory_bytes:
+            raise _Failure("bus_read", self.memory_bytes)
+
+    def _read(self, places: Ints, size: int) -> Bytes:
+        """Parts of a size, (count, size)."""
+        return self.memory[self._bytes_at(places, size, "bus_read")]
+
+    # CSR
+
+    def _from_csr(self) -> _Rows:
+        rows = self._values["ROWS"]
+        places = self._values["CSR_POINTERS"] + np.arange(rows + 1) * POINTER_BYTES
+        starts = self._read(places, POINTER_BYTES).view("<u4").reshape(-1).astype(np.int64)
+        lengths = np.diff(starts)
+        wrong = lengths < 0
+        wrong[0] |= starts[0] != 0
+        # A region that is too small for an earlier row is named instead.
+        good = int(np.argmax(wrong)) if wrong.any() else rows
+        self._check_room(lengths[:good], to_csr=False)
+        if good < rows:
+            raise _Failure("unsorted", good)
+        self._check_size(int(starts[-1]) * self._config.layout.entry_bytes)
+        return _Rows(lengths, self._csr_entries(int(starts[-1])))
+
+    def _csr_bytes(self, entries: int) -> int:
+        """Read of CSR: whole blocks."""
+        block = self._config.interleave
+        parts = POINTER_BYTES * (len(self._rows) + 1), self._config.layout.entry_bytes * entries
+        return sum(-(-part // block) * block for part in parts)
+
+    def _write_csr(self, starts: Ints, content: Bytes) -> int:
+        pointers = starts.astype("<u4").view(np.uint8).reshape(-1, POINTER_BYTES)
+        places = self._values["CSR_POINTERS"] + np.arange(len(starts)) * POINTER_BYTES
+        return self._write((places, pointers), (self._csr_entries(len(content)), content))
+
+    # C2SR
+
+    def _from_c2sr(self) -> _Rows:
+        words = self._read(self._pairs(self._rows), PAIR_BYTES).view("<u4")
+        lengths, pointers = words.reshape(-1, _PAIR_WORDS).astype(np.int64).T
+        self._check_room(lengths, to_csr=True)
+        self._check_size(int(lengths.sum()) * self._config.layout.entry_bytes)
+        return _Rows(lengths, self._c2sr_entries(lengths, pointers))
+
+    def _c2sr_bytes(self, source: _Rows) -> int:
+        """Read of C2SR: the beats of the pairs; of the entries those that each row is in, but for
+        one with which the row before has ended."""
+        beat, channels = self._config.beat_bytes, self._config.channels
+        rows = np.bincount(self._rows % channels, minlength=channels)
+        pairs = int((-(-rows * PAIR_BYTES // beat)).sum())
+        # A beat is in one channel, so that its flat number tells it from all others.
+        beats = source.entries // beat
+        entries = int(np.count_nonzero(np.diff(beats, prepend=-1)))
+        return (pairs + entries) * beat
+
+    def _write_c2sr(self, lengths: Ints, content: Bytes) -> int:
+        channels = self._config.channels
+        pointers = np.zeros_like(lengths)
+        for channel in range(channels):
+            mine = slice(channel, None, channels)
+            pointers[mine] = starts_of(lengths[mine])[:-1]
+        pairs = np.stack([lengths, pointers], axis=1).astype("<u4").view(np.uint8)
+        entries = self._c2sr_entries(lengths, pointers)
+        return self._write((self._pairs(self._rows), pairs), (entries, content))
+
+    def _write(self, *arrays: tuple[Ints, Bytes]) -> int:
+        """Put parts at their places; returns how many bytes."""
+        written = [
+            (self._bytes_at(places, content.shape[1], "bus_write"), content)
+            for places, content in arrays
+        ]
+        for places, content in written:
+            self.memory[places] = content
+        return sum(content.size for _, content in written)
+
+    def _check_room(self, lengths: Ints, to_csr: bool) -> None:
+        """Raise _Failure with the first row that does not fit CAPACITY."""
+        groups = 1 if to_csr else self._config.channels
+        ends = np.zeros_like(lengths)
+        for group in range(groups):
+            ends[group::groups] = np.cumsum(lengths[group::groups])
+        # Rows without entries need no room.
+        over = (ends > self._values["CAPACITY"]) & (lengths > 0)
+        if over.any():
+            raise _Failure("region", int(np.argmax(over)))

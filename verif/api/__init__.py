@@ -1,0 +1,1 @@
+"""What Python programs use: the public names, and the examples of their page."""

@@ -1,0 +1,180 @@
+"""``tilewright.device``: one protocol for RTL, model and cycle model, and what drives them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from tilewright.hw.spec.unit import named_object
+from tilewright.registry import entries, registered
+from tilewright.sim.device.protocol import RegisterError
+from tilewright.sim.timing.dram import FLAT
+from tilewright.verif.catalogue.toy.system import SYSTEM
+from tilewright.verif.kit.refusal import refused
+
+ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs is not None]
+BACKENDS = [(name, backend) for name in ACCELERATORS for backend in entries()[name].backends]
+
+
+def marked(name: str, backend: str) -> Any:
+    """By what it takes: the model nothing, RTL of a converter some seconds, the rest more. The
+    cycle models are compiled for other tests, too."""
+    if backend == "model":
+        return name, backend
+    soon = {("c2sr_converter", "rtl"), ("matraptor", "cycles")}
+    mark = pytest.mark.slow if (name, backend) in soon else pytest.mark.long
+    return pytest.param(name, backend, marks=mark)
+
+
+EVERY = [marked(*one) for one in BACKENDS]
+
+
+def small(name: str, backend: str, **options: Any) -> tilewright.OpenDevice[Any]:
+    return tilewright.device(name, entries()[name].small_config, backend=backend, **options)
+
+
+def test_backends() -> None:
+    """All accelerators have a model, and a driver; no parameter has the name of an option."""
+    options = {"backend", "memory_bytes", "memory", "gigahertz", "waves"}
+    for name in ACCELERATORS:
+        entry = entries()[name]
+        assert set(entry.models) <= {"model", "cycles"}
+        assert "model" in entry.models
+        assert entry.driver
+        assert not options & {item.name for item in entry.unit.config.parameters()}
+        assert tilewright.units[name].backends == ("rtl", *entry.models)
+    assert not [e for e in entries().values() if e.unit.jobs is None and (e.models or e.driver)]
+
+
+@pytest.mark.parametrize(("name", "backend"), EVERY)
+def test_every_backend_runs_jobs(name: str, backend: str) -> None:
+    """The jobs that all devices run in the tests, through the unit's driver."""
+    with small(name, backend, memory_bytes=1 << 18) as device:
+        assert named_object(entries()[name].exercise)(device, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("name", "backend"), EVERY)
+def test_every_backend_keeps_the_protocol(name: str, backend: str) -> None:
+    with small(name, backend, memory_bytes=1 << 12) as device:
+        registers = tilewright.units[name].registers(device.config)
+        control, status = registers["CTRL"], registers["STATUS"]
+        assert device.config == entries()[name].small_config
+        assert (device.memory_bytes, len(device.memory)) == (1 << 12, 1 << 12)
+        device.write_memory(8, b"abc")
+        assert device.memory[8:11].tobytes() == device.read_memory(8, 3) == b"abc"
+        for address, count in ((1 << 12, 1), (0xFFF, 2), (-1, 1)):
+            with pytest.raises(IndexError):
+                device.read_memory(address, count)
+            with pytest.raises(IndexError):
+                device.write_memory(address, bytes(count))
+        used = {one.offset + 4 * word for one in registers for word in range(one.words)}
+        with pytest.raises(RegisterError):
+            device.read_register(min(set(range(0, 0x100, 4)) - used))
+        with pytest.raises(RegisterError):
+            device.write_register(registers["ID"].offset, 1)
+        for value in (-1, 1 << 32):
+            with refused(ValueError, f"`value` must fit 32 bits, not {value:#x}"):
+                device.write_register(control.offset, value)
+        # A job of nothing breaks a rule, in all of them.
+        assert not device.irq()
+        device.write_register(control.offset, control.put(start=1, irq_enable=1))
+        device.wait()
+        assert device.irq()
+        assert status.get(device.read_register(status.offset), "error")
+        device.write_register(status.offset, status.put(done=1, error=1))
+        assert not device.irq()
+    device.close()
+    for use in (device.irq, device.wait, lambda: device.read_register(0)):
+        with refused(ValueError, "the accelerator is closed"):
+            use()
+    assert device.memory[8:11].tobytes() == b"abc"
+
+
+@pytest.mark.parametrize("name", ACCELERATORS)
+def test_driver_and_registers(name: str) -> None:
+    with small(name, "model") as device:
+        assert type(tilewright.driver(device)) is named_object(entries()[name].driver)
+        registers = tilewright.registers(device)
+        spec = entries()[name].unit.job_spec(device.config)
+        assert registers.read("ID") == int.from_bytes(spec.letters, "little")
+        assert registers.submit({}).error != "none"
+
+
+def test_first_address() -> None:
+    with tilewright.device("engine_simd2", tile=2) as device:
+        driver = tilewright.driver(device, first_address=0x100)
+        assert driver.matrix(1, 1, "fp16").address == 0x100
+
+
+def test_a_unit_from_elsewhere() -> None:
+    """Its registration is enough."""
+    with (
+        registered(SYSTEM),
+        refused(ValueError, "`backend` must be one of rtl for toy_adder, not 'model'"),
+    ):
+        tilewright.device("toy_adder")
+
+
+@pytest.mark.long
+def test_counters_of_rtl_and_cycle_model_are_equal() -> None:
+    """On a memory of any fixed latency: also on one of the caller's."""
+    flat = FLAT.__class__(name="flat", banks=0, latency=7)
+    found = {}
+    for latency, memory in ((20, "flat"), (7, flat)):
+        for backend in ("rtl", "cycles"):
+            with tilewright.device(
+                "matraptor", entries()["matraptor"].small_config, backend=backend, memory=memory
+            ) as device:
+                layout = device.config.layout
+                matrix = tilewright.formats.to_c2sr(_matrix(), layout)
+                driver = tilewright.driver(device)
+                driver.multiply(matrix, matrix)
+                found[latency, backend] = driver.jobs[0].counts
+    assert found[20, "rtl"] == found[20, "cycles"]
+    assert found[7, "rtl"] == found[7, "cycles"]
+    assert found[7, "rtl"]["cycles"] < found[20, "rtl"]["cycles"]
+
+
+def _matrix() -> Any:
+    from scipy.sparse import random_array
+
+    return random_array((9, 9), density=0.3, rng=np.random.default_rng(1)).tocsr()
+
+
+@pytest.mark.slow
+def test_waves(tmp_path: Path) -> None:
+    with small("c2sr_converter", "rtl", waves=tmp_path / "waves.vcd") as device:
+        device.read_register(0)
+    assert "$enddefinitions" in (tmp_path / "waves.vcd").read_text()
+
+
+def test_refusals() -> None:
+    known = ", ".join(entries())
+    with refused(ValueError, f"`unit` must be one of {known}, not 'raptor'"):
+        tilewright.device("raptor")
+    known = ", ".join(ACCELERATORS)
+    with refused(ValueError, f"`unit` must be an accelerator, one of {known}, not 'simd2'"):
+        tilewright.device("simd2")
+    with refused(ValueError, "`backend` must be one of rtl, model, cycles for sida, not 'fpga'"):
+        tilewright.device("sida", backend="fpga")
+    with refused(ValueError, "`memory_bytes` must be at least 1, not 0"):
+        tilewright.device("sida", memory_bytes=0)
+    with refused(ValueError, "`memory` must be one of hbm, hbm32, flat, not 'ddr'"):
+        tilewright.device("sida", backend="cycles", memory="ddr")
+    with refused(ValueError, "`memory` must be flat with the rtl backend, not 'hbm'"):
+        tilewright.device("sida", backend="rtl", memory="hbm")
+    with refused(ValueError, "`gigahertz` must be None with the model backend, not 1.5"):
+        tilewright.device("sida", gigahertz=1.5)
+    with refused(ValueError, "`waves` must be None with the model backend, not 'a.vcd'"):
+        tilewright.device("sida", waves="a.vcd")
+    with refused(ValueError, "`lanes` must be an integer in 1..16, not 0"):
+        tilewright.device("matraptor", lanes=0)
+
+    class Other:
+        config = 7
+
+    with refused(TypeError, "`device` must have the config of an accelerator, not 7"):
+        tilewright.driver(Other())  # type: ignore[arg-type]

@@ -1,0 +1,79 @@
+"""``tilewright.units`` and ``tilewright.generate``."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import tilewright
+from tilewright.hw.emit.unit import emit
+from tilewright.registry import entries
+from tilewright.verif.kit.refusal import refused
+
+
+def test_units_are_those_that_are_registered() -> None:
+    assert list(tilewright.units) == list(entries())
+    assert len(tilewright.units) == len(entries())
+    for name, info in tilewright.units.items():
+        unit = entries()[name].unit
+        assert (info.name, info.summary, info.config) == (name, unit.summary, unit.config)
+        assert info.pages
+        assert bool(info.backends) == (unit.jobs is not None)
+    assert "m3xu" in tilewright.units
+    assert "nothing" not in tilewright.units
+
+
+def test_registers() -> None:
+    info = tilewright.units["matraptor"]
+    registers = info.registers(outer_product=True)
+    assert registers["MODE"].offset == 0x10C
+    assert next(iter(registers)).name == "ID"
+    config = info.config(outer_product=True)
+    assert info.registers(config).describe() == registers.describe()
+    with pytest.raises(KeyError):
+        info.registers()["MODE"]
+    with refused(ValueError, "m3xu takes no jobs"):
+        tilewright.units["m3xu"].registers()
+
+
+def test_what_is_generated(tmp_path: Path) -> None:
+    """By parameters, by a configuration, and by one with changes: the same bytes."""
+    kind = tilewright.units["m3xu"].config
+    config = kind(rows=2, cols=2, depth=4)
+    expected = emit("m3xu", config)
+    one = tilewright.generate("m3xu", rows=2, cols=2, depth=4)
+    others = [
+        tilewright.generate("m3xu", config),
+        tilewright.generate("m3xu", kind(rows=2), cols=2, depth="4"),
+    ]
+    for found in (one, *others):
+        assert (found.unit, found.config) == ("m3xu", config)
+        assert (found.verilog, found.sidecar) == (expected.verilog, expected.sidecar)
+    assert one.write(tmp_path / "unit.v") == tmp_path / "unit.json"
+    assert (tmp_path / "unit.v").read_text() == one.verilog
+    assert json.loads((tmp_path / "unit.json").read_text()) == one.sidecar
+    assert sorted(os.listdir(tmp_path)) == ["unit.json", "unit.v"]
+    assert one.write("/dev/null") is None
+
+
+def test_refusals(tmp_path: Path) -> None:
+    known = ", ".join(entries())
+    with refused(ValueError, f"`unit` must be one of {known}, not 'm4xu'"):
+        tilewright.generate("m4xu")
+    with refused(ValueError, "`rows` must be an integer in 1..64, not 0"):
+        tilewright.generate("m3xu", rows=0)
+    with refused(TypeError, "`rows` must be an integer in 1..64, not 2.5"):
+        tilewright.generate("m3xu", rows=2.5)
+    parameters = ", ".join(item.name for item in tilewright.units["m3xu"].config.parameters())
+    with refused(ValueError, f"unknown parameter `row`; known are {parameters}"):
+        tilewright.generate("m3xu", row=4)
+    config = tilewright.units["simd2"].config()
+    with refused(TypeError, f"`config` must be a M3xuConfig, not {config!r}"):
+        tilewright.generate("m3xu", config)
+    made = tilewright.generate("simd2", tile=2)
+    with refused(ValueError, "the Verilog's name must not end in .json, not 'x.json'"):
+        made.write("x.json")
+    with pytest.raises(OSError, match="No such file or directory"):
+        made.write(tmp_path / "none" / "unit.v")
