@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...hw.spec.matraptor import MatRaptorConfig
-from ..timing.dram import FLAT, MemoryModel
+from ..timing.memories import FLAT, MemoryModel
 from .model import MatRaptorModel
 
 __all__ = ["MatRaptorCycles"]

@@ -11,7 +11,7 @@ import tilewright
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import entries, registered
 from tilewright.sim.device.protocol import RegisterError
-from tilewright.sim.timing.dram import FLAT
+from tilewright.sim.timing.memories import FLAT
 from tilewright.verif.catalogue.toy.system import SYSTEM
 from tilewright.verif.kit.refusal import refused
 
@@ -20,11 +20,10 @@ BACKENDS = [(name, backend) for name in ACCELERATORS for backend in entries()[na
 
 
 def marked(name: str, backend: str) -> Any:
-    """By what it takes: the model nothing, RTL of a converter some seconds, the rest more. The
-    cycle models are compiled for other tests, too."""
-    if backend == "model":
+    """By what it takes: most models nothing, some seconds, or more."""
+    if backend == "model" and name != "matraptor":
         return name, backend
-    soon = {("c2sr_converter", "rtl"), ("matraptor", "cycles")}
+    soon = {("c2sr_converter", "rtl"), ("matraptor", "model")}
     mark = pytest.mark.slow if (name, backend) in soon else pytest.mark.long
     return pytest.param(name, backend, marks=mark)
 
@@ -109,13 +108,15 @@ def test_first_address() -> None:
         assert driver.matrix(1, 1, "fp16").address == 0x100
 
 
-def test_a_unit_from_elsewhere() -> None:
+@pytest.mark.parametrize("backend", ["model", pytest.param("rtl", marks=pytest.mark.slow)])
+def test_a_unit_from_elsewhere(backend: str) -> None:
     """Its registration is enough."""
-    with (
-        registered(SYSTEM),
-        refused(ValueError, "`backend` must be one of rtl for toy_adder, not 'model'"),
-    ):
-        tilewright.device("toy_adder")
+    values = np.arange(50, dtype=np.uint32)
+    with registered(SYSTEM), tilewright.device("toy_adder", backend=backend) as device:
+        driver = tilewright.driver(device)
+        assert driver.add(values, 7).tolist() == (values + 7).tolist()
+        assert driver.counts["beats_added"] == 25
+        assert (driver.counts["cycles"] > 0) == (backend == "rtl")
 
 
 @pytest.mark.long

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..hw.spec.config import Config
 from ..hw.spec.unit import named_object
 from ..registry import Entry, entries
 from ..sim.device.job_registers import JobRegisters
 from ..sim.device.protocol import AcceleratorDevice, OpenDevice
+from ..sim.timing.memories import MEMORIES, MemoryModel
 from .units import configured, entry_named
-
-if TYPE_CHECKING:
-    from ..sim.timing.dram import MemoryModel
 
 __all__ = ["device", "driver", "registers"]
 
@@ -88,8 +86,6 @@ def device(
 
 
 def _memory_model(memory: str | MemoryModel) -> MemoryModel:
-    from ..sim.timing.dram import MEMORIES, MemoryModel  # compiles what it has with Numba
-
     if isinstance(memory, MemoryModel):
         return memory
     if memory not in MEMORIES:
