@@ -23,8 +23,8 @@ ELSEWHERE = {
     ("sida-applications.md", "rtl"): pytest.mark.long,
     ("sida-applications.md", "cycles"): pytest.mark.long,
 }
-"""What pages say that their programs run on, too, and how long that takes. On the model the tests of
-their systems run them."""
+"""What pages say that their programs run on, too, and how long that takes. On the model other tests
+run them."""
 
 
 def run(name: str, backend: str = "model") -> int:
