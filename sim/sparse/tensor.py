@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array, csr_array, issparse
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["Tensor", "arrangement", "canonical", "from_csr", "modes_from", "sums", "to_csr"]
 
@@ -141,6 +143,8 @@ def from_csr(matrix: Any) -> Tensor:
 
     Raises TypeError if it is not a sparse matrix of real numbers.
     """
+    from scipy.sparse import coo_array, issparse
+
     if not issparse(matrix) or matrix.ndim != 2:
         raise TypeError(f"`matrix` must be a sparse matrix of SciPy, not {type(matrix).__name__}")
     if matrix.dtype.kind not in "biuf":
@@ -158,6 +162,8 @@ def to_csr(tensor: Tensor) -> csr_array:
 
     Raises ValueError if the tensor has not two modes.
     """
+    from scipy.sparse import csr_array
+
     if tensor.order != 2:
         raise ValueError(f"a matrix has 2 modes, not {tensor.order}")
     found = canonical(tensor)

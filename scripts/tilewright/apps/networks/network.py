@@ -14,7 +14,7 @@ from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.tensor import Tensor, from_csr, to_csr
 from ..common.matrix_files import read_matrix
 from ..common.rounding import Rounded, largest, round_to, warn_rounding
-from ..tensors.operands import read_some_tensor
+from ..tensors.files import read_some_tensor
 from ..tensors.options import TensorOptions
 
 __all__ = ["Network", "Sizes", "normalised", "read_network"]

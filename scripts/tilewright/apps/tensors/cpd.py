@@ -1,59 +1,30 @@
-"""``tilewright run cpd``: the CP decomposition of a tensor, its MTTKRP on Tensaurus."""
+"""The CP decomposition of a tensor, its MTTKRP on the accelerator."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 
-from ...numbers_given import real, whole
+from ...sim.sparse.tensor import Tensor
 from .factorise import cp_als
-from .iterated import check_archive, fit_row, start_factorising, write_archive
-from .options import TensorOptions
+from .iterated import fit_row, start_factorising, write_archive
+from .options import TensorChoice
 from .report import finish_tensors
 
-__all__ = ["cpd"]
+__all__ = ["decompose"]
 
 
-def cpd(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The tensor, .tns or .npy.")],
-    rank: Annotated[
-        int, typer.Option(parser=whole("--rank", 1, 4096), metavar="R", help="Terms.")
-    ] = 8,
-    iterations: Annotated[
-        int, typer.Option(parser=whole("--iterations", 1, 1000), metavar="N", help="At most.")
-    ] = 50,
-    tolerance: Annotated[
-        float,
-        typer.Option(parser=real("--tolerance", 0, 1), metavar="T",
-                     help="It ends when the fit changes by less."),
-    ] = 1e-4,
-    seed: Annotated[
-        int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of the start.")
-    ] = 0,
-    mask: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="0 where a value is missing, else 1: of the tensor's "
-                     "shape, .npy. NaN are missing without it, too."),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Weights and factors by mode, .npz."),
-    ] = None,
-    *,
-    options: TensorOptions,
+def decompose(
+    choice: TensorChoice, file: Path, tensor: Tensor, mask: Path | None, rank: int, *,
+    iterations: int, tolerance: float, seed: int, output: Path | None,
 ) -> None:  # fmt: skip
-    """Factorise a tensor into a sum of outer products (CP-ALS): MTTKRP on the unit, small solves on
-    the host in float64.
+    """Factorise a tensor into so many outer products, write them if that is asked for, and report.
 
-    The same iterations in float64 from the same start stand beside it. What is missing is put in
-    anew after each iteration, as the terms have it.
+    Raises UserError for values that cannot be factorised.
     """
-    check_archive(output)
-    made = start_factorising(file, "cpd", options, mask=mask, may_miss=True)
+    made = start_factorising(file, "mttkrp", tensor, choice, mask=mask, may_miss=True)
     beside = replace(made)
     rng = np.random.default_rng(seed)
     start = [rng.random((size, rank)) for size in made.tensor.shape]

@@ -13,18 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.tensor import Tensor
 from ...sim.tensaurus.work import Work
-from ..common.files import check_output, write_whole
+from ..common.files import write_whole
 from ..common.rounding import round_to
 from .agreement import reference
 from .missing import MissingValues, split_missing, with_missing
-from .operands import as_stored, dense_words, everything, read_some_tensor
-from .options import TensorChoice, TensorOptions, choose_tensor_unit
+from .operands import as_stored, dense_words, everything
+from .options import TensorChoice
 from .session import TensorProducts, numbers_of
 
-__all__ = ["Multiplied", "check_archive", "fit_row", "start_factorising", "write_archive"]
+__all__ = ["Multiplied", "fit_row", "start_factorising", "write_archive"]
 
 Floats = NDArray[np.float64]
 
@@ -114,27 +113,18 @@ class Multiplied:
 
 
 def start_factorising(
-    file: Path, kernel: str, options: TensorOptions, *, mask: Path | None = None,
+    file: Path, kernel: str, tensor: Tensor, choice: TensorChoice, *, mask: Path | None = None,
     may_miss: bool = False,
 ) -> Multiplied:  # fmt: skip
     """The tensor of a file, as the chosen unit has it.
 
     Parameters
     ----------
+    kernel: mttkrp or ttmc
     mask: an array that is 0 where the tensor's values are missing
     may_miss: NaN are missing values, too
     """
-    choose_tensor_unit(options, order=4)
-    tensor = read_some_tensor(file, options, (3, 4))
-    choice = choose_tensor_unit(options, order=tensor.order)
     config = choice.config
-    if config.semiring != "mma" or not isinstance(config.format, FloatFormat):
-        raise UserError(
-            f"{kernel} takes `semiring` mma and a float format, not {config.semiring!r} and "
-            f"{config.value!r}"
-        )
-    if config.order < tensor.order:
-        raise UserError(f"`order` must be at least {tensor.order} for {file}, not {config.order}")
     places = np.zeros((0, tensor.order), np.int64)
     if may_miss:
         tensor, places = split_missing(file, tensor, mask)
@@ -148,7 +138,7 @@ def start_factorising(
         stored = everything(file, stored)
     stored, missing = with_missing(stored, places, dense=choice.dense)
     return Multiplied(
-        kernel={"cpd": "mttkrp", "tucker": "ttmc"}[kernel],
+        kernel=kernel,
         tensor=stored,
         choice=choice,
         products=TensorProducts(choice),
@@ -175,12 +165,6 @@ def fit_row(
                       f"relative difference {apart:.1e}"),
     ]  # fmt: skip
     return rows, wrong, apart
-
-
-def check_archive(path: Path | None) -> None:
-    """Raise UserError unless factors can be written there."""
-    if path:
-        check_output(path, (".npz",))
 
 
 def write_archive(path: Path, arrays: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from ...hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from ...settings import read_config
 from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.tensaurus.work import STORES
-from ...sim.timing.dram import MemoryModel
+from ...sim.timing.memories import MemoryModel
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 from ..sparse.options import GIGAHERTZ, choose_memory, gigahertz_option, memory_option

@@ -52,7 +52,7 @@ def gemm(
     arithmetic on the rounded matrices, beside NumPy's float32 on the same.
     """
     if options.unit == TENSAURUS.name:
-        from ...tensors.matrices import gemm_on_tensaurus
+        from ...tensors.commands.matrices import gemm_on_tensaurus
 
         gemm_on_tensaurus(a, b, c, mode, output, memory, gigahertz, options)
         return

@@ -1,0 +1,1 @@
+"""The commands of tensors: what they take, and what they refuse."""

@@ -1,0 +1,63 @@
+"""``tilewright run cpd``: the CP decomposition of a tensor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....numbers_given import real, whole
+from ...common.files import check_output
+from ...common.first_lines import check_first_lines
+from ..options import TensorOptions
+from .factorised import read_factorised
+
+__all__ = ["cpd"]
+
+
+def cpd(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The tensor, .tns or .npy.")],
+    rank: Annotated[
+        int, typer.Option(parser=whole("--rank", 1, 4096), metavar="R", help="Terms.")
+    ] = 8,
+    iterations: Annotated[
+        int, typer.Option(parser=whole("--iterations", 1, 1000), metavar="N", help="At most.")
+    ] = 50,
+    tolerance: Annotated[
+        float,
+        typer.Option(parser=real("--tolerance", 0, 1), metavar="T",
+                     help="It ends when the fit changes by less."),
+    ] = 1e-4,
+    seed: Annotated[
+        int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of the start.")
+    ] = 0,
+    mask: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="0 where a value is missing, else 1: of the tensor's "
+                     "shape, .npy. NaN are missing without it, too."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Weights and factors by mode, .npz."),
+    ] = None,
+    *,
+    options: TensorOptions,
+) -> None:  # fmt: skip
+    """Factorise a tensor into a sum of outer products (CP-ALS): MTTKRP on the unit, small solves on
+    the host in float64.
+
+    The same iterations in float64 from the same start stand beside it. What is missing is put in
+    anew after each iteration, as the terms have it.
+    """
+    if output:
+        check_output(output, (".npz",))
+    if mask:
+        check_first_lines(mask)
+    tensor, choice = read_factorised(file, "cpd", options)
+    from ..cpd import decompose
+
+    decompose(
+        choice, file, tensor, mask, rank,
+        iterations=iterations, tolerance=tolerance, seed=seed, output=output,
+    )  # fmt: skip

@@ -1,0 +1,33 @@
+"""What the commands that factorise a tensor ask of it and of the unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ....errors import UserError
+from ....hw.spec.formats import FloatFormat
+from ..options import TensorChoice, TensorOptions, choose_tensor_unit
+
+if TYPE_CHECKING:
+    from ....sim.sparse.tensor import Tensor
+
+__all__ = ["read_factorised"]
+
+
+def read_factorised(file: Path, app: str, options: TensorOptions) -> tuple[Tensor, TensorChoice]:
+    """The tensor of a file, and the unit that ``app`` runs on."""
+    choose_tensor_unit(options, order=4)
+    from ..files import read_some_tensor
+
+    tensor = read_some_tensor(file, options, (3, 4))
+    choice = choose_tensor_unit(options, order=tensor.order)
+    config = choice.config
+    if config.semiring != "mma" or not isinstance(config.format, FloatFormat):
+        raise UserError(
+            f"{app} takes `semiring` mma and a float format, not {config.semiring!r} and "
+            f"{config.value!r}"
+        )
+    if config.order < tensor.order:
+        raise UserError(f"`order` must be at least {tensor.order} for {file}, not {config.order}")
+    return tensor, choice
