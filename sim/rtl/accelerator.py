@@ -21,7 +21,7 @@ from .accelerator_glue import ACCELERATOR, INTERRUPT, managers_of, registers_of
 from .behaviour import AxiBehaviour, BehaviourStruct, ManagerTraffic, Traffic
 from .build import build_library
 from .streams import HasVerilog
-from .waves import check_waves
+from .waves import check_waves, wave_format
 
 __all__ = ["AcceleratorTimeout", "AxiBehaviour", "AxiRuleError", "NativeAccelerator"]
 
@@ -87,7 +87,8 @@ class NativeAccelerator(Generic[Config]):
     register_time_out: cycles that a register access takes at most
     aligned: whether bursts must begin at whole beats; else only strobes below an address that
         is not are refused
-    waves: VCD file to write (a slower build of its own); read it after `close`
+    waves: VCD or, by its suffix, FST file to write (a slower build of its own); read it after
+        `close`
     wave_depth: levels of modules in it, 1 for the top module alone
 
     Raises
@@ -120,10 +121,10 @@ class NativeAccelerator(Generic[Config]):
         self._time_out, self._register_time_out = time_out, register_time_out
         self._managers = managers_of(emitted.sidecar)
         self._registers = registers_of(emitted.sidecar)
-        depth = wave_depth if waves is not None else None
         path = build_library(
-            emitted.verilog, emitted.sidecar, wave_depth=depth, harness=ACCELERATOR
-        )
+            emitted.verilog, emitted.sidecar,
+            waves=wave_format(waves), wave_depth=wave_depth, harness=ACCELERATOR,
+        )  # fmt: skip
         self._library = _load(path)
         self._memory: NDArray[np.uint8] = np.zeros(memory_bytes, np.uint8)
         self._known_faults = 0

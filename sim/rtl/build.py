@@ -22,6 +22,7 @@ from ...hw.spec.host.cache import ANOTHER, cache_directory, full, scratch_direct
 from ...hw.spec.host.programs import ProgramError, run_program, run_programs
 from .glue import STREAMS, Harness
 from .toolchain import find_compiler, find_verilator
+from .waves import WaveFormat
 
 __all__ = ["BuildError", "build_library", "build_program", "cache_errors"]
 
@@ -48,9 +49,9 @@ into are so small that the compiler takes longest to begin."""
 _LITTLE = 1 << 18
 """Bytes of it that are not worth a second file, with which the compiler would begin once more."""
 _RUNTIME = ("verilated", "verilated_threads")
-_TRACE_RUNTIME = ("verilated_vcd_c",)
 _VPI_RUNTIME = ("verilated_vpi", "verilated_dpi")
 _FATAL = Path(__file__).with_name("cpp") / "fatal.cpp"
+_FST = Path(__file__).with_name("cpp") / "fst"
 _HEADER = "begin.h"
 """Verilator's header, with which all of its output begins; it takes the compiler longer to read
 than most of that."""
@@ -183,31 +184,32 @@ def build_library(
     verilog: str,
     sidecar: Mapping[str, Any],
     *,
-    wave_depth: int | None = None,
+    waves: WaveFormat | None = None,
+    wave_depth: int = 2,
     harness: Harness = STREAMS,
 ) -> Path:
     """The shared library of a unit in a harness, built unless the cache has it.
 
-    ``wave_depth`` is the number of levels of modules to trace, None for a build without waves.
+    With ``waves`` it can write such, of ``wave_depth`` levels of modules.
     Raises `ToolMissing` without Verilator or a compiler, `BuildError` if one of them fails.
     """
-    waves = wave_depth is not None
     glue, optimise = harness.glue(sidecar), "-O0" if waves else _optimisation()
     key = _digest(
         verilog, glue, *harness.texts(), find_verilator().version, find_compiler().version,
-        platform.machine(),
-        str((wave_depth, _VERILATOR_FLAGS, _COMPILER_FLAGS, optimise, sidecar["module"])),
+        platform.machine(), _own_headers(waves),
+        str((waves and (waves, wave_depth), sidecar["module"])),
+        str((_VERILATOR_FLAGS, _COMPILER_FLAGS, optimise)),
     )  # fmt: skip
     target = cache_directory() / f"{sidecar['module']}-{key}.so"
     with _scratch(target) as work:
         if work:
-            _verilate(work, verilog, sidecar["module"], wave_depth)
+            _verilate(work, verilog, sidecar["module"], waves, wave_depth)
             (work / "native_glue.h").write_text(glue)
             runtime = _runtime_objects(_RUNTIME)
             if waves:
-                runtime += _runtime_objects(_TRACE_RUNTIME)
+                runtime += _trace_objects(waves)
             library = work / "unit.so"
-            trace = ("-DNATIVE_TRACE",) if waves else ()
+            trace = (f"-DNATIVE_TRACE_{waves.name.upper()}",) if waves else ()
             objects = _objects(work, "Vunit", [harness.source], trace, optimise)
             _link(library, [*objects, *runtime], ("-shared",))
             _publish(library, target)
@@ -215,7 +217,13 @@ def build_library(
 
 
 def build_program(
-    work: Path, prefix: str, main: Path, program: Path, *, waves: bool, link: tuple[str, ...]
+    work: Path,
+    prefix: str,
+    main: Path,
+    program: Path,
+    *,
+    waves: WaveFormat | None,
+    link: tuple[str, ...],
 ) -> None:
     """Compile what Verilator has written into a directory, with VPI, to a program.
 
@@ -224,7 +232,7 @@ def build_program(
     work: the directory
     prefix: that Verilator was told
     main: the program's C++ source
-    waves: whether Verilator was told to trace
+    waves: that Verilator was told to trace
     link: more options for the linker
 
     Raises `ToolMissing` without Verilator or a compiler, `BuildError` if the compiler fails.
@@ -233,23 +241,36 @@ def build_program(
     # The program shows this part to what it loads.
     runtime += _runtime_objects(_VPI_RUNTIME, "-fvisibility=default")
     if waves:
-        runtime += _runtime_objects(_TRACE_RUNTIME)
-    trace = (f"-DVM_TRACE={int(waves)}", f"-DVM_TRACE_VCD={int(waves)}")
+        runtime += _trace_objects(waves)
+    trace = ("-DVM_TRACE=1", f"-DVM_TRACE_{waves.name.upper()}=1") if waves else ("-DVM_TRACE=0",)
     drivers = [main, _FATAL] if waves else [main]
     objects = _objects(work, prefix, drivers, trace, _PROGRAM_OPTIMISE)
     _link(program, [*objects, *runtime], link)
 
 
-def _verilate(work: Path, verilog: str, module: str, wave_depth: int | None) -> None:
+def _trace_objects(waves: WaveFormat) -> list[Path]:
+    """The part of the run-time library that writes waves; headers that it wants are ours."""
+    flags = ("-iquote", str(_FST), "-I", str(_FST), f"-DOWN_HEADERS=0x{_own_headers(waves)}")
+    return _runtime_objects((waves.runtime,), *flags)
+
+
+def _own_headers(waves: WaveFormat | None) -> str:
+    """What stands for the content of those headers; 0 without waves."""
+    return _digest(*(path.read_text() for path in sorted(_FST.rglob("*.h")))) if waves else "0"
+
+
+def _verilate(
+    work: Path, verilog: str, module: str, waves: WaveFormat | None, wave_depth: int
+) -> None:
     """Verilator's C++ for a module, into the work directory."""
     verilator = find_verilator()
     (work / "unit.v").write_text(verilog)
     options = [*_VERILATOR_FLAGS, "--top-module", module, "--Mdir", str(work)]
-    if wave_depth is not None:
+    if waves is not None:
         below = module + ".*" * wave_depth
         rules = f'`verilator_config\ntracing_off -scope "{below}" -levels 0\n'
         (work / "waves.vlt").write_text(rules)
-        options += ["--trace-vcd", str(work / "waves.vlt")]
+        options += [waves.option, str(work / "waves.vlt")]
     command = [str(verilator.program), *options, str(work / "unit.v")]
     _run(command, work, environment=verilator.environment)
 

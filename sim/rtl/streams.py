@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .build import BuildError, build_library
 from .payload import dense_words, field_array, pack, row_words, unpack, width_of
 from .toolchain import ToolMissing
-from .waves import check_waves
+from .waves import check_waves, wave_format
 
 __all__ = [
     "BuildError",
@@ -195,7 +195,8 @@ class NativeSimulation:
     Parameters
     ----------
     emitted: the unit's Verilog and sidecar
-    waves: VCD file to write (a slower build of its own); read it after `close`
+    waves: VCD or, by its suffix, FST file to write (a slower build of its own); read it after
+        `close`
     wave_depth: levels of modules in it, 1 for the top module alone
 
     Raises `ToolMissing` or `BuildError` when the library cannot be built; and `WaveError`, also
@@ -208,8 +209,9 @@ class NativeSimulation:
         self._sidecar = emitted.sidecar
         self._inputs = [s for s in emitted.sidecar["streams"] if s["direction"] == "in"]
         self._outputs = [s for s in emitted.sidecar["streams"] if s["direction"] == "out"]
-        depth = wave_depth if waves is not None else None
-        path = build_library(emitted.verilog, emitted.sidecar, wave_depth=depth)
+        path = build_library(
+            emitted.verilog, emitted.sidecar, waves=wave_format(waves), wave_depth=wave_depth
+        )
         self._library = ctypes.CDLL(str(path))
         self._library.native_create.restype = ctypes.c_void_p
         self._handle = ctypes.c_void_p(self._library.native_create())

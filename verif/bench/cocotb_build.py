@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from cocotb_tools import config
-from cocotb_tools.runner import get_runner
+from cocotb_tools.runner import Icarus, get_runner
 from tilewright.hw.emit.unit import Emitted
 from tilewright.hw.spec.host.cache import cache_directory, full, scratch_directory
 from tilewright.hw.spec.host.outputs import write_whole
 from tilewright.hw.spec.host.programs import run_program
 from tilewright.sim.rtl.build import BuildError, build_program, cache_errors
 from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_tools
+from tilewright.sim.rtl.waves import WaveFormat, complete_waves
 
 __all__ = ["SIMULATORS", "CocotbBuild", "keep_waves"]
 
@@ -35,8 +36,18 @@ _OPTIONS = {
     ),
     "icarus": ("-g2012",),
 }
-_VERSION = {False: 4, True: 5}
-"""Of what a build directory holds, by whether it can record waves; part of the cache's key."""
+_VERSION = 6
+"""Of what a build directory holds; part of the cache's key."""
+
+
+class _IcarusVcd(Icarus):
+    """Icarus, whose waves cocotb has written as FST, writes VCD."""
+
+    def _test_command(self) -> list[Any]:
+        return [
+            ["-vcd" if word == "-fst" else word for word in command]
+            for command in super()._test_command()
+        ]
 
 
 class CocotbBuild:
@@ -46,14 +57,18 @@ class CocotbBuild:
     ----------
     emitted: the unit's Verilog and sidecar
     simulator: "verilator" or "icarus"
-    waves: whether the build can record waves (a build of its own)
+    waves: that the build can record (a build of its own)
 
     Raises ToolMissing if the simulator or the compiler is not installed, BuildError if it refuses
     the Verilog.
     """
 
     def __init__(
-        self, emitted: Emitted, *, simulator: str = "verilator", waves: bool = False
+        self,
+        emitted: Emitted,
+        *,
+        simulator: str = "verilator",
+        waves: WaveFormat | None = None,
     ) -> None:
         if simulator not in SIMULATORS:
             known = ", ".join(SIMULATORS)
@@ -67,7 +82,7 @@ class CocotbBuild:
         else:
             self._program = find_icarus()
         key = hashlib.sha256()
-        for part in (emitted.verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION[waves])):
+        for part in (emitted.verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION)):
             key.update(part.encode() + b"\0")
         key.update(f"{self._program} {sys.executable}".encode())
         self._directory = cache_directory() / f"cocotb-{simulator}-{key.hexdigest()[:24]}"
@@ -104,7 +119,7 @@ class CocotbBuild:
             f'`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n'
         )
         main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
-        options = [*_OPTIONS["verilator"], *(["--trace"] if self._waves else [])]
+        options = [*_OPTIONS["verilator"], *([self._waves.option] if self._waves else [])]
         options += ["--top-module", top, "-Mdir", str(work)]
         command = [str(self._program), *options, str(work / "ports.vlt"), str(work / "unit.v")]
         done = run_program(command, scratch=work, environment=find_verilator().environment)
@@ -124,7 +139,7 @@ class CocotbBuild:
                     build_dir=work,
                     build_args=list(_OPTIONS["icarus"]),
                     timescale=("1ns", "1ps"),
-                    waves=self._waves,
+                    waves=self._waves is not None,
                     log_file=work / "build.log",
                 )
             except (SystemExit, RuntimeError) as error:
@@ -138,28 +153,31 @@ class CocotbBuild:
         *,
         environment: Mapping[str, str],
         seed: int | None = None,
-        waves: bool = False,
+        waves: WaveFormat | None = None,
     ) -> None:
         """Run the cocotb tests of a module, to the end of the simulation.
 
         Parameters
         ----------
         module: its name
-        work: where the run leaves its log and its waves, ``waves.vcd`` (of Icarus ``waves.fst``)
+        work: where the run leaves its log and its waves, ``waves.vcd`` or ``waves.fst``
         environment: further variables that the tests see
         seed: of cocotb's random numbers
-        waves: record them; the build must be able to
+        waves: record such; the build must be able to
 
         What the run found is the module's own business: see `said` where it left nothing. Raises
         BuildError if the simulator ended with an error.
         """
-        if waves and not self._waves:
-            raise ValueError("this build records no waves")
+        if waves and waves != self._waves:
+            raise ValueError(f"this build records no waves as {waves.name}")
         verilator = self._simulator == "verilator"
-        trace = ["--trace", "--trace-file", str(work / "waves.vcd")]
+        file = str(work / f"waves.{waves.name}") if waves else ""
+        trace, dump = ["--trace", "--trace-file", file], [f"+dumpfile_path={file}"]
+        as_vcd = waves is not None and waves.name == "vcd" and not verilator
         try:
             with _quiet_runner():
-                get_runner(self._simulator).test(
+                runner = _IcarusVcd() if as_vcd else get_runner(self._simulator)
+                runner.test(
                     test_module=module,
                     hdl_toplevel=self._sidecar["module"],
                     hdl_toplevel_lang="verilog",
@@ -167,10 +185,8 @@ class CocotbBuild:
                     test_dir=work,
                     seed=seed,
                     test_args=trace if waves and verilator else [],
-                    plusargs=[]
-                    if verilator or not waves
-                    else [f"+dumpfile_path={work / 'waves.fst'}"],
-                    waves=waves and not verilator,
+                    plusargs=dump if waves and not verilator else [],
+                    waves=waves is not None and not verilator,
                     extra_env={**environment, "COCOTB_LOG_LEVEL": "WARNING"},
                     results_xml=str(work / "results.xml"),
                     log_file=work / "run.log",
@@ -206,10 +222,16 @@ class CocotbBuild:
 
 
 def keep_waves(work: Path, waves: Path) -> None:
-    """Put the waves that a run has left in ``work`` in their place, in one step."""
+    """Put the waves that a run has left in ``work`` in their place, in one step.
+
+    Raises BuildError if there are none, or not all of them.
+    """
     found = [*work.glob("waves.*")]
     if not found:
         raise BuildError("the simulator recorded no waves")
+    if error := complete_waves(found[0]):
+        why = os.strerror(error)
+        raise BuildError(f"the waves: {why}, among temporary files in {work.parent}")
     with found[0].open("rb") as recorded:
         write_whole(waves, lambda file: shutil.copyfileobj(recorded, file))
 

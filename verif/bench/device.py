@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 
 from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.rtl.build import BuildError
+from tilewright.sim.rtl.waves import wave_format
 from tilewright.verif.bench.cocotb_build import CocotbBuild, keep_waves
 from tilewright.verif.bench.simulated_device import SimulatedDevice
 
@@ -42,7 +43,7 @@ class AxiDevice(SimulatedDevice[Config]):
     stall: share of the cycles in which each channel of the memory pauses
     lite_stall: likewise on the register bus
     time_out: cycles that ``wait`` waits
-    waves: file to keep the waves in (VCD), complete when the device is closed
+    waves: file to keep the waves in, VCD or, by its suffix, FST; complete when the device is closed
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class AxiDevice(SimulatedDevice[Config]):
     ) -> None:
         super().__init__(config, memory_bytes)
         self._module = emitted.sidecar["module"]
-        self._build = CocotbBuild(emitted, waves=waves is not None)
+        self._build = CocotbBuild(emitted, waves=wave_format(waves))
         self._waves = waves
         self._time_out = time_out
         managers = [port for port in emitted.sidecar["axi"] if port["role"] == "manager"]
@@ -126,7 +127,7 @@ class AxiDevice(SimulatedDevice[Config]):
                 "tilewright.verif.bench.device_server",
                 directory,
                 environment={"TILEWRIGHT_SOCKET": address},
-                waves=self._waves is not None,
+                waves=wave_format(self._waves),
             )
         except BuildError as error:
             self._broken = error

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tilewright.sim.rtl.waves import wave_format
 from tilewright.verif.bench.cocotb_build import CocotbBuild, keep_waves
 
 __all__ = ["JobResult", "StreamBuild", "StreamTrace"]
@@ -87,7 +88,7 @@ class StreamBuild(CocotbBuild):
         seed: of gaps and stalls
         gap, stall: share of the cycles in which an input, an output pauses
         time_out: cycles; default: generous for the number of payloads
-        waves: file to keep the waves in (VCD, or FST from Icarus)
+        waves: file to keep the waves in, of the format that the build records
 
         Raises BuildError if the simulator ended without a result.
         """
@@ -111,7 +112,7 @@ class StreamBuild(CocotbBuild):
                 directory,
                 environment={"TILEWRIGHT_JOB": str(directory)},
                 seed=seed,
-                waves=waves is not None,
+                waves=wave_format(waves),
             )
             outcome = self.result(directory)
             if waves is not None:

@@ -12,6 +12,7 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.m3xu import M3xuConfig
 from tilewright.sim.rtl.build import BuildError
 from tilewright.sim.rtl.payload import row_words
+from tilewright.sim.rtl.waves import WaveFormat
 from tilewright.verif.bench.cocotb_build import CocotbBuild
 from tilewright.verif.bench.stream_job import StreamBuild
 
@@ -69,7 +70,7 @@ def test_waves_that_find_no_room(tmp_path: Path) -> None:
     made = emit("m3xu", M3xuConfig(rows=1, cols=1, depth=4, modes=("fp16",)))
     words = {s["name"]: row_words(s["width"]) for s in made.sidecar["streams"]}
     inputs, expected = (np.zeros((COUNT, words[name]), np.uint32) for name in ("i", "o"))
-    build = FullBuild(made, waves=True)
+    build = FullBuild(made, waves=WaveFormat("vcd"))
     said = "^the simulation ended with an error: No space left on device, among temporary files in "
     with pytest.raises(BuildError, match=said):
         build.run({"i": inputs}, {"o": expected}, waves=tmp_path / "waves.vcd")

@@ -14,6 +14,7 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.config import Config
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import pack
+from tilewright.sim.rtl.waves import wave_format
 from tilewright.sim.units.any_unit import mixed_operations
 from tilewright.verif.bench.stream_job import JobResult, StreamBuild
 from tilewright.verif.kit.reports import Report, Timing
@@ -57,7 +58,7 @@ def run(
     if not isinstance(config, AnyMatrixUnit):
         raise ValueError("only matrix units are simulated on random operations")
     emitted = emit(unit, config)
-    build = StreamBuild(emitted, simulator=simulator, waves=waves is not None)
+    build = StreamBuild(emitted, simulator=simulator, waves=wave_format(waves))
     sent = operations(config, count, seed, illegal=ILLEGAL)
     stalled = matrix_job(build, emitted, config, sent, seed=seed, gap=GAP, stall=STALL, waves=waves)
     complaints = [text for text in [stalled.complaint()] if text]

@@ -8,8 +8,12 @@
 
 #include "native_glue.h"
 #include "verilated.h"
-#ifdef NATIVE_TRACE
-#include "wave_file.h"
+#if defined(NATIVE_TRACE_VCD)
+#define NATIVE_TRACE
+#include "waves_vcd.h"
+#elif defined(NATIVE_TRACE_FST)
+#define NATIVE_TRACE
+#include "waves_fst.h"
 #endif
 
 class ClockedModel {
@@ -27,7 +31,7 @@ public:
         if (!finished_) model_->final();
         finished_ = true;
 #ifdef NATIVE_TRACE
-        if (trace_) trace_->close();
+        waves_.close();
 #endif
         return waves_error();
     }
@@ -42,9 +46,7 @@ public:
 
 #ifdef NATIVE_TRACE
     void trace(const char* path) {
-        trace_.reset(new VerilatedVcdC(&waves_));
-        model_->trace(trace_.get(), 99);
-        trace_->open(path);
+        waves_.open(*model_, path);
     }
     int waves_error() const { return waves_.error(); }
 #else
@@ -56,7 +58,7 @@ private:
         set_clock(*model_, high);
         model_->eval();
 #ifdef NATIVE_TRACE
-        if (trace_) trace_->dump(time_);
+        waves_.dump(time_);
         time_ += 500;
 #endif
     }
@@ -65,8 +67,7 @@ private:
     std::unique_ptr<Model> model_;
     bool finished_ = false;
 #ifdef NATIVE_TRACE
-    WaveFile waves_;
-    std::unique_ptr<VerilatedVcdC> trace_;
+    Waves waves_;
     uint64_t time_ = 0;
 #endif
 };

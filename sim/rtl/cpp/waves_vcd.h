@@ -1,9 +1,10 @@
-// The file that waves go to. Where it cannot be written, the rest is dropped and the error kept;
+// Waves as VCD. Where their file cannot be written, the rest is dropped and the error kept;
 // Verilator's own file would flush once more, and wait for ever for a lock that it holds.
 #pragma once
 
 #include <cerrno>
 #include <fcntl.h>
+#include <memory>
 #include <string>
 #include <unistd.h>
 
@@ -37,4 +38,26 @@ public:
 private:
     int handle_ = -1;
     int error_ = 0;
+};
+
+class Waves {
+public:
+    template <typename Model>
+    void open(Model& model, const char* path) {
+        trace_.reset(new VerilatedVcdC(&file_));
+        model.trace(trace_.get(), 99);
+        trace_->open(path);
+    }
+    void dump(uint64_t time) {
+        if (trace_) trace_->dump(time);
+    }
+    void close() {
+        if (trace_) trace_->close();
+    }
+    // What kept them from being written, a number of errno.h; 0 if nothing did.
+    int error() const { return file_.error(); }
+
+private:
+    WaveFile file_;
+    std::unique_ptr<VerilatedVcdC> trace_;
 };
