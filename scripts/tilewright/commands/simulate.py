@@ -10,7 +10,7 @@ import typer
 from ..errors import UserError, user_errors
 from ..numbers_given import whole
 from .choices import a_simulator
-from .options import ConfigOption, SetOption, UnitArgument, check_output, console
+from .options import ConfigOption, SetOption, UnitArgument, console
 
 __all__ = ["simulate"]
 
@@ -29,7 +29,9 @@ def simulate(
     count: Annotated[
         int, typer.Option(parser=whole("--count", 1, 10**6), metavar="N", help="Operations to run.")
     ] = 1000,
-    waves: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the waves.")] = None,
+    waves: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the waves, .vcd or .fst.")
+    ] = None,
 ) -> None:
     """Simulate a unit with random stimuli and check it against its model."""
     from ..settings import choose_entry, read_config
@@ -41,7 +43,9 @@ def simulate(
     if sim not in entry.simulate:
         raise UserError(f"--sim must be {' or '.join(entry.simulate)} for {unit}, not {sim!r}")
     if waves is not None:
-        check_output(waves)
+        from ..wave_file import check_wave_file
+
+        check_wave_file(waves)
     from ..sim.rtl import toolchain
 
     with user_errors(toolchain.ToolMissing):

@@ -72,7 +72,9 @@ class RunOptions:
     ] = "rtl"
     waves: Annotated[
         Path | None,
-        typer.Option("--waves", help="VCD file to write (short runs).", rich_help_panel=PANEL),
+        typer.Option(
+            "--waves", help=".vcd or .fst file to write (short runs).", rich_help_panel=PANEL
+        ),
     ] = None
     json_file: JsonOption = None
 

@@ -67,7 +67,7 @@ class TiledProduct:
     operation: one of ``config.operations``
     backend: "rtl" simulates the generated Verilog and compares every result of every operation
         with the model, bit for bit; "model" computes with the model alone
-    waves: VCD file of the simulation
+    waves: VCD or FST file of the simulation
 
     Raises `ToolMissing` or `BuildError` when the RTL cannot be built.
     """

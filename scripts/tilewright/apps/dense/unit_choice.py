@@ -12,6 +12,7 @@ from ...hw.spec.unit import Unit
 from ...registry import entries
 from ...settings import read_config
 from ...sim.rtl.toolchain import ToolMissing, require_tools
+from ...wave_file import check_wave_file
 from ..common.files import check_output
 from ..common.options import RunOptions
 
@@ -91,7 +92,7 @@ def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
     if getattr(config, "sparsity", "none") != "none":
         raise UserError(f"`sparsity` must be none to run matrices, not {config.sparsity!r}")
     if options.waves:
-        check_output(options.waves, (".vcd",))
+        check_wave_file(options.waves)
         if backend != "rtl":
             raise UserError(
                 f"{options.waves}: waves come from the rtl backend only, not from {backend}"
