@@ -77,6 +77,7 @@ def test_fusesoc_lints_a_core(tmp_path: Path, fusesoc: Any) -> None:
     assert fusesoc(tmp_path, *lint).returncode != 0
 
 
+@pytest.mark.slow
 def test_tools_read_a_list_of_files(tmp_path: Path) -> None:
     """Verilator from anywhere, by -F; from the folder of the list by -f; slang and Icarus too."""
     made = emitted("m3xu_baseline")

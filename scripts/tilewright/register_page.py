@@ -1,0 +1,177 @@
+"""``python -m tilewright.register_page``: the registers of all accelerators, as docs/registers.md
+has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from .hw.spec.registers.job_spec import JobSpec
+from .hw.spec.registers.register_map import Field, Register
+from .registry import Entry, entries
+
+__all__ = ["register_page"]
+
+_HEAD = """# Registers of all accelerators
+
+What software sees at `s_axil`, in words of 32 bits; a register of 64 bits is two words, the low
+one first. `rw`: read and write; `ro`: read only; `w1c`: set by the hardware, cleared by writing 1;
+`wo`: acts once when written, reads 0. Other addresses, and writes to registers that are read only,
+answer SLVERR. A job works on the job registers as they were at its start.
+
+`python -m tilewright.register_page` prints this page, for the default configurations: multiples of
+bases follow the parameters, and so do the values of ID and CONFIG registers. Of any other
+configuration `tilewright generate` writes the registers into [the sidecar](sidecar.md), a C header,
+SystemRDL or IP-XACT ([the command line](command-line.md#generate)).
+"""
+
+_COLUMNS = ["| offset | register, field | bits | access | |", "|---|---|---|---|---|"]
+
+
+def _bits(field: Field) -> str:
+    return f"{field.low + field.width - 1}:{field.low}" if field.width > 1 else str(field.low)
+
+
+def _rows(register: Register, remark: str = "") -> Iterator[str]:
+    """A register's rows: itself, and its fields if there are several."""
+    where, doc = f"| 0x{register.offset:02X} | {register.name}", register.doc + remark
+    if [field.name for field in register.fields] == ["value"]:
+        (field,) = register.fields
+        yield f"{where} | {_bits(field)} | {register.access_of(field)} | {doc} |"
+        return
+    yield f"{where} | | | {doc} |"
+    for field in register.fields:
+        yield f"| | {field.name} | {_bits(field)} | {register.access_of(field)} | {field.doc} |"
+
+
+def _layout(register: Register) -> tuple[object, ...]:
+    """What accelerators with the same register agree in: all but its constants and remarks."""
+    fields = tuple((x.name, x.low, x.width, register.access_of(x)) for x in register.fields)
+    return register.name, register.offset, register.bits, fields
+
+
+def _alike(spec: JobSpec) -> tuple[object, ...]:
+    return (*map(_layout, spec.registers), spec.errors)
+
+
+def _groups() -> list[list[Entry]]:
+    """The accelerators; those with the same registers together."""
+    found: dict[tuple[object, ...], list[Entry]] = {}
+    for entry in entries().values():
+        if entry.unit.jobs is not None:
+            spec = entry.unit.job_spec(entry.unit.config())
+            found.setdefault(_alike(spec), []).append(entry)
+    return list(found.values())
+
+
+def _registers(entry: Entry, changes: Mapping[str, Any]) -> tuple[Register, ...]:
+    """Those of the small configuration with changes; none if there is no such configuration."""
+    with suppress(ValueError):
+        config = entry.unit.config(**{**entry.small, **changes})
+        return entry.unit.job_spec(config).registers.registers
+    return ()
+
+
+def _optional(entry: Entry) -> dict[Register, str]:
+    """Registers that the default configuration has not, and the parameter that brings each: the
+    one without which a variant that has it has it no more."""
+    unit = entry.unit
+    known = {register.name for register in unit.job_spec(unit.config()).registers}
+    found: dict[Register, str] = {}
+    for variant in entry.variants:
+        without = {
+            name: _registers(entry, {x: y for x, y in variant.items() if x != name})
+            for name in variant
+        }
+        for register in _registers(entry, variant):
+            if register.name not in known:
+                known.add(register.name)
+                found[register] = next(
+                    name
+                    for name, others in without.items()
+                    if others and register.name not in {other.name for other in others}
+                )
+    return found
+
+
+def _title(group: Iterable[Entry]) -> str:
+    return ", ".join(f"`{entry.unit.name}`" for entry in group)
+
+
+def _said(register: Register, groups: list[list[Entry]], specs: list[JobSpec]) -> Register:
+    """A register that all have, with what each says of it if that differs."""
+    docs: dict[str, list[Entry]] = {}
+    for group, spec in zip(groups, specs, strict=True):
+        docs.setdefault(spec.registers[register.name].doc, []).extend(group)
+    if len(docs) == 1:
+        return register
+    doc = "; ".join(f"{_title(group)}: {doc}" for doc, group in docs.items())
+    return replace(register, doc=doc)
+
+
+def _common(specs: list[JobSpec]) -> list[Register]:
+    """Registers that all have at the same place, made up of the same fields."""
+    first, *others = specs
+    layouts = [set(map(_layout, spec.registers)) for spec in others]
+    return [x for x in first.registers if all(_layout(x) in layout for layout in layouts)]
+
+
+def _overview(groups: list[list[Entry]], specs: list[JobSpec]) -> Iterator[str]:
+    """One row for each name of a register, in the order in which they are first met."""
+    offsets: dict[str, dict[int, str]] = {}
+    for index, (group, spec) in enumerate(zip(groups, specs, strict=True)):
+        for register in spec.registers:
+            offsets.setdefault(register.name, {})[index] = f"0x{register.offset:02X}"
+        for register, name in _optional(group[0]).items():
+            text = f"0x{register.offset:02X} with `{name}`"
+            offsets.setdefault(register.name, {})[index] = text
+    yield "| register | " + " | ".join(map(_title, groups)) + " |"
+    yield "|---|" + "---|" * len(groups)
+    for name, found in offsets.items():
+        yield f"| {name} | " + " | ".join(found.get(x, "") for x in range(len(groups))) + " |"
+
+
+def _errors(specs: list[JobSpec], groups: list[list[Entry]]) -> Iterator[str]:
+    codes = sorted({error.code for spec in specs for error in spec.errors})
+    yield "| code | " + " | ".join(map(_title, groups)) + " |"
+    yield "|---|" + "---|" * len(groups)
+    for code in codes:
+        names = [{error.code: error.name for error in spec.errors}.get(code, "") for spec in specs]
+        yield f"| {code} | " + " | ".join(names) + " |"
+
+
+def _own(group: list[Entry], spec: JobSpec, common: Iterable[Register]) -> Iterator[str]:
+    shared = {register.name for register in common}
+    optional = _optional(group[0])
+    own = [register for register in (*spec.registers, *optional) if register.name not in shared]
+    yield from _COLUMNS
+    for register in sorted(own, key=lambda register: register.offset):
+        name = optional.get(register)
+        yield from _rows(register, f"; with `{name}` only" if name else "")
+    yield ""
+    yield from ("| code | error | what was wrong |", "|---|---|---|")
+    for error in spec.errors:
+        yield f"| {error.code} | {error.name} | {error.doc} |"
+
+
+def register_page() -> str:
+    """Registers that all have; where each is; each accelerator's own, and its errors."""
+    groups = _groups()
+    specs = [group[0].unit.job_spec(group[0].unit.config()) for group in groups]
+    common = _common(specs)
+    lines = [_HEAD, "## What all have", "", *_COLUMNS]
+    for register in common:
+        lines += _rows(_said(register, groups, specs))
+    lines += ["", "The registers that say what a job did and what it is to do differ.", ""]
+    lines += ["## Where each register is", "", *_overview(groups, specs), ""]
+    lines += ["## Error codes", "", "STATUS.error_code of a job that failed:", ""]
+    lines += [*_errors(specs, groups), ""]
+    for group, spec in zip(groups, specs, strict=True):
+        lines += [f"## {_title(group)}", "", *_own(group, spec, common), ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(register_page(), end="")
