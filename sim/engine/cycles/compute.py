@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...timing.compiled import inlined
-from .state import KNOWN, NEVER, Shape, State
+from .state import KNOWN, NEVER, RESULTS, Shape, State
 
 __all__ = ["compute_chunk"]
 
@@ -11,7 +11,7 @@ __all__ = ["compute_chunk"]
 @inlined
 def _tiles(s: State) -> int:
     """Of the block at hand."""
-    u = s.unit[0]
+    u = s.unit
     down = u.down_end if u.i == u.i_last else u.down
     across = u.across_end if u.j == u.j_last else u.across
     return down * across
@@ -20,7 +20,7 @@ def _tiles(s: State) -> int:
 @inlined
 def _soonest(c: Shape, s: State) -> int:
     """The first cycle in which the chunk at hand may begin; `NEVER` if that is not known yet."""
-    u = s.unit[0]
+    u = s.unit
     if u.done or s.readers[0].loaded <= u.chunk or s.readers[1].loaded <= u.chunk:
         return NEVER
     place = u.chunk % KNOWN
@@ -31,7 +31,7 @@ def _soonest(c: Shape, s: State) -> int:
                 return NEVER
             soonest = max(soonest, s.loaded[2, u.block % KNOWN] + 1)
         elif u.block >= 2:
-            if s.store[0].stored <= u.block - 2:
+            if s.store.stored <= u.block - 2:
                 return NEVER
             soonest = max(soonest, s.stored[(u.block - 2) % KNOWN] + 1)
     return soonest
@@ -40,7 +40,7 @@ def _soonest(c: Shape, s: State) -> int:
 @inlined
 def _operation(c: Shape, s: State, soonest: int) -> int:
     """One operation, from when on it may leave the sequencer; returns when it does."""
-    u = s.unit[0]
+    u = s.unit
     # The feeder's register is free when the operation before has been accepted.
     left = max(soonest, u.accepted_at)
     if c.staged:
@@ -57,7 +57,7 @@ def _operation(c: Shape, s: State, soonest: int) -> int:
 @inlined
 def _together(c: Shape, s: State, soonest: int, count: int) -> int:
     """As many operations that wait for no sum; returns when the last one leaves."""
-    u = s.unit[0]
+    u = s.unit
     left = _operation(c, s, soonest)
     if count > 1:
         # The second operation of a staged unit is accepted when the first one begins.
@@ -74,14 +74,13 @@ def _together(c: Shape, s: State, soonest: int, count: int) -> int:
 def _one_by_one(c: Shape, s: State, soonest: int, count: int, tiles: int) -> int:
     """As many operations of which each waits for the sum before it; returns when the last one
     leaves."""
-    u = s.unit[0]
-    slots = len(s.results)
+    u = s.unit
     left = soonest
     for _ in range(count):
         if u.in_block >= tiles:
-            soonest = max(soonest, s.results[(u.in_block - tiles) % slots] + 1)
+            soonest = max(soonest, s.results[(u.in_block - tiles) % RESULTS] + 1)
         left = _operation(c, s, soonest)
-        s.results[u.in_block % slots] = u.begun_at + c.latency - c.staged
+        s.results[u.in_block % RESULTS] = u.begun_at + c.latency - c.staged
         u.in_block += 1
     return left
 
@@ -92,7 +91,7 @@ def compute_chunk(c: Shape, s: State) -> bool:
     soonest = _soonest(c, s)
     if soonest == NEVER:
         return False
-    u = s.unit[0]
+    u = s.unit
     tiles = _tiles(s)
     count = tiles * (u.deep_end if u.k == u.k_last else u.deep)
     if u.operations == 0:
@@ -111,7 +110,7 @@ def compute_chunk(c: Shape, s: State) -> bool:
         u.k += 1
         return True
     s.computed[u.block % KNOWN] = u.begun_at + c.latency - c.staged
-    s.store[0].computed += 1
+    s.store.computed += 1
     u.block += 1
     u.in_block = 0
     u.k = 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from ...timing.compiled import inlined
-from ...timing.dram import push, serve
+from ...timing.dram import Channels, Timing, push, serve
 from .memory import grant, grants_at, send
 from .state import NEVER, PENDING, RING, Shape, State
 from .store import answer
@@ -26,7 +26,7 @@ _NOT_TAKEN = 1
 
 
 @inlined
-def _requests(c: Shape, s: State, channel: int, write: int, address: int, beats: int, tag: int
+def _requests(c: Shape, d: Channels, channel: int, write: int, address: int, beats: int, tag: int
 ) -> tuple[int, int]:  # fmt: skip
     """A burst's, to the controller's queue; returns how many, and the bytes that they move."""
     count, moved = 0, 0
@@ -35,7 +35,7 @@ def _requests(c: Shape, s: State, channel: int, write: int, address: int, beats:
         page = address // c.page_bytes
         stop = min(end, (page + 1) * c.page_bytes)
         accesses = (stop - 1) // c.access_bytes - address // c.access_bytes + 1
-        push(s.dram, channel, write, page, accesses, tag)
+        push(d, channel, write, page, accesses, tag)
         count += 1
         moved += accesses * c.access_bytes
         address = stop
@@ -43,37 +43,37 @@ def _requests(c: Shape, s: State, channel: int, write: int, address: int, beats:
 
 
 @inlined
-def _decides_at(s: State, channel: int) -> int:
+def _decides_at(s: State, d: Channels, t: Timing, channel: int) -> int:
     """When the controller decides on its next access."""
-    if s.dram.count[channel, 0] + s.dram.count[channel, 1] == 0:
+    if d.count[channel, 0] + d.count[channel, 1] == 0:
         return NEVER
-    ahead = s.times.precharge + s.times.activate
-    return max(s.managers[channel].serves_at, math.ceil(s.dram.clock[channel, 0] - ahead))
+    ahead = t.precharge + t.activate
+    return max(s.managers[channel].serves_at, math.ceil(d.clock[channel, 0] - ahead))
 
 
 @inlined
-def _has_room(c: Shape, s: State, channel: int, write: int, address: int, beats: int) -> bool:
+def _has_room(c: Shape, d: Channels, channel: int, write: int, address: int, beats: int) -> bool:
     queue = c.write_queue if write else c.read_queue
-    room = queue - s.dram.count[channel, write]
+    room = queue - d.count[channel, write]
     pages = (address + (beats << c.beat_shift) - 1) // c.page_bytes - address // c.page_bytes + 1
     fits: bool = pages <= room
     return fits
 
 
 @inlined
-def next_event(c: Shape, s: State, channel: int) -> tuple[int, int]:
+def next_event(c: Shape, s: State, d: Channels, t: Timing, channel: int) -> tuple[int, int]:
     """When something happens next, and what."""
     p = s.managers[channel]
-    at, what = _decides_at(s, channel), SERVES
+    at, what = _decides_at(s, d, t, channel), SERVES
     if p.arrived > p.taken_writes:
         place = s.arriving[channel, p.taken_writes % PENDING]
         its = max(place[2], p.served_at)
-        if its < at and _has_room(c, s, channel, 1, place[0], place[1]):
+        if its < at and _has_room(c, d, channel, 1, place[0], place[1]):
             at, what = its, WRITES
     if p.waiting:
         ask = s.asks[channel, 0]
         its = max(ask[4] + 1, p.taken_at + 1, p.served_at)
-        if its < at and _has_room(c, s, channel, 0, ask[2], ask[3]):
+        if its < at and _has_room(c, d, channel, 0, ask[2], ask[3]):
             at, what = its, TAKES
     its = grants_at(c, s, channel)
     if its < at:
@@ -82,18 +82,18 @@ def next_event(c: Shape, s: State, channel: int) -> tuple[int, int]:
 
 
 @inlined
-def _serve(c: Shape, s: State, channel: int, now: int) -> bool:
+def _serve(c: Shape, s: State, d: Channels, t: Timing, channel: int, now: int) -> bool:
     """An access is decided on; returns whether a block will be there."""
     p = s.managers[channel]
     p.serves_at = now + 1
     p.served_at = now
-    tag, wrote, ready = serve(s.times, s.dram, channel, float(now))
+    tag, wrote, ready = serve(t, d, channel, float(now))
     if wrote or tag < 0:
         return False
     reader = tag // RING
     r = s.readers[reader]
     s.parts[reader, tag % RING] -= 1
-    soonest = int(ready + s.times.controller) + 1
+    soonest = int(ready + t.controller) + 1
     ends = False
     while r.sent < r.bursts and s.parts[reader, r.sent % RING] == 0:
         if send(c, s, reader, r.sent, soonest):
@@ -103,27 +103,27 @@ def _serve(c: Shape, s: State, channel: int, now: int) -> bool:
 
 
 @inlined
-def _write(c: Shape, s: State, channel: int, now: int) -> None:
+def _write(c: Shape, s: State, d: Channels, channel: int, now: int) -> None:
     """The controller takes a burst to write."""
     p = s.managers[channel]
     place = s.arriving[channel, p.taken_writes % PENDING]
-    if s.dram.count[channel, 0] + s.dram.count[channel, 1] == 0:
+    if d.count[channel, 0] + d.count[channel, 1] == 0:
         p.serves_at = max(p.serves_at, now + 1)
-    _, moved = _requests(c, s, channel, 1, place[0], place[1], 0)
+    _, moved = _requests(c, d, channel, 1, place[0], place[1], 0)
     p.written += moved
     p.taken_writes += 1
     answer(s, now + c.answer)
 
 
 @inlined
-def _take(c: Shape, s: State, channel: int, now: int) -> None:
+def _take(c: Shape, s: State, d: Channels, channel: int, now: int) -> None:
     """The controller takes a burst to read."""
     p = s.managers[channel]
     ask = s.asks[channel, 0]
-    if s.dram.count[channel, 0] + s.dram.count[channel, 1] == 0:
+    if d.count[channel, 0] + d.count[channel, 1] == 0:
         p.serves_at = max(p.serves_at, now + 1)
     tag = ask[0] * RING + ask[1] % RING
-    count, moved = _requests(c, s, channel, 0, ask[2], ask[3], tag)
+    count, moved = _requests(c, d, channel, 0, ask[2], ask[3], tag)
     s.parts[ask[0], ask[1] % RING] = count
     p.read += moved
     p.before_at = p.taken_at
@@ -151,15 +151,17 @@ def _grant(c: Shape, s: State, channel: int, now: int) -> None:
 
 
 @inlined
-def dram_event(c: Shape, s: State, channel: int, what: int, now: int) -> bool:
+def dram_event(
+    c: Shape, s: State, d: Channels, t: Timing, channel: int, what: int, now: int
+) -> bool:
     """Let it happen; returns whether a block has come, or a burst was written."""
     if what == SERVES:
-        return _serve(c, s, channel, now)
+        return _serve(c, s, d, t, channel, now)
     if what == WRITES:
-        _write(c, s, channel, now)
+        _write(c, s, d, channel, now)
         return True
     if what == TAKES:
-        _take(c, s, channel, now)
+        _take(c, s, d, channel, now)
     else:
         _grant(c, s, channel, now)
     return False

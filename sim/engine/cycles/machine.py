@@ -8,12 +8,13 @@ follows from a burst is later than the burst, so that nothing is known too late.
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from ....hw.spec.engine import EngineConfig
 from ....hw.spec.jobs.engine import job_spec
 from ...device.checks import first_broken
 from ...timing.compiled import compiled, inlined
-from ...timing.dram import FLAT, MemoryModel
+from ...timing.dram import FLAT, Channels, MemoryModel, Timing, channels, timing
 from ..job import Job
 from .bound import bound
 from .compute import compute_chunk
@@ -30,6 +31,13 @@ _spec = cache(job_spec)
 
 
 @inlined
+def _ask(c: Shape, s: State) -> None:
+    """All that the readers can know now."""
+    for reader in range(c.readers):
+        ask_next(c, s, reader)
+
+
+@inlined
 def _settle(c: Shape, s: State) -> None:
     """Everything that is known by now."""
     moved = True
@@ -39,8 +47,7 @@ def _settle(c: Shape, s: State) -> None:
             moved = True
         if store_on(c, s):
             moved = True
-    for reader in range(c.readers):
-        ask_next(c, s, reader)
+    _ask(c, s)
 
 
 @inlined
@@ -55,30 +62,39 @@ def _flat_event(c: Shape, s: State, manager: int, now: int) -> bool:
 
 
 @compiled
-def _run(c: Shape, s: State) -> None:
-    """Until nothing is left to do."""
-    settled = False
+def _run_flat(shapes: Any, states: Any) -> None:
+    """Until nothing is left to do, on flat memories."""
+    c, s = shapes[0], states[0]
+    _settle(c, s)
     while True:
-        if not settled:
+        manager, at = 0, NEVER
+        for number in range(c.managers):
+            its = grants_at(c, s, number)
+            if its < at:
+                manager, at = number, its
+        if at == NEVER:
+            return
+        if _flat_event(c, s, manager, at):
             _settle(c, s)
-            settled = True
+        _ask(c, s)
+
+
+@compiled
+def _run_dram(shapes: Any, states: Any, d: Channels, t: Timing) -> None:
+    """The same on DRAMs."""
+    c, s = shapes[0], states[0]
+    _settle(c, s)
+    while True:
         manager, at, what = 0, NEVER, 0
         for number in range(c.managers):
-            if c.flat:
-                its, kind = grants_at(c, s, number), 0
-            else:
-                its, kind = next_event(c, s, number)
+            its, kind = next_event(c, s, d, t, number)
             if its < at:
                 manager, at, what = number, its, kind
         if at == NEVER:
             return
-        if c.flat:
-            settled = not _flat_event(c, s, manager, at)
-        else:
-            settled = not dram_event(c, s, manager, what, at)
-        if settled:
-            for number in range(c.readers):
-                ask_next(c, s, number)
+        if dram_event(c, s, d, t, manager, what, at):
+            _settle(c, s)
+        _ask(c, s)
 
 
 def run_job(
@@ -122,9 +138,13 @@ def run_job(
         )
     operation = next(x for x in config.unit.operations.values() if x.opcode == job.op)
     c = shape(config, operation, job, memory, interval)
-    s = set_up(config, operation, job, c, memory, gigahertz, turn)
-    _run(c, s)
-    limit = bound(config, operation, job, memory, gigahertz, c.interval)
-    if not s.unit[0]["done"] or s.store[0]["answers"] != s.store[0]["bursts"]:
+    s = set_up(config, operation, job, c, turn)
+    if memory.flat:
+        _run_flat(c, s)
+    else:
+        _run_dram(c, s, channels(memory, config.managers), timing(memory, gigahertz))
+    limit = bound(config, operation, job, memory, gigahertz, int(c["interval"][0]))
+    store = s[0]["store"]
+    if not s[0]["unit"]["done"] or store["answers"] != store["bursts"]:
         raise AssertionError("the cycle model has come to a standstill")
-    return report(config, operation, job, c, s, memory, gigahertz, limit)
+    return report(config, operation, job, c[0], s[0], memory, gigahertz, limit)

@@ -112,24 +112,24 @@ def report(
 ) -> EngineCycles:
     """Of a state at the end of a job. Raises :class:`BoundBroken`, which no job of a model that is
     right does."""
-    unit, store = s.unit[0], s.store[0]
+    unit, store = s["unit"], s["store"]
     busy = int(unit["busy"])
     counts = {
         "cycles": int(store["answered_at"]) + _BEHIND,
         "busy_cycles": busy,
         "stalls": int(unit["accepted_at"] - unit["first_at"]) + 1 - busy,
         "operations": int(unit["operations"]),
-        "bytes_read": int(s.readers["issued"].sum()) * config.beat_bytes,
+        "bytes_read": int(s["readers"]["issued"].sum()) * config.beat_bytes,
         "bytes_written": job.m * job.n * operation.result_bits // 8,
     }
     if counts["cycles"] < limit.cycles:
         raise BoundBroken(counts["cycles"], limit)
     each = 2 * config.beat_bytes if memory.flat else memory.gigabytes / gigahertz
-    managers = s.managers[: config.managers]
+    managers = s["managers"][: config.managers]
     rows, cols, depth = config.tile_shape
     return EngineCycles(
         counts=counts,
-        interval=c.interval,
+        interval=int(c["interval"]),
         products=rows * cols * depth * config.unit.lane_bits // operation.operand_bits,
         memory_read=tuple(managers["read"].tolist()),
         memory_written=tuple(managers["written"].tolist()),

@@ -6,17 +6,18 @@ there as a time: a part is looked at again only when one that was not known has 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ....hw.spec.engine import EngineConfig
 from ....hw.spec.matrix_unit import Operation
-from ...timing.dram import Channels, MemoryModel, Timing, channels, timing
+from ...timing.dram import MemoryModel
 from ..job import Job
 from .walks import ADDRESS_BITS, WALK, Grid, walks
 
-__all__ = ["KNOWN", "NEVER", "PENDING", "RING", "Shape", "State", "set_up", "shape"]
+__all__ = ["KNOWN", "NEVER", "PENDING", "RESULTS", "RING", "SHAPE", "STATE", "Shape", "State",
+           "set_up", "shape"]  # fmt: skip
 
 NEVER = 1 << 62
 """A cycle that does not come, or is not known yet."""
@@ -27,40 +28,14 @@ RING = 512
 KNOWN = 4
 """Chunks, blocks and rows whose times are kept: two buffers of each, four rows to store."""
 
+RESULTS = 64
+"""More than results of a block that are waited for at a time."""
+
 PENDING = 64
 """Bursts to write on their way to a DRAM: more than are under way."""
 
 _DEEP = 16
 """So many addresses of a writer are a memory."""
-
-
-class Shape(NamedTuple):
-    """What does not change in a job, in numbers for compiled code.
-
-    ``readers``: operands that are read; ``interval``, ``latency``: of the unit; ``staged``: its
-    operations wait in a register before they are begun. ``addresses``, ``deep``: of the writer's
-    queue of addresses, and whether that is a memory. The rest of the memory is that of a DRAM.
-    """
-
-    readers: int
-    managers: int
-    use_c: int
-    interval: int
-    latency: int
-    staged: int
-    outstanding: int
-    burst_beats: int
-    buffer_beats: int
-    addresses: int
-    deep: int
-    beat_shift: int
-    mask: int
-    flat: int
-    answer: int
-    access_bytes: int
-    page_bytes: int
-    read_queue: int
-    write_queue: int
 
 
 def _fields(*names: str) -> list[tuple[str, Any]]:
@@ -130,93 +105,101 @@ _STORE = np.dtype(
 _ROW = np.dtype(_fields("at", "beats", "address", "block_end", "ended_at"))
 
 
-class State(NamedTuple):
-    """What changes.
+SHAPE = np.dtype(
+    _fields(
+        # Operands that are read; managers; whether C is one of the former.
+        *("readers", "managers", "use_c"),
+        # Of the unit; whether its operations wait in a register before they are begun.
+        *("interval", "latency", "staged"),
+        # Of a reader, and of the writer; its queue of addresses, and whether that is a memory.
+        *("outstanding", "burst_beats", "buffer_beats", "addresses", "deep"),
+        *("beat_shift", "mask"),
+        # Of the memory; the last four of a DRAM.
+        *("flat", "answer", "access_bytes", "page_bytes", "read_queue", "write_queue"),
+    )
+)
+"""What does not change in a job, in numbers for compiled code."""
 
-    ``readers`` (of A, B, C), ``managers``, ``unit``, ``store``: records. The rest are rings, most
-    of them of times. ``start``, ``beats`` [reader, burst]: when a burst's first beat is at ``r``;
-    ``block`` [reader, burst]: whether it ends its block; ``parts`` [reader, burst]: requests of its
-    that a DRAM has not served. ``loaded``, ``freed`` [reader, block]: when a block came, and when
-    its buffer was freed. ``results``: of the unit, by operation. ``computed``, ``stored`` [block].
-    ``rows``: of D; ``puts``, ``leaves`` [beat]: into the writer's buffer, from its output;
-    ``queued``, ``answers`` [burst]: addresses, responses. Of DRAMs ``asks``: at ``ar`` [manager, 2,
-    (reader, burst, address, beats, cycle)]; ``arriving``: to be written [manager, burst, (address,
-    beats, cycle)].
-    """
+STATE = np.dtype(
+    [
+        # Of A, B and C; of each manager.
+        ("readers", _READER, 3),
+        ("managers", _MANAGER, 3),
+        ("unit", _UNIT),
+        ("store", _STORE),
+        # Rings by reader and burst: when its first beat is at `r`, its beats, whether it ends its
+        # block, its requests that a DRAM has not served.
+        *((name, np.int64, (3, RING)) for name in ("start", "beats", "block", "parts")),
+        # By reader and block: when it came, and when its buffer was freed.
+        *((name, np.int64, (3, KNOWN)) for name in ("loaded", "freed")),
+        # By operation: when its result came.
+        ("results", np.int64, RESULTS),
+        # By block of D: when it was complete, and when its buffer was free.
+        *((name, np.int64, KNOWN) for name in ("computed", "stored")),
+        ("rows", _ROW, 2 * KNOWN),
+        # By beat of D: into the writer's buffer, and from its output. By burst: into the queue of
+        # addresses, and its response.
+        *((name, np.int64, RING) for name in ("puts", "leaves", "queued", "answers")),
+        # Of DRAMs, by manager. At `ar`: reader, burst, address, beats, when it came there; to be
+        # written: address, beats, when.
+        ("asks", np.int64, (3, 2, 5)),
+        ("arriving", np.int64, (3, PENDING, 3)),
+    ]
+)
+"""What changes; most are times."""
 
-    readers: Any
-    managers: Any
-    unit: Any
-    store: Any
-    start: Any
-    beats: Any
-    block: Any
-    parts: Any
-    loaded: Any
-    freed: Any
-    results: Any
-    computed: Any
-    stored: Any
-    rows: Any
-    puts: Any
-    leaves: Any
-    queued: Any
-    answers: Any
-    asks: Any
-    arriving: Any
-    dram: Channels
-    times: Timing
+# A record of either type, in compiled code.
+Shape = Any
+State = Any
 
 
 def shape(
     config: EngineConfig, operation: Operation, job: Job, memory: MemoryModel, interval: int | None
-) -> Shape:
-    """Of a job on an engine; ``interval``: cycles of an operation, if not the unit's own."""
+) -> Any:
+    """A record of type ``SHAPE``, in an array; ``interval``: cycles of an operation, if not the
+    unit's own."""
     burst, own = config.burst_beats, config.unit.initiation_interval[operation.name]
     taken = own if interval is None else interval
     outstanding = config.outstanding
     deep = outstanding >= _DEEP
-    return Shape(
-        readers=2 + job.use_c,
-        managers=config.managers,
-        use_c=int(job.use_c),
-        interval=taken,
-        latency=config.unit.latency[operation.name] - own + taken,
-        staged=int(getattr(config.unit, "data_assignment", "") == "pipelined"),
-        outstanding=outstanding,
-        burst_beats=burst,
-        buffer_beats=max(2 * burst, min(128, outstanding * burst)),
-        addresses=outstanding - deep,
-        deep=int(deep),
-        beat_shift=config.beat_bytes.bit_length() - 1,
-        mask=(1 << min(config.addr_bits, ADDRESS_BITS)) - 1,
-        flat=int(memory.flat),
-        answer=memory.latency,
-        access_bytes=memory.access_bytes,
-        page_bytes=memory.page_bytes,
-        read_queue=memory.read_queue,
-        write_queue=memory.write_queue,
-    )
+    values = {
+        "readers": 2 + job.use_c,
+        "managers": config.managers,
+        "use_c": job.use_c,
+        "interval": taken,
+        "latency": config.unit.latency[operation.name] - own + taken,
+        "staged": getattr(config.unit, "data_assignment", "") == "pipelined",
+        "outstanding": outstanding,
+        "burst_beats": burst,
+        "buffer_beats": max(2 * burst, min(128, outstanding * burst)),
+        "addresses": outstanding - deep,
+        "deep": deep,
+        "beat_shift": config.beat_bytes.bit_length() - 1,
+        "mask": (1 << min(config.addr_bits, ADDRESS_BITS)) - 1,
+        "flat": memory.flat,
+        "answer": memory.latency,
+        "access_bytes": memory.access_bytes,
+        "page_bytes": memory.page_bytes,
+        "read_queue": memory.read_queue,
+        "write_queue": memory.write_queue,
+    }
+    assert values["latency"] // taken + 3 < RESULTS
+    found = np.zeros(1, SHAPE)
+    for name, value in values.items():
+        found[name] = value
+    return found
 
 
-def set_up(
-    config: EngineConfig,
-    operation: Operation,
-    job: Job,
-    c: Shape,
-    memory: MemoryModel,
-    gigahertz: float,
-    turn: int,
-) -> State:
-    """Of an engine at the beginning of a job; ``turn``: see :func:`run_job`."""
-    found = walks(config, operation, job)
-    readers, store, unit = (
-        np.zeros(n, kind) for n, kind in ((3, _READER), (1, _STORE), (1, _UNIT))
-    )
+def set_up(config: EngineConfig, operation: Operation, job: Job, c: Any, turn: int) -> Any:
+    """A record of type ``STATE``, in an array: an engine at the beginning of a job. ``c``: its
+    shape; ``turn``: see :func:`run_job`."""
+    found = np.zeros(1, STATE)
+    readers, store, unit = found["readers"][0], found["store"], found["unit"]
+    walked = walks(config, operation, job)
     for name, _ in WALK:
-        readers[name], store[name] = found[name][:3], found[name][3]
+        readers[name], store[name] = walked[name][:3], walked[name][3]
     readers["manager"], readers["asks_at"] = config.channels, NEVER
-    readers["done"][c.readers :] = 1
+    readers["done"][c["readers"][0] :] = 1
     for times in ("granted_at", "split_at", "issued_at"):
         readers[times] = -1
     cut = Grid(config, operation, job)
@@ -226,38 +209,8 @@ def set_up(
         unit[level], unit[f"{level}_end"] = length // tile, ((size - 1) % length) // tile + 1
     unit["i_last"], unit["j_last"], unit["k_last"] = cut.last
     for times in ("accepted_at", "begun_at"):
-        unit[times] = -c.interval - 1
+        unit[times] = -c["interval"][0] - 1
     unit["first_at"] = NEVER
-
-    def zeros(*size: int) -> Any:
-        return np.zeros(size, np.int64)
-
-    slots = 1
-    while slots <= c.latency + 4:
-        slots *= 2
-    managers = np.zeros(3, _MANAGER)
-    managers["turn"] = [[turn, 0, 0], [turn, 2, 0], [0, 1, 2]][config.managers - 1]
-    return State(
-        readers=readers,
-        managers=managers,
-        unit=unit,
-        store=store,
-        start=np.full((3, RING), NEVER),
-        beats=zeros(3, RING),
-        block=zeros(3, RING),
-        parts=zeros(3, RING),
-        loaded=zeros(3, KNOWN),
-        freed=zeros(3, KNOWN),
-        results=zeros(slots),
-        computed=zeros(KNOWN),
-        stored=zeros(KNOWN),
-        rows=np.zeros(2 * KNOWN, _ROW),
-        puts=zeros(RING),
-        leaves=zeros(RING),
-        queued=zeros(RING),
-        answers=np.full(RING, NEVER),
-        asks=zeros(3, 2, 5),
-        arriving=zeros(3, PENDING, 3),
-        dram=channels(memory, config.managers),
-        times=timing(memory, gigahertz),
-    )
+    found["start"] = found["answers"] = NEVER
+    found["managers"][0]["turn"] = [[turn, 0, 0], [turn, 2, 0], [0, 1, 2]][config.managers - 1]
+    return found

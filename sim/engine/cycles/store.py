@@ -15,7 +15,7 @@ _TO_BUS = 2
 @inlined
 def _next_row(c: Shape, s: State) -> bool:
     """The next row leaves the walker; whether there is one whose time is known."""
-    t = s.store[0]
+    t = s.store
     if t.done or t.left or t.rows_cut != t.rows_in or t.rows_out + KNOWN <= t.rows_in:
         return False
     at = max(t.row_at + 1, t.split_at)
@@ -55,7 +55,7 @@ def _leaves_buffer(s: State, beat: int) -> int:
 @inlined
 def _put_beats(c: Shape, s: State) -> bool:
     """Beats from the scratchpad to the buffer, as far as is known when; whether there were any."""
-    t = s.store[0]
+    t = s.store
     began = t.puts
     while t.rows_out < t.rows_in:
         row = s.rows[t.rows_out % _ROWS]
@@ -86,7 +86,7 @@ def _put_beats(c: Shape, s: State) -> bool:
 @inlined
 def _split(c: Shape, s: State) -> bool:
     """The next burst comes to the splitter's output; whether there is one."""
-    t = s.store[0]
+    t = s.store
     if t.split or (t.left == 0 and t.rows_cut == t.rows_in):
         return False
     at = t.issued_at
@@ -107,7 +107,7 @@ def _split(c: Shape, s: State) -> bool:
 @inlined
 def _free_address(c: Shape, s: State) -> int:
     """From when on the queue of addresses has room; `NEVER` if that is not known yet."""
-    t = s.store[0]
+    t = s.store
     before = t.bursts - c.addresses
     if before < 0:
         return 0
@@ -123,7 +123,7 @@ def _free_address(c: Shape, s: State) -> int:
 @inlined
 def answer(s: State, at: int) -> None:
     """The response to the next burst."""
-    t = s.store[0]
+    t = s.store
     t.answered_at = max(at, t.answered_at + 1)
     s.answers[t.answers % RING] = t.answered_at
     t.answers += 1
@@ -132,7 +132,7 @@ def answer(s: State, at: int) -> None:
 @inlined
 def _issue(c: Shape, s: State) -> bool:
     """The burst at the splitter's output leaves, and its beats; whether it is known when."""
-    t = s.store[0]
+    t = s.store
     if not t.split or t.puts < t.sends + t.beats_now:
         return False
     free = _free_address(c, s)
