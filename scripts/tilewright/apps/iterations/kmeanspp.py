@@ -1,72 +1,36 @@
-"""``tilewright run kmeanspp``: seeds of k-means++, a pass for each."""
+"""Seeds of k-means++, a pass for each, held against the same draws in float64."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import numpy as np
-import typer
 
 from ...errors import UserError
-from ...numbers_given import whole
-from ...sim.sida.iterations.seeding import DISTANCES, Coincide, Seeds, draw_seeds, seeding
+from ...sim.sida.iterations.distances import DISTANCES
+from ...sim.sida.iterations.seeding import Coincide, Seeds, draw_seeds, seeding
 from ...sim.sida.result.products import Rules
 from ...sim.sida.step_driver import StepDriver
 from ..common.rounding import round_to, warn_rounding
 from ..common.words import counted
-from .application import Application, Source, finish, matrix_of
-from .options import SidaOptions, choose_sida
+from .application import Application, finish
+from .inputs import Source
+from .options import SidaChoice
 from .seeds_verdict import against_draws
 from .session import run_steps
 
-__all__ = ["kmeanspp"]
+__all__ = ["draw_clusters"]
 
 _SHOWN = 8
 
 
-def kmeanspp(
-    file: Annotated[
-        Path, typer.Argument(metavar="POINTS", help="A point a row, .mtx or .npy.")
-    ],
-    clusters: Annotated[
-        int, typer.Option(parser=whole("--clusters", 1), metavar="K", help="Seeds to be drawn.")
-    ] = 8,
-    seed: Annotated[
-        int,
-        typer.Option(parser=whole("--seed", 0, (1 << 63) - 1), metavar="S",
-                     help="Of the generator that draws."),
-    ] = 0,
-    distance: Annotated[
-        str,
-        typer.Option(help="euclidean; stored: over the coordinates alone that a point stores "
-                          "(add-norm)."),
-    ] = "euclidean",
-    *,
-    options: SidaOptions,
-) -> None:  # fmt: skip
-    """Draw the seeds of k-means++: each point by its squared distance to the nearest seed before.
-
-    Points are the rows of a matrix, square or not. Values that -o writes are those distances,
-    behind the last seed. They are checked against SciPy's, draws against the same ones in float64.
-    """
-    if options.max_iterations is not None:
-        raise UserError(
-            "--max-iterations and kmeanspp exclude each other: --clusters says how many"
-        )
-    if distance not in DISTANCES:
-        raise UserError(f"--distance must be one of {', '.join(DISTANCES)}, not {distance!r}")
-    choice = choose_sida(options, "kmeanspp", "aril-add", floats=False)
-    second, _ = DISTANCES[distance]
-    if second not in choice.config.semirings:
-        raise UserError(
-            f"`semirings` must have {second} for --distance {distance}, not "
-            f"{', '.join(choice.config.semirings)} alone"
-        )
-    points = matrix_of(choice, file, square=False)
+def draw_clusters(
+    choice: SidaChoice, file: Path, points: Any, clusters: int, *, seed: int, distance: str
+) -> None:
+    """Draw the seeds of so many clusters of a matrix's rows, and report."""
     count, fmt = points.shape[0], choice.config.format
-    if clusters > count:
-        raise UserError(f"--clusters must be in 1..{count}, the rows of {file}, not {clusters}")
+    second, _ = DISTANCES[distance]
     rounded = round_to(points.data, fmt)
     warn_rounding(file, rounded, fmt)
     points.data = np.asarray(rounded.values, np.float64)

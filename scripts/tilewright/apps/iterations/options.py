@@ -15,7 +15,7 @@ from ...numbers_given import whole
 from ...settings import read_config
 from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.sida.fit import check_modelled
-from ...sim.timing.dram import MemoryModel
+from ...sim.timing.memories import MemoryModel
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 from ..sparse.options import BACKENDS, choose_memory, gigahertz_option, memory_option

@@ -1,14 +1,7 @@
-"""``tilewright run cg|bicgstab|gmres``: systems of equations by methods of Krylov subspaces."""
+"""Systems of equations by methods of Krylov subspaces, beside SciPy's iterations."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from ...errors import UserError
-from ...numbers_given import whole
 from ...sim.sida.iterations.biconjugate import biconjugate_gradients
 from ...sim.sida.iterations.conjugate import conjugate_gradients
 from ...sim.sida.iterations.linear import pipelined_gradients
@@ -16,51 +9,19 @@ from ...sim.sida.iterations.minimal_residuals import minimal_residuals
 from ...sim.sida.result.products import Rules
 from ..common.extras import need
 from .application import Application, finish, numbers_of
-from .equations import (
-    Equations,
-    RightOption,
-    SciPys,
-    ToleranceOption,
-    check_symmetric,
-    finish_method,
-    read_equations,
-    scipy_products,
-)
-from .options import SidaChoice, SidaOptions, choose_sida
+from .equations import Equations
+from .methods import SciPys, finish_method, scipy_products
+from .options import SidaChoice
 from .session import run_problem
 from .verdict import residual_of
 
-__all__ = ["bicgstab", "cg", "gmres"]
-
-FORMS = ("plain", "pipelined")
+__all__ = ["solve_by_gradients", "solve_by_minimal_residuals", "solve_by_two_gradients"]
 
 
-def cg(
-    file: Annotated[
-        Path, typer.Argument(metavar="MATRIX", help="Symmetric, positive definite, .mtx or .npy.")
-    ],
-    right: RightOption = None,
-    tolerance: ToleranceOption = 1e-5,
-    form: Annotated[
-        str,
-        typer.Option(
-            help="plain: an iteration a pass; pipelined: two, where the matrix is well conditioned."
-        ),
-    ] = "plain",
-    *,
-    options: SidaOptions,
+def solve_by_gradients(
+    choice: SidaChoice, equations: Equations, most: int, *, tolerance: float, form: str
 ) -> None:
-    """Solve a system of equations by conjugate gradients, in fp64 unless `value` is set.
-
-    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
-    the residual is computed anew in float64, and SciPy's iterations counted.
-    """
-    if form not in FORMS:
-        raise UserError(f"--form must be {' or '.join(FORMS)}, not {form!r}")
-    choice = choose_sida(options, "cg", "mma", floats=True, value="fp64")
-    equations = read_equations(choice, file, right)
-    check_symmetric(file, equations.matrix)
-    most = options.max_iterations or 10 * equations.size
+    """Conjugate gradients, plain or pipelined, in at most so many iterations, and their report."""
     linalg = need("scipy.sparse.linalg", "SciPy")
     # One product an iteration.
     theirs = scipy_products(
@@ -82,22 +43,10 @@ def cg(
     )  # fmt: skip
 
 
-def bicgstab(
-    file: Annotated[Path, typer.Argument(metavar="MATRIX", help="Square, .mtx or .npy.")],
-    right: RightOption = None,
-    tolerance: ToleranceOption = 1e-5,
-    *,
-    options: SidaOptions,
+def solve_by_two_gradients(
+    choice: SidaChoice, equations: Equations, most: int, *, tolerance: float
 ) -> None:
-    """Solve a system of equations by stabilised biconjugate gradients, in fp64 unless `value` is
-    set.
-
-    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
-    the residual is computed anew in float64, and SciPy's iterations counted.
-    """
-    choice = choose_sida(options, "bicgstab", "mma", floats=True, value="fp64")
-    equations = read_equations(choice, file, right)
-    most = options.max_iterations or 10 * equations.size
+    """Stabilised biconjugate gradients, likewise."""
     linalg = need("scipy.sparse.linalg", "SciPy")
     products = scipy_products(
         lambda operator: linalg.bicgstab(
@@ -116,27 +65,10 @@ def bicgstab(
     )  # fmt: skip
 
 
-def gmres(
-    file: Annotated[Path, typer.Argument(metavar="MATRIX", help="Square, .mtx or .npy.")],
-    right: RightOption = None,
-    tolerance: ToleranceOption = 1e-5,
-    restart: Annotated[
-        int,
-        typer.Option(parser=whole("--restart", 1, 1000), metavar="M",
-                     help="Iterations until a new space begins, from the residual."),
-    ] = 20,
-    *,
-    options: SidaOptions,
-) -> None:  # fmt: skip
-    """Solve a system of equations by generalised minimal residuals, two products a pass, in fp64
-    unless `value` is set.
-
-    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
-    the residual is computed anew in float64, and that of each iteration compared with SciPy's.
-    """
-    choice = choose_sida(options, "gmres", "mma", floats=True, value="fp64")
-    equations = read_equations(choice, file, right)
-    restart = min(restart, equations.size)
+def solve_by_minimal_residuals(
+    choice: SidaChoice, equations: Equations, most: int, *, tolerance: float, restart: int
+) -> None:
+    """Generalised minimal residuals, likewise; a new space begins after ``restart`` iterations."""
     linalg = need("scipy.sparse.linalg", "SciPy")
     residuals: list[float] = []
     products = scipy_products(
@@ -153,7 +85,7 @@ def gmres(
     )  # fmt: skip
     finish_method(
         "gmres", "generalised minimal residuals", choice, equations, method,
-        options.max_iterations or 10 * equations.size, tolerance=tolerance,
+        most, tolerance=tolerance,
         theirs=SciPys(function="gmres", iterations=None if products is None else len(residuals),
                       residuals=tuple(residuals)),
         details={"restart": restart},

@@ -1,0 +1,1 @@
+"""The commands of iterations: what they take, and what they refuse."""

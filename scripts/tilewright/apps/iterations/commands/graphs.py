@@ -1,0 +1,135 @@
+"""``tilewright run pagerank|bfs|sssp|kcore|khop``: graphs, two iterations a pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....numbers_given import real, whole
+from ...common.extras import check_installed
+from ..options import SidaOptions, choose_sida
+
+__all__ = ["bfs", "kcore", "khop", "pagerank", "sssp"]
+
+GraphArgument = Annotated[
+    Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")
+]
+SourceOption = Annotated[
+    int,
+    typer.Option(parser=whole("--source", 1), metavar="V", help="Vertex, counted from 1."),
+]
+
+_RANK_ITERATIONS = 1000
+"""Of PageRank, unless the user says."""
+
+
+def pagerank(
+    graph: GraphArgument,
+    alpha: Annotated[
+        float,
+        typer.Option(parser=real("--alpha", 0, 1), metavar="A", help="Share that follows edges."),
+    ] = 0.85,
+    tolerance: Annotated[
+        float,
+        typer.Option(parser=real("--tolerance", 0, 1), metavar="T",
+                     help="It ends when the ranks move by less a vertex, in the 1-norm."),
+    ] = 1e-6,
+    *,
+    options: SidaOptions,
+) -> None:  # fmt: skip
+    """Compute the PageRank of every vertex, edges weighted; what vertices without edges have is
+    spread evenly.
+
+    To convergence; values are checked against NetworkX.
+    """
+    choice = choose_sida(options, "pagerank", "mma", floats=True)
+    check_installed("networkx", "NetworkX")
+    from numpy import add
+
+    from ..inputs import check_not_negative, graph_of
+
+    given = graph_of(choice, graph, add)
+    check_not_negative(given)
+    from ..ranks import rank_vertices
+
+    most = options.max_iterations or _RANK_ITERATIONS
+    rank_vertices(choice, given, most, alpha=alpha, tolerance=tolerance)
+
+
+def bfs(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions) -> None:
+    """Compute how many edges each vertex is from a source (breadth-first search), or -1.
+
+    Values are checked against SciPy.
+    """
+    _steps("bfs", graph, source, None, options)
+
+
+def khop(
+    graph: GraphArgument,
+    hops: Annotated[
+        int, typer.Option(parser=whole("--hops", 1, 1_000_000), metavar="K", help="At most.")
+    ] = 2,
+    source: SourceOption = 1,
+    *,
+    options: SidaOptions,
+) -> None:
+    """Find the vertices within so many edges of a source, and how many: -1 elsewhere.
+
+    Values are checked against SciPy.
+    """
+    if options.max_iterations is not None:
+        raise UserError("--max-iterations and khop exclude each other: --hops says how many")
+    _steps("khop", graph, source, hops, options)
+
+
+def sssp(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions) -> None:
+    """Compute the lengths of shortest paths from a source (Bellman-Ford), else infinite.
+
+    Weights must not be negative. Values are checked against SciPy.
+    """
+    choice = choose_sida(options, "sssp", "minplus", floats=False)
+    from numpy import minimum
+
+    from ..inputs import check_not_negative, check_source, graph_of
+
+    given = graph_of(choice, graph, minimum)
+    check_not_negative(given)
+    check_source(given, source)
+    from ..searches import lengths_from
+
+    lengths_from(choice, given, source, options.max_iterations or given.vertices + 1)
+
+
+def kcore(graph: GraphArgument, *, options: SidaOptions) -> None:
+    """Compute the core number of every vertex; directions, weights and loops do not count.
+
+    Values are checked against NetworkX.
+    """
+    choice = choose_sida(options, "kcore", "mma", floats=False)
+    check_installed("networkx", "NetworkX")
+    from numpy import maximum
+
+    from ..inputs import graph_of
+
+    given = graph_of(choice, graph, maximum)
+    from ..cores import peel_cores
+
+    peel_cores(choice, given, options.max_iterations or 2 * given.vertices + 2)
+
+
+def _steps(app: str, path: Path, source: int, hops: int | None, options: SidaOptions) -> None:
+    """Breadth-first search, to the end or so many hops far."""
+    choice = choose_sida(options, app, "orand", floats=False)
+    from numpy import maximum
+
+    from ..inputs import check_source, graph_of
+
+    given = graph_of(choice, path, maximum)
+    check_source(given, source)
+    from ..searches import search
+
+    most = hops or options.max_iterations or given.vertices + 1
+    search(app, choice, given, source, most, hops=hops)

@@ -1,0 +1,65 @@
+"""``tilewright run kmeanspp``: seeds of k-means++, a pass for each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....numbers_given import whole
+from ....sim.sida.iterations.distances import DISTANCES
+from ..options import SidaOptions, choose_sida
+
+__all__ = ["kmeanspp"]
+
+
+def kmeanspp(
+    file: Annotated[
+        Path, typer.Argument(metavar="POINTS", help="A point a row, .mtx or .npy.")
+    ],
+    clusters: Annotated[
+        int, typer.Option(parser=whole("--clusters", 1), metavar="K", help="Seeds to be drawn.")
+    ] = 8,
+    seed: Annotated[
+        int,
+        typer.Option(parser=whole("--seed", 0, (1 << 63) - 1), metavar="S",
+                     help="Of the generator that draws."),
+    ] = 0,
+    distance: Annotated[
+        str,
+        typer.Option(help="euclidean; stored: over the coordinates alone that a point stores "
+                          "(add-norm)."),
+    ] = "euclidean",
+    *,
+    options: SidaOptions,
+) -> None:  # fmt: skip
+    """Draw the seeds of k-means++: each point by its squared distance to the nearest seed before.
+
+    Points are the rows of a matrix, square or not. Values that -o writes are those distances,
+    behind the last seed. They are checked against SciPy's, draws against the same ones in float64.
+    """
+    if options.max_iterations is not None:
+        raise UserError(
+            "--max-iterations and kmeanspp exclude each other: --clusters says how many"
+        )
+    if distance not in DISTANCES:
+        raise UserError(f"--distance must be one of {', '.join(DISTANCES)}, not {distance!r}")
+    choice = choose_sida(options, "kmeanspp", "aril-add", floats=False)
+    second, _ = DISTANCES[distance]
+    if second not in choice.config.semirings:
+        raise UserError(
+            f"`semirings` must have {second} for --distance {distance}, not "
+            f"{', '.join(choice.config.semirings)} alone"
+        )
+    from ..inputs import matrix_of
+
+    points = matrix_of(choice, file, square=False)
+    if clusters > points.shape[0]:
+        raise UserError(
+            f"--clusters must be in 1..{points.shape[0]}, the rows of {file}, not {clusters}"
+        )
+    from ..kmeanspp import draw_clusters
+
+    draw_clusters(choice, file, points, clusters, seed=seed, distance=distance)

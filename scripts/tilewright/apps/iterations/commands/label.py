@@ -1,0 +1,69 @@
+"""``tilewright run label``: means over neighbours, two iterations a pass."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....numbers_given import real
+from ...common.files import ARRAYS
+from ...common.first_lines import check_first_lines
+from ..options import SidaOptions, choose_sida
+
+__all__ = ["label"]
+
+_MEANS = 10_000
+"""Iterations of label propagation, unless the user says."""
+
+ToleranceOption = Annotated[
+    float,
+    typer.Option(parser=real("--tolerance", 0, 1), metavar="T", help="When it ends."),
+]
+
+
+def label(
+    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Symmetric, .mtx or .npy.")],
+    classes: Annotated[
+        str,
+        typer.Option("--labels", metavar="0,1,...|FILE", help="Of the first vertices, 0 or 1."),
+    ],
+    tolerance: ToleranceOption = 1e-6,
+    *,
+    options: SidaOptions,
+) -> None:
+    """Spread two labels over a graph: a vertex takes the weighted mean of its neighbours, and has
+    label 1 if that is above 1/2.
+
+    It ends when the values move by less than the tolerance a vertex, in the 1-norm; they are
+    checked against the same iterations in float64.
+    """
+    choice = choose_sida(options, "label", "mma", floats=True)
+    path = Path(classes)
+    if path.suffix.lower() in ARRAYS:
+        check_first_lines(path)
+    elif not re.fullmatch("[01](,[01])*", classes.replace(" ", "")):
+        raise UserError(
+            "--labels must be 0 or 1 each with commas between them, or a .npy or .mtx file of "
+            f"them, not {classes[:60]!r}"
+        )
+    from numpy import add
+
+    from ..inputs import graph_of
+    from ..label_inputs import check_neighbours, read_labels
+
+    given = read_labels(classes)
+    whole = graph_of(choice, graph, add)
+    check_neighbours(whole)
+    if len(given) > whole.vertices:
+        raise UserError(
+            f"--labels must be at most {whole.vertices} labels, for the vertices of {graph}, not "
+            f"{len(given)}"
+        )
+    from ..labels import spread_labels
+
+    most = options.max_iterations or _MEANS
+    spread_labels(choice, whole, given, most, tolerance=tolerance)

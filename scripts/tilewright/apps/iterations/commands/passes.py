@@ -1,0 +1,78 @@
+"""``tilewright run passes``: a program of the user's, pass after pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....hw.spec.elementwise.assembler import AssemblyError, assemble
+from ....hw.spec.elementwise.program import PARTS, Program
+from ....hw.spec.sida import SIDA_SEMIRINGS
+from ...common.files import read_content
+from ...common.first_lines import check_first_lines
+from ..options import SidaChoice, SidaOptions, choose_sida
+from ..own.options import OwnOptions
+
+__all__ = ["passes"]
+
+
+def passes(
+    file: Annotated[Path, typer.Argument(metavar="MATRIX", help="Square, .mtx or .npy.")],
+    program: Annotated[
+        Path, typer.Option("--program", metavar="FILE.ew", help="E1 and E2, as text.")
+    ],
+    own: OwnOptions,
+    *,
+    options: SidaOptions,
+) -> None:
+    """Run a program of your own: y = x L, E1 on y, w of E1's result times L (or its transpose), E2
+    on w, which gives the next x; pass after pass.
+
+    -o writes all vectors, .npz. On RTL everything is compared with the model.
+    """
+    if options.max_iterations is not None:
+        raise UserError("--max-iterations and passes exclude each other: --passes says how many")
+    for option, name in (("--semiring", own.first), ("--second-semiring", own.second)):
+        if name is not None and name not in SIDA_SEMIRINGS:
+            raise UserError(f"{option} must be one of {', '.join(SIDA_SEMIRINGS)}, not {name!r}")
+    choice = choose_sida(options, "passes", own.first, floats=False, suffixes=(".npz",))
+    if own.second is not None and own.second not in choice.config.semirings:
+        raise UserError(
+            f"`semirings` must have {own.second} for --second-semiring, not "
+            f"{', '.join(choice.config.semirings)} alone"
+        )
+    text = _assembled(choice, program)
+    if own.x:
+        check_first_lines(own.x)
+    from ..own.inputs import read_own
+
+    given = read_own(choice, own, text, program)
+    from ..inputs import matrix_of
+
+    matrix = matrix_of(choice, file)
+    from ..own.program import run_own
+
+    run_own(choice, file, matrix, program, own, given)
+
+
+def _assembled(choice: SidaChoice, path: Path) -> Program:
+    """The program of a file; UserError with line and column if it is none."""
+    config = choice.config
+    try:
+        found = assemble(read_content(path).decode(), config.program_words)
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: must be text in UTF-8") from None
+    except AssemblyError as error:
+        raise UserError(f"{path}: {error}") from None
+    if not found.vectors:
+        raise UserError(f"{path}: must declare a vector, since only what is stored is kept")
+    for part in PARTS:
+        for one in found.part(part):
+            name = one.operation.name
+            if name == "dot" or (one.operation.floats and config.value == "int32"):
+                why = "one feature" if name == "dot" else config.value
+                raise UserError(f"{path}: {part} has {name}, which a unit of {why} has not")
+    return found

@@ -1,0 +1,117 @@
+"""``tilewright run cg|bicgstab|gmres``: systems of equations by methods of Krylov subspaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....numbers_given import real, whole
+from ...common.first_lines import check_first_lines
+from ..options import SidaOptions, choose_sida
+
+__all__ = ["bicgstab", "cg", "gmres"]
+
+_FORMS = ("plain", "pipelined")
+
+RightOption = Annotated[
+    Path | None, typer.Option("--right", metavar="FILE", help="Right side; default: ones.")
+]
+ToleranceOption = Annotated[
+    float,
+    typer.Option(parser=real("--tolerance", 0, 1), metavar="T",
+                 help="It ends when the residual is less than T times the right side."),
+]  # fmt: skip
+
+
+def cg(
+    file: Annotated[
+        Path, typer.Argument(metavar="MATRIX", help="Symmetric, positive definite, .mtx or .npy.")
+    ],
+    right: RightOption = None,
+    tolerance: ToleranceOption = 1e-5,
+    form: Annotated[
+        str,
+        typer.Option(
+            help="plain: an iteration a pass; pipelined: two, where the matrix is well conditioned."
+        ),
+    ] = "plain",
+    *,
+    options: SidaOptions,
+) -> None:
+    """Solve a system of equations by conjugate gradients, in fp64 unless `value` is set.
+
+    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
+    the residual is computed anew in float64, and SciPy's iterations counted.
+    """
+    if form not in _FORMS:
+        raise UserError(f"--form must be {' or '.join(_FORMS)}, not {form!r}")
+    choice = choose_sida(options, "cg", "mma", floats=True, value="fp64")
+    if right:
+        check_first_lines(right)
+    from ..equations import check_symmetric, read_equations
+
+    equations = read_equations(choice, file, right)
+    check_symmetric(file, equations.matrix)
+    most = options.max_iterations or 10 * equations.size
+    from ..solvers import solve_by_gradients
+
+    solve_by_gradients(choice, equations, most, tolerance=tolerance, form=form)
+
+
+def bicgstab(
+    file: Annotated[Path, typer.Argument(metavar="MATRIX", help="Square, .mtx or .npy.")],
+    right: RightOption = None,
+    tolerance: ToleranceOption = 1e-5,
+    *,
+    options: SidaOptions,
+) -> None:
+    """Solve a system of equations by stabilised biconjugate gradients, in fp64 unless `value` is
+    set.
+
+    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
+    the residual is computed anew in float64, and SciPy's iterations counted.
+    """
+    choice = choose_sida(options, "bicgstab", "mma", floats=True, value="fp64")
+    if right:
+        check_first_lines(right)
+    from ..equations import read_equations
+
+    equations = read_equations(choice, file, right)
+    most = options.max_iterations or 10 * equations.size
+    from ..solvers import solve_by_two_gradients
+
+    solve_by_two_gradients(choice, equations, most, tolerance=tolerance)
+
+
+def gmres(
+    file: Annotated[Path, typer.Argument(metavar="MATRIX", help="Square, .mtx or .npy.")],
+    right: RightOption = None,
+    tolerance: ToleranceOption = 1e-5,
+    restart: Annotated[
+        int,
+        typer.Option(parser=whole("--restart", 1, 1000), metavar="M",
+                     help="Iterations until a new space begins, from the residual."),
+    ] = 20,
+    *,
+    options: SidaOptions,
+) -> None:  # fmt: skip
+    """Solve a system of equations by generalised minimal residuals, two products a pass, in fp64
+    unless `value` is set.
+
+    It ends when the 2-norm of the residual is less than the tolerance times that of the right side;
+    the residual is computed anew in float64, and that of each iteration compared with SciPy's.
+    """
+    choice = choose_sida(options, "gmres", "mma", floats=True, value="fp64")
+    if right:
+        check_first_lines(right)
+    from ..equations import read_equations
+
+    equations = read_equations(choice, file, right)
+    most = options.max_iterations or 10 * equations.size
+    from ..solvers import solve_by_minimal_residuals
+
+    restart = min(restart, equations.size)
+    solve_by_minimal_residuals(choice, equations, most, tolerance=tolerance, restart=restart)

@@ -1,0 +1,1 @@
+"""Programs of the user's: what they are given, and how they run."""

@@ -1,0 +1,47 @@
+"""The PageRank of every vertex, two iterations a pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import user_errors
+from ...sim.sida.iterations.graphs import pagerank
+from ...sim.sida.result.products import Rules
+from ..graphs.graph import Graph
+from .application import Application, finish, numbers_of
+from .inputs import source_of
+from .options import SidaChoice
+from .session import run_problem
+from .verdict import against_ranks
+
+__all__ = ["rank_vertices"]
+
+_SHOWN = 5
+
+
+def rank_vertices(
+    choice: SidaChoice, given: Graph, most: int, *, alpha: float, tolerance: float
+) -> None:
+    """Rank them in at most so many iterations, and report."""
+    with user_errors(ValueError, about=given.name):
+        problem = pagerank(Rules.of(choice.config), given.sparse(), alpha=alpha,
+                                tolerance=tolerance)  # fmt: skip
+    run = run_problem(choice, problem, most)
+    ranks = numbers_of(choice, run.solution)
+    verdict = None
+    if run.solution.settled:
+        verdict = against_ranks(choice.config.format, ranks, given.sparse(), alpha=alpha,
+                                tolerance=tolerance, most=2 * most)  # fmt: skip
+    order = np.lexsort((np.arange(len(ranks)), -ranks))[:_SHOWN]
+    shown = ", ".join(f"{vertex + 1}: {ranks[vertex]:.6g}" for vertex in order)
+    finish(
+        Application(
+            app="pagerank", what="PageRank", choice=choice, source=source_of(given), problem=problem
+        ),
+        run,
+        ranks,
+        [("ranks", f"highest at {shown}; {ranks.sum():.9g} in all")],
+        {"alpha": alpha, "tolerance": tolerance, "sum": float(ranks.sum())},
+        verdict,
+        moves="the ranks' last change, in the 1-norm,",
+    )
