@@ -23,6 +23,7 @@ from typing import IO, Any
 from amaranth.lib import wiring
 
 from ..catalogue import find_unit
+from ..spec.host.notes import note_config
 from ..spec.host.outputs import is_stream, write_files
 from ..spec.unit import Unit
 from .hierarchy import Hierarchy
@@ -188,9 +189,11 @@ def emit(unit: Unit | str, config: Any) -> Emitted:
     Raises KeyError for a name that is not in the catalogue, ValueError as ``emit_component``.
     """
     unit = find_unit(unit)
-    return emit_component(
+    emitted = emit_component(
         unit.build(config), name=unit.name, source=unit.source, sidecar_extras=_extras(unit, config)
     )
+    note_config(unit.name, emitted.sidecar["config"])
+    return emitted
 
 
 def describe(unit: Unit | str, config: Any) -> dict[str, Any]:

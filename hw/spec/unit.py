@@ -8,10 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .config import Config
-from .registers.job_spec import JobSpec
 
 if TYPE_CHECKING:
     from amaranth.lib.wiring import Component
+
+    from .registers.job_spec import JobSpec
 
 __all__ = ["Unit", "named_object"]
 

@@ -42,7 +42,7 @@ class Entry:
     unit: what is built
     simulate: by simulator (verilator, icarus) the function behind ``simulate``: from the unit, its
         configuration, ``seed``, ``count`` and ``waves`` to a report, which has ``passed`` and
-        ``print(console)``
+        ``print(console)`` and ``as_json()``
     golden: the function behind the tests that know a unit by its sidecar only: from its
         configuration, the name of an operation there, its sizes by name and its ``in`` operands by
         name to its ``out`` operands by name. A matrix is a uint64 array of container words, a

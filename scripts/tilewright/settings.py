@@ -9,6 +9,8 @@ from typing import Any
 
 from .errors import UserError, user_errors
 from .hw.spec.config import Config
+from .hw.spec.host import inputs
+from .hw.spec.host.notes import note_config
 from .hw.spec.unit import Unit
 from .registry import Entry, entries
 
@@ -30,7 +32,7 @@ def choose_unit(name: str) -> Unit:
 
 def _from_file(path: Path) -> dict[str, Any]:
     with user_errors(OSError):
-        content = path.read_bytes()
+        content = inputs.read_bytes(path)
     wrong = (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError)
     with user_errors(*wrong, about=f"{path} is not TOML"):
         return tomllib.loads(content.decode("utf-8"))
@@ -63,4 +65,5 @@ def read_config(unit: Unit, file: Path | None, settings: Sequence[str]) -> Confi
     if settings:
         with user_errors(ValueError, TypeError, about=unit.name):
             config = unit.config.from_settings(values)
+    note_config(unit.name, config.resolved())
     return config

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+from tilewright.hw.spec.host.inputs import read_bytes
 
 from .cells import Arc, Cell, Library, Pin, Table
 from .liberty_text import Group, parse_liberty
@@ -145,7 +146,8 @@ def load_library(text: str) -> Library:
 def read_library(path: str | os.PathLike[str]) -> Library:
     """A library from a Liberty file. Raises ValueError that names the file."""
     try:
-        return load_library(Path(path).read_text(encoding="utf-8"))
+        text = read_bytes(Path(path)).decode("utf-8")
+        return load_library(text.replace("\r\n", "\n"))
     except OSError as error:
         reason = error.strerror or str(error)
         raise ValueError(f"liberty file {path} cannot be read: {reason}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import stat
 import threading
@@ -142,7 +143,10 @@ def test_kinds_of_content_into_a_pipe(tmp_path: Path) -> None:
         "a.npy": (write_array, lambda got: np.load(io.BytesIO(got)).tolist()),
         "bare": (write_array, lambda got: np.load(io.BytesIO(got)).tolist()),
         "a.mtx": (write_array, lambda got: mmread(io.BytesIO(got)).tolist()),
-        "a.json": (lambda path, a: write_json(path, a.tolist()), lambda got: eval(got.decode())),
+        "a.json": (
+            lambda path, a: write_json(path, {"a": a.tolist()}),
+            lambda got: json.loads(got)["a"],
+        ),
     }
     for name, (write, read) in kinds.items():
         with reading(tmp_path / name) as got:

@@ -146,9 +146,13 @@ def test_jobs_that_cannot_run() -> None:
 
 
 @pytest.mark.usefixtures("toy")
-def test_simulate(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["simulate", "toy_adder", "--count", "5000", "--seed", "7"]) == 0
+def test_simulate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "toy_adder", "--count", "5000", "--seed", "7"]
+    assert main([*words, "--json", str(tmp_path / "found.json")]) == 0
     assert "toy_adder: pass" in capsys.readouterr().out
+    report = json.loads((tmp_path / "found.json").read_text())
+    assert (report["unit"], report["passed"], report["seed"]) == ("toy_adder", True, 7)
+    assert report["config"] == ToyAdderConfig().resolved()
     assert main(["simulate", "toy_adder", "--sim", "icarus"]) == 2
     assert capsys.readouterr().err == (
         "error: --sim must be verilator for toy_adder, not 'icarus'\n"
@@ -164,6 +168,9 @@ def test_synth_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "toy-area" in capsys.readouterr().out
     report, table = (json.loads(Path(file).read_text()) for file in files.values())
     assert (report["unit"], table["table"]) == ("toy_adder", "toy-area")
+    config = ToyAdderConfig().resolved()
+    assert (report["config"], report["inputs"]) == (config, [])
+    assert table["configs"] == [{"unit": "toy_adder", "config": config}]
     assert table["rows"][0]["ours"] == [report["area"], report["path"]["ns"]]
 
 

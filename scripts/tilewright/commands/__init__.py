@@ -37,7 +37,7 @@ COMMANDS = {
         f"{__name__}.list_units:list_units",
     ),
     "show": Command(
-        "Show a unit: parameters with ranges and defaults, ports, latency, source.",
+        "Show a unit: parameters with ranges and defaults, ports, registers, latency, source.",
         f"{__name__}.show:show",
     ),
     "generate": Command(

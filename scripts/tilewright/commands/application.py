@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 
 from .. import __version__
 from . import COMMANDS, Command
+from .invoked import command_class
 
 __all__ = ["application"]
 
@@ -42,10 +43,10 @@ def _named(name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def _with_list(command: Command) -> type[TyperCommand]:
-    """A command whose help ends with a list."""
+def _with_list(kind: Any, command: Command) -> type[TyperCommand]:
+    """A kind of command, but its help ends with a list."""
 
-    class WithList(TyperCommand):
+    class WithList(kind):  # type: ignore[misc]
         def format_help(self, ctx: Any, formatter: Any) -> None:
             super().format_help(ctx, formatter)
             listed = _named(command.below)()
@@ -74,12 +75,16 @@ def application(used: str | None, words: Sequence[str], *, completed: bool = Fal
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
+    kind = command_class([used or "", *words])
     for name, command in COMMANDS.items():
         if name != used:
             app.command(name, help=command.summary)(_not_used)
         elif command.group:
-            app.add_typer(_named(command.function)(words), name=name, help=command.summary)
+            group = _named(command.function)(words)
+            for one in group.registered_commands:
+                one.cls = kind
+            app.add_typer(group, name=name, help=command.summary)
         else:
-            kind = _with_list(command) if command.below else None
-            app.command(name, cls=kind)(_named(command.function))
+            shown = _with_list(kind, command) if command.below else kind
+            app.command(name, cls=shown)(_named(command.function))
     return app

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import UserError, user_errors
 from ..hw.spec.host import outputs
-from ..hw.spec.unit import Unit
 from .options import ConfigOption, SetOption, UnitArgument, check_output
+
+if TYPE_CHECKING:
+    from ..hw.spec.unit import Unit
 
 __all__ = ["generate"]
 

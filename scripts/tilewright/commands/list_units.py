@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
-from ..registry import entries
+from typing import Any
+
+from ..registry import System, commands, entries, systems, tables
+from ..reports import write_json
+from .options import JsonOption, check_output
 
 __all__ = ["list_units"]
 
 
-def list_units() -> None:
+def list_units(json_file: JsonOption = None) -> None:
     """List the units, one line each."""
+    if json_file is not None:
+        check_output(json_file, ".json")
     known = entries()
     width = max(map(len, known))
     for name, entry in known.items():
         print(f"{name:{width}}  {entry.unit.summary}")
+    if json_file is not None:
+        units = [unit for system in systems() for unit in _units(system)]
+        listed = [{"name": name, "summary": work.summary} for name, work in tables().items()]
+        runs = [{"name": name} for name in commands()]
+        write_json(json_file, {"units": units, "tables": listed, "commands": runs})
+
+
+def _units(system: System) -> list[dict[str, Any]]:
+    """Of each unit what it is and where it is used."""
+    return [
+        {
+            "name": entry.unit.name,
+            "summary": entry.unit.summary,
+            "source": entry.unit.source,
+            "takes_jobs": entry.unit.jobs is not None,
+            "config": entry.unit.config().resolved(),
+            "simulators": list(entry.simulate),
+            "system": system.name,
+            "pages": list(system.pages),
+            "tables": list(system.tables),
+            "commands": list(system.commands),
+        }
+        for entry in system.entries
+    ]

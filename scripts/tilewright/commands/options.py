@@ -10,6 +10,7 @@ import typer
 
 from ..errors import UserError
 from ..hw.spec.host import outputs
+from ..reports import STANDARD_OUTPUT
 from .choices import a_setting, a_target, a_unit
 
 __all__ = [
@@ -20,7 +21,6 @@ __all__ = [
     "UnitArgument",
     "check_output",
     "console",
-    "write_json",
 ]
 
 UnitArgument = Annotated[
@@ -39,7 +39,12 @@ TargetOption = Annotated[
     typer.Option("--target", help="cmos, liberty:FILE, ecp5 or ice40.", autocompletion=a_target),
 ]
 JsonOption = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON, too.")
+    Path | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        help="Write the figures as JSON, too; -: that alone, on standard output.",
+    ),
 ]
 
 
@@ -53,14 +58,9 @@ def console() -> Any:
 def check_output(path: Path, suffix: str = "") -> None:
     """Raise UserError early for a path that could not be written, or does not end as it must (what
     is no regular file may have any name)."""
+    if suffix == ".json" and path == STANDARD_OUTPUT:
+        return
     if suffix and path.suffix.lower() != suffix and not outputs.is_stream(path):
         raise UserError(f"{path}: must end in {suffix}, not {path.suffix!r}")
     if why := outputs.obstacle(path):
         raise UserError(f"{path}: cannot be written: {why}")
-
-
-def write_json(path: Path, values: Any) -> None:
-    """Write a report as JSON; UserError if it cannot be written."""
-    from ..apps.common import files
-
-    files.write_json(path, values)

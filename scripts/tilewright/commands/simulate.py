@@ -9,8 +9,9 @@ import typer
 
 from ..errors import UserError, user_errors
 from ..numbers_given import whole
+from ..reports import write_json
 from .choices import a_simulator
-from .options import ConfigOption, SetOption, UnitArgument, console
+from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output, console
 
 __all__ = ["simulate"]
 
@@ -32,6 +33,7 @@ def simulate(
     waves: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the waves, .vcd or .fst.")
     ] = None,
+    json_file: JsonOption = None,
 ) -> None:
     """Simulate a unit with random stimuli and check it against its model."""
     from ..settings import choose_entry, read_config
@@ -46,6 +48,8 @@ def simulate(
         from ..wave_file import check_wave_file
 
         check_wave_file(waves)
+    if json_file is not None:
+        check_output(json_file, ".json")
     from ..sim.rtl import toolchain
 
     with user_errors(toolchain.ToolMissing):
@@ -66,5 +70,7 @@ def simulate(
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
         report = run(entry.unit, values, seed=seed, count=count, waves=waves)
     report.print(console())
+    if json_file is not None:
+        write_json(json_file, {**report.as_json(), "config": values.resolved()})
     if not report.passed:
         raise typer.Exit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import user_errors
+from ..reports import write_json
 from .options import (
     ConfigOption,
     JsonOption,
@@ -11,7 +12,6 @@ from .options import (
     UnitArgument,
     check_output,
     console,
-    write_json,
 )
 
 __all__ = ["synth"]

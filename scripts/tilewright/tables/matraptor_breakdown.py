@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
+from ..hw.spec.host.notes import note_config
 from ..synth.tables import Row, Table
 from .matraptor_rates import Tables
 
@@ -68,6 +69,7 @@ def _measure(kind: str, size: int, memory: MemoryModel, **changes: Any) -> list[
     from .sparse_kinds import KINDS
 
     config = MatRaptorConfig(**changes)
+    note_config("matraptor", config.resolved())
     operand = from_csr(KINDS[kind](size, _SEED), config.layout)
     model = MatRaptorModel(config, 1 << 32, channel=memory)
     SparseDriver(model).multiply(operand, operand)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 from ...errors import UserError
-from ...hw.spec.host import outputs
+from ...hw.spec.host import inputs, outputs
+from ...reports import STANDARD_OUTPUT, write_json
 from .extras import check_installed
 
 __all__ = [
@@ -37,7 +37,7 @@ def check_array_name(path: Path) -> None:
 def read_content(path: Path) -> bytes:
     """The bytes of a file; UserError if it cannot be read."""
     try:
-        return path.read_bytes()
+        return inputs.read_bytes(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 
@@ -47,6 +47,8 @@ def check_output(
 ) -> None:
     """Raise UserError unless ``path`` can be written and ends as its content demands (what is no
     regular file may have any name), and is not where another output goes, ``beside`` it."""
+    if path == STANDARD_OUTPUT and suffixes == (".json",):
+        return
     if path.suffix.lower() not in suffixes and not outputs.is_stream(path):
         raise UserError(f"{path}: must end in {' or '.join(suffixes)}, not {path.suffix!r}")
     if why := outputs.obstacle(path):
@@ -67,9 +69,3 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         outputs.write_whole(path, write)
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def write_json(path: Path, content: object) -> None:
-    """Write JSON, indented, in the content's order."""
-    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
-    write_whole(path, lambda file: file.write(text.encode()))

@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ...errors import user_errors
+from ...hw.spec.host import inputs
 
 __all__ = [
     "PANEL",
@@ -36,7 +37,10 @@ SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter.", rich_help_panel=PANEL),
 ]
-JsonOption = Annotated[Path | None, typer.Option("--json", help="Write the report as JSON.")]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", help="Write the report as JSON; -: that alone, on standard output."),
+]
 
 
 def named_parameters(file: Path | None, settings: Sequence[str]) -> dict[str, str]:
@@ -45,7 +49,7 @@ def named_parameters(file: Path | None, settings: Sequence[str]) -> dict[str, st
     found: dict[str, str] = {}
     if file is not None:
         with user_errors(OSError):
-            content = file.read_bytes()
+            content = inputs.read_bytes(file)
         with suppress(tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
             found = {name: str(value) for name, value in tomllib.loads(content.decode()).items()}
     texts = (setting.partition("=") for setting in settings)

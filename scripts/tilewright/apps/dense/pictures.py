@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ...hw.spec.host import inputs
 from ..common.extras import need
 from ..common.files import PICTURES, write_whole
 from ..common.limits import check_size
@@ -32,11 +34,13 @@ def read_picture(path: Path | None) -> tuple[str, NDArray[Any]]:
         return str(path), matrix
     image = need("PIL.Image", "Pillow")
     try:
-        with image.open(path) as opened:
+        with image.open(io.BytesIO(inputs.read_bytes(path))) as opened:
             check_size(path, *opened.size)
             return str(path), np.asarray(opened.convert("L"), np.float64)
     except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        if isinstance(error, image.UnidentifiedImageError):  # which names what it cannot name
+            reason = "cannot identify image file"
         raise UserError(f"{path}: not a picture that can be read: {reason}") from None
 
 

@@ -1,0 +1,53 @@
+"""What is the same for all commands while they run: their report, and files that must differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from typer.core import TyperCommand
+
+from ..errors import UserError
+from ..hw.spec.host import outputs
+from ..reports import reported
+
+__all__ = ["OUTPUTS", "command_class"]
+
+OUTPUTS = (
+    "--output", "--json", "--waves", "--svg", "--picture", "--pictures", "--tree", "--distances",
+    "--header", "--rdl", "--ipxact", "--core", "--filelist",
+)  # fmt: skip
+"""Options whose files are written; of all others, and of arguments, they are read."""
+
+
+def command_class(words: Sequence[str]) -> type[TyperCommand]:
+    """The class of the command of a command line."""
+
+    class Invoked(TyperCommand):
+        def invoke(self, ctx: Any) -> Any:
+            _check_files(self.params, ctx.params)
+            with reported(words, ctx.params.get("json_file"), ctx.params.get("seed")):
+                return super().invoke(ctx)
+
+    return Invoked
+
+
+def _check_files(parameters: Sequence[Any], values: Mapping[str, object]) -> None:
+    """Raise UserError for a file that would be read and written."""
+    read: list[Path] = []
+    written: list[Path] = []
+    for parameter in parameters:
+        into = written if set(parameter.opts) & set(OUTPUTS) else read
+        into += _paths(values.get(parameter.name))
+    sources = {path.resolve(): path for path in read if path.is_file()}
+    for path in written:
+        if path.resolve() in sources and not outputs.is_stream(path):
+            raise UserError(f"{path}: must not be a file that is read, which would be lost")
+
+
+def _paths(value: object) -> Iterator[Path]:
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        yield from (one for one in value if isinstance(one, Path))
