@@ -51,9 +51,22 @@ def _kept(function: _Function, **options: Any) -> _Function:
     before = config.CACHE_DIR
     config.CACHE_DIR = _directory()
     try:
-        return numba.njit(cache=True, error_model="numpy", **options)(function)
+        made = numba.njit(cache=True, error_model="numpy", **options)(function)
     finally:
         config.CACHE_DIR = before
+    made.get_call_template = _by_type(made.get_call_template)
+    return made
+
+
+def _by_type(template: Callable[..., Any]) -> Callable[..., Any]:
+    """A function is compiled for the types of what it is called with. Numba would compile it, and
+    all that it calls, once more for every constant, such as the cycle before the first."""
+
+    def chosen(args: Iterable[types.Type], kws: dict[str, types.Type]) -> Any:
+        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return template(tuple(types.unliteral(kind) for kind in args), plain)
+
+    return chosen
 
 
 def _part(function: _Function, **options: Any) -> _Function:

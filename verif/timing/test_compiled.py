@@ -64,3 +64,23 @@ def test_parts_are_kept_too(
         kept.compile((numba.int64,))
         found.append(sum(kept.stats.cache_hits.values()))
     assert found == [0, 1]
+
+
+def test_a_constant_is_no_type_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A part that is called with a constant and with a variable is compiled once."""
+    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda: str(tmp_path))
+
+    @inlined
+    def plus(x: int, y: int) -> int:
+        return x + y
+
+    @compiled
+    def count(most: int) -> int:
+        now = 0
+        while now < most:
+            now = plus(now, 1)
+        return plus(now, most)
+
+    assert count(5) == 10
+    (kinds,) = vars(plus)["overloads"]
+    assert kinds == (numba.int64, numba.int64)
