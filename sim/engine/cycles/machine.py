@@ -23,6 +23,7 @@ from .memory import grant, grants_at, send
 from .reader import ask_next
 from .report import EngineCycles, report
 from .state import NEVER, Shape, State, set_up, shape
+from .steady import Periods
 from .store import store_on
 
 __all__ = ["run_job"]
@@ -62,8 +63,9 @@ def _flat_event(c: Shape, s: State, manager: int, now: int) -> bool:
 
 
 @compiled
-def _run_flat(shapes: Any, states: Any) -> None:
-    """Until nothing is left to do, on flat memories."""
+def _run_flat(shapes: Any, states: Any, blocks: int) -> int:
+    """On flat memories, until so many blocks are computed, or nothing is left to do; returns the
+    cycle at hand, or `NEVER`."""
     c, s = shapes[0], states[0]
     _settle(c, s)
     while True:
@@ -73,9 +75,11 @@ def _run_flat(shapes: Any, states: Any) -> None:
             if its < at:
                 manager, at = number, its
         if at == NEVER:
-            return
+            return at
         if _flat_event(c, s, manager, at):
             _settle(c, s)
+            if s.unit.block >= blocks:
+                return at
         _ask(c, s)
 
 
@@ -97,6 +101,17 @@ def _run_dram(shapes: Any, states: Any, d: Channels, t: Timing) -> None:
         _ask(c, s)
 
 
+def _run_periods(c: Any, s: Any) -> None:
+    """On flat memories, periods that are like the one before left out."""
+    periods, unit = Periods(c, s), s[0]["unit"]
+    while periods.some:
+        now = _run_flat(c, s, unit["block"] + 1)
+        if now == NEVER:
+            return
+        periods.leave_out(now)
+    _run_flat(c, s, NEVER)
+
+
 def run_job(
     config: EngineConfig,
     job: Job,
@@ -105,6 +120,7 @@ def run_job(
     gigahertz: float = 1.0,
     interval: int | None = None,
     turn: int = 0,
+    whole: bool = False,
 ) -> EngineCycles:
     """How long a job takes that obeys the rules, and what it moves; its values do not matter.
 
@@ -117,6 +133,8 @@ def run_job(
         vector unit of the same width, which does one operation a lane and cycle
     turn: the operand (0: A, 1: B, 2: C) that the first manager has read last, before the job; 0
         behind a reset
+    whole: simulate all blocks, also those that are left out on flat memories because they take as
+        long as the ones before; to compare
 
     Raises
     ------
@@ -139,8 +157,10 @@ def run_job(
     operation = next(x for x in config.unit.operations.values() if x.opcode == job.op)
     c = shape(config, operation, job, memory, interval)
     s = set_up(config, operation, job, c, turn)
-    if memory.flat:
-        _run_flat(c, s)
+    if memory.flat and not whole:
+        _run_periods(c, s)
+    elif memory.flat:
+        _run_flat(c, s, NEVER)
     else:
         _run_dram(c, s, channels(memory, config.managers), timing(memory, gigahertz))
     limit = bound(config, operation, job, memory, gigahertz, int(c["interval"][0]))

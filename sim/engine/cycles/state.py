@@ -97,9 +97,9 @@ _STORE = np.dtype(
         # The row that is cut into bursts, and what is left of it; the burst at hand.
         *("rows_cut", "left", "address", "split", "split_at", "beats_now", "issued_at"),
         # Bursts that were issued; beats that left the buffer; times of the last ones.
-        *("bursts", "sends", "taken_at", "queued_at", "answers", "answered_at"),
+        *("bursts", "sends", "taken_at", "answers", "answered_at"),
         # Blocks: computed, stored.
-        *("computed", "stored", "bytes"),
+        *("computed", "stored"),
     )
 )
 _ROW = np.dtype(_fields("at", "beats", "address", "block_end", "ended_at"))

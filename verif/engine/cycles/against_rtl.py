@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from tilewright.hw.emit.unit import Emitted, emit
-from tilewright.hw.spec.engine import EngineConfig
+from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
 from tilewright.sim.engine.cycles.machine import run_job
 from tilewright.sim.engine.cycles.report import EngineCycles
 from tilewright.sim.engine.driver import Driver
@@ -17,7 +18,7 @@ from tilewright.sim.timing.dram import FLAT
 from tilewright.verif.engine.device import unit_of
 from tilewright.verif.engine.jobs import random_job
 
-__all__ = ["MEMORY_BYTES", "Both", "any_latency", "any_size"]
+__all__ = ["MEMORY_BYTES", "Both", "any_latency", "any_size", "sampled_config"]
 
 MEMORY_BYTES = 1 << 22
 
@@ -65,6 +66,23 @@ class Both:
 @cache
 def _emitted(config: EngineConfig) -> Emitted:
     return emit(unit_of(config), config)
+
+
+def sampled_config(rng: np.random.Generator) -> EngineConfig:
+    """An engine around a small unit of either kind, whose operations take 1, 2 or 4 cycles."""
+    settings: dict[str, Any] = {
+        "data_bits": int(rng.choice([64, 128, 256])),
+        "managers": int(rng.integers(1, 4)),
+        "outstanding": int(rng.choice([1, 2, 3, 5, 8, 15, 16, 32])),
+        "pipeline": int(rng.integers(1, 6)),
+        "block_rows": int(rng.choice([0, 1, 2, 4])),
+        "block_cols": int(rng.choice([0, 8, 16])),
+        "block_depth": int(rng.choice([0, 8, 16])),
+    }
+    if rng.integers(2):
+        return Simd2EngineConfig(tile=2, ops=("mma", "minplus"), **settings)
+    settings["data_assignment"] = str(rng.choice(["combinational", "pipelined"]))
+    return M3xuEngineConfig(rows=2, cols=4, depth=4, modes=("fp16", "fp32", "fp32c"), **settings)
 
 
 def any_latency(rng: np.random.Generator) -> int:

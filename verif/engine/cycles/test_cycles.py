@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from tilewright.sim.engine.job import Job
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.timing.dram import FLAT
 from tilewright.verif.engine.configs import CONFIGS
-from tilewright.verif.engine.cycles.against_rtl import Both
+from tilewright.verif.engine.cycles.against_rtl import Both, sampled_config
 from tilewright.verif.engine.rates import large_product, typical_operations
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import cases, slow_but
@@ -71,24 +70,10 @@ def test_all_counters_are_those_of_the_rtl(both: Both) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
 def test_all_counters_of_sampled_configurations(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    settings: dict[str, Any] = {
-        "data_bits": int(rng.choice([64, 128, 256])),
-        "managers": int(rng.integers(1, 4)),
-        "outstanding": int(rng.choice([1, 2, 3, 5, 8, 15, 16, 32])),
-        "pipeline": int(rng.integers(1, 6)),
-        "block_rows": int(rng.choice([0, 1, 2, 4])),
-        "block_cols": int(rng.choice([0, 8, 16])),
-        "block_depth": int(rng.choice([0, 8, 16])),
-    }
-    config: EngineConfig
-    if seed % 2:
-        modes = ("fp16", "fp32", "fp32c")
-        config = M3xuEngineConfig(rows=2, cols=4, depth=4, modes=modes, **settings)
-    else:
-        config = Simd2EngineConfig(tile=2, ops=("mma", "minplus"), **settings)
+    config = sampled_config(np.random.default_rng(seed))
     found = Both(config)
     with found.device:
+        rng = np.random.default_rng(seed)
         for _ in range(200):
             found.check_any(rng)
 

@@ -1,0 +1,81 @@
+"""Periods that the engine's cycle model leaves out: as if they had been simulated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.engine import EngineConfig, Simd2EngineConfig
+from tilewright.sim.engine.cycles.jobs import product_job
+from tilewright.sim.engine.cycles.machine import run_job
+from tilewright.sim.engine.cycles.steady import Periods
+from tilewright.sim.timing.dram import FLAT
+from tilewright.verif.engine.cycles.against_rtl import any_latency, sampled_config
+from tilewright.verif.kit.sampling import cases
+
+pytestmark = pytest.mark.slow
+
+TILE_16 = Simd2EngineConfig(tile=16, data_bits=128, managers=3, outstanding=32)
+
+
+@pytest.fixture
+def left_out(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether something was left out, each time that it was asked."""
+    found: list[bool] = []
+    whole = Periods.leave_out
+
+    def noted(periods: Periods, now: int) -> bool:
+        found.append(whole(periods, now))
+        return found[-1]
+
+    monkeypatch.setattr(Periods, "leave_out", noted)
+    return found
+
+
+def any_blocks(rng: np.random.Generator, config: EngineConfig) -> tuple[int, int, int]:
+    """M, N and K of up to 30 x 30 blocks and a few chunks; the last ones often smaller."""
+    blocks = int(rng.integers(1, 31)), int(rng.integers(1, 31)), int(rng.integers(1, 6))
+    lanes = [n * x * y for n, x, y in zip(blocks, config.block, config.tile_shape, strict=True)]
+    m, n, k = (max(1, size - int(rng.integers(0, 9)) * int(rng.integers(2))) for size in lanes)
+    return m, n, k
+
+
+def test_random_jobs_are_as_if_nothing_was_left_out(left_out: list[bool]) -> None:
+    rng = np.random.default_rng(11)
+    count, jobs = cases(200), 0
+    for _ in range(count):
+        config = sampled_config(rng)
+        settings: dict[str, Any] = {
+            "use_c": bool(rng.integers(2)),
+            "transposed_b": bool(rng.integers(2)),
+            "spread": int(rng.integers(0, 70)) * config.beat_bytes * int(rng.integers(2)),
+        }
+        operation = str(rng.choice(list(config.unit.operations)))
+        job = product_job(config, operation, *any_blocks(rng, config), **settings)
+        how: dict[str, Any] = {
+            "memory": replace(FLAT, latency=any_latency(rng)),
+            "interval": None if rng.integers(2) else int(rng.integers(1, 20)),
+        }
+        left_out.clear()
+        found = run_job(config, job, **how)
+        assert found == run_job(config, job, **how, whole=True), f"{config}, {job}, {how}"
+        jobs += any(left_out)
+    assert jobs > count // 4
+
+
+@pytest.mark.parametrize("use_c", [False, True])
+def test_a_large_product(use_c: bool, left_out: list[bool]) -> None:
+    job = product_job(TILE_16, "minplus", 5000, 4096, 2048, use_c=use_c)
+    assert run_job(TILE_16, job) == run_job(TILE_16, job, whole=True)
+    assert any(left_out)
+
+
+def test_the_largest_product() -> None:
+    """2^48 products of elements: a state comes back soon, whatever the size."""
+    config = Simd2EngineConfig(tile=4, managers=3)
+    size = (1 << 16) - 32
+    found = run_job(config, product_job(config, "minplus", size, size, size, use_c=True))
+    assert found.operations == (size // 4) ** 3
+    assert 1 < found.ratio < 1.0001
