@@ -162,7 +162,7 @@ def test_refused_files(run: Run) -> None:
         path = run.save("g.npy", array)
         assert run.refused("apsp", path) == f"{path}: {expected}"
     assert run.refused("gtc", run.directory / "g.txt") == (
-        f"{run.directory}/g.txt: must be a .npy or a Matrix Market .mtx file, not '.txt'"
+        f"{run.directory}/g.txt: must be a .npy, .npz, .mtx or .mtx.gz file, not '.txt'"
     )
 
 
@@ -194,12 +194,13 @@ def test_refused_words(run: Run) -> None:
          "`format` must be one with infinities for apsp, which pads with them, not 'fp8e4m3'"),
         (("--set", "sparsity=2:4"), "`sparsity` must be none to run matrices, not '2:4'"),
         (("--backend", "fpga"), "backend must be rtl or model, not 'fpga'"),
-        (("-o", here / "d.txt"), f"{here}/d.txt: must end in .npy or .mtx, not '.txt'"),
+        (("-o", here / "d.txt"),
+         f"{here}/d.txt: must end in .npy, .npz, .mtx or .mtx.gz, not '.txt'"),
         (("--json", here / "d.txt"), f"{here}/d.txt: must end in .json, not '.txt'"),
     ]:  # fmt: skip
         assert run.refused("apsp", graph, *arguments) == expected
     assert run.refused("mst", graph, "--tree", here / "t.npy") == (
-        f"{here}/t.npy: must end in .mtx, not '.npy'"
+        f"{here}/t.npy: must end in .mtx or .mtx.gz, not '.npy'"
     )
     line = run.refused("aplp", write_graph(graph, [(2, 1, 1)], 2), "--upper-triangle")
     assert line == f"{graph}: has no edge from a lower to a higher vertex"

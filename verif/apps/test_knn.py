@@ -154,7 +154,7 @@ def test_refusals(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
          "unit must be one that computes addnorm for knn (simd2), not 'm3xu'"),
         ((points, queries, "--set", "ops=mma"), "`ops` must include addnorm for knn, not 'mma'"),
         ((points, queries, "-o", here / "n.txt"),
-         f"{here}/n.txt: must end in .npy or .mtx, not '.txt'"),
+         f"{here}/n.txt: must end in .npy, .npz, .mtx or .mtx.gz, not '.txt'"),
     ]:  # fmt: skip
         assert run.refused("knn", *arguments) == expected
     many = run.save("many.npy", np.ones((8000, 208)))

@@ -150,7 +150,7 @@ def test_refused_arrays(run: Run) -> None:
         run.save("vector.npy", [1.0, 2.0]): "must hold a matrix (2 dimensions), not 1 dimension",
         run.save("empty.npy", np.zeros((0, 3))): "must have at least one element, not 0 x 3",
         run.directory / "absent.npy": "cannot be read: No such file or directory",
-        run.directory / "matrix.csv": "must be a .npy or a Matrix Market .mtx file, not '.csv'",
+        run.directory / "matrix.csv": "must be a .npy, .npz, .mtx or .mtx.gz file, not '.csv'",
     }
     for path, expected in cases.items():
         for pair in ((path, good), (good, path)):
@@ -221,7 +221,8 @@ def test_refused_combinations(run: Run) -> None:
         ((a, b4, "--set", "rows"), "--set must be NAME=VALUE, not 'rows'"),
         ((a, b4, "--set", "rows=65"), "m3xu: `rows` must be an integer in 1..64, not 65"),
         ((a, b4, "-c", here / "no.toml"), f"{here}/no.toml: No such file or directory"),
-        ((a, b4, "-o", here / "d.txt"), f"{here}/d.txt: must end in .npy or .mtx, not '.txt'"),
+        ((a, b4, "-o", here / "d.txt"),
+         f"{here}/d.txt: must end in .npy, .npz, .mtx or .mtx.gz, not '.txt'"),
         ((a, b4, "-o", here / "x" / "d.npy"),
          f"{here}/x/d.npy: cannot be written: {here}/x is not a directory"),
         ((a, b4, "--waves", here / "w.vcd", "--backend", "model"),

@@ -263,7 +263,7 @@ def test_other_refusals(tmp_path: Path) -> None:
             read_tensor(tmp_path / name)
         return str(caught.value).removeprefix(f"{tmp_path / name}: ")
 
-    assert told("x.csv") == "must be a .tns, .mtx or .npy file, not '.csv'"
+    assert told("x.csv") == "must be a .tns, .npy, .npz, .mtx or .mtx.gz file, not '.csv'"
     assert told("no.tns") == "cannot be read: No such file or directory"
     assert told("z.npy", np.ones((2, 2)) * 1j) == "holds complex numbers; values must be real"
     assert told("v.npy", np.ones(4)) == "must have 2 to 6 modes, not 1"

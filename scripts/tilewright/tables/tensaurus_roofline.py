@@ -56,7 +56,8 @@ def tensaurus_roofline(
         raise UserError(f"tensaurus-roofline is computed by a model: no --target, not {target!r}")
     if not 1e-6 <= scale <= 1:
         raise UserError(f"--scale must be in 1e-6..1, not {scale:g}")
-    from ..apps.common.files import check_output, write_whole
+    from ..apps.common.files import check_output, kind_of, write_whole
+    from ..apps.common.tensor_files import SUFFIXES
     from ..hw.spec.tensaurus import TENSAURUS
     from ..settings import read_config
     from .roofline.inputs import GROUPS, sources
@@ -67,8 +68,8 @@ def tensaurus_roofline(
 
     configured: Any = read_config(TENSAURUS, None, settings)
     for path in files:
-        if path.suffix.lower() not in (".tns", ".mtx") or not path.is_file():
-            raise UserError(f"{path}: must be a .tns or .mtx file")
+        if kind_of(path) not in SUFFIXES or not path.is_file():
+            raise UserError(f"{path}: must be a .tns, .mtx or .mtx.gz file")
     if svg is not None:
         check_output(svg, (".svg",))
     notes: list[str] = []

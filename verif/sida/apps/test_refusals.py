@@ -107,7 +107,7 @@ OPTIONS = [
     ("bfs", ("--set", "pes=2048"), "sida: `pes` must be a power of two in 4..64, not 2048"),
     ("bfs", ("--backend", "cycles", "--set", "pes=2048"),
      "sida: `pes` must be a power of two in 4..1024, not 2048"),
-    ("bfs", ("-o", "y.txt"), "y.txt: must end in .npy or .mtx, not '.txt'"),
+    ("bfs", ("-o", "y.txt"), "y.txt: must end in .npy, .npz, .mtx or .mtx.gz, not '.txt'"),
     ("bfs", ("--json", "y.txt"), "y.txt: must end in .json, not '.txt'"),
 ]  # fmt: skip
 

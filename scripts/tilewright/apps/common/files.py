@@ -13,25 +13,35 @@ from .extras import check_installed
 
 __all__ = [
     "ARRAYS",
+    "MARKET",
     "PICTURES",
     "check_array_name",
     "check_output",
     "check_picture",
+    "kind_of",
     "read_content",
     "write_json",
     "write_whole",
 ]
 
-ARRAYS = (".npy", ".mtx")
+MARKET = (".mtx", ".mtx.gz")
+"""Matrix Market."""
+ARRAYS = (".npy", ".npz", *MARKET)
 """What matrices and arrays are read from and written to."""
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 """What pictures are read from."""
 
 
+def kind_of(path: Path) -> str:
+    """What a file's name says that it is: its suffix in small letters, two of them for .mtx.gz."""
+    name = path.name.lower()
+    return ".mtx.gz" if name.endswith(".mtx.gz") else path.suffix.lower()
+
+
 def check_array_name(path: Path) -> None:
     """Raise UserError unless a file's name is that of an array to be read."""
-    if (suffix := path.suffix.lower()) not in ARRAYS:
-        raise UserError(f"{path}: must be a .npy or a Matrix Market .mtx file, not {suffix!r}")
+    if (kind := kind_of(path)) not in ARRAYS:
+        raise UserError(f"{path}: must be a .npy, .npz, .mtx or .mtx.gz file, not {kind!r}")
 
 
 def read_content(path: Path) -> bytes:
@@ -49,8 +59,9 @@ def check_output(
     regular file may have any name), and is not where another output goes, ``beside`` it."""
     if path == STANDARD_OUTPUT and suffixes == (".json",):
         return
-    if path.suffix.lower() not in suffixes and not outputs.is_stream(path):
-        raise UserError(f"{path}: must end in {' or '.join(suffixes)}, not {path.suffix!r}")
+    if kind_of(path) not in suffixes and not outputs.is_stream(path):
+        allowed = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
+        raise UserError(f"{path}: must end in {allowed}, not {path.suffix!r}")
     if why := outputs.obstacle(path):
         raise UserError(f"{path}: cannot be written: {why}")
     if beside is not None and path.resolve() == beside.resolve() and not outputs.is_stream(path):
@@ -64,8 +75,16 @@ def check_picture(path: Path) -> None:
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file so that it appears whole or not at all; UserError if it cannot be written."""
+    """Write a file so that it appears whole or not at all, packed if its name ends in .mtx.gz;
+    UserError if it cannot be written."""
+
+    def pack(file: IO[bytes]) -> None:
+        from .gzipped import packed_file
+
+        with packed_file(file) as inner:
+            write(inner)
+
     try:
-        outputs.write_whole(path, write)
+        outputs.write_whole(path, pack if kind_of(path) == ".mtx.gz" else write)
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import IO
 
 from ...errors import UserError
-from .files import check_array_name
+from .files import MARKET, check_array_name, kind_of
+from .gzipped import packed_lines
 from .limits import check_size
 from .market_header import Lines, read_header
 
@@ -18,7 +19,7 @@ def check_first_lines(
     path: Path, check_shape: Callable[..., None] = check_size
 ) -> tuple[int, int] | None:
     """The rows and columns that a Matrix Market file claims; None if only reading a file tells,
-    for it is a .npy file, or one that can be read but once.
+    for it is a NumPy file, or one that can be read but once.
 
     ``check_shape`` is given the path, the rows and the columns. Raises UserError if the file
     cannot be read, is named as none that can, or its header is malformed.
@@ -28,9 +29,10 @@ def check_first_lines(
         return None
     try:
         with path.open("rb") as file:
-            if path.suffix.lower() != ".mtx":
+            if (kind := kind_of(path)) not in MARKET:
                 return None
-            header = read_header(Lines(path, _lines(file)))
+            lines = _lines(file) if kind == ".mtx" else packed_lines(path, file)
+            header = read_header(Lines(path, lines))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     check_shape(path, header.rows, header.cols)

@@ -13,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from .files import check_array_name, read_content, write_whole
+from .files import MARKET, check_array_name, kind_of, read_content, write_whole
+from .gzipped import unpack_market
 from .limits import check_size
 from .matrix_market import check_matrix_market, refused_line
+from .npz import read_npz, write_npz
 from .words import counted
 
 __all__ = ["numeric", "read_array", "read_matrix", "read_matrix_file", "write_array"]
 
 
 def read_matrix(path: Path) -> NDArray[Any]:
-    """A matrix, float64 or complex128, from a .npy or a Matrix Market file.
+    """A matrix, float64 or complex128, from a NumPy or a Matrix Market file.
 
     Raises UserError if the file cannot be read, is malformed or does not hold a matrix.
     """
@@ -34,22 +36,27 @@ def read_matrix(path: Path) -> NDArray[Any]:
 
 
 def read_array(path: Path) -> NDArray[Any]:
-    """Numbers of any shape, float64 or complex128, from a .npy or a Matrix Market file."""
+    """Numbers of any shape, float64 or complex128, from a NumPy or a Matrix Market file."""
     matrix = read_matrix_file(path)
     return numeric(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), path)
 
 
 def read_matrix_file(path: Path, check_shape: Callable[..., None] = check_size) -> Any:
-    """What a .npy or a Matrix Market file holds: a NumPy array, or a SciPy COO matrix if the file
+    """What a NumPy or a Matrix Market file holds: a NumPy array, or a SciPy COO matrix if the file
     lists entries.
 
-    ``check_shape`` is given the path and the shape of a Matrix Market file before its entries are
-    read. Raises UserError if the file cannot be read or is malformed.
+    ``check_shape`` is given the path and the shape of a Matrix Market file, or of a sparse matrix
+    in a .npz file, before its entries are read. Raises UserError if the file cannot be read or is
+    malformed.
     """
     check_array_name(path)
-    content = read_content(path)
-    if path.suffix.lower() == ".npy":
+    content, kind = read_content(path), kind_of(path)
+    if kind == ".npy":
         return _read_npy(path, content)
+    if kind == ".npz":
+        return read_npz(path, content, check_shape)
+    if kind == ".mtx.gz":
+        content = unpack_market(path, content)
     return _read_mtx(path, content, check_shape)
 
 
@@ -105,8 +112,13 @@ def numeric(array: NDArray[Any], what: object, *, empty: bool = False) -> NDArra
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
-    """Write a matrix as a Matrix Market array if the name ends in .mtx, else as .npy."""
-    if path.suffix.lower() != ".mtx":
+    """Write a matrix as a Matrix Market array if the name ends in .mtx or .mtx.gz; any array as
+    .npz if it ends so, else as .npy."""
+    kind = kind_of(path)
+    if kind == ".npz":
+        write_whole(path, lambda file: write_npz(file, array))
+        return
+    if kind not in MARKET:
         write_whole(path, lambda file: np.save(file, array, allow_pickle=False))
         return
     from scipy.io import mmwrite

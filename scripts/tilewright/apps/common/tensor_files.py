@@ -1,4 +1,4 @@
-"""Sparse tensors from .tns, Matrix Market and .npy files, and to files."""
+"""Sparse tensors from .tns, Matrix Market and NumPy files, and to files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from ...hw.spec.ciss import ORDERS
 from ...sim.sparse.tensor import Tensor, from_csr
-from .files import read_content, write_whole
+from .files import ARRAYS, MARKET, kind_of, read_content, write_whole
 from .matrix_files import numeric, read_matrix_file
 from .tns import parse_tns, write_tns
 
@@ -20,7 +20,7 @@ __all__ = ["LARGEST", "SUFFIXES", "read_tensor", "write_tensor"]
 LARGEST = (1 << 32) - 1
 """The most indices that a mode may have."""
 
-SUFFIXES = (".tns", ".mtx")
+SUFFIXES = (".tns", *MARKET)
 """What tensors are written to."""
 
 
@@ -34,11 +34,11 @@ def read_tensor(
     """The tensor in a file, its entries as the file lists them; of an array those that are not
     zero. Entries of one place are meant to be added; a pattern's are 1.
 
-    Values are int64 if a .npy or Matrix Market file is of integers, else float64.
+    Values are int64 if a NumPy or Matrix Market file is of integers, else float64.
 
     Parameters
     ----------
-    path: ends in .tns, .mtx or .npy
+    path: ends in .tns, .mtx, .mtx.gz, .npy or .npz
     zero_based: indices of a .tns file count from 0
     shape: of a .tns file's tensor; without it a mode is as large as its largest index says
     largest: indices that a mode may have
@@ -49,12 +49,13 @@ def read_tensor(
     mode than allowed; if its numbers are complex; if a .tns file has no entries and ``shape`` is
     not given.
     """
-    suffix = path.suffix.lower()
-    if suffix == ".tns":
+    kind = kind_of(path)
+    if kind == ".tns":
         content = read_content(path)
         return parse_tns(path, content, zero_based=zero_based, shape=shape, largest=largest)
-    if suffix not in (".mtx", ".npy"):
-        raise UserError(f"{path}: must be a .tns, .mtx or .npy file, not {suffix!r}")
+    if kind not in ARRAYS:
+        allowed = ", ".join((".tns", *ARRAYS[:-1]))
+        raise UserError(f"{path}: must be a {allowed} or {ARRAYS[-1]} file, not {kind!r}")
 
     def check_shape(what: object, *sizes: int) -> None:
         if not ORDERS.low <= len(sizes) <= ORDERS.high:
@@ -83,13 +84,13 @@ def _real(array: NDArray[Any], path: Path) -> NDArray[Any]:
 
 
 def write_tensor(path: Path, tensor: Tensor, *, zero_based: bool = False) -> None:
-    """Write a tensor's entries, in their order: Matrix Market coordinates if the name ends in .mtx,
-    else a .tns file, whose indices count from 1 unless ``zero_based`` is given.
+    """Write a tensor's entries, in their order: Matrix Market coordinates if the name ends in .mtx
+    or .mtx.gz, else a .tns file, whose indices count from 1 unless ``zero_based`` is given.
 
     Every value is read again as it is; a .tns file has no shape. Raises UserError if the file
     cannot be written, or Matrix Market is asked for other than 2 modes.
     """
-    if path.suffix.lower() != ".mtx":
+    if kind_of(path) not in MARKET:
         write_whole(path, lambda file: write_tns(file, tensor, zero_based=zero_based))
         return
     if tensor.order != 2:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...sim.numbers.values import decode
 from ...sim.sida.iterations.problem import Problem, Solution
+from ..common.files import MARKET, kind_of
 from ..common.matrix_files import write_array
 from .inputs import Source
 from .options import SidaChoice
@@ -80,7 +81,7 @@ def finish(
 
 def is_matrix(path: Path) -> bool:
     """Whether a file holds columns, not vectors."""
-    return path.suffix.lower() == ".mtx"
+    return kind_of(path) in MARKET
 
 
 def _residual(choice: SidaChoice, problem: Problem, solution: Solution, what: str) -> Residual:

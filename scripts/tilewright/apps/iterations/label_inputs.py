@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from ..common.files import ARRAYS
+from ..common.files import ARRAYS, kind_of
 from ..common.matrix_files import read_array
 from ..graphs.graph import Graph
 
@@ -18,7 +18,7 @@ __all__ = ["check_neighbours", "read_labels"]
 def read_labels(text: str) -> NDArray[np.float64]:
     """Those in a file, or with commas between them. Raises UserError if one is not 0 or 1."""
     path = Path(text)
-    if path.suffix.lower() not in ARRAYS:
+    if kind_of(path) not in ARRAYS:
         return np.array([float(word) for word in text.split(",")])
     found = read_array(path).reshape(-1)
     wrong = (found != 0) & (found != 1)

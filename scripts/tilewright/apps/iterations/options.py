@@ -16,7 +16,7 @@ from ...settings import read_config
 from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.sida.fit import check_modelled
 from ...sim.timing.memories import MemoryModel
-from ..common.files import check_output
+from ..common.files import ARRAYS, check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 from ..sparse.options import BACKENDS, choose_memory, gigahertz_option, memory_option
 
@@ -108,7 +108,7 @@ def choose_sida(
     *,
     floats: bool,
     value: str | None = None,
-    suffixes: tuple[str, ...] = (".npy", ".mtx"),
+    suffixes: tuple[str, ...] = ARRAYS,
 ) -> SidaChoice:
     """Check what the command line says; UserError if it cannot be run.
 

@@ -21,7 +21,7 @@ __all__ = ["conv2d"]
 def conv2d(
     image: Annotated[
         Path | None,
-        typer.Argument(help="Picture (PNG, JPEG, ...), .npy or .mtx; default: a photograph."),
+        typer.Argument(help="Picture (PNG, JPEG, ...), .npy, .mtx ...; default: a photograph."),
     ] = None,
     filters: Annotated[
         list[str] | None,
@@ -32,7 +32,8 @@ def conv2d(
         typer.Option(help="Format on m3xu: fp16, bf16, tf32 or fp32; default fp32."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Results (filter, row, column), .npy.")
+        Path | None,
+        typer.Option("-o", "--output", help="Results (filter, row, column), .npy."),
     ] = None,
     pictures: Annotated[
         Path | None, typer.Option(help="Directory for PNG pictures of input and results.")
@@ -63,7 +64,7 @@ def conv2d(
 
 def _check_outputs(output: Path | None, pictures: Path | None, names: list[str]) -> None:
     if output:
-        check_output(output, (".npy",))
+        check_output(output, (".npy", ".npz"))
     if pictures:
         check_installed("PIL.Image", "Pillow")
         if not pictures.is_dir():

@@ -41,7 +41,7 @@ def dft(
     """
     choice = choose_unit(options, _MODE)
     if output:
-        check_output(output, (".npy",))
+        check_output(output, (".npy", ".npz"))
     if file:
         check_first_lines(file)
     else:

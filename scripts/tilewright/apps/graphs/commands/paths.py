@@ -10,7 +10,7 @@ import typer
 
 from ....errors import UserError
 from ...common.extras import check_installed
-from ...common.files import check_output, check_picture
+from ...common.files import MARKET, check_output, check_picture
 from ...common.limits import VERTICES
 from ...dense.unit_choice import UnitChoice, choose_semiring_unit
 from ...sparse.options import SparseOptions, choose_sparse_unit
@@ -69,7 +69,7 @@ def _run(
     if how.output:
         check_output(how.output)
     if tree:
-        check_output(tree, (".mtx",), beside=how.output)
+        check_output(tree, MARKET, beside=how.output)
     if how.picture:
         check_picture(how.picture)
     if problem.networkx:

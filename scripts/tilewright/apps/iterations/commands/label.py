@@ -10,7 +10,7 @@ import typer
 
 from ....errors import UserError
 from ....numbers_given import real
-from ...common.files import ARRAYS
+from ...common.files import ARRAYS, kind_of
 from ...common.first_lines import check_first_lines
 from ..options import SidaOptions, choose_sida
 
@@ -43,7 +43,7 @@ def label(
     """
     choice = choose_sida(options, "label", "mma", floats=True)
     path = Path(classes)
-    if path.suffix.lower() in ARRAYS:
+    if kind_of(path) in ARRAYS:
         check_first_lines(path)
     elif not re.fullmatch("[01](,[01])*", classes.replace(" ", "")):
         raise UserError(

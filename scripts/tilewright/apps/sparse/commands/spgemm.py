@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
-from ...common.files import check_output, check_picture
+from ...common.files import MARKET, check_output, check_picture
 from ...common.first_lines import check_first_lines
 from ..options import SparseOptions, choose_sparse_unit
 
@@ -50,7 +50,7 @@ def spgemm(
     """
     choice = choose_sparse_unit(options, semiring, mode=mode)
     if output:
-        check_output(output, (".mtx",))
+        check_output(output, MARKET)
     if picture:
         check_picture(picture)
     shapes = [check_first_lines(file or a, choice.check_shape) for file in (a, b)]

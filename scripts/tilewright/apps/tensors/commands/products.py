@@ -101,7 +101,7 @@ def spttmc(
     float64.
     """
     if output:
-        check_output(output, (".npy",))
+        check_output(output, (".npy", ".npz"))
     tensor, choice = _start(file, mode, options)
     others = _others(tensor, mode)
     given, ranks = _given(factor, others), _ranks(rank, len(others))
