@@ -7,9 +7,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("hw", "sim", "synth", "verif", "scripts")
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted(
+    path
+    for folder in (".", "docs", "examples", "examples/*")
+    for path in ROOT.glob(f"{folder}/*.md")
+)
 
-_PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|docs)/[\w./*{{}},-]+)`")
+_PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|docs|examples)/[\w./*{{}},-]+)`")
 _OBJECT = re.compile(rf"`((?:tilewright\.)?(?:{'|'.join(ROOMS)})(?:\.[a-z0-9_]+)+(?:[.:]\w+)*)[`(]")
 _LINK = re.compile(r"\]\(([^)#:]+)(?:#[\w-]+)?\)")
 
@@ -34,7 +38,7 @@ def _is_there(name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_name_what_is_there(page: Path) -> None:
     text = page.read_text()
     assert missing(text) == []

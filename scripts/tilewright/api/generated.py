@@ -30,17 +30,25 @@ class Generated:
     verilog: str
     sidecar: dict[str, Any]
 
-    def write(self, path: str | os.PathLike[str]) -> Path | None:
+    def write(self, path: str | os.PathLike[str], **others: str | os.PathLike[str]) -> Path | None:
         """Write the Verilog to ``path`` and the sidecar beside it, as ``.json``; returns the
         latter's path.
 
-        Both files appear whole, or neither. Into a device or a pipe goes the Verilog alone, and the
-        result is None. Raises OSError if a file cannot be written, ValueError if ``path`` itself
-        ends in ``.json``.
+        ``others`` are files for what other tools read, by the names that the command line has for
+        them: ``header``, ``rdl``, ``ipxact``, ``core``, ``filelist``. All files appear whole, or
+        none. A device or a pipe has nothing beside it: then no sidecar is written, and the
+        result is None. Raises OSError if a file cannot be written; ValueError if ``path`` itself
+        ends in ``.json`` or the unit has not what is asked for; TypeError for another name.
         """
+        from ..hw.emit.integration.outputs import OUTPUTS, integration_text
         from ..hw.emit.unit import Emitted, write
 
-        return write(Emitted(self.verilog, self.sidecar), path)
+        verilog, texts = Path(path), {}
+        for name, place in others.items():
+            if name not in OUTPUTS:
+                raise TypeError(f"`write` takes {', '.join(OUTPUTS)}, not {name!r}")
+            texts[Path(place)] = integration_text(name, self.sidecar, Path(place), verilog)
+        return write(Emitted(self.verilog, self.sidecar), path, texts)
 
 
 def generate(unit: str, config: Config | None = None, /, **parameters: Any) -> Generated:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import tilewright
 from tilewright.cli import main
 from tilewright.hw.emit.integration.outputs import OUTPUTS, integration_text
 from tilewright.verif.catalogue.sidecars import emitted
@@ -41,6 +42,21 @@ def test_all_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in said] == ["rtl/unit.v", *files.values()]
     assert OUTPUTS.keys() == files.keys()
+
+
+@pytest.mark.slow
+def test_from_python(here: Path) -> None:
+    """The same texts; nothing is written if one cannot be made."""
+    unit = tilewright.generate("m3xu_baseline", rows=1, cols=1)
+    with pytest.raises(ValueError, match="m3xu_baseline has no registers"):
+        unit.write("unit.v", header="unit.h", rdl="unit.rdl")
+    with pytest.raises(TypeError, match=r"`write` takes header, rdl, .*, not 'vhdl'"):
+        unit.write("unit.v", vhdl="unit.vhd")
+    assert list(here.iterdir()) == []
+    unit.write("unit.v", header="unit.h", filelist="unit.f")
+    for name, path in (("header", Path("unit.h")), ("filelist", Path("unit.f"))):
+        expected = integration_text(name, unit.sidecar, path, Path("unit.v"))
+        assert path.read_text() == expected
 
 
 def test_into_standard_output(here: Path, capfd: pytest.CaptureFixture[str]) -> None:

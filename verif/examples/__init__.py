@@ -1,0 +1,1 @@
+"""The programs of ``examples``: each compiled and run as its page says."""
