@@ -6,10 +6,10 @@ from ...hw.spec.matraptor import MatRaptorConfig
 from ..timing.memories import FLAT, MemoryModel
 from .model import MatRaptorModel
 
-__all__ = ["MatRaptorCycles"]
+__all__ = ["TimedMatRaptor"]
 
 
-class MatRaptorCycles(MatRaptorModel):
+class TimedMatRaptor(MatRaptorModel):
     """The model of results, with all counters of the cycle model for jobs that end well.
 
     Parameters

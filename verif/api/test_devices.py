@@ -121,7 +121,7 @@ def test_a_unit_from_elsewhere(backend: str) -> None:
 
 @pytest.mark.long
 def test_counters_of_rtl_and_cycle_model_are_equal() -> None:
-    """On a memory of any fixed latency: also on one of the caller's."""
+    """On a memory of any fixed latency, one of the caller's, too."""
     flat = FLAT.__class__(name="flat", banks=0, latency=7)
     found = {}
     for latency, memory in ((20, "flat"), (7, flat)):

@@ -13,6 +13,7 @@ _MODEL = 'backend="model"'
 
 ELSEWHERE = {
     ("engine.md", "rtl"): pytest.mark.slow,
+    ("engine.md", "cycles"): pytest.mark.long,
     ("matraptor.md", "rtl"): pytest.mark.long,
     ("matraptor.md", "cycles"): pytest.mark.slow,
     ("c2sr.md", "rtl"): pytest.mark.slow,

@@ -4,7 +4,10 @@ from ..hw.spec.engine import ENGINE_M3XU, ENGINE_SIMD2
 from ..registry import Entry, System
 
 _JOBS = {"verilator": "tilewright.verif.engine.simulate:run"}
-_MODELS = {"model": "tilewright.sim.engine.model:EngineModel"}
+_MODELS = {
+    "model": "tilewright.sim.engine.model:EngineModel",
+    "cycles": "tilewright.sim.engine.timed:TimedEngine",
+}
 _BLOCK = {"block_rows": 2, "block_cols": 2, "block_depth": 2, "outstanding": 2}
 _AUTOMATIC = {"block_rows": 0, "block_cols": 0, "block_depth": 0}
 

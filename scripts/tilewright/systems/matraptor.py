@@ -13,7 +13,7 @@ SYSTEM = System(
             exercise="tilewright.verif.matraptor.exercise:exercise",
             models={
                 "model": "tilewright.sim.matraptor.model:MatRaptorModel",
-                "cycles": "tilewright.sim.matraptor.timed:MatRaptorCycles",
+                "cycles": "tilewright.sim.matraptor.timed:TimedMatRaptor",
             },
             driver="tilewright.sim.matraptor.driver:SparseDriver",
             small={"lanes": 2, "channels": 2, "queues": 3, "queue_depth": 8, "outstanding": 4},
