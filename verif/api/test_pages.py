@@ -15,7 +15,7 @@ ELSEWHERE = {
     ("engine.md", "rtl"): pytest.mark.slow,
     ("engine.md", "cycles"): pytest.mark.long,
     ("matraptor.md", "rtl"): pytest.mark.long,
-    ("matraptor.md", "cycles"): pytest.mark.slow,
+    ("matraptor.md", "cycles"): pytest.mark.long,
     ("c2sr.md", "rtl"): pytest.mark.slow,
     ("tensaurus.md", "rtl"): pytest.mark.long,
     ("tensaurus.md", "cycles"): pytest.mark.long,

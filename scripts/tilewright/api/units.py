@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..hw.spec.config import Config
 from ..hw.spec.registers.register_map import RegisterMap
 from ..registry import Entry, entries, systems
+
+if TYPE_CHECKING:
+    from amaranth.lib.wiring import Component
 
 __all__ = ["UnitInfo", "Units", "configured", "entry_named", "units"]
 
@@ -62,6 +65,11 @@ class UnitInfo:
         """The registers of an accelerator: an iterable, and by name. Raises ValueError if the unit
         has none, and as :func:`tilewright.generate`."""
         return self._entry.unit.job_spec(configured(self._entry, config, parameters)).registers
+
+    def component(self, config: Config | None = None, /, **parameters: Any) -> Component:
+        """The unit as an Amaranth component, to be a part of a design of one's own; every call
+        makes a new one. Raises as :func:`tilewright.generate`."""
+        return self._entry.unit.build(configured(self._entry, config, parameters))
 
 
 class Units(Mapping[str, UnitInfo]):

@@ -1,0 +1,87 @@
+"""An example in a directory of its own, and the commands that its README has."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus, find_verilator
+from tilewright.verif.examples.scripts import EXAMPLES
+
+__all__ = ["Example", "needs_icarus"]
+
+_SECONDS = 600
+
+
+def needs_icarus() -> None:
+    """Skip a test where there is no Icarus."""
+    try:
+        find_icarus()
+    except ToolMissing as missing:
+        pytest.skip(str(missing))
+
+
+class Example:
+    """A copy of an example, with commands ``tilewright``, ``python`` and ``verilator`` that are
+    those of the tests.
+
+    Parameters
+    ----------
+    name: its folder below ``examples``
+    directory: an empty one
+    """
+
+    def __init__(self, name: str, directory: Path) -> None:
+        self.directory = directory / name
+        shutil.copytree(EXAMPLES / name, self.directory)
+        self._programs = directory / "bin"
+        self._programs.mkdir()
+        self._program("tilewright", f'"{sys.executable}" -m tilewright')
+        self._program("python", f'"{sys.executable}"')
+
+    def _program(self, name: str, command: str) -> None:
+        path = self._programs / name
+        path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        path.chmod(0o755)
+
+    def with_verilator(self) -> None:
+        """From now on there is a command ``verilator``."""
+        found = find_verilator()
+        self._program("verilator", f'env VERILATOR_ROOT="{found.root}" "{found.program}"')
+
+    @property
+    def page(self) -> str:
+        return (self.directory / "README.md").read_text()
+
+    @property
+    def commands(self) -> list[str]:
+        """Those of the README, in order."""
+        return re.findall(r"^    (\S.*)$", self.page, re.M)
+
+    def change(self, file: str, old: str, new: str) -> None:
+        """Replace what is there once in one of its files."""
+        path = self.directory / file
+        text = path.read_text()
+        assert text.count(old) == 1, old
+        path.write_text(text.replace(old, new))
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        """A command in a shell; its output."""
+        environment = {**os.environ, "PATH": f"{self._programs}:{os.environ['PATH']}"}
+        # cocotb ends the process of a test that fails, where it sees that pytest runs.
+        environment.pop("PYTEST_CURRENT_TEST", None)
+        return subprocess.run(
+            command, shell=True, cwd=self.directory, capture_output=True, text=True, check=False,
+            timeout=_SECONDS, env=environment,
+        )  # fmt: skip
+
+    def prints(self, command: str) -> str:
+        """What a command prints that must end well."""
+        done = self.run(command)
+        assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
+        return done.stdout

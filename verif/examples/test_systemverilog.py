@@ -1,0 +1,79 @@
+"""``examples/systemverilog``: the bench passes in Icarus and in Verilator, finds what is wrong, and
+says of the unit what the sidecar says."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tilewright.verif.examples.readme import Example, needs_icarus
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Example:
+    return Example("systemverilog", tmp_path)
+
+
+def generated(example: Example) -> None:
+    example.prints(next(word for word in example.commands if word.startswith("tilewright ")))
+
+
+@pytest.mark.slow
+def test_in_icarus(example: Example) -> None:
+    """And with one bit of a result that is wrong, or one stall too many."""
+    needs_icarus()
+    generated(example)
+    build, run = (word for word in example.commands if word.startswith(("iverilog", "vvp")))
+    assert example.prints(build) == ""
+    assert "PASS: 300 results" in example.prints(run)
+    example.change("m3xu_tb.sv", "43D30000_439F8000", "43D30000_439F8001")
+    example.prints(build)
+    done = example.run(run)
+    assert done.returncode == 1
+    assert re.search(r"FATAL: .*result 0 is \w+, not \w+", done.stdout)
+
+
+@pytest.mark.slow
+def test_a_result_that_does_not_wait_is_found(example: Example) -> None:
+    needs_icarus()
+    generated(example)
+    # The pipeline moves on whether or not its result is taken.
+    example.change("unit.v", "assign advance = ~o__valid | o__ready;", "assign advance = 1'd1;")
+    build, run = (word for word in example.commands if word.startswith(("iverilog", "vvp")))
+    example.prints(build)
+    done = example.run(run)
+    assert done.returncode == 1
+    assert "changed before it was taken" in done.stdout
+
+
+@pytest.mark.long
+def test_in_verilator(example: Example) -> None:
+    example.with_verilator()
+    generated(example)
+    *_, run = (word for word in example.commands if word.startswith("obj_dir/"))
+    build = example.commands[-1]
+    assert build.startswith("verilator --binary")
+    example.prints(build)
+    assert "PASS: 300 results" in example.prints(run)
+
+
+@pytest.mark.slow
+def test_what_it_says_is_the_sidecars(example: Example) -> None:
+    generated(example)
+    sidecar = json.loads((example.directory / "unit.json").read_text())
+    text = (example.directory / "m3xu_tb.sv").read_text()
+    said = {
+        name: int(value)
+        for name, value in re.findall(r"localparam (?:int|logic \[2:0\]) (\w+) = (\d+);", text)
+    }
+    fields = {
+        f"{stream['name']}_{field['name']}".upper(): field["offset"]
+        for stream in sidecar["streams"]
+        for field in stream["fields"]
+    }
+    widths = {f"{one['name']}_WIDTH".upper(): one["width"] for one in sidecar["streams"]}
+    opcodes = {f"OP_{name}".upper(): value for name, value in sidecar["opcodes"].items()}
+    known = fields | widths | opcodes
+    assert {name: said[name] for name in known} == known
