@@ -25,8 +25,8 @@ def check_fit(config: SidaConfig, size: int, semirings: Sequence[Semiring], word
             raise ValueError(f"`semiring` must be one of {built}, which are built, not {row.name}")
     if words > config.program_words:
         raise ValueError(
-            f"the program must have at most {config.program_words} words with "
-            f"`program_words` {config.program_words}, not {words}"
+            f"`program_words` must be a power of two of at least {words}, the words of the "
+            f"program, not {config.program_words}"
         )
 
 

@@ -146,7 +146,7 @@ def biconjugate_gradients(
                 break
             machine.run(Job(program="half", x="residual", second=False))
             half = float(np.sqrt(machine.scalars()["half"]))
-            if half < b.limit:
+            if b.solved(half):
                 machine.run(Job(program="end", x="direction", second=False))
                 residuals.append(half)
                 settled = True
@@ -158,7 +158,7 @@ def biconjugate_gradients(
             machine.run(Job(program="step", x="direction"))
             found = machine.scalars()
             residuals.append(float(np.sqrt(found["square"])))
-            settled = residuals[-1] < b.limit
+            settled = b.solved(residuals[-1])
             if not settled:
                 why = _breaks(found, "fresh", "the shadow times the residual")
                 why = why or _breaks(found, "across", "the residual times its image")

@@ -101,7 +101,7 @@ def conjugate_gradients(
                 break
             machine.run(Job(program="step", x="direction"))
             residuals.append(float(np.sqrt(machine.scalars()["square"])))
-            settled = residuals[-1] < b.limit
+            settled = b.solved(residuals[-1])
         return Found(
             result="x", iterations=len(residuals) - 1, settled=settled, residuals=tuple(residuals),
             why=why,

@@ -161,7 +161,7 @@ class Method:
     ----------
     setup: what is in memory
     host: its part: runs jobs on a machine for at most so many iterations
-    limit: it has converged when the residual is below
+    limit: it has converged when the residual is below, or 0
     """
 
     setup: Setup

@@ -72,7 +72,7 @@ def minimal_residuals(
         residuals = [b.norm]
         space = KrylovSpace(machine, at_once, shift)
         goal, share, why = b.limit, 1.0, ""
-        while residuals[-1] >= b.limit and not why and len(residuals) <= most:
+        while not b.solved(residuals[-1]) and not why and len(residuals) <= most:
             before = residuals[-1]
             vectors = min(restart, most + 1 - len(residuals))
             space.begin(before)
@@ -93,7 +93,7 @@ def minimal_residuals(
                 why = "the space has its own image, but not the residual"
             share = _TIGHTER * share if expected < goal else min(1.0, _LOOSER * share)
             goal = expected * min(share, b.limit / left)
-        settled = residuals[-1] < b.limit
+        settled = b.solved(residuals[-1])
         return Found(
             result="x", iterations=len(residuals) - 1, settled=settled,
             residuals=tuple(residuals), why="" if settled else why, wasted=space.wasted,

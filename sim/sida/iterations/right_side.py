@@ -22,7 +22,7 @@ class RightSide:
     ----------
     values: in float64
     given, nothing: (size, 1) patterns, of the right side and of zeros
-    limit: the residual that is small enough is less, in the 2-norm
+    limit: a residual that is small enough is less, in the 2-norm, or 0
     """
 
     values: npt.NDArray[np.float64]
@@ -34,6 +34,10 @@ class RightSide:
     def norm(self) -> float:
         """In the 2-norm: the residual before the first iteration."""
         return float(np.linalg.norm(self.values))
+
+    def solved(self, residual: float) -> bool:
+        """Whether a residual is small enough; 0 always is."""
+        return residual < self.limit or residual == 0
 
 
 def right_side(right: npt.ArrayLike, tolerance: float, fmt: Format) -> RightSide:

@@ -107,6 +107,15 @@ def test_conjugate_gradients_in_fp32(run: Run, form: str) -> None:
     assert 0 < found["reference"]["error"] < 1e-4
 
 
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres"])
+def test_nothing_left_of_the_residual(run: Run, method: str) -> None:
+    """The solution itself has been found, which no tolerance refuses."""
+    path = save_graph(run, csr_array(2 * np.eye(4)))
+    found = report(run, method, path, "--tolerance", "0", "--backend", "model")
+    assert (found["iterations"], found["settled"], found["residual"]["value"]) == (1, True, 0)
+    assert "the residual's 2-norm 0; it ends at 0" in " ".join(run.out.split())
+
+
 def test_a_matrix_that_is_not_definite(run: Run) -> None:
     """The residual grows, or is none at all: status 1, whatever is reached is kept."""
     matrix = csr_array(np.diag([1.0, -1.0, 2.0, 0.0]))

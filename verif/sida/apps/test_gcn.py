@@ -182,7 +182,7 @@ def test_refusals(run: Run) -> None:
         f"{graph}: 65 vertices are too many for `vector_words` 64, elements of a vector on chip"
     )
     assert refused(*UNIT, "--backend", "model", "--set", "program_words=8") == (
-        "the program must have at most 8 words with `program_words` 8, not 9"
+        "`program_words` must be a power of two of at least 9, the words of the program, not 8"
     )
     assert refused(*UNIT, "--hidden", 4096, "--classes", 4096) == (
         "1,090,519,040 products with weights are too many for the rtl backend, which takes at "

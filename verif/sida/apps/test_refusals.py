@@ -100,7 +100,7 @@ OPTIONS = [
      "`rows_limit` must be 0 for the cycle model, whose vectors are on chip, not 32768"),
     ("bfs", ("--gigahertz", "0"), "--gigahertz must be a number in 0.01..100, not '0'"),
     ("pagerank", ("--set", "program_words=8"),
-     "the program must have at most 8 words with `program_words` 8, not 24"),
+     "`program_words` must be a power of two of at least 24, the words of the program, not 8"),
     ("bfs", ("--set", "pes=5"), "sida: `pes` must be "),
     ("bfs", ("--set", "pes=1024", "--set", "subtensor=2048"),
      "sida: `pes` must be a power of two in 4..64, not 1024; models take it: --backend cycles"),

@@ -196,7 +196,8 @@ def test_refusals() -> None:
         "`semiring` must be one of minplus, orand, which are built, not mma"
     )
     assert said(config=replace(SMALL, program_words=8)) == (
-        f"the program must have at most 8 words with `program_words` 8, not {problem.program.words}"
+        f"`program_words` must be a power of two of at least {problem.program.words}, the words "
+        "of the program, not 8"
     )
     full = replace(problem.program, scalars=problem.program.scalars * 8)
     full = replace(full, scalars=full.scalars[:SCALARS])

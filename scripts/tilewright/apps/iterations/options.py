@@ -50,7 +50,7 @@ class SidaOptions:
         ),
     ] = "rtl"
     memory: Annotated[str | None, memory_option(PANEL)] = None
-    gigahertz: Annotated[float | None, gigahertz_option(PANEL, _GIGAHERTZ)] = None
+    gigahertz: Annotated[float | None, gigahertz_option(PANEL, f"{_GIGAHERTZ:g}")] = None
     json_file: JsonOption = None
 
 

@@ -131,8 +131,9 @@ def finish_iterations(
     every = [*rows, (steps, f"{outcome.iterations:,} in {passes}{jobs}{wasted}")]
     if residual is not None:
         ends = "NOT CONVERGED: " if failed else ""
-        every.append(("residual", f"{ends}{residual.what} {residual.value:.4g}; it ends below "
-                                  f"{residual.limit:.4g}"))  # fmt: skip
+        limit = f"below {residual.limit:.4g}" if residual.limit else "at 0"
+        found = f"{residual.what} {residual.value:.4g}"
+        every.append(("residual", f"{ends}{found}; it ends {limit}"))
     every.append(("reference", verdict.in_words() if verdict else "not compared"))
     every += _unit_rows(choice, outcome, waits.peak if waits else 0)
     for label, text in every:

@@ -48,11 +48,11 @@ def memory_option(panel: str) -> Any:
     )
 
 
-def gigahertz_option(panel: str, default: float = GIGAHERTZ) -> Any:
-    """The option ``--gigahertz``, likewise."""
+def gigahertz_option(panel: str, default: str = f"{GIGAHERTZ:g}") -> Any:
+    """The option ``--gigahertz``, likewise; what its help says of the default."""
     return typer.Option(
         parser=real("--gigahertz", 0.01, 100), metavar="F", rich_help_panel=panel,
-        help=f"Clock, in 0.01..100; default {default:g}.",
+        help=f"Clock, in 0.01..100; default {default}.",
     )  # fmt: skip
 
 
