@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...hw.spec.host.cache import ANOTHER, cache_directory, full, scratch_directory
+from ...hw.spec.host.cache import ANOTHER, cache_directory, full, scratch_directory, used
 from ...hw.spec.host.programs import ProgramError, run_program, run_programs
 from .glue import STREAMS, Harness
 from .toolchain import find_compiler, find_verilator
@@ -145,6 +145,7 @@ def _header(optimise: str) -> tuple[str, ...]:
 def _scratch(target: Path) -> Iterator[Path | None]:
     """A directory to build ``target`` in, or None if it is there, perhaps after a wait."""
     if target.exists():
+        used(target)
         yield None
         return
     with cache_errors(), open(target.parent / f".{target.name}.lock", "w") as lock:

@@ -12,7 +12,7 @@ import numba
 from numba import types
 from numba.core import config
 
-from ...hw.spec.host.cache import cache_directory
+from ...hw.spec.host.cache import cache_directory, used
 
 __all__ = ["allocating", "called", "code_directory", "compiled", "inlined", "sources"]
 
@@ -44,7 +44,9 @@ def code_directory(modules: Iterable[Path]) -> Path:
 
 @lru_cache(maxsize=1)
 def _directory() -> str:
-    return str(code_directory(sources()))
+    directory = code_directory(sources())
+    used(directory)
+    return str(directory)
 
 
 def _kept(function: _Function, **options: Any) -> _Function:

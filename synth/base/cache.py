@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 
-from tilewright.hw.spec.host.cache import cache_directory
+from tilewright.hw.spec.host.cache import cache_directory, used
 from tilewright.hw.spec.host.outputs import write_whole
 
 __all__ = ["cached"]
@@ -24,7 +24,9 @@ def cached(parts: tuple[str, ...], make: Callable[[], str]) -> str:
     folder = cache_directory() / "synth"
     path = folder / f"{digest.hexdigest()[:40]}.json"
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        used(path)
+        return text
     except OSError:
         pass
     text = make()

@@ -16,7 +16,7 @@ from typing import Any
 from cocotb_tools import config
 from cocotb_tools.runner import Icarus, get_runner
 from tilewright.hw.emit.unit import Emitted
-from tilewright.hw.spec.host.cache import cache_directory, full, scratch_directory
+from tilewright.hw.spec.host.cache import cache_directory, full, scratch_directory, used
 from tilewright.hw.spec.host.outputs import write_whole
 from tilewright.hw.spec.host.programs import run_program
 from tilewright.sim.rtl.build import BuildError, build_program, cache_errors
@@ -88,6 +88,7 @@ class CocotbBuild:
         self._directory = cache_directory() / f"cocotb-{simulator}-{key.hexdigest()[:24]}"
         if not (self._directory / "built").exists():
             self._build(emitted.verilog)
+        used(self._directory)
 
     @property
     def directory(self) -> Path:

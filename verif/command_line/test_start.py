@@ -30,6 +30,8 @@ WITHOUT = {
     "synth --help": HEAVY | MEASURING | REGISTRY,
     "synth m4xu": HEAVY | MEASURING | {"rich"},
     "table --help": HEAVY | MEASURING,
+    "cache --help": HEAVY | MEASURING | REGISTRY,
+    "cache --clean mine": HEAVY | MEASURING | REGISTRY | {"rich"},
     "completion bash": HEAVY | MEASURING | REGISTRY,
     "completion tcsh": HEAVY | MEASURING | REGISTRY | {"rich"},
     "table none": HEAVY | MEASURING | {"rich"},

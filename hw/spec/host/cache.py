@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-__all__ = ["ANOTHER", "cache_directory", "full", "scratch_directory"]
+__all__ = ["ANOTHER", "CacheInUse", "alone", "cache_directory", "full", "scratch_directory", "used"]
 
 ANOTHER = "TILEWRIGHT_CACHE names another directory"
 """What to do about a cache that cannot be written."""
@@ -28,6 +28,14 @@ _LEFT_SECONDS = 600
 """Age at which a directory that nobody holds is one that a killed process has left."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+_held_caches: dict[Path, int] = {}
+"""Descriptors of the caches that this process uses, with a lock that others may share."""
+
+
+class CacheInUse(RuntimeError):
+    """Another process uses the cache."""
 
 
 def cache_directory() -> Path:
@@ -45,6 +53,50 @@ def cache_directory() -> Path:
         return _usable(Path.home() / ".cache" / "tilewright")
     except RuntimeError:
         return _instead("there is no home directory that could hold a cache")
+
+
+def used(entry: Path) -> None:
+    """Note, by its time of modification, that what is kept there is used now."""
+    with suppress(OSError):
+        os.utime(entry)
+
+
+@contextmanager
+def alone(directory: Path) -> Iterator[None]:
+    """Keep other processes from using a cache of this one: those that begin wait.
+
+    Raises CacheInUse if one uses it already.
+    """
+    held = _held_caches.get(directory)
+    try:
+        if held is not None:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        _share(held)
+        raise CacheInUse(f"the cache {directory} is used by another command") from None
+    try:
+        yield
+    finally:
+        _share(held)
+
+
+def _share(held: int | None) -> None:
+    """Take, or go back to, the lock that others may have, too; wait for who wants to be alone."""
+    if held is not None:
+        fcntl.flock(held, fcntl.LOCK_SH)
+
+
+def _hold(directory: Path) -> None:
+    """Tell other processes, up to the end of this one, that it uses a cache; nothing where the
+    file system has no locks."""
+    with suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _share(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+        _held_caches[directory] = descriptor
 
 
 @contextmanager
@@ -100,6 +152,7 @@ def _usable(chosen: Path) -> Path:
     try:
         chosen.mkdir(parents=True, exist_ok=True)
         if os.access(chosen, os.W_OK | os.X_OK):
+            _hold(chosen)
             return chosen
         why = os.strerror(errno.EACCES)
     except OSError as error:
@@ -111,6 +164,7 @@ def _usable(chosen: Path) -> Path:
 def _instead(why: str) -> Path:
     """The private directory, after a warning."""
     private = _private()
+    _hold(private)
     print(f"warning: {why}; {private} is used, {ANOTHER}", file=sys.stderr)
     return private
 

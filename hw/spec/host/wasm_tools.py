@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from .cache import cache_directory
+from .cache import cache_directory, used
 from .programs import Completed, run_program
 
 __all__ = ["run_wasm_tool", "tool_cache"]
@@ -57,6 +57,7 @@ def _first_alone(kept: Path, package: str) -> Iterator[None]:
     it: side by side they would do so together, and write one file."""
     compiled = kept / f".{package}-{version(package.replace('_', '-'))}"
     if compiled.exists():
+        used(compiled)
         yield
         return
     kept.mkdir(parents=True, exist_ok=True)

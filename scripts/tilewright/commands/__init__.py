@@ -62,6 +62,10 @@ COMMANDS = {
         f"{__name__}.run:run",
         group=True,
     ),
+    "cache": Command(
+        "Show what is kept between runs, and remove it.",
+        f"{__name__}.cache:cache",
+    ),
     "completion": Command(
         "Print what makes a shell complete commands, units, tables and options.",
         f"{__name__}.completion:completion",
