@@ -103,13 +103,9 @@ def _run_dram(shapes: Any, states: Any, d: Channels, t: Timing) -> None:
 
 def _run_periods(c: Any, s: Any) -> None:
     """On flat memories, periods that are like the one before left out."""
-    periods, unit = Periods(c, s), s[0]["unit"]
-    while periods.some:
-        now = _run_flat(c, s, unit["block"] + 1)
-        if now == NEVER:
-            return
+    periods = Periods(c, s)
+    while (now := _run_flat(c, s, periods.blocks)) != NEVER:
         periods.leave_out(now)
-    _run_flat(c, s, NEVER)
 
 
 def run_job(

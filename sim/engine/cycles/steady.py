@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from .state import KNOWN, NEVER
 
-__all__ = ["Periods"]
+__all__ = ["WORTH", "Periods"]
 
 _PAST = 1 << 10
 """So many cycles back, and the unit's interval, nothing can wait for."""
@@ -27,7 +27,11 @@ _MOST = 24
 """States that are kept of a row of blocks, or of a column; if none comes back, none will soon."""
 
 _FEW = 4
-"""Blocks in a row, or a column, of which there is nothing to leave out."""
+"""Blocks in a row, or a column, of which there is nothing to leave out; rows in which nothing came
+back, behind which they are not looked at any more."""
+
+WORTH = 1 << 17
+"""Rows that are loaded for a row of blocks: with fewer it takes less time to simulate them."""
 
 _LEVELS = ("i", "j")
 
@@ -44,16 +48,29 @@ class Periods:
 
     def __init__(self, c: Any, s: Any) -> None:
         self._c, self._state = c[0], s
-        unit = s[0]["unit"]
+        unit, readers = s[0]["unit"], s[0]["readers"]
         self._known: dict[str, dict[bytes, tuple[int, Any]]] = {
             level: {} for level in _LEVELS if unit[f"{level}_last"] >= _FEW
         }
-        self._row = -1
+        rows = readers["rows"][:2].sum() * (unit["k_last"] + 1) + readers["rows"][2]
+        if rows * (unit["j_last"] + 1) < WORTH:
+            self._known.pop("j", None)
+        self._row, self._in_vain = -1, 0
 
     @property
-    def some(self) -> bool:
-        """Whether there may be any."""
-        return bool(self._known)
+    def blocks(self) -> int:
+        """How many blocks are to be computed until it is worth looking again; `NEVER`: never."""
+        unit = self._state[0]["unit"]
+        if "j" in self._sought:
+            return int(unit["block"]) + 1
+        if "i" in self._sought:
+            return int(unit["block"] + unit["j_last"] - unit["j"]) + 1
+        return NEVER
+
+    @property
+    def _sought(self) -> list[str]:
+        """The levels at which a state may still come back."""
+        return [level for level, known in self._known.items() if len(known) < _MOST]
 
     def leave_out(self, now: int) -> bool:
         """Between two blocks, when all is known that cycle ``now`` lets be known: leave out as many
@@ -61,9 +78,12 @@ class Periods:
         unit = self._state[0]["unit"]
         begins, self._row = unit["i"] != self._row, int(unit["i"])
         if begins and "j" in self._known:
+            self._in_vain += len(self._known["j"]) >= _MOST
             self._known["j"].clear()
-        levels = [level for level in _LEVELS if level in self._known and (begins or level == "j")]
-        if not levels or all(len(self._known[level]) >= _MOST for level in levels):
+            if self._in_vain >= _FEW:
+                del self._known["j"]
+        levels = [level for level in self._sought if begins or level == "j"]
+        if not levels:
             return False
         signature = self._signature(now)
         return any(self._leave_out(level, signature, now) for level in levels)
@@ -73,8 +93,7 @@ class Periods:
         positions = self._positions(level)
         key = signature + positions.tobytes()
         if key not in known:
-            if len(known) < _MOST:
-                known[key] = (now, self._state.copy())
+            known[key] = (now, self._state.copy())
             return False
         before, state = known[key]
         shift = self._at(level) - self._at(level, state)
