@@ -57,6 +57,20 @@ def test_a_core_is_yaml_with_its_file(name: str) -> None:
 
 
 @pytest.mark.slow
+def test_fusesoc_finds_every_core(tmp_path: Path, fusesoc: Any) -> None:
+    for name in UNITS:
+        sidecar = sidecar_of(name)
+        (tmp_path / f"{name}.core").write_text(core(sidecar, f"{name}.v"))
+        (tmp_path / f"{name}.v").touch()
+    done = fusesoc(tmp_path, "core", "list")
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("tilewright")}
+    assert listed == {
+        f"tilewright:generated:{name}:{sidecar_of(name)['version']}" for name in UNITS
+    }
+
+
+@pytest.mark.slow
 def test_fusesoc_lints_a_core(tmp_path: Path, fusesoc: Any) -> None:
     """It finds the core, shows what it is, and has Verilator read it; a fault in it is found."""
     made = emitted("simd2")

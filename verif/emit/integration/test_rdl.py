@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from systemrdl import RDLCompileError, RDLCompiler
-from systemrdl.messages import MessagePrinter
+from systemrdl import RDLCompileError
 from systemrdl.node import RegNode
 from tilewright.hw.emit.integration.rdl import rdl
 from tilewright.verif.emit.integration.described import ACCELERATORS, sidecar_of
+from tilewright.verif.emit.integration.readers import compiled_rdl
 from tilewright.verif.emit.integration.register_trees import compare_field
-
-
-class _Silent(MessagePrinter):
-    """What the compiler says is raised anyway, but for warnings, which must not be."""
-
-    def print_message(self, severity: Any, text: str, src_ref: Any) -> None:
-        assert severity.name not in ("WARNING",), text
-
-
-def compiled(text: str, folder: Path) -> Any:
-    """The address map of a text."""
-    path = folder / "unit.rdl"
-    path.write_text(text)
-    compiler = RDLCompiler(message_printer=_Silent())
-    compiler.compile_file(str(path))
-    return compiler.elaborate().top
 
 
 @pytest.mark.parametrize("name", [*ACCELERATORS, "unfriendly"])
@@ -36,7 +19,7 @@ def test_every_register_and_field(name: str, tmp_path: Path) -> None:
     sidecar = sidecar_of(name)
     text = rdl(sidecar)
     assert text == rdl(sidecar_of(name))
-    top = compiled(text, tmp_path)
+    top = compiled_rdl(text, tmp_path)
     assert top.inst_name == sidecar["module"]
     found: list[RegNode] = list(top.registers())
     assert [node.inst_name for node in found] == [x["name"] for x in sidecar["registers"]]
@@ -56,7 +39,7 @@ def test_a_register_at_a_wrong_place_is_found(tmp_path: Path) -> None:
     moved = text.replace("} CAPACITY @ 0x108;", "} CAPACITY @ 0x104;")
     assert moved != text
     with pytest.raises(RDLCompileError):
-        compiled(moved, tmp_path)
+        compiled_rdl(moved, tmp_path)
 
 
 def test_a_unit_without_registers_is_refused() -> None:
