@@ -63,7 +63,7 @@ SYSTEM = System(
         "gemv": "tilewright.apps.tensors.commands.matrices:gemv",
         "cpd": "tilewright.apps.tensors.commands.cpd:cpd",
         "tucker": "tilewright.apps.tensors.commands.tucker:tucker",
-        "gcn": "tilewright.apps.networks.gcn:gcn",
+        "gcn": "tilewright.apps.networks.commands.gcn:gcn",
     },
     pages=("tensaurus.md", "tensaurus-applications.md", "tensaurus-roofline.md", "ciss.md"),
     place=5,

@@ -17,7 +17,7 @@ from ..common.rounding import Rounded, largest, round_to, warn_rounding
 from ..tensors.files import read_some_tensor
 from ..tensors.options import TensorOptions
 
-__all__ = ["Network", "Sizes", "normalised", "read_network"]
+__all__ = ["Given", "Network", "Sizes", "normalised", "read_edges", "read_network"]
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +29,23 @@ class Sizes:
     hidden: int
     classes: int
     seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What the user gives.
+
+    Parameters
+    ----------
+    graph, features: the files
+    edges: what is in the first
+    sizes: of the layers
+    """
+
+    graph: Path
+    edges: Tensor
+    features: Path
+    sizes: Sizes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,16 +119,21 @@ class Compared:
         return not self.error <= self.allowed
 
 
-def normalised(path: Path, options: TensorOptions) -> Tensor:
-    """D^-1/2 (A + I) D^-1/2, each edge of weight 1 whatever the file says."""
-    from scipy.sparse import csr_array, diags_array, eye_array
-
+def read_edges(path: Path, options: TensorOptions) -> Tensor:
+    """A graph's matrix. Raises UserError if it is not square, or empty."""
     found = read_some_tensor(path, options, (2,))
     if found.shape[0] != found.shape[1]:
         shape = " x ".join(map(str, found.shape))
         raise UserError(f"{path}: a graph's matrix must be square, not {shape}")
     if not found.shape[0]:
         raise UserError(f"{path}: a graph must have at least 1 vertex, not 0")
+    return found
+
+
+def normalised(found: Tensor) -> Tensor:
+    """D^-1/2 (A + I) D^-1/2, each edge of weight 1 whatever the file says."""
+    from scipy.sparse import csr_array, diags_array, eye_array
+
     matrix = to_csr(found)
     matrix = csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
     matrix = (matrix + eye_array(matrix.shape[0], format="csr")).tocsr()
@@ -120,12 +142,10 @@ def normalised(path: Path, options: TensorOptions) -> Tensor:
     return from_csr((roots @ matrix @ roots).tocsr())
 
 
-def read_network(
-    graph: Path, adjacency: Any, features: Path, sizes: Sizes, fmt: FloatFormat
-) -> Network:
+def read_network(of: Given, adjacency: Any, fmt: FloatFormat) -> Network:
     """The features of a graph, and weights that are drawn. UserError for what are no features of
     it, or numbers that the format does not hold."""
-    rows = adjacency.shape[0]
+    rows, features, sizes = adjacency.shape[0], of.features, of.sizes
     given = read_matrix(features)
     wrong = np.argwhere((np.imag(given) != 0) | ~np.isfinite(given))
     if len(wrong):
@@ -134,7 +154,7 @@ def read_network(
                         f"in row {row}, column {column}, from 0")  # fmt: skip
     given = given.real
     if len(given) != rows:
-        raise UserError(f"{features}: must have {rows} rows, as {graph} has vertices, "
+        raise UserError(f"{features}: must have {rows} rows, as {of.graph} has vertices, "
                         f"not {len(given)}")  # fmt: skip
     rounded = round_to(given, fmt)
     if rounded.overflows:
@@ -148,7 +168,7 @@ def read_network(
     weights = tuple(round_to(rng.standard_normal(shape) / np.sqrt(shape[0]), fmt)
                     for shape in layers)  # fmt: skip
     return Network(
-        graph=graph, features=features, adjacency=adjacency, given=rounded, weights=weights,
+        graph=of.graph, features=features, adjacency=adjacency, given=rounded, weights=weights,
         expected=_expected(features, adjacency, rounded, weights, fmt), sizes=sizes,
     )  # fmt: skip
 

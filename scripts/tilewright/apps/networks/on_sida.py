@@ -1,16 +1,14 @@
-"""``gcn --unit sida``: a graph convolutional network, two columns a pass over the graph."""
+"""A graph convolutional network, two columns a pass over the graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
-from ...hw.spec.sida import SIDA
 from ...sim.sida.iterations.convolutions import GIVEN, GRAPH, convolutions, output_names
 from ...sim.sida.iterations.jobs import Job
 from ...sim.sida.iterations.weight_blocks import block_in
@@ -20,45 +18,30 @@ from ...sim.sida.sequence_driver import sum_of
 from ...sim.sparse.tensor import to_csr
 from ..common.matrix_files import write_array
 from ..common.rounding import round_to, warn_rounding
-from ..iterations.options import SidaChoice, SidaOptions, choose_sida
+from ..iterations.options import SidaChoice
 from ..iterations.outcome import outcome_of_jobs
 from ..iterations.report import Rows, finish_iterations
 from ..iterations.sequence_session import SequenceRun, run_jobs
 from ..iterations.session import MOST_ELEMENTS
 from ..iterations.verdict import Verdict
-from ..tensors.options import TensorOptions
-from .network import Network, Sizes, normalised, read_network
+from .network import Given, Network, normalised, read_network
 
 __all__ = ["on_sida"]
 
 
-def on_sida(
-    graph: Path, features: Path, sizes: Sizes, output: Path | None, options: TensorOptions
-) -> None:
-    """UserError for what the unit does not have."""
-    for name, given in (
-        ("--dense", options.dense), ("--tile", options.tile), ("--explain", options.explain),
-    ):  # fmt: skip
-        if given:
-            raise UserError(f"{name} is not for {SIDA.name}, which has no tiles")
-    chosen = SidaOptions(
-        output=output,
-        config_file=options.config_file,
-        settings=options.settings,
-        backend=options.backend,
-        memory=options.memory,
-        gigahertz=options.gigahertz,
-        json_file=options.json_file,
-    )
-    choice = choose_sida(chosen, "gcn", "mma", floats=True)
+def on_sida(choice: SidaChoice, given: Given) -> None:
+    """Run a network on the unit, write what is asked for, and report.
+
+    Raises UserError for what is too large for a backend.
+    """
     fmt = choice.config.format
     assert isinstance(fmt, FloatFormat)
-    adjacency = to_csr(normalised(graph, options))
-    choice.check_vertices(graph, adjacency.shape[0])
+    graph, sizes, output = given.graph, given.sizes, choice.output
+    adjacency = to_csr(normalised(given.edges))
     rounded = round_to(adjacency.data, fmt)
     warn_rounding(graph, rounded, fmt)
     adjacency.data = np.asarray(rounded.values, np.float64)
-    network = read_network(graph, adjacency, features, sizes, fmt)
+    network = read_network(given, adjacency, fmt)
     over_matrix = _over_matrix(choice, network)
     _check_weights(choice, network, int(over_matrix))
     computed = convolutions(

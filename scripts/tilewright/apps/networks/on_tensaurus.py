@@ -1,4 +1,4 @@
-"""``gcn`` on Tensaurus: dense products with weights, sparse ones with the graph."""
+"""A graph convolutional network on Tensaurus: products with weights dense, with the graph sparse."""
 
 from __future__ import annotations
 
@@ -8,34 +8,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import UserError
 from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.tensor import Tensor, to_csr
 from ...sim.tensaurus.work import Work
 from ..common.matrix_files import write_array
 from ..common.rounding import round_to
 from ..tensors.operands import as_stored
-from ..tensors.options import TensorChoice, TensorOptions, choose_tensor_unit
+from ..tensors.options import TensorChoice
 from ..tensors.report import finish_tensors
 from ..tensors.session import TensorProducts, numbers_of
-from .network import Network, Sizes, normalised, read_network
+from .network import Given, Network, normalised, read_network
 
 __all__ = ["on_tensaurus"]
 
 Floats = NDArray[np.float64]
 
 
-def on_tensaurus(
-    graph: Path, features: Path, sizes: Sizes, output: Path | None, options: TensorOptions
-) -> None:
-    """UserError for what cannot be run."""
-    choice = choose_tensor_unit(options)
-    config = choice.config
-    if config.semiring != "mma" or not isinstance(config.format, FloatFormat):
-        raise UserError(f"gcn takes `semiring` mma and a float format, not {config.semiring!r} and "
-                        f"{config.value!r}")  # fmt: skip
-    edges = as_stored(graph, normalised(graph, options), config, 0)
-    network = read_network(graph, to_csr(edges), features, sizes, config.format)
+def on_tensaurus(choice: TensorChoice, given: Given, output: Path | None) -> None:
+    """Run a network on the unit, write its result if that is asked for, and report.
+
+    Raises UserError for what cannot be run.
+    """
+    config, graph = choice.config, given.graph
+    assert isinstance(config.format, FloatFormat)
+    edges = as_stored(graph, normalised(given.edges), config, 0)
+    network = read_network(given, to_csr(edges), config.format)
     with TensorProducts(choice) as products:
         result = _computed(products, choice, edges, network)
     compared = network.compare(result, config.format)

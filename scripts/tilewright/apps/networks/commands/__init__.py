@@ -1,0 +1,1 @@
+"""The command of neural networks on graphs: what it takes, and what it refuses."""

@@ -1,0 +1,111 @@
+"""``tilewright run gcn``: a graph convolutional network of two layers, by default on Tensaurus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....hw.spec.formats import FloatFormat
+from ....hw.spec.sida import SIDA
+from ....hw.spec.tensaurus import TENSAURUS
+from ....numbers_given import whole
+from ...common.files import check_output
+from ...common.first_lines import check_first_lines
+from ...common.options import PANEL
+from ...iterations.options import SidaChoice, SidaOptions, choose_sida
+from ...tensors.options import TensorChoice, TensorOptions, choose_tensor_unit
+
+__all__ = ["gcn"]
+
+
+def gcn(
+    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Edges, .mtx.")],
+    features: Annotated[
+        Path, typer.Argument(metavar="FEATURES", help="A row a vertex, .npy or .mtx.")
+    ],
+    hidden: Annotated[
+        int, typer.Option(parser=whole("--hidden", 1, 4096), metavar="N",
+                          help="Columns between the layers.")
+    ] = 16,
+    classes: Annotated[
+        int, typer.Option(parser=whole("--classes", 1, 4096), metavar="N",
+                          help="Columns of the result.")
+    ] = 8,
+    seed: Annotated[
+        int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of the weights.")
+    ] = 0,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The result, .npy or .mtx.")
+    ] = None,
+    unit: Annotated[
+        str,
+        typer.Option("--unit", help="tensaurus, or sida: two columns a pass over the graph.",
+                     rich_help_panel=PANEL),
+    ] = TENSAURUS.name,
+    *,
+    options: TensorOptions,
+) -> None:  # fmt: skip
+    """Run a graph convolutional network: A relu(A X V) W, of two layers with random weights.
+
+    A is the graph with a loop at every vertex, normalised by the roots of degrees. Products with
+    weights are dense, those with A sparse; checked against SciPy in float64.
+    """
+    if output:
+        check_output(output)
+    choice: SidaChoice | TensorChoice
+    if unit == SIDA.name:
+        choice = _choose_sida(output, options)
+    elif unit == TENSAURUS.name:
+        choice = _choose_tensaurus(options)
+    else:
+        raise UserError(f"--unit of gcn must be {TENSAURUS.name} or {SIDA.name}, not {unit!r}")
+    check_first_lines(features)
+    from ..network import Given, Sizes, read_edges
+
+    given = Given(
+        graph=graph,
+        edges=read_edges(graph, options),
+        features=features,
+        sizes=Sizes(hidden=hidden, classes=classes, seed=seed),
+    )
+    if isinstance(choice, SidaChoice):
+        choice.check_vertices(graph, given.edges.shape[0])
+        from ..on_sida import on_sida
+
+        on_sida(choice, given)
+    else:
+        from ..on_tensaurus import on_tensaurus
+
+        on_tensaurus(choice, given, output)
+
+
+def _choose_sida(output: Path | None, options: TensorOptions) -> SidaChoice:
+    """The unit of iterations; UserError for what it does not have."""
+    for name, given in (
+        ("--dense", options.dense), ("--tile", options.tile), ("--explain", options.explain),
+    ):  # fmt: skip
+        if given:
+            raise UserError(f"{name} is not for {SIDA.name}, which has no tiles")
+    chosen = SidaOptions(
+        output=output,
+        config_file=options.config_file,
+        settings=options.settings,
+        backend=options.backend,
+        memory=options.memory,
+        gigahertz=options.gigahertz,
+        json_file=options.json_file,
+    )
+    return choose_sida(chosen, "gcn", "mma", floats=True)
+
+
+def _choose_tensaurus(options: TensorOptions) -> TensorChoice:
+    """The unit of tensors; UserError unless it has sums of products of floats."""
+    choice = choose_tensor_unit(options)
+    config = choice.config
+    if config.semiring != "mma" or not isinstance(config.format, FloatFormat):
+        raise UserError(f"gcn takes `semiring` mma and a float format, not {config.semiring!r} and "
+                        f"{config.value!r}")  # fmt: skip
+    return choice
