@@ -108,7 +108,8 @@ def test_arrows_between_floors_and_systems(imports: Imports, room: str) -> None:
 def test_only_simulate_uses_benches() -> None:
     """Registrations name what is imported when it is used."""
     for system in systems():
-        named = [*(work.function for work in system.tables.values()), *system.commands.values()]
+        works = [*system.tables.values(), *system.commands.values()]
+        named = [work.function for work in works]
         assert not [name for name in named if name.startswith("tilewright.verif.")], system.name
 
 

@@ -93,7 +93,8 @@ class System:
     entries: its units
     tables: functions behind ``table`` by name: from the target and ``progress``, which is told
         what comes next, to a table, which has ``print(console)`` and ``to_json()``
-    commands: functions behind ``run`` by name
+    commands: functions behind ``run`` by name, of modules that import little: they are what a help
+        and a refusal wait for
     pages: its pages below ``docs``
     place: where it stands in lists; among equals names decide
     """
@@ -101,7 +102,7 @@ class System:
     name: str
     entries: tuple[Entry, ...]
     tables: Mapping[str, Work] = field(default_factory=dict)
-    commands: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, Work] = field(default_factory=dict)
     pages: tuple[str, ...] = ()
     place: int = 100
 
@@ -164,6 +165,6 @@ def tables() -> dict[str, Work]:
     return {name: made for system in systems() for name, made in system.tables.items()}
 
 
-def commands() -> dict[str, str]:
+def commands() -> dict[str, Work]:
     """The functions of all commands of ``run`` by name."""
     return {name: run for system in systems() for name, run in system.commands.items()}

@@ -21,4 +21,4 @@ def register(app: typer.Typer, only: str | None = None) -> None:
 
     known = commands()
     for name in [only] if only in known else known:
-        app.command(name)(expanded(named_object(known[name])))
+        app.command(name)(expanded(named_object(known[name].function)))

@@ -15,7 +15,7 @@ from .. import __version__
 from . import COMMANDS, Command
 from .invoked import command_class
 
-__all__ = ["application"]
+__all__ = ["application", "not_used"]
 
 
 def _print_version(wanted: bool) -> None:
@@ -34,7 +34,8 @@ def _options(
     """Generate tensor accelerators, simulate them, measure them."""
 
 
-def _not_used() -> None:
+def not_used() -> None:
+    """Stands for a command that is only listed."""
     raise AssertionError("a command that is run has been imported")
 
 
@@ -78,7 +79,7 @@ def application(used: str | None, words: Sequence[str], *, completed: bool = Fal
     kind = command_class([used or "", *words])
     for name, command in COMMANDS.items():
         if name != used:
-            app.command(name, help=command.summary)(_not_used)
+            app.command(name, help=command.summary)(not_used)
         elif command.group:
             group = _named(command.function)(words)
             for one in group.registered_commands:

@@ -6,16 +6,27 @@ from collections.abc import Sequence
 
 import typer
 
+from .application import not_used
+
 __all__ = ["run"]
 
 
 def run(words: Sequence[str]) -> typer.Typer:
     """Run a whole computation on a unit, checked against a reference.
 
-    Of the computations, the group has the one that the first of ``words`` names, or all.
+    Of the computations, the group has the one that the first of ``words`` names; if that is
+    none, of all what the help of the group says.
     """
-    from ..apps import register
+    from ..registry import commands
 
+    known = commands()
+    used = next((word for word in words if not word.startswith("-")), None)
     group = typer.Typer()
-    register(group, only=words[0] if words else None)
+    if used in known:
+        from ..apps import register
+
+        register(group, only=used)
+    else:
+        for name, work in known.items():
+            group.command(name, help=work.summary)(not_used)
     return group

@@ -39,9 +39,19 @@ SYSTEM = System(
         )
     },
     commands={
-        "gemm": "tilewright.apps.dense.commands.gemm:gemm",
-        "dft": "tilewright.apps.dense.commands.dft:dft",
-        "conv2d": "tilewright.apps.dense.commands.conv2d:conv2d",
+        "gemm": Work(
+            "tilewright.apps.dense.commands.gemm:gemm",
+            "Multiply matrices on a matrix unit: D = A B + C, every operation checked; or D = A "
+            "B on tensaurus.",
+        ),
+        "dft": Work(
+            "tilewright.apps.dense.commands.dft:dft",
+            "Fourier-transform a signal on a matrix unit by complex products (mode fp32c).",
+        ),
+        "conv2d": Work(
+            "tilewright.apps.dense.commands.conv2d:conv2d",
+            "Filter a grey picture on a matrix unit, every operation checked.",
+        ),
     },
     pages=("m3xu.md",),
     place=1,

@@ -52,9 +52,19 @@ SYSTEM = System(
         ),
     },
     commands={
-        "spgemm": "tilewright.apps.sparse.commands.spgemm:spgemm",
-        "triangles": "tilewright.apps.graphs.commands.triangles:triangles",
-        "mcl": "tilewright.apps.graphs.commands.mcl:mcl",
+        "spgemm": Work(
+            "tilewright.apps.sparse.commands.spgemm:spgemm",
+            "Multiply two sparse matrices row by row or by outer products, in any of nine "
+            "semirings.",
+        ),
+        "triangles": Work(
+            "tilewright.apps.graphs.commands.triangles:triangles",
+            "Count the triangles of a graph: sparse plus-times, checked against NetworkX.",
+        ),
+        "mcl": Work(
+            "tilewright.apps.graphs.commands.mcl:mcl",
+            "Find clusters of a graph by Markov clustering: sparse plus-times.",
+        ),
     },
     pages=("matraptor.md", "c2sr.md"),
     place=4,

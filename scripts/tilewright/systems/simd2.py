@@ -3,8 +3,6 @@
 from ..hw.spec.simd2 import SIMD2
 from ..registry import Entry, System, Work
 
-_PATHS = ("apsp", "aplp", "mcp", "maxrp", "minrp", "mst", "gtc")
-
 SYSTEM = System(
     name="simd2",
     entries=(
@@ -33,8 +31,42 @@ SYSTEM = System(
         )
     },
     commands={
-        **{name: f"tilewright.apps.graphs.commands.paths:{name}" for name in _PATHS},
-        "knn": "tilewright.apps.knn.commands.knn:knn",
+        "apsp": Work(
+            "tilewright.apps.graphs.commands.paths:apsp",
+            "Compute shortest paths, of all pairs of vertices: iterated minplus.",
+        ),
+        "aplp": Work(
+            "tilewright.apps.graphs.commands.paths:aplp",
+            "Compute longest (critical) paths of a graph without cycles, of all pairs of "
+            "vertices: iterated maxplus.",
+        ),
+        "mcp": Work(
+            "tilewright.apps.graphs.commands.paths:mcp",
+            "Compute paths of maximum capacity, of all pairs of vertices: iterated maxmin.",
+        ),
+        "maxrp": Work(
+            "tilewright.apps.graphs.commands.paths:maxrp",
+            "Compute paths of maximum reliability, of all pairs of vertices: iterated maxmul.",
+        ),
+        "minrp": Work(
+            "tilewright.apps.graphs.commands.paths:minrp",
+            "Compute paths of minimum reliability in a graph without cycles, of all pairs of "
+            "vertices: iterated minmul.",
+        ),
+        "mst": Work(
+            "tilewright.apps.graphs.commands.paths:mst",
+            "Compute minimax paths and the minimum spanning forest, of all pairs of vertices: "
+            "iterated minmax.",
+        ),
+        "gtc": Work(
+            "tilewright.apps.graphs.commands.paths:gtc",
+            "Compute the transitive and reflexive closure, of all pairs of vertices: iterated "
+            "orand.",
+        ),
+        "knn": Work(
+            "tilewright.apps.knn.commands.knn:knn",
+            "Find the nearest neighbours of queries among points, and classify them: addnorm.",
+        ),
     },
     pages=("simd2.md", "simd2-applications.md"),
     place=2,

@@ -19,6 +19,11 @@ SYSTEM = System(
     tables={
         "toy-area": Work("tilewright.verif.catalogue.toy.table:toy_area", "The area of the toy.")
     },
-    commands={"toy-add": "tilewright.verif.catalogue.toy.command:toy_add"},
+    commands={
+        "toy-add": Work(
+            "tilewright.verif.catalogue.toy.command:toy_add",
+            "Add a constant to the elements of an array, modulo 2 ** 32.",
+        )
+    },
     pages=("../verif/catalogue/toy/toy.md",),
 )

@@ -41,6 +41,10 @@ def test_examples_print_what_they_say(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_every_command_is_on_the_page() -> None:
     text = PAGE.read_text()
-    ours = [name for name, run in commands().items() if ".tensors." in run or ".networks." in run]
+    ours = [
+        name
+        for name, work in commands().items()
+        if ".tensors." in work.function or ".networks." in work.function
+    ]
     assert len(ours) == 8
     assert [name for name in ours if f"`{name} " not in text] == []

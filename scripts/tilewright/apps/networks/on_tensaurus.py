@@ -1,4 +1,4 @@
-"""A graph convolutional network on Tensaurus: products with weights dense, with the graph sparse."""
+"""A graph convolutional network on Tensaurus: dense products with weights, sparse ones beside."""
 
 from __future__ import annotations
 
