@@ -90,14 +90,14 @@ def matrix_of(choice: SidaChoice, path: Path, *, square: bool = True) -> Any:
     found = read_matrix_file(path, check_shape)
     if found.dtype.kind == "c":
         raise UserError(f"{path}: holds complex numbers; values must be real")
-    from scipy.sparse import csr_array
-
     if isinstance(found, np.ndarray):
         if found.ndim != 2:
             dimensions = counted(found.ndim, "dimension")
             raise UserError(f"{path}: must hold a matrix (2 dimensions), not {dimensions}")
         check_shape(path, *found.shape)
-        found = csr_array(numeric(found, path))
+        found = numeric(found, path)
+    from scipy.sparse import csr_array
+
     matrix = csr_array(found, dtype=np.float64)
     matrix.sum_duplicates()
     if not matrix.nnz:

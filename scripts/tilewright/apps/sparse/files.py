@@ -30,16 +30,17 @@ def read_sparse(path: Path, check_shape: Callable[..., None]) -> Any:
     matrix = read_matrix_file(path, check_shape)
     if matrix.dtype.kind == "c":
         raise UserError(f"{path}: holds complex numbers; values must be real")
-    from scipy.sparse import csr_array
-
+    entries: Any
     if isinstance(matrix, np.ndarray):
         if matrix.ndim != 2:
             raise UserError(f"{path}: must hold a matrix (2 dimensions), not {matrix.ndim}")
         check_shape(path, *matrix.shape)
-        found = csr_array(numeric(matrix, path))
+        entries = numeric(matrix, path)
     else:
-        values = numeric(matrix.data, path, empty=True)
-        found = csr_array((values, (matrix.row, matrix.col)), shape=matrix.shape)
+        entries = numeric(matrix.data, path, empty=True), (matrix.row, matrix.col)
+    from scipy.sparse import csr_array
+
+    found = csr_array(entries, shape=matrix.shape)
     if found.nnz > MOST_ENTRIES:
         raise UserError(f"{path}: {found.nnz} entries are too many; at most {MOST_ENTRIES}")
     found.sum_duplicates()
