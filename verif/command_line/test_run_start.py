@@ -1,8 +1,7 @@
 """What ``tilewright run`` imports before it says something: of helps and of refusals.
 
-A process takes many command lines, one after the other: what one has imported is still there
-behind the next, so that one that imports too much is found even though it cannot be told apart
-from those behind it; those before it are right.
+A process takes many command lines, one after the other: the first that has imported too much is
+named.
 """
 
 import json
@@ -21,7 +20,7 @@ COMPUTING = {"amaranth", "cocotb", "matplotlib", "networkx", "numba", "scipy", "
 """What only a computation needs; NumPy besides, where a file is read."""
 EMITTING = {"tilewright.hw.emit", "tilewright.synth", "tilewright.verif"}
 
-FILES = {
+FILES: dict[str, int | tuple[str, ...]] = {
     "gemm": 2, "knn": 2, "gcn": 2, "label": ("--labels", "0,1"), "tucker": ("--ranks", "2,2,2"),
     "passes": ("--program", "{program}"),
 }  # fmt: skip
@@ -58,9 +57,7 @@ def given(name: str, file: str, program: str = "absent.ew") -> list[str]:
     return ["run", name, file, *(word.format(program=program) for word in wanted)]
 
 
-SOME = by_size(
-    ["gemm", "apsp", "spgemm", "spmttkrp", "cg", "gcn"], list(commands()), list(commands())
-)
+SOME = by_size(["gemm", "spgemm", "cg"], list(commands()), list(commands()))
 
 
 def test_helps() -> None:
@@ -70,41 +67,42 @@ def test_helps() -> None:
     assert len(said) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (("--backend", "silicon"), "backend must be "),
-        (("--set", "colour=1"), "unknown parameter"),
-        (("--json", "report.txt"), "report.txt: must end in .json, not '.txt'"),
-    ],
-)
-def test_refused_options(words: tuple[str, str], line: str) -> None:
+REFUSED_OPTIONS = {
+    ("--backend", "silicon"): "backend must be ",
+    ("--set", "colour=1"): "unknown parameter",
+    ("--json", "report.txt"): "report.txt: must end in .json, not '.txt'",
+}
+
+
+def test_refused_options() -> None:
     """Before files are looked at, which are not there."""
-    lines = [[*given(name, "absent.npy"), *words] for name in SOME]
+    lines = [[*given(name, "absent.npy"), *words] for words in REFUSED_OPTIONS for name in SOME]
     statuses, said = taken(COMPUTING | EMITTING | {"numpy"}, lines)
-    assert statuses == [2] * len(SOME)
-    assert len(said) == len(SOME)
-    assert [one for one in said if line not in one] == []
+    assert statuses == [2] * len(lines)
+    expected = [line for line in REFUSED_OPTIONS.values() for _ in SOME]
+    assert [one for one, line in zip(said, expected, strict=True) if line not in one] == []
 
 
-@pytest.mark.parametrize(
-    ("file", "line"),
-    [
-        ("absent.mtx", ": cannot be read: No such file or directory"),
-        ("headless.mtx", ": line 1: not a Matrix Market header"),
-        ("words.npy", ": not a NumPy .npy file"),
-    ],
-)
-def test_refused_files(tmp_path: Path, file: str, line: str) -> None:
+REFUSED_FILES = {
+    "absent.mtx": "cannot be read: No such file or directory",
+    "headless.mtx": "line 1: not a Matrix Market header",
+    "words.npy": "not a NumPy .npy file",
+}
+
+
+def test_refused_files(tmp_path: Path) -> None:
     program = tmp_path / "own.ew"
     program.write_text(PROGRAM)
-    if file != "absent.mtx":
+    for file in list(REFUSED_FILES)[1:]:
         (tmp_path / file).write_text("not what its name says\n")
-    path = str(tmp_path / file)
-    lines = [[*given(name, path, str(program)), "--backend", "model"] for name in SOME]
+    lines = [[*given(name, str(tmp_path / file), str(program)), "--backend", "model"]
+             for file in REFUSED_FILES for name in SOME]  # fmt: skip
     statuses, said = taken(COMPUTING | EMITTING, lines)
-    assert statuses == [2] * len(SOME)
-    assert [one for one in said if not one.startswith(f"error: {path}{line}")] == []
+    assert statuses == [2] * len(lines)
+    expected = [f"error: {tmp_path / file}: {line}" for file, line in REFUSED_FILES.items()
+                for _ in SOME]  # fmt: skip
+    wrong = [one for one, line in zip(said, expected, strict=True) if not one.startswith(line)]
+    assert wrong == []
 
 
 def test_refused_shapes(tmp_path: Path) -> None:
@@ -116,9 +114,8 @@ def test_refused_shapes(tmp_path: Path) -> None:
     square = ["apsp", "mst", "triangles", "mcl", "bfs", "cg", "passes", "gcn"]
     program = tmp_path / "own.ew"
     program.write_text(PROGRAM)
-    lines = [["run", name, str(file), str(file)] for name in ("gemm", "spgemm")
-             for file in (wide,)]  # fmt: skip
-    lines += [["run", "gemm", str(array), str(array)], ["run", "spmm", str(array), str(array)]]
+    pairs = [("gemm", wide), ("gemm", array), ("spgemm", wide), ("spmm", array)]
+    lines = [["run", name, str(file), str(file)] for name, file in pairs]
     lines += [given(name, str(file), str(program)) for name in square for file in (wide, array)]
     lines = [[*line, "--backend", "model"] for line in lines]
     statuses, said = taken(COMPUTING | EMITTING, lines)

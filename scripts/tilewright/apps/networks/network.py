@@ -14,10 +14,8 @@ from ...hw.spec.formats import FloatFormat
 from ...sim.sparse.tensor import Tensor, from_csr, to_csr
 from ..common.matrix_files import read_matrix
 from ..common.rounding import Rounded, largest, round_to, warn_rounding
-from ..tensors.files import read_some_tensor
-from ..tensors.options import TensorOptions
 
-__all__ = ["Given", "Network", "Sizes", "normalised", "read_edges", "read_network"]
+__all__ = ["Given", "Network", "Sizes", "normalised", "read_network"]
 
 Floats = NDArray[np.float64]
 
@@ -117,17 +115,6 @@ class Compared:
     @property
     def wrong(self) -> bool:
         return not self.error <= self.allowed
-
-
-def read_edges(path: Path, options: TensorOptions) -> Tensor:
-    """A graph's matrix. Raises UserError if it is not square, or empty."""
-    found = read_some_tensor(path, options, (2,))
-    if found.shape[0] != found.shape[1]:
-        shape = " x ".join(map(str, found.shape))
-        raise UserError(f"{path}: a graph's matrix must be square, not {shape}")
-    if not found.shape[0]:
-        raise UserError(f"{path}: a graph must have at least 1 vertex, not 0")
-    return found
 
 
 def normalised(found: Tensor) -> Tensor:

@@ -62,12 +62,18 @@ def gcn(
         choice = _choose_tensaurus(options)
     else:
         raise UserError(f"--unit of gcn must be {TENSAURUS.name} or {SIDA.name}, not {unit!r}")
+    if graph.suffix.lower() == ".mtx":
+        check_first_lines(graph, _check_square)
     check_first_lines(features)
-    from ..network import Given, Sizes, read_edges
+    from ...tensors.files import read_some_tensor
+
+    edges = read_some_tensor(graph, options, (2,))
+    _check_square(graph, *edges.shape)
+    from ..network import Given, Sizes
 
     given = Given(
         graph=graph,
-        edges=read_edges(graph, options),
+        edges=edges,
         features=features,
         sizes=Sizes(hidden=hidden, classes=classes, seed=seed),
     )
@@ -80,6 +86,14 @@ def gcn(
         from ..on_tensaurus import on_tensaurus
 
         on_tensaurus(choice, given, output)
+
+
+def _check_square(what: object, rows: int, columns: int) -> None:
+    """Raise UserError unless a matrix is one of a graph."""
+    if rows != columns:
+        raise UserError(f"{what}: a graph's matrix must be square, not {rows} x {columns}")
+    if not rows:
+        raise UserError(f"{what}: a graph must have at least 1 vertex, not 0")
 
 
 def _choose_sida(output: Path | None, options: TensorOptions) -> SidaChoice:
