@@ -2,11 +2,13 @@
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("hw", "sim", "synth", "verif", "scripts")
+DRAWINGS = sorted((ROOT / "docs").glob("*.svg"))
 PAGES = sorted(
     path
     for folder in (".", "docs", "examples", "examples/*")
@@ -50,6 +52,24 @@ def test_docstrings_name_what_is_there(room: str) -> None:
     for module in sorted((ROOT / room).rglob("*.py")):
         if module != Path(__file__).resolve():
             assert missing(module.read_text()) == [], module
+
+
+@pytest.mark.parametrize("drawing", DRAWINGS, ids=lambda drawing: drawing.name)
+def test_drawings_are_readable_on_any_page(drawing: Path) -> None:
+    """Each has a ground of its own behind all that is drawn, a dark one where the page is dark; and
+    a page shows it."""
+    assert any(f"({drawing.name})" in page.read_text() for page in PAGES)
+    root = ElementTree.parse(drawing).getroot()
+    names = [element.tag.rpartition("}")[2] for element in root]
+    assert "title" in names
+    drawn = [element for element, name in zip(root, names, strict=True)
+             if name not in ("title", "style", "defs")]  # fmt: skip
+    ground = drawn[0]
+    _, _, width, height = root.attrib["viewBox"].split()
+    assert ground.tag.endswith("}rect")
+    assert (ground.get("width"), ground.get("height")) == (width, height)
+    assert ground.get("fill") in ("#fff", "white")
+    assert "@media (prefers-color-scheme: dark){svg{filter:invert(" in drawing.read_text()
 
 
 def test_what_is_not_there_is_found() -> None:

@@ -225,7 +225,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--scale", "2"], "--scale must be in 1e-6..1, not 2"),
         (["--only", "nothing"], "--only must be one of tensors, layers, matrices, densities, "
          "measurements, or in a name, not 'nothing'"),
-        (["a.txt"], "a.txt: must be a .tns or .mtx file"),
+        (["a.txt"], "a.txt: must be a .tns, .mtx or .mtx.gz file"),
         (["--svg", "a.png"], "a.png: must end in .svg, not '.png'"),
     ],
 )  # fmt: skip

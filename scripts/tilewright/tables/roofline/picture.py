@@ -54,7 +54,8 @@ def picture(title: str, roof: Roof, points: Sequence[Point]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         'font-family="sans-serif" font-size="12">',
         f"<title>{escape(title)}</title>",
-        "<style>.m{text-anchor:middle}.e{text-anchor:end}.l{fill:#333}.h{font-weight:bold}</style>",
+        "<style>@media (prefers-color-scheme: dark){svg{filter:invert(.9) hue-rotate(180deg)}}"
+        ".m{text-anchor:middle}.e{text-anchor:end}.l{fill:#333}.h{font-weight:bold}</style>",
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
         f'<text x="{_LEFT}" y="26" class="h">{escape(title)}</text>',
         *_grid(axes),
