@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...hw.spec.engine import SIZE_BITS, EngineConfig
+from ..timing.memories import FLAT, MemoryModel
 from .job import Job
 from .matrices import Matrix, container_bits, formats_of
 
@@ -41,7 +42,7 @@ def plan_product(
     shape: tuple[int, int, int],
     *,
     use_c: bool,
-    page_bytes: int = 0,
+    memory: MemoryModel = FLAT,
     longest: int = LONGEST,
 ) -> ProductPlan:
     """Place a product's matrices one behind the other from address 0 on, and cut it into jobs.
@@ -51,8 +52,9 @@ def plan_product(
     operation: one of the unit's
     shape: rows of A, depth, columns of B
     use_c: whether there is a C
-    page_bytes: of a memory whose rows of whole pages are a page farther apart, so that rows beneath
-        each other do not meet in a bank; 0: rows follow each other at whole beats
+    memory: in a flat one rows follow each other at whole beats, in a DRAM at whole accesses, and
+        those of a page or more a page farther apart, so that rows beneath each other do not meet
+        in a bank
     longest: rows, columns and depth of the largest job, at least 128
 
     Raises ValueError if the engine does not have the operation, a size is 0, or the matrices lie
@@ -69,9 +71,10 @@ def plan_product(
         ("b", depth, cols, element),
         ("d", rows, cols, result),
     ):
-        stride = -(-across * container_bits(format) // config.data_bits) * config.beat_bytes
-        if page_bytes and stride >= page_bytes:
-            stride += page_bytes
+        step = config.beat_bytes if memory.flat else max(config.beat_bytes, memory.access_bytes)
+        stride = -(-across * container_bits(format) // (8 * step)) * step
+        if not memory.flat and stride >= memory.page_bytes:
+            stride += memory.page_bytes
         matrices[name] = Matrix(rows=down, cols=across, format=format, address=end, stride=stride)
         end += down * stride
     if end > 1 << config.addr_bits:

@@ -76,11 +76,10 @@ def test_the_accelerator_of_sparse_paths(run: Run) -> None:
     found = report_of(run, "apsp", graph, "--sparse", *options)
     assert (found["config"]["lanes"], found["config"]["channels"]) == (2, 2)
     assert (found["memory"], found["gigahertz"]) == ("hbm32", 1.5)
-    for option, value in (("lanes", 2), ("memory", "flat"), ("gigahertz", 2.0)):
-        assert run.refused("apsp", graph, f"--{option}", value, *MODEL) == (
-            f"--{option} is for sparse products only: it must come with --sparse, not alone, as "
-            f"{value!r}"
-        )
+    line = run.refused("apsp", graph, "--lanes", 2, *MODEL)
+    assert (
+        line == "--lanes is for sparse products only: it must come with --sparse, not alone, as 2"
+    )
     assert run.refused("apsp", graph, "--sparse", "--lanes", 99, *MODEL) == (
         "matraptor: `lanes` must be an integer in 1..16, not 99"
     )

@@ -40,6 +40,7 @@ FAMILIES = {
     "synth m3xu -c m3xu.toml --target liberty:cells.lib": ("m3xu.toml", "cells.lib"),
     "simulate simd2 -c simd2.toml --count 8 --seed 5": ("simd2.toml",),
     "run gemm a.npy graph.mtx --c a.npy --backend model": ("a.npy", "graph.mtx"),
+    "run gemm a.npy graph.mtx --unit simd2 --on engine --backend cycles": ("a.npy", "graph.mtx"),
     "run dft signal.npy --backend model": ("signal.npy",),
     "run conv2d picture.png --backend model": ("picture.png",),
     "run apsp graph.mtx --backend model -c simd2.toml": ("simd2.toml", "graph.mtx"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
@@ -9,27 +11,29 @@ from tilewright.sim.engine.driver import Driver
 from tilewright.sim.engine.job import product
 from tilewright.sim.engine.model import EngineModel
 from tilewright.sim.engine.products import LONGEST, plan_product
+from tilewright.sim.timing.memories import FLAT, HBM, MemoryModel
 
+SMALL_PAGES = replace(HBM, page_bytes=256)
 SEMIRINGS = Simd2EngineConfig(tile=4, ops=("mma", "minplus"))
 MODES = M3xuEngineConfig(rows=4, cols=4, depth=4, modes=("fp16", "fp32c"), data_bits=128)
 
 
 @pytest.mark.parametrize(
-    ("config", "operation", "use_c", "page_bytes"),
+    ("config", "operation", "use_c", "memory"),
     [
-        (SEMIRINGS, "minplus", True, 0),
-        (SEMIRINGS, "mma", False, 256),
-        (MODES, "fp16", True, 64),
-        (MODES, "fp32c", False, 0),
+        (SEMIRINGS, "minplus", True, FLAT),
+        (SEMIRINGS, "mma", False, SMALL_PAGES),
+        (MODES, "fp16", True, SMALL_PAGES),
+        (MODES, "fp32c", False, FLAT),
     ],
 )
 def test_parts_give_the_whole_product(
-    config: EngineConfig, operation: str, use_c: bool, page_bytes: int
+    config: EngineConfig, operation: str, use_c: bool, memory: MemoryModel
 ) -> None:
     """A product of 2 x 2 x 2 parts, odd ones among them, on the model, against one chain."""
     rng, shape = np.random.default_rng(1), (137, 150, 131)
     found = config.unit.operations[operation]
-    plan = plan_product(config, operation, shape, use_c=use_c, page_bytes=page_bytes, longest=128)
+    plan = plan_product(config, operation, shape, use_c=use_c, memory=memory, longest=128)
     assert len(plan.jobs) == 2 * 2 * 2
     assert all(max(job.m, job.n, job.k) <= 128 for job in plan.jobs)
     words = {
@@ -59,10 +63,10 @@ def test_one_job_where_one_is_enough() -> None:
 
 
 def test_rows_a_page_apart() -> None:
-    """Only those of whole pages; the matrices do not overlap."""
-    plan = plan_product(SEMIRINGS, "mma", (64, 2048, 16), use_c=False, page_bytes=2048)
+    """Only those of whole pages, others at whole accesses; the matrices do not overlap."""
+    plan = plan_product(SEMIRINGS, "mma", (64, 2047, 17), use_c=False, memory=HBM)
     strides = {name: matrix.stride for name, matrix in plan.matrices.items()}
-    assert strides == {"a": 4096 + 2048, "b": 32, "d": 64}
+    assert strides == {"a": 4096 + 2048, "b": 64, "d": 128}
     ends = [*(matrix.address for matrix in plan.matrices.values()), plan.end][1:]
     for matrix, end in zip(plan.matrices.values(), ends, strict=True):
         assert matrix.address + matrix.rows * matrix.stride == end

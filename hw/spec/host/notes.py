@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from mmap import mmap
 from typing import Any
 
 __all__ = ["InputFile", "Notes", "note_config", "note_file", "noting"]
@@ -49,7 +50,7 @@ def noting() -> Iterator[Notes]:
         _all[:] = [other for other in _all if other is not notes]
 
 
-def note_file(name: str, content: bytes) -> None:
+def note_file(name: str, content: bytes | mmap) -> None:
     """A file was read."""
     if _all:
         from hashlib import sha256

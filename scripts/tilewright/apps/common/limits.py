@@ -11,9 +11,10 @@ __all__ = ["LARGEST", "MOST_OPERATIONS", "VERTICES", "check_operations", "check_
 LARGEST = 1 << 26
 """Elements of the largest matrix: 512 MiB as float64."""
 
-VERTICES = {"rtl": 1024, "model": 2048}
+VERTICES = {"rtl": 1024, "cycles": 16_384, "model": 2048}
 """Vertices of the largest graph, by backend: its matrices are dense, and an iteration takes as
-many products as there are triples of vertices."""
+many products as there are triples of vertices. With cycles there are no matrices, but iterations
+are foreseen from every vertex."""
 
 MOST_OPERATIONS = 200_000_000
 """Operations of the longest run: some hours of simulation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import typer
@@ -12,7 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from ..common.files import write_json
-from .tiled_product import Tally
+from ..common.tally import Tally
+from ..engine.report import engine_figures, engine_rows
+from ..engine.tally import EngineTally
 from .unit_choice import UnitChoice
 
 __all__ = ["Errors", "finish", "measure"]
@@ -83,16 +85,19 @@ def _as_json(
     errors: dict[str, Errors],
     details: dict[str, Any],
 ) -> dict[str, Any]:
+    engine = choice.engine
+    timing = engine_figures(engine, cast("EngineTally", tally)) if engine else {}
     return {
         "app": app,
         **details,
         "unit": choice.unit,
-        "config": choice.config.resolved(),
+        "config": (engine or choice).config.resolved(),
         "mode": choice.mode,
         "backend": choice.backend,
         "operations": tally.operations,
         "cycles": tally.cycles or None,
         "utilisation": tally.utilisation or None,
+        **timing,
         "seconds": tally.seconds,
         "operations_per_second": _rate(tally),
         "checked": tally.checked,
@@ -127,17 +132,22 @@ def _show(
     for label, text in rows:
         table.add_row(label, text)
     table.add_row("unit", f"{choice.unit} {shape}, {_words(choice)}, {choice.backend}")
-    table.add_row("operations", f"{tally.operations:,}")
-    if choice.backend == "rtl":
+    if choice.engine:
+        for label, text in engine_rows(choice.engine, cast("EngineTally", tally)):
+            table.add_row(label, text)
+    else:
+        table.add_row("operations", f"{tally.operations:,}")
+    if choice.backend == "rtl" and not choice.engine:
         table.add_row("cycles", f"{tally.cycles:,}")
         share = f"{tally.busy_cycles:,} of {tally.cycles:,} cycles"
         table.add_row("utilisation", f"{tally.utilisation:.2%} ({share})")
     table.add_row("simulation", f"{tally.seconds:.2f} s, {_rate(tally):,.0f} operations/s")
     if choice.backend == "rtl":
         verdict = "bit for bit equal" if not tally.mismatches else "DIFFERENT"
+        counters = f" and {tally.counters:,} counters" if isinstance(tally, EngineTally) else ""
         table.add_row(
             "against the model",
-            f"{tally.mismatches:,} mismatches in {tally.checked:,} results: {verdict}",
+            f"{tally.mismatches:,} mismatches in {tally.checked:,} results{counters}: {verdict}",
         )
     for name, e in errors.items():
         figures = f"max {e.largest:.2e}, mean {e.mean:.2e}, relative norm {e.relative:.2e}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ...errors import UserError
 from ...sim.rtl.build import BuildError
 from ...sim.rtl.toolchain import ToolMissing
-from .tiled_product import Tally, TiledProduct
+from ..common.tally import Tally
+from .tiled_product import TiledProduct
 from .unit_choice import UnitChoice
 
 __all__ = [
@@ -57,7 +59,12 @@ def product_unit(choice: UnitChoice, operations: int) -> Iterator[tuple[Multiply
             product.close()
 
 
-def _product(choice: UnitChoice) -> TiledProduct:
+def _product(choice: UnitChoice) -> Any:
+    """What multiplies: the matrix unit, or the engine around it."""
+    if choice.engine:
+        from ..engine.products import EngineProduct
+
+        return EngineProduct(choice.engine, choice.mode, backend=choice.backend)
     try:
         return TiledProduct(
             choice.chosen, choice.config, choice.mode, backend=choice.backend, waves=choice.waves

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,10 +15,11 @@ from ...hw.spec.matrix_unit import MatrixUnitConfig
 from ...hw.spec.unit import Unit
 from ...sim.rtl.streams import NativeSimulation, Rows, dense_words, field_array
 from ...sim.units.any_unit import mixed_operations
+from ..common.tally import Tally
 from .tiles import Tiles, cut, elements_deep, joined, padded, to_lanes
 from .unit_choice import Backend
 
-__all__ = ["Tally", "TiledProduct"]
+__all__ = ["TiledProduct"]
 
 Words = NDArray[np.uint64]
 _CHUNK = 1 << 15
@@ -29,32 +29,6 @@ _CHUNK = 1 << 15
 @lru_cache(maxsize=8)
 def _emitted(unit: Unit, config: MatrixUnitConfig) -> Emitted:
     return emit(unit, config)
-
-
-@dataclass
-class Tally:
-    """What the products so far took.
-
-    Parameters
-    ----------
-    operations: of the unit
-    busy_cycles: sum of their initiation intervals, the fewest cycles they can take
-    cycles: clock cycles; 0 on the model
-    seconds: of the wall clock spent in simulation
-    checked, mismatches: elements of results compared with the model, and those that differ
-    """
-
-    operations: int = 0
-    busy_cycles: int = 0
-    cycles: int = 0
-    seconds: float = 0.0
-    checked: int = 0
-    mismatches: int = 0
-
-    @property
-    def utilisation(self) -> float:
-        """Share of cycles in which an operation could start and did."""
-        return self.busy_cycles / self.cycles if self.cycles else 0.0
 
 
 class TiledProduct:

@@ -15,6 +15,7 @@ from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...wave_file import check_wave_file
 from ..common.files import check_output
 from ..common.options import RunOptions
+from ..engine.options import EngineSetting, choose_engine
 
 if TYPE_CHECKING:
     from .operands import Numbers
@@ -27,12 +28,16 @@ __all__ = [
     "choose_unit",
 ]
 
-Backend = Literal["rtl", "model"]
+Backend = Literal["rtl", "cycles", "model"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnitChoice:
-    """The unit an application runs on and the operation it uses, checked."""
+    """The unit an application runs on and the operation it uses, checked.
+
+    ``chosen`` is the matrix unit, or the engine around it, which has a setting then; ``config`` is
+    that of the matrix unit.
+    """
 
     chosen: Unit
     config: MatrixUnitConfig
@@ -40,6 +45,7 @@ class UnitChoice:
     backend: Backend
     waves: Path | None
     json_file: Path | None
+    engine: EngineSetting | None = None
 
     @property
     def unit(self) -> str:
@@ -83,9 +89,7 @@ def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
     mode = mode or family.default_product
     if not any(mode in _family(other).known_operations for other in known.values()):
         raise UserError(f"mode must be one of {', '.join(family.products)}, not {mode!r}")
-    if backend not in ("rtl", "model"):
-        raise UserError(f"backend must be rtl or model, not {backend!r}")
-    config: Any = read_config(known[unit], options.config_file, options.settings or ())
+    config, engine = _configured(options)
     if mode not in config.operations:
         built_with = ", ".join(config.operations)
         raise UserError(f"mode must be one that {unit} is built with ({built_with}), not {mode!r}")
@@ -103,20 +107,32 @@ def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
         with user_errors(ToolMissing):
             require_tools()
     return UnitChoice(
-        chosen=known[unit],
+        chosen=engine.unit if engine else known[unit],
         config=config,
         mode=mode,
-        backend="rtl" if backend == "rtl" else "model",
+        backend=cast("Backend", backend),
         waves=options.waves,
         json_file=options.json_file,
+        engine=engine,
     )
+
+
+def _configured(options: RunOptions) -> tuple[Any, EngineSetting | None]:
+    """The configuration of the matrix unit, and the engine around it, if one is asked for."""
+    engine = choose_engine(options)
+    if engine:
+        return engine.config.unit, engine
+    if options.backend not in ("rtl", "model"):
+        raise UserError(f"backend must be rtl or model, not {options.backend!r}")
+    unit = _matrix_units()[options.unit]
+    return read_config(unit, options.config_file, options.settings or ()), None
 
 
 def choose_product_unit(options: RunOptions, mode: str | None) -> UnitChoice:
     """As `choose_unit`, for sums of products only."""
     unit = _matrix_units().get(options.unit)
     if unit is not None and mode is not None:
-        config: Any = read_config(unit, options.config_file, options.settings or ())
+        config, _ = _configured(options)
         products = [name for name in config.products if name in config.operations]
         if products and mode not in products:
             allowed = ("one of " if len(products) > 1 else "") + ", ".join(products)
@@ -136,7 +152,7 @@ def choose_semiring_unit(options: RunOptions, app: str, operation: str) -> UnitC
             f"unit must be one that computes {operation} for {app} ({', '.join(units)}), "
             f"not {options.unit!r}"
         )
-    config: Any = read_config(units[options.unit], options.config_file, options.settings or ())
+    config, _ = _configured(options)
     if operation not in config.operations:
         built_with = ",".join(config.operations)
         raise UserError(f"`ops` must include {operation} for {app}, not {built_with!r}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ...errors import UserError
-from ..common.options import RunOptions
+from ..engine.options import EngineOptions
 
 __all__ = ["ALGORITHMS", "GraphOptions", "SemiringOptions", "check_words"]
 
@@ -18,8 +18,8 @@ _WEIGHTS = ("given", "rate", "share")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SemiringOptions(RunOptions):
-    """As `RunOptions`, on the semiring unit."""
+class SemiringOptions(EngineOptions):
+    """As `EngineOptions`, on the semiring unit."""
 
     unit: Annotated[
         str, typer.Option("--unit", help="Matrix unit with semirings.", rich_help_panel="Unit")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ...errors import UserError
-from ..sparse.options import SparseOptions, gigahertz_option, lanes_option, memory_option
+from ..sparse.options import SparseOptions, lanes_option
 from .options import SemiringOptions
 
 __all__ = ["SparseExtra"]
@@ -29,8 +29,6 @@ class SparseExtra:
         ),
     ] = False
     lanes: Annotated[int | None, lanes_option(_PANEL)] = None
-    memory: Annotated[str | None, memory_option(_PANEL)] = None
-    gigahertz: Annotated[float | None, gigahertz_option(_PANEL)] = None
 
     def check_none(self) -> None:
         """Refuse options that only count with --sparse, without it."""
@@ -45,6 +43,8 @@ class SparseExtra:
         """The options of the accelerator, from these and those of the matrix unit."""
         if dense.unit != SemiringOptions.unit:
             raise UserError(f"unit must not be given with --sparse, not {dense.unit!r}")
+        if dense.on != "unit":
+            raise UserError(f"--on must not be given with --sparse, not {dense.on!r}")
         if dense.waves:
             raise UserError(f"{dense.waves}: waves are not written with --sparse")
         return SparseOptions(
@@ -52,7 +52,7 @@ class SparseExtra:
             config_file=dense.config_file,
             settings=dense.settings,
             backend=dense.backend,
-            memory=self.memory,
-            gigahertz=self.gigahertz,
+            memory=dense.memory,
+            gigahertz=dense.gigahertz,
             json_file=dense.json_file,
         )

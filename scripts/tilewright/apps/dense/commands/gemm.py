@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +10,11 @@ import typer
 
 from ....errors import UserError
 from ....hw.spec.tensaurus import TENSAURUS
-from ....numbers_given import real
 from ...common.files import check_output
 from ...common.first_lines import check_first_lines
 from ...common.limits import check_operations, check_size
-from ...common.options import RunOptions
-from ..unit_choice import choose_product_unit
+from ...engine.options import EngineOptions, choose_engine, refuse_values
+from ..unit_choice import UnitChoice, choose_product_unit
 
 __all__ = ["gemm"]
 
@@ -34,17 +33,9 @@ def gemm(
             "the parameter `format`."
         ),
     ] = None,
-    memory: Annotated[
-        str | None, typer.Option(help="Of tensaurus' cycle model: hbm, hbm32 or flat; default hbm.")
-    ] = None,
-    gigahertz: Annotated[
-        float | None,
-        typer.Option(parser=real("--gigahertz", 0.01, 100), metavar="F",
-                     help="Its clock, in 0.01..100; default 2."),
-    ] = None,
     *,
-    options: RunOptions,
-) -> None:  # fmt: skip
+    options: EngineOptions,
+) -> None:
     """Multiply matrices on a matrix unit: D = A B + C, every operation checked; or D = A B on
     tensaurus.
 
@@ -52,14 +43,17 @@ def gemm(
     arithmetic on the rounded matrices, beside NumPy's float32 on the same.
     """
     if options.unit == TENSAURUS.name:
+        if options.on != "unit":
+            choose_engine(options)
         from ...tensors.commands.matrices import gemm_on_tensaurus
 
-        gemm_on_tensaurus(a, b, c, mode, output, memory, gigahertz, options)
+        gemm_on_tensaurus(a, b, c, mode, output, options.memory, options.gigahertz, options)
         return
-    for name, given in (("--memory", memory), ("--gigahertz", gigahertz)):
-        if given is not None:
-            raise UserError(f"{name} is for {TENSAURUS.name} only")
     choice = choose_product_unit(options, mode)
+    if choice.backend == "cycles":
+        refuse_values({"--output": output})
+        _gemm_timed(choice, a, b, c)
+        return
     if output:
         check_output(output)
     files = a, b, c
@@ -77,8 +71,25 @@ def gemm(
     multiply_matrices(choice, f"{a.name} x {b.name}", left, right, addend, operations, output)
 
 
+def _gemm_timed(choice: UnitChoice, a: Path, b: Path, c: Path | None) -> None:
+    """The same product, of which only shapes matter."""
+    from ...common.shapes import shape_of
+
+    shapes = [shape_of(file) if file else None for file in (a, b, c)]
+    _check_shapes((a, b, c), shapes, lambda *_: None)
+    from ..timed import time_product
+
+    left, right, _ = shapes
+    assert left
+    assert right
+    shape = left[0], left[1], right[1]
+    time_product("gemm", f"{a.name} x {b.name}", choice, shape, use_c=c is not None)
+
+
 def _check_shapes(
-    files: tuple[Path, Path, Path | None], shapes: Sequence[tuple[int, ...] | None]
+    files: tuple[Path, Path, Path | None],
+    shapes: Sequence[tuple[int, ...] | None],
+    check: Callable[..., None] = check_size,
 ) -> None:
     """Raise UserError unless A B + C is a product, as far as shapes are known."""
     (a, b, c), (left, right, addend) = files, shapes
@@ -90,4 +101,4 @@ def _check_shapes(
     if addend and addend != (rows, cols):
         shape = " x ".join(map(str, addend))
         raise UserError(f"{c}: must be {rows} x {cols}, as A B is, not {shape}")
-    check_size(f"the product of {a} and {b}", rows, cols)
+    check(f"the product of {a} and {b}", rows, cols)

@@ -13,6 +13,7 @@ from ...common.extras import check_installed
 from ...common.files import MARKET, check_output, check_picture
 from ...common.limits import VERTICES
 from ...dense.unit_choice import UnitChoice, choose_semiring_unit
+from ...engine.options import refuse_values
 from ...sparse.options import SparseOptions, choose_sparse_unit
 from ..options import GraphOptions, SemiringOptions, check_words
 from ..problems import PROBLEMS, Problem
@@ -66,6 +67,9 @@ def _run(
 ) -> None:  # fmt: skip
     check_words(how)
     choice = choose_semiring_unit(options, problem.name, problem.operation)
+    timed = choice.backend == "cycles"
+    if timed:
+        refuse_values({"--output": how.output, "--picture": how.picture, "--tree": tree})
     if how.output:
         check_output(how.output)
     if tree:
@@ -79,6 +83,11 @@ def _run(
 
     read = read_graph(file, problem.combine, lambda what, n: _check_vertices(choice, what, n))
     graph = prepared(read, problem, how)
+    if timed:
+        from ..timed import time_paths
+
+        time_paths(problem, graph, choice, how)
+        return
     from ..paths import best_paths
 
     best_paths(problem, graph, choice, how, tree)

@@ -13,13 +13,14 @@ from ...common.extras import check_installed
 from ...common.files import check_output
 from ...common.first_lines import check_first_lines
 from ...common.limits import check_operations, check_size
-from ...dense.unit_choice import choose_semiring_unit
+from ...dense.unit_choice import UnitChoice, choose_semiring_unit
+from ...engine.options import refuse_values
 from ...graphs.options import SemiringOptions
 
-__all__ = ["DIGITS", "knn"]
+__all__ = ["DIGITS", "FEATURES", "knn"]
 
-DIGITS = 1797
-"""Of scikit-learn's: points and queries together."""
+DIGITS, FEATURES = 1797, 64
+"""Of scikit-learn's: points and queries together, and of each."""
 
 
 def knn(
@@ -71,6 +72,15 @@ def knn(
     neighbours and classes with scikit-learn's.
     """
     choice = choose_semiring_unit(options, "knn", "addnorm")
+    if choice.backend == "cycles":
+        refuse_values(
+            {
+                "--output": output,
+                "--distances": distances,
+                "--labels": labels,
+                "--query-labels": query_labels,
+            }
+        )
     if output:
         check_output(output)
     if distances:
@@ -78,6 +88,9 @@ def knn(
     check_installed("sklearn.neighbors", "scikit-learn")
     if points is None and not 1 <= count < DIGITS:
         raise UserError(f"--queries must be in 1..{DIGITS - 1}, not {count}")
+    if choice.backend == "cycles":
+        _time_distances(choice, points, queries, count, neighbours)
+        return
     for file in (points, queries, labels, query_labels):
         if points and file:
             check_first_lines(file)
@@ -96,3 +109,25 @@ def knn(
     from ..neighbours import find_neighbours
 
     find_neighbours(choice, samples, neighbours, operations, output=output, distances=distances)
+
+
+def _time_distances(
+    choice: UnitChoice, points: Path | None, queries: Path | None, count: int, neighbours: int
+) -> None:
+    """The distances' product, of which only shapes matter."""
+    from ...common.shapes import shape_of
+    from ...dense.timed import time_product
+
+    title, shape = "scikit-learn's digits", (count, FEATURES, DIGITS - count)
+    if points is not None:
+        if queries is None:
+            raise UserError(f"{points}: points need a second file with the queries")
+        (there, features), (asked, wide) = shape_of(points), shape_of(queries)
+        if features != wide:
+            raise UserError(f"{queries}: must have {features} columns, as {points} has, not {wide}")
+        title, shape = str(points), (asked, features, there)
+    if not 1 <= neighbours <= shape[2]:
+        raise UserError(
+            f"--neighbours must be in 1..{shape[2]}, the points there are, not {neighbours}"
+        )
+    time_product("knn", f"nearest neighbours in {title}", choice, shape, use_c=False)

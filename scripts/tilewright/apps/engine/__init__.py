@@ -1,0 +1,1 @@
+"""Applications on the tile engine: with memory around the matrix unit."""
