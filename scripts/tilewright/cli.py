@@ -37,7 +37,7 @@ def _split(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
 
 def _asked() -> tuple[str | None, Sequence[str]]:
     """The same of what a shell asks about, which need not be right yet."""
-    from .commands.choices import asked_words
+    from .choices import asked_words
 
     words = asked_words()
     return (words[0], words[1:]) if words and words[0] in COMMANDS else (None, ())

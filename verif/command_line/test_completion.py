@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tilewright.choices import a_setting
 from tilewright.cli import main
 from tilewright.commands import ASKED, COMMANDS
-from tilewright.commands.choices import a_setting
 from tilewright.commands.completion import SHELLS
 from tilewright.registry import commands, entries, tables
 
@@ -28,6 +28,10 @@ ANSWERS = {
     "table m3xu-area --j": ["--json"],
     "run sp": [name for name in commands() if name.startswith("sp")],
     "run gemm --mo": ["--mode"],
+    "run spgemm a.mtx --set ch": ["channels=8"],
+    "run apsp a.mtx --set ti": ["tile=4"],
+    "run gemm a.npy --unit engine_simd2 --set ma": ["managers=1"],
+    "run gemm --unit s": ["simd2"],
     "completion ": list(SHELLS),
     "show m3xu -c ": [],
 }

@@ -55,7 +55,7 @@ COMMANDS = {
     "table": Command(
         "Measure a table of the papers: theirs beside ours.",
         f"{__name__}.table:table",
-        below=f"{__name__}.choices:a_table",
+        below="tilewright.choices:a_table",
     ),
     "run": Command(
         "Run a whole computation on a unit, checked against a reference.",

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ..choices import a_setting, a_target, a_unit
 from ..errors import UserError
 from ..hw.spec.host import outputs
 from ..reports import STANDARD_OUTPUT
-from .choices import a_setting, a_target, a_unit
 
 __all__ = [
     "ConfigOption",

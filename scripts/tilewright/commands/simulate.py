@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from ..choices import a_simulator
 from ..errors import UserError, user_errors
 from ..numbers_given import whole
 from ..reports import write_json
-from .choices import a_simulator
 from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output, console
 
 __all__ = ["simulate"]

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from ..choices import a_table
 from ..errors import UserError, user_errors
 from ..reports import write_json
-from .choices import a_table
 from .options import JsonOption, TargetOption, check_output, console
 
 __all__ = ["table"]

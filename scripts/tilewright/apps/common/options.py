@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from ...choices import a_matrix_unit, a_setting
 from ...errors import user_errors
 from ...hw.spec.host import inputs
 
@@ -35,7 +36,13 @@ ConfigOption = Annotated[
 ]
 SettingsOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter.", rich_help_panel=PANEL),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter.",
+        rich_help_panel=PANEL,
+        autocompletion=a_setting,
+    ),
 ]
 JsonOption = Annotated[
     Path | None,
@@ -61,7 +68,13 @@ class RunOptions:
     """The unit a computation runs on, how, and where the report goes."""
 
     unit: Annotated[
-        str, typer.Option("--unit", help="Matrix unit of the catalogue.", rich_help_panel=PANEL)
+        str,
+        typer.Option(
+            "--unit",
+            help="Matrix unit of the catalogue.",
+            rich_help_panel=PANEL,
+            autocompletion=a_matrix_unit,
+        ),
     ] = "m3xu"
     config_file: ConfigOption = None
     settings: SettingsOption = None

@@ -7,9 +7,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..registry import Entry
+    from .registry import Entry
 
-__all__ = ["a_setting", "a_simulator", "a_table", "a_target", "a_unit", "asked_words"]
+__all__ = [
+    "a_matrix_unit",
+    "a_setting",
+    "a_simulator",
+    "a_table",
+    "a_target",
+    "a_unit",
+    "asked_words",
+]
 
 
 def asked_words() -> Sequence[str]:
@@ -19,23 +27,35 @@ def asked_words() -> Sequence[str]:
 
 
 def _asked_entry() -> Entry | None:
-    """The unit that stands in a command line without its end, which Typer does not read yet."""
-    from ..registry import entries
+    """The unit that stands in a command line without its end, which Typer does not read yet; of a
+    computation that names none the first of its system."""
+    from .registry import entries, systems
 
-    known = entries()
-    return next((known[word] for word in asked_words() if word in known), None)
+    known, words = entries(), asked_words()
+    found = [known[word] for word in words if word in known]
+    if words[:1] == ["run"]:
+        found += [one.entries[0] for one in systems() if words[1:2] and words[1] in one.commands]
+    return found[0] if found else None
 
 
 def a_unit() -> list[tuple[str, str]]:
     """Units, and what each is."""
-    from ..registry import entries
+    from .registry import entries
 
     return [(name, entry.unit.summary) for name, entry in entries().items()]
 
 
+def a_matrix_unit() -> list[tuple[str, str]]:
+    """Units on which dense matrices are multiplied, and what each is."""
+    from .registry import entries
+
+    known = entries().items()
+    return [(name, entry.unit.summary) for name, entry in known if entry.matrix_unit]
+
+
 def a_table() -> list[tuple[str, str]]:
     """Tables, and what each is."""
-    from ..registry import tables
+    from .registry import tables
 
     return [(name, work.summary) for name, work in tables().items()]
 
