@@ -9,12 +9,19 @@ from typing import Any
 from tilewright.hw.emit.unit import describe
 from tilewright.registry import entries
 from tilewright.verif.catalogue.sidecars import as_read
+from tilewright.verif.kit.sampling import slow_but
 
-__all__ = ["ACCELERATORS", "UNITS", "sidecar_of", "unfriendly"]
+__all__ = ["ACCELERATORS", "SOME_ACCELERATORS", "SOME_UNITS", "UNITS", "sidecar_of", "unfriendly"]
 
 UNITS = list(entries())
 
 ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs is not None]
+
+
+_FIRST = ["matraptor", "unfriendly"]
+SOME_ACCELERATORS = slow_but(_FIRST, [*ACCELERATORS, "unfriendly"])
+SOME_UNITS = slow_but(["m3xu", *_FIRST], [*UNITS, "unfriendly"])
+"""Parameters of tests: all, and one whose names are unfriendly; few of them in the quick test."""
 
 
 @cache

@@ -59,6 +59,7 @@ def test_from_python(here: Path) -> None:
         assert path.read_text() == expected
 
 
+@pytest.mark.slow
 def test_into_standard_output(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A header alone, nothing else printed."""
     words = ["generate", "m3xu_baseline", "--set", "rows=1", "-o", "unit.v"]
