@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.m3xu import M3xuConfig
 from tilewright.sim.rtl.build import BuildError
 from tilewright.sim.rtl.payload import row_words
-from tilewright.sim.rtl.waves import WaveFormat
-from tilewright.verif.bench.cocotb_build import CocotbBuild
+from tilewright.sim.rtl.waves import WaveFormat, wave_format
+from tilewright.verif.bench.cocotb_build import SIMULATORS, CocotbBuild
 from tilewright.verif.bench.stream_job import StreamBuild
+from tilewright.verif.kit.waves import read_fst, read_vcd
 
 COUNT = 3000
 
@@ -75,3 +77,23 @@ def test_waves_that_find_no_room(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=said):
         build.run({"i": inputs}, {"o": expected}, waves=tmp_path / "waves.vcd")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_waves_of_both_formats(simulator: str, tmp_path: Path) -> None:
+    """The same changes as FST, by GTKWave's reader, and as VCD."""
+    if simulator == "icarus" and shutil.which("iverilog") is None:
+        pytest.skip("Icarus is not installed")
+    made = emit("m3xu", M3xuConfig(rows=1, cols=1, depth=4, modes=("fp16",)))
+    words = {s["name"]: row_words(s["width"]) for s in made.sidecar["streams"]}
+    inputs = np.zeros((50, words["i"]), np.uint32)
+    inputs[:, 0] = np.random.default_rng(1).integers(0, 1 << 32, 50, np.uint32)
+    found = []
+    for name, read in (("waves.vcd", read_vcd), ("waves.fst", read_fst)):
+        build = StreamBuild(made, simulator=simulator, waves=wave_format(tmp_path / name))
+        expected = np.zeros((50, words["o"]), np.uint32)
+        build.run({"i": inputs}, {"o": expected}, seed=1, gap=0.3, waves=tmp_path / name)
+        found.append(read(tmp_path / name))
+    assert found[0] == found[1]
+    assert max(map(len, found[0][1].values())) > 50

@@ -64,6 +64,6 @@ def read_fst(path: Path) -> tuple[int, Waves]:
 
 
 def _note(changes: list[tuple[int, str]], time: int, value: str) -> None:
-    value = value.lstrip("0") or "0"
+    value = re.sub("^([xz])\\1+", r"\1", value.lstrip("0") or "0")  # as VCD leaves them out, too
     if not changes or changes[-1][1] != value:
         changes.append((time, value))
