@@ -13,13 +13,11 @@ from amaranth.lib.wiring import In, Out
 
 __all__ = ["Relaxer"]
 
-MINPLUS = 1
-"""Its opcode: see docs/simd2.md."""
-
 
 class Relaxer(wiring.Component):
     """Keeps a tile of distances, and shortens them: each becomes the least sum of a distance and an
-    edge, if that is less. fp32 throughout; no edge is infinite. A step takes 7 cycles.
+    edge, if that is less. fp32 throughout; where there is no edge it is infinite. Steps are taken
+    one by one, as each needs the distances of the one before.
 
     Parameters
     ----------
@@ -47,7 +45,8 @@ class Relaxer(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Cycles from a tile of edges to the distances behind its step."""
+        """Cycles from a tile of edges to the distances behind its step, which are kept in the next
+        one."""
         return self._config.latency["minplus"]
 
     def elaborate(self, platform: object) -> Module:
@@ -56,7 +55,7 @@ class Relaxer(wiring.Component):
         distances = Signal(self._tile, reset_less=True)
         operation = unit.i.payload
         m.d.comb += [
-            operation.op.eq(MINPLUS),
+            operation.op.eq(self._config.opcodes["minplus"]),
             operation.a.eq(distances),
             operation.b.eq(self.i.payload.tile),
             operation.c.eq(distances),

@@ -48,6 +48,14 @@ def test_backends() -> None:
     assert not [e for e in entries().values() if e.unit.jobs is None and (e.models or e.driver)]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ACCELERATORS)
+def test_what_a_registration_names_is_there(name: str) -> None:
+    for made in entries()[name].models.values():
+        model = named_object(made)(entries()[name].small_config, 1 << 12)
+        assert (model.memory_bytes, model.config) == (1 << 12, entries()[name].small_config)
+
+
 @pytest.mark.parametrize(("name", "backend"), EVERY)
 def test_every_backend_runs_jobs(name: str, backend: str) -> None:
     """The jobs that all devices run in the tests, through the unit's driver."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tilewright.verif.kit.pages import examples, page
@@ -28,16 +29,23 @@ ELSEWHERE = {
 run them."""
 
 
-def run(name: str, backend: str = "model") -> int:
+def run(name: str, backend: str = "model") -> tuple[int, dict[str, Any]]:
     """Run a page's examples, one after the other, devices of models having another backend. Returns
-    how many there are of those."""
-    names: dict[str, object] = {}
+    how many there are of those, and the names that the examples leave."""
+    names: dict[str, Any] = {}
     count = 0
     for block in examples(page(name), "python"):
         text = block.replace(_MODEL, f'backend="{backend}"')
         count += block.count(_MODEL)
         exec(compile(text, name, "exec"), names)
-    return count
+    return count, names
+
+
+def counters(driver: Any) -> Any:
+    """Of the last product: some drivers have those of its jobs."""
+    if not hasattr(driver, "jobs"):
+        return driver.counts
+    return [getattr(job, "counts", job) for job in driver.jobs]
 
 
 @pytest.mark.slow
@@ -56,7 +64,21 @@ def test_the_same_program_on_another_backend(
     name: str, backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(name, backend)
+    count, _ = run(name, backend)
+    assert count
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name, backend in ELSEWHERE if backend == "cycles"])
+def test_every_counter_is_equal(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On RTL and on the cycle model, in the last program of each page."""
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    for backend in ("model", "rtl", "cycles"):
+        _, names = run(name, backend)
+        found[backend] = counters(names["driver"])
+    assert found["rtl"] == found["cycles"]
+    assert found["rtl"] != found["model"]
 
 
 def test_every_page_that_says_so_is_here() -> None:
