@@ -153,7 +153,7 @@ def _matrix() -> Any:
     return random_array((9, 9), density=0.3, rng=np.random.default_rng(1)).tocsr()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_waves(tmp_path: Path) -> None:
     with small("c2sr_converter", "rtl", waves=tmp_path / "waves.vcd") as device:
         device.read_register(0)

@@ -17,7 +17,7 @@ ELSEWHERE = {
     ("engine.md", "cycles"): pytest.mark.long,
     ("matraptor.md", "rtl"): pytest.mark.long,
     ("matraptor.md", "cycles"): pytest.mark.long,
-    ("c2sr.md", "rtl"): pytest.mark.slow,
+    ("c2sr.md", "rtl"): pytest.mark.long,
     ("tensaurus.md", "rtl"): pytest.mark.long,
     ("tensaurus.md", "cycles"): pytest.mark.long,
     ("sida.md", "rtl"): pytest.mark.long,

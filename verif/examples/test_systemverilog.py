@@ -5,26 +5,33 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from tilewright.verif.examples.readme import Example, needs_icarus
 
 
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where ``unit.v`` and ``unit.json`` are."""
+    made = Example("systemverilog", tmp_path_factory.mktemp("generated"))
+    made.prints(next(word for word in made.commands if word.startswith("tilewright ")))
+    return made.directory
+
+
 @pytest.fixture
-def example(tmp_path: Path) -> Example:
-    return Example("systemverilog", tmp_path)
-
-
-def generated(example: Example) -> None:
-    example.prints(next(word for word in example.commands if word.startswith("tilewright ")))
+def example(generated: Path, tmp_path: Path) -> Example:
+    found = Example("systemverilog", tmp_path)
+    for name in ("unit.v", "unit.json"):
+        shutil.copy(generated / name, found.directory)
+    return found
 
 
 @pytest.mark.slow
 def test_in_icarus(example: Example) -> None:
     """And with one bit of a result that is wrong, or one stall too many."""
     needs_icarus()
-    generated(example)
     build, run = (word for word in example.commands if word.startswith(("iverilog", "vvp")))
     assert example.prints(build) == ""
     assert "PASS: 300 results" in example.prints(run)
@@ -38,7 +45,6 @@ def test_in_icarus(example: Example) -> None:
 @pytest.mark.slow
 def test_a_result_that_does_not_wait_is_found(example: Example) -> None:
     needs_icarus()
-    generated(example)
     # The pipeline moves on whether or not its result is taken.
     example.change("unit.v", "assign advance = ~o__valid | o__ready;", "assign advance = 1'd1;")
     build, run = (word for word in example.commands if word.startswith(("iverilog", "vvp")))
@@ -51,7 +57,6 @@ def test_a_result_that_does_not_wait_is_found(example: Example) -> None:
 @pytest.mark.long
 def test_in_verilator(example: Example) -> None:
     example.with_verilator()
-    generated(example)
     *_, run = (word for word in example.commands if word.startswith("obj_dir/"))
     build = example.commands[-1]
     assert build.startswith("verilator --binary")
@@ -61,7 +66,6 @@ def test_in_verilator(example: Example) -> None:
 
 @pytest.mark.slow
 def test_what_it_says_is_the_sidecars(example: Example) -> None:
-    generated(example)
     sidecar = json.loads((example.directory / "unit.json").read_text())
     text = (example.directory / "m3xu_tb.sv").read_text()
     said = {
