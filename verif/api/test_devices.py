@@ -171,6 +171,10 @@ def test_refusals() -> None:
         tilewright.device("sida", backend="fpga")
     with refused(ValueError, "`memory_bytes` must be at least 1, not 0"):
         tilewright.device("sida", memory_bytes=0)
+    with refused(TypeError, "`memory_bytes` must be an integer, not 1.5"):
+        tilewright.device("sida", memory_bytes=1.5)  # type: ignore[arg-type]
+    with refused(ValueError, "`gigahertz` must be above 0, not 0"):
+        tilewright.device("sida", backend="cycles", gigahertz=0)
     with refused(ValueError, "`memory` must be one of hbm, hbm32, flat, not 'ddr'"):
         tilewright.device("sida", backend="cycles", memory="ddr")
     with refused(ValueError, "`memory` must be flat with the rtl backend, not 'hbm'"):

@@ -47,7 +47,8 @@ def device(
         beat a cycle; "hbm", "hbm32" and models of one's own are for the backend "cycles" alone. To
         "rtl" a flat model of one's own says the latency
     gigahertz: clock of the accelerator, to the backend "cycles"; None: the unit's own
-    waves: VCD file to write, of the backend "rtl"; complete when the device is closed
+    waves: file to write, of the backend "rtl", in FST if its name ends in .fst, else in VCD;
+        complete when the device is closed
 
     Raises
     ------
@@ -63,6 +64,8 @@ def device(
     if backend not in entry.backends:
         known = ", ".join(entry.backends)
         raise ValueError(f"`backend` must be one of {known} for {unit}, not {backend!r}")
+    if isinstance(memory_bytes, bool) or not isinstance(memory_bytes, int):
+        raise TypeError(f"`memory_bytes` must be an integer, not {memory_bytes!r}")
     if memory_bytes < 1:
         raise ValueError(f"`memory_bytes` must be at least 1, not {memory_bytes}")
     channel = _memory_model(memory)
@@ -73,6 +76,8 @@ def device(
             raise ValueError(
                 f"`gigahertz` must be None with the {backend} backend, not {gigahertz}"
             )
+    elif gigahertz is not None and not 0 < gigahertz < float("inf"):
+        raise ValueError(f"`gigahertz` must be above 0, not {gigahertz}")
     if backend != "rtl" and waves is not None:
         raise ValueError(f"`waves` must be None with the {backend} backend, not {str(waves)!r}")
     chosen = configured(entry, config, parameters)
