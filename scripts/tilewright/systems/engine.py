@@ -1,7 +1,7 @@
 """The tile engine around either matrix unit."""
 
 from ..hw.spec.engine import ENGINE_M3XU, ENGINE_SIMD2
-from ..registry import Entry, System
+from ..registry import Entry, System, Work
 
 _JOBS = {"verilator": "tilewright.verif.engine.simulate:run"}
 _MODELS = {
@@ -41,6 +41,12 @@ SYSTEM = System(
             variants=({"outstanding": 1}, {"addr_bits": 64}, {"depth": 4}, _AUTOMATIC),
         ),
     ),
+    tables={
+        "simd2-applications": Work(
+            "tilewright.tables.simd2.applications:simd2_applications",
+            "The papers' eight applications on the tile engine with memory: iterations and cycles.",
+        ),
+    },
     pages=("engine.md",),
     place=3,
 )

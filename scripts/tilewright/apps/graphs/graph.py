@@ -18,7 +18,7 @@ from ...errors import UserError
 from ..common.matrix_files import numeric, read_matrix_file
 from ..common.words import counted
 
-__all__ = ["Graph", "read_graph"]
+__all__ = ["Graph", "from_edges", "read_graph"]
 
 Floats = NDArray[np.float64]
 Combine = np.ufunc
@@ -58,7 +58,7 @@ class Graph:
     def undirected(self, combine: Combine) -> Graph:
         """Every edge in both directions."""
         ends = np.concatenate([self.rows, self.cols]), np.concatenate([self.cols, self.rows])
-        return _graph(
+        return from_edges(
             self.name, self.vertices, *ends, np.concatenate([self.weights, self.weights]), combine
         )
 
@@ -121,7 +121,7 @@ def read_graph(
     _check_weights(path, rows, cols, weights)
     if not len(weights):
         raise UserError(f"{path}: the graph is empty: there must be at least one edge")
-    return _graph(str(path), matrix.shape[0], rows, cols, weights, combine)
+    return from_edges(str(path), matrix.shape[0], rows, cols, weights, combine)
 
 
 def _dense_edges(
@@ -146,7 +146,7 @@ def _check_weights(path: Path, rows: NDArray[Any], cols: NDArray[Any], weights: 
             )
 
 
-def _graph(
+def from_edges(
     name: str,
     vertices: int,
     rows: NDArray[Any],
@@ -154,6 +154,7 @@ def _graph(
     weights: Floats,
     combine: Combine,
 ) -> Graph:
+    """A graph; of several edges between two vertices ``combine`` keeps one."""
     keys, place = np.unique(rows.astype(np.int64) * vertices + cols, return_inverse=True)
     order = np.argsort(place, kind="stable")
     starts = np.searchsorted(place[order], np.arange(len(keys)))

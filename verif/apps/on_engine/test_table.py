@@ -1,0 +1,105 @@
+"""``tilewright table simd2-applications`` at small sizes: iterations, cycles and the comparison."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tilewright.apps.dense.operands import numbers_of
+from tilewright.apps.dense.tiled_product import TiledProduct
+from tilewright.apps.graphs.closure import Notation, close
+from tilewright.apps.graphs.options import ALGORITHMS
+from tilewright.apps.graphs.problems import PROBLEMS
+from tilewright.cli import main
+from tilewright.hw.spec.simd2 import SIMD2, Simd2Config
+from tilewright.tables.simd2 import inputs, measured
+
+SIZES = dict.fromkeys(inputs.PAPERS_SIZES, (24, 40, 56))
+BLOCKS = ("--set", "block_rows=2", "--set", "block_cols=2", "--set", "block_depth=2")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of everything less."""
+    monkeypatch.setattr(inputs, "PAPERS_SIZES", SIZES)
+    monkeypatch.setattr(inputs, "LAYER", 8)
+    monkeypatch.setattr(measured, "FEATURES", 16)
+    monkeypatch.setattr(measured, "GEMM", 32)
+
+
+def iterations_of(name: str, size: int, algorithm: str, *, check: bool) -> int:
+    """Those that the unit's model takes on the same graph."""
+    problem = PROBLEMS[name]
+    unit = Simd2Config(format="bf16" if problem.joining == "product" else "fp16")
+    graph = inputs.generated(name, size, inputs.SEED)
+    start = graph.dense(problem.absent)
+    np.fill_diagonal(start, problem.combine(np.diagonal(start), problem.empty))
+    notation = Notation(problem, numbers_of(unit, problem.operation))
+    product = TiledProduct(SIMD2, unit, problem.operation, backend="model")
+    return close(notation, start, product.multiply, algorithm, check=check).iterations
+
+
+def test_figures_of_every_application(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "table.json"
+    assert main(["table", "simd2-applications", "--full", *BLOCKS, "--json", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "seed 1" in said
+    assert "16 lanes in the same engine" in said
+    written = json.loads(file.read_text())
+    whole, text = written["parts"]
+    rows = {row["label"]: row["ours"] for row in whole["rows"]}
+    assert len(rows) == 3 * (7 * 2 + 1)
+    for name in PROBLEMS:
+        for algorithm in ALGORITHMS:
+            figures = rows[f"{name} 24, {algorithm}"]
+            assert figures[0] == iterations_of(name, 24, algorithm, check=True)
+            assert figures[2] == {"leyzorek": 5, "bellman-ford": 22}[algorithm]
+            assert figures[1] / figures[0] == pytest.approx(figures[3] / figures[2])
+            # The unit's 6 x 6 x 6 operations, and no fewer cycles; at most 8 times as many.
+            assert figures[1] / figures[0] >= 216e-6
+            assert 1 < figures[5] <= 8
+            assert figures[6] == pytest.approx(figures[5] / figures[0])
+            assert figures[7] == pytest.approx(figures[5] / figures[2])
+    check, cycles, *others = rows["knn 56, 16 features"]
+    assert cycles >= 14 * 4 * 14 * 1e-6
+    assert {check, *others[:2], *others[4:]} == {None}
+    published = {row["label"]: (row["paper"], row["ours"]) for row in text["rows"]}
+    assert published["Leyzorek without the check, over one pass"][0] == [1.11, 10.91]
+    ratios = [rows[f"{name} {n}, leyzorek"][7] for name in PROBLEMS for n in (24, 40, 56)]
+    assert published["Leyzorek without the check, over one pass"][1] == [min(ratios), max(ratios)]
+    assert all(None not in ours for _, ours in published.values())
+
+
+def test_the_cycles_are_those_of_a_run(tmp_path: Path) -> None:
+    """Of a graph file of as many vertices."""
+    file, report = tmp_path / "table.json", tmp_path / "report.json"
+    words = ["table", "simd2-applications", "--only", "apsp", *BLOCKS, "--json", str(file)]
+    assert main(words) == 0
+    (row, _) = json.loads(file.read_text())["parts"][0]["rows"]
+    ring = np.zeros((24, 24))
+    ring[np.arange(24), (np.arange(24) + 1) % 24] = 1
+    np.save(tmp_path / "g.npy", ring)
+    words = ["run", "apsp", str(tmp_path / "g.npy"), "--on", "engine", "--backend", "cycles"]
+    assert main([*words, "--no-convergence-check", *BLOCKS, "--json", str(report)]) == 0
+    found = json.loads(report.read_text())
+    assert found["iterations"] == row["ours"][2]
+    # But for the order in which the one channel's readers begin.
+    assert found["cycles"] == pytest.approx(1e6 * row["ours"][3], rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--target", "ecp5"],
+         "simd2-applications is computed by a model: no --target, not 'ecp5'"),
+        (["--only", "bfs"], "--only must be part of apsp, aplp, mcp, maxrp, minrp, mst, gtc, knn, "
+                            "not 'bfs'"),
+        (["--set", "ops=mma"], "`ops` must include minplus for apsp, not 'mma'"),
+        (["--set", "tile=3"], "engine_simd2: `tile` must be a power of two in 2..16, not 3"),
+    ],
+)  # fmt: skip
+def test_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", "simd2-applications", *words]) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
