@@ -244,6 +244,11 @@ def test_the_page_and_the_help_list_all_tables(capsys: pytest.CaptureFixture[str
     assert listed.splitlines() == rows
 
 
+def test_gcn_has_a_clock_for_each_of_its_units(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "gcn", "-h"]) == 0
+    assert "default 2, of sida 1." in " ".join(capsys.readouterr().out.split())
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr() == (f"tilewright {tilewright.__version__}\n", "")

@@ -176,7 +176,9 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
         assert unit["takes_jobs"] == (entry.unit.jobs is not None)
         assert unit["config"] == resolved(unit["name"])
     assert [table["name"] for table in report["tables"]] == list(tables())
-    assert [command["name"] for command in report["commands"]] == list(commands())
+    assert report["commands"] == [
+        {"name": name, "summary": work.summary} for name, work in commands().items()
+    ]
 
 
 @pytest.mark.parametrize("unit", slow_but(["simd2", "matraptor"], entries()))
@@ -242,11 +244,15 @@ def test_an_output_that_is_read(
 def test_files_are_read_or_written() -> None:
     """Of each option that takes a file it is known which, so that none is both."""
     found: set[str] = set()
-    for name in COMMANDS:
-        command: Any = typer.main.get_command(application(name, ())).commands[name]  # type: ignore[attr-defined]
-        for one in getattr(command, "commands", {"": command}).values():
-            paths = [option for option in one.params if "Path" in str(vars(option))]
-            found |= {option.opts[-1] for option in paths if option.param_type_name == "option"}
+    for words in [
+        *([name] for name in COMMANDS if name != "run"),
+        *(["run", n] for n in commands()),
+    ]:
+        command: Any = typer.main.get_command(application(words[0], words[1:]))
+        for word in words:
+            command = command.commands[word]
+        paths = [option for option in command.params if "Path" in str(vars(option))]
+        found |= {option.opts[-1] for option in paths if option.param_type_name == "option"}
     assert found == READ | set(OUTPUTS)
 
 

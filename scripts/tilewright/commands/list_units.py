@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from ..registry import System, commands, entries, systems, tables
+from ..registry import System, Work, commands, entries, systems, tables
 from ..reports import write_json
 from .options import JsonOption, check_output
 
@@ -21,9 +22,14 @@ def list_units(json_file: JsonOption = None) -> None:
         print(f"{name:{width}}  {entry.unit.summary}")
     if json_file is not None:
         units = [unit for system in systems() for unit in _units(system)]
-        listed = [{"name": name, "summary": work.summary} for name, work in tables().items()]
-        runs = [{"name": name} for name in commands()]
-        write_json(json_file, {"units": units, "tables": listed, "commands": runs})
+        more = {"tables": tables(), "commands": commands()}
+        write_json(
+            json_file, {"units": units, **{kind: _works(all_) for kind, all_ in more.items()}}
+        )
+
+
+def _works(known: Mapping[str, Work]) -> list[dict[str, str]]:
+    return [{"name": name, "summary": work.summary} for name, work in known.items()]
 
 
 def _units(system: System) -> list[dict[str, Any]]:

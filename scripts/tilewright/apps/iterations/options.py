@@ -20,9 +20,10 @@ from ..common.files import ARRAYS, check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 from ..sparse.options import BACKENDS, choose_memory, gigahertz_option, memory_option
 
-__all__ = ["SidaChoice", "SidaOptions", "choose_sida"]
+__all__ = ["SIDA_GIGAHERTZ", "SidaChoice", "SidaOptions", "choose_sida"]
 
-_GIGAHERTZ = 1.0
+SIDA_GIGAHERTZ = 1.0
+"""The clock, unless another one is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class SidaOptions:
         ),
     ] = "rtl"
     memory: Annotated[str | None, memory_option(PANEL)] = None
-    gigahertz: Annotated[float | None, gigahertz_option(PANEL, f"{_GIGAHERTZ:g}")] = None
+    gigahertz: Annotated[float | None, gigahertz_option(PANEL, f"{SIDA_GIGAHERTZ:g}")] = None
     json_file: JsonOption = None
 
 
@@ -146,7 +147,7 @@ def choose_sida(
         config=config,
         backend=options.backend,
         memory=memory,
-        gigahertz=_GIGAHERTZ if options.gigahertz is None else options.gigahertz,
+        gigahertz=SIDA_GIGAHERTZ if options.gigahertz is None else options.gigahertz,
         json_file=options.json_file,
         output=options.output,
     )

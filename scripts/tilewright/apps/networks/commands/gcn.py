@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,10 +16,21 @@ from ....numbers_given import whole
 from ...common.files import check_output
 from ...common.first_lines import check_first_lines
 from ...common.options import PANEL
-from ...iterations.options import SidaChoice, SidaOptions, choose_sida
+from ...iterations.options import SIDA_GIGAHERTZ, SidaChoice, SidaOptions, choose_sida
+from ...sparse.options import GIGAHERTZ, gigahertz_option
 from ...tensors.options import TensorChoice, TensorOptions, choose_tensor_unit
 
-__all__ = ["gcn"]
+__all__ = ["GcnOptions", "gcn"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GcnOptions(TensorOptions):
+    """Those of commands on tensors; the other unit has another clock."""
+
+    gigahertz: Annotated[
+        float | None,
+        gigahertz_option(PANEL, f"{GIGAHERTZ:g}, of {SIDA.name} {SIDA_GIGAHERTZ:g}"),
+    ] = None
 
 
 def gcn(
@@ -46,7 +58,7 @@ def gcn(
                      rich_help_panel=PANEL),
     ] = TENSAURUS.name,
     *,
-    options: TensorOptions,
+    options: GcnOptions,
 ) -> None:  # fmt: skip
     """Run a graph convolutional network: A relu(A X V) W, of two layers with random weights.
 
