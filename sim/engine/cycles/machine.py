@@ -7,7 +7,7 @@ follows from a burst is later than the burst, so that nothing is known too late.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ....hw.spec.engine import EngineConfig
@@ -24,6 +24,7 @@ from .reader import ask_next
 from .report import EngineCycles, report
 from .state import NEVER, Shape, State, set_up, shape
 from .steady import Periods
+from .steady_dram import is_exact
 from .store import store_on
 
 __all__ = ["run_job"]
@@ -84,7 +85,7 @@ def _run_flat(shapes: Any, states: Any, blocks: int) -> int:
 
 
 @compiled
-def _run_dram(shapes: Any, states: Any, d: Channels, t: Timing) -> None:
+def _run_dram(shapes: Any, states: Any, d: Channels, t: Timing, blocks: int) -> int:
     """The same on DRAMs."""
     c, s = shapes[0], states[0]
     _settle(c, s)
@@ -95,16 +96,25 @@ def _run_dram(shapes: Any, states: Any, d: Channels, t: Timing) -> None:
             if its < at:
                 manager, at, what = number, its, kind
         if at == NEVER:
-            return
+            return at
         if dram_event(c, s, d, t, manager, what, at):
             _settle(c, s)
+            if s.unit.block >= blocks:
+                return at
         _ask(c, s)
 
 
-def _run_periods(c: Any, s: Any) -> None:
-    """On flat memories, periods that are like the one before left out."""
-    periods = Periods(c, s)
-    while (now := _run_flat(c, s, periods.blocks)) != NEVER:
+def _run(
+    config: EngineConfig, c: Any, s: Any, memory: MemoryModel, gigahertz: float, whole: bool
+) -> None:
+    """To the end, with periods that are like the one before left out unless ``whole``."""
+    if memory.flat:
+        periods, run = Periods(c, s), partial(_run_flat, c, s)
+    else:
+        drams, times = channels(memory, config.managers), timing(memory, gigahertz)
+        periods, run = Periods(c, s, drams), partial(_run_dram, c, s, drams, times)
+        whole = whole or not is_exact(times)
+    while (now := run(NEVER if whole else periods.blocks)) != NEVER:
         periods.leave_out(now)
 
 
@@ -129,8 +139,8 @@ def run_job(
         vector unit of the same width, which does one operation a lane and cycle
     turn: the operand (0: A, 1: B, 2: C) that the first manager has read last, before the job; 0
         behind a reset
-    whole: simulate all blocks, also those that are left out on flat memories because they take as
-        long as the ones before; to compare
+    whole: simulate all blocks, also those that are left out because they take as long as the ones
+        before; to compare
 
     Raises
     ------
@@ -153,12 +163,7 @@ def run_job(
     operation = next(x for x in config.unit.operations.values() if x.opcode == job.op)
     c = shape(config, operation, job, memory, interval)
     s = set_up(config, operation, job, c, turn)
-    if memory.flat and not whole:
-        _run_periods(c, s)
-    elif memory.flat:
-        _run_flat(c, s, NEVER)
-    else:
-        _run_dram(c, s, channels(memory, config.managers), timing(memory, gigahertz))
+    _run(config, c, s, memory, gigahertz, whole)
     limit = bound(config, operation, job, memory, gigahertz, int(c["interval"][0]))
     store = s[0]["store"]
     if not s[0]["unit"]["done"] or store["answers"] != store["bursts"]:

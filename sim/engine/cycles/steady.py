@@ -1,12 +1,8 @@
 """Periods of a job that are left out, as they are like the one before.
 
-On flat memories time is all that decides, and addresses only by their places between boundaries of
-bursts. So when the state is what it was some blocks ago, but for a shift of all times, counts and
-positions, the same blocks follow in the same time, until a part comes to the last block of its row,
-or column, which may be smaller. As many periods as go before are added up, none is estimated.
-
-What is compared is all that the future can depend on. A time that lies so far back that nothing
-waits for it any more is as good as any other such time.
+When the state is what it was some blocks ago, but for a shift of all times, counts and positions,
+the same blocks follow in the same time, until a part comes to the last block of its row, or column,
+which may be smaller. As many periods as go before are added up, none is estimated.
 """
 
 from __future__ import annotations
@@ -16,14 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .state import KNOWN, NEVER
+from ...timing.dram import Channels
+from .signature import Signature, place
+from .state import NEVER
+from .steady_dram import note_channels, shift_channels
 
 __all__ = ["WORTH", "Periods"]
 
-_PAST = 1 << 10
-"""So many cycles back, and the unit's interval, nothing can wait for."""
-
-_MOST = 24
+_MOST = 72
 """States that are kept of a row of blocks, or of a column; if none comes back, none will soon."""
 
 _FEW = 4
@@ -44,10 +40,11 @@ class Periods:
     Parameters
     ----------
     c, s: the records of the job, in arrays
+    dram: the state of the memories; None: they are flat
     """
 
-    def __init__(self, c: Any, s: Any) -> None:
-        self._c, self._state = c[0], s
+    def __init__(self, c: Any, s: Any, dram: Channels | None = None) -> None:
+        self._c, self._state, self._dram = c[0], s, dram
         unit, readers = s[0]["unit"], s[0]["readers"]
         self._known: dict[str, dict[bytes, tuple[int, Any]]] = {
             level: {} for level in _LEVELS if unit[f"{level}_last"] >= _FEW
@@ -85,8 +82,10 @@ class Periods:
         levels = [level for level in self._sought if begins or level == "j"]
         if not levels:
             return False
-        signature = self._signature(now)
-        return any(self._leave_out(level, signature, now) for level in levels)
+        signature = Signature(self._c, self._state[0], now)
+        if self._dram is not None:
+            note_channels(signature, self._c, self._state[0], self._dram)
+        return any(self._leave_out(level, signature.content, now) for level in levels)
 
     def _leave_out(self, level: str, signature: bytes, now: int) -> bool:
         known = self._known[level]
@@ -101,7 +100,10 @@ class Periods:
         periods = left // int(shift.max())
         if periods < 1:
             return False
-        _repeat(self._state, state, now - before, periods)
+        if self._dram is not None:
+            later = (now - before) * periods
+            shift_channels(self._c, self._state[0], state[0], self._dram, later, periods)
+        _repeat(self._c, self._state, state, now - before, periods)
         # What was known is of positions that are passed, or of the row at hand no more.
         known.clear()
         return True
@@ -120,82 +122,11 @@ class Periods:
         relative = self._at(level) - self._state[0]["unit"][level]
         return np.concatenate([relative, *(self._at(x) for x in _LEVELS if x != level)])
 
-    def _signature(self, now: int) -> bytes:
-        """All that the future can depend on, but for positions, in times from now on."""
-        c, s = self._c, self._state[0]
-        unit, store = s["unit"], s["store"]
-        oldest = -_PAST - int(c["interval"])
-        found: list[Any] = []
 
-        def times(values: Any) -> None:
-            ahead = np.atleast_1d(np.asarray(values, np.int64))
-            found.append(np.where(ahead == NEVER, NEVER, np.maximum(ahead - now, oldest)))
-
-        def numbers(*values: int) -> None:
-            found.append(np.array(values, np.int64))
-
-        def last(name: Any, count: int, first: int) -> Any:
-            """Of a ring that so many have come into, those from a number on."""
-            return name[np.arange(max(0, first), count) % len(name)]
-
-        boundary = int(c["burst_beats"]) << int(c["beat_shift"])
-        for number in range(c["readers"]):
-            r = s["readers"][number]
-            chunk = unit["block"] if number == 2 else unit["chunk"]
-            times([r[f"{name}_at"] for name in ("row", "split", "issued", "asks", "granted")])
-            base = r["base"] + r["i"] * r["step_i"] + r["j"] * r["step_j"] + r["k"] * r["step_k"]
-            addresses = ((base % boundary), (r["address"] % boundary))
-            numbers(*addresses, *(r[x] for x in ("k", "row", "left", "block_end", "split")))
-            numbers(*(r[x] for x in ("beats_now", "ends", "done")))
-            numbers(*(r[x] - chunk for x in ("begun", "loaded", "freed")), min(r["begun"], 2))
-            first = min(int(r["room_burst"]), int(r["bursts"]) - int(c["outstanding"]))
-            numbers(r["bursts"] - r["room_burst"], r["issued"] - r["room_beats"])
-            numbers(min(r["bursts"], c["outstanding"]), min(r["issued"], c["buffer_beats"]))
-            times(last(s["start"][number], r["bursts"], first))
-            found.append(last(s["beats"][number], r["bursts"], first))
-            found.append(last(s["block"][number], r["bursts"], first))
-            times(last(s["loaded"][number], r["loaded"], r["loaded"] - KNOWN))
-            times(last(s["freed"][number], r["freed"], r["freed"] - KNOWN))
-        for p in s["managers"]:
-            times([p[f"{name}_at"] for name in ("grants", "free", "taken", "before")])
-            numbers(p["turn"])
-        times([unit["accepted_at"], unit["begun_at"]])
-        numbers(unit["k"], unit["in_block"], unit["operations"] > 0, min(unit["block"], 2))
-        times(s["results"])
-        self._store(store, unit, boundary, times, numbers, last)
-        return b"".join(part.tobytes() for part in found)
-
-    def _store(self, t: Any, unit: Any, boundary: int, times: Any, numbers: Any, last: Any) -> None:
-        """What belongs to the storer, and its writer."""
-        c, s = self._c, self._state[0]
-        names = ("row", "read", "put", "split", "issued", "taken", "answered")
-        times([t[f"{name}_at"] for name in names])
-        base = t["base"] + t["i"] * t["step_i"] + t["j"] * t["step_j"]
-        numbers(base % boundary, t["address"] % boundary)
-        numbers(*(t[x] for x in ("row", "beat", "left", "split", "beats_now", "done")))
-        numbers(*(t[x] - unit["block"] for x in ("begun", "computed", "stored")))
-        rows, puts, sends, bursts = (int(t[x]) for x in ("rows_in", "puts", "sends", "bursts"))
-        numbers(rows - t["rows_out"], rows - t["rows_cut"], min(rows, KNOWN), puts - sends)
-        numbers(
-            min(puts, c["buffer_beats"]), min(bursts, c["addresses"] + 1), bursts - t["answers"]
-        )
-        waiting = last(s["rows"], rows, min(int(t["rows_out"]), int(t["rows_cut"])))
-        times(waiting["at"])
-        for row in waiting:
-            numbers(row["beats"], row["address"] % boundary, row["block_end"])
-        times(last(s["rows"], t["rows_out"], rows - KNOWN)["ended_at"])
-        first = min(sends, puts - int(c["buffer_beats"])) - 1
-        times(last(s["puts"], puts, first))
-        times(last(s["leaves"], sends, first - 1))
-        times(last(s["queued"], bursts, bursts - c["addresses"] - 1))
-        times(last(s["answers"], t["answers"], bursts - c["addresses"] - 1))
-        for name in ("computed", "stored"):
-            times(last(s[name], t[name], t[name] - KNOWN))
-
-
-def _repeat(state: Any, before: Any, cycles: int, periods: int) -> None:
+def _repeat(c: Any, state: Any, before: Any, cycles: int, periods: int) -> None:
     """Let the period from ``before`` to ``state``, of so many cycles, come so many times again."""
     s, b = state[0], before[0]
+    moved = periods * (place(s["store"]) - place(b["store"]))
     later = cycles * periods
 
     def by(part: str, name: str, *index: int) -> int:
@@ -210,7 +141,7 @@ def _repeat(state: Any, before: Any, cycles: int, periods: int) -> None:
     rings += [(name, by("store", "puts")) for name in ("puts", "leaves")]
     rings += [(name, by("store", name)) for name in ("computed", "stored")]
     rolled = {name: np.roll(s[name], places) for name, places in rings}
-    for name in ("start", "beats", "block", "loaded", "freed"):
+    for name in ("start", "beats", "block", "parts", "loaded", "freed"):
         count = name if name in ("loaded", "freed") else "bursts"
         each = [np.roll(s[name][n], by("readers", count, n)) for n in range(3)]
         rolled[name] = np.stack(each)
@@ -227,6 +158,7 @@ def _repeat(state: Any, before: Any, cycles: int, periods: int) -> None:
         s[name] = _later(s[name], later)
     for name in ("at", "ended_at"):
         s["rows"][name] += later
+    s["rows"]["address"] = (s["rows"]["address"] + moved) & c["mask"]
 
 
 def _later(times: Any, cycles: int) -> Any:

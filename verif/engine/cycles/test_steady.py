@@ -12,13 +12,14 @@ from tilewright.sim.engine.cycles import steady
 from tilewright.sim.engine.cycles.jobs import product_job
 from tilewright.sim.engine.cycles.machine import run_job
 from tilewright.sim.engine.cycles.steady import Periods
-from tilewright.sim.timing.dram import FLAT
+from tilewright.sim.timing.dram import FLAT, HBM, MemoryModel
 from tilewright.verif.engine.cycles.against_rtl import any_latency, sampled_config
 from tilewright.verif.kit.sampling import cases
 
 pytestmark = pytest.mark.slow
 
-TILE_16 = Simd2EngineConfig(tile=16, data_bits=128, managers=3, outstanding=32)
+SMALL_PAGES = replace(HBM, page_bytes=64)
+TILE_16 = Simd2EngineConfig(tile=16, data_bits=256, managers=3, outstanding=32)
 
 
 @pytest.fixture
@@ -44,9 +45,12 @@ def any_blocks(rng: np.random.Generator, config: EngineConfig) -> tuple[int, int
     return m, n, k
 
 
-def test_random_jobs_are_as_if_nothing_was_left_out(left_out: list[bool]) -> None:
+@pytest.mark.parametrize("memory", [FLAT, SMALL_PAGES], ids=lambda memory: memory.name)
+def test_random_jobs_are_as_if_nothing_was_left_out(
+    memory: MemoryModel, left_out: list[bool]
+) -> None:
     rng = np.random.default_rng(11)
-    count, jobs = cases(200), 0
+    count, jobs = cases(160), 0
     for _ in range(count):
         config = sampled_config(rng)
         settings: dict[str, Any] = {
@@ -57,7 +61,10 @@ def test_random_jobs_are_as_if_nothing_was_left_out(left_out: list[bool]) -> Non
         operation = str(rng.choice(list(config.unit.operations)))
         job = product_job(config, operation, *any_blocks(rng, config), **settings)
         how: dict[str, Any] = {
-            "memory": replace(FLAT, latency=any_latency(rng)),
+            "memory": replace(
+                memory, latency=any_latency(rng), read_queue=int(rng.choice([16, 64]))
+            ),
+            "gigahertz": float(rng.choice([0.5, 1.0, 2.0])),
             "interval": None if rng.integers(2) else int(rng.integers(1, 20)),
         }
         left_out.clear()
@@ -67,10 +74,21 @@ def test_random_jobs_are_as_if_nothing_was_left_out(left_out: list[bool]) -> Non
     assert jobs > count // 4
 
 
+@pytest.mark.parametrize("memory", [FLAT, HBM], ids=lambda memory: memory.name)
 @pytest.mark.parametrize("use_c", [False, True])
-def test_a_large_product(use_c: bool, left_out: list[bool]) -> None:
-    job = product_job(TILE_16, "minplus", 5000, 4096, 2048, use_c=use_c)
-    assert run_job(TILE_16, job) == run_job(TILE_16, job, whole=True)
+def test_a_large_product(memory: MemoryModel, use_c: bool, left_out: list[bool]) -> None:
+    job = product_job(TILE_16, "minplus", 5000, 4096, 1024, use_c=use_c)
+    found = run_job(TILE_16, job, memory=memory)
+    assert found == run_job(TILE_16, job, memory=memory, whole=True)
+    assert any(left_out)
+
+
+def test_a_clock_that_rounds(left_out: list[bool]) -> None:
+    """Times of a DRAM that cannot be added exactly: all is simulated."""
+    job = product_job(TILE_16, "minplus", 5000, 2048, 64)
+    run_job(TILE_16, job, memory=HBM, gigahertz=1.1)
+    assert left_out == []
+    run_job(TILE_16, job, memory=HBM)
     assert any(left_out)
 
 
