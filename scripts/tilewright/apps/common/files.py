@@ -18,6 +18,7 @@ __all__ = [
     "check_array_name",
     "check_output",
     "check_picture",
+    "check_readable",
     "kind_of",
     "read_content",
     "write_json",
@@ -42,6 +43,16 @@ def check_array_name(path: Path) -> None:
     """Raise UserError unless a file's name is that of an array to be read."""
     if (kind := kind_of(path)) not in ARRAYS:
         raise UserError(f"{path}: must be a .npy, .npz, .mtx or .mtx.gz file, not {kind!r}")
+
+
+def check_readable(path: Path) -> None:
+    """Raise UserError early for a file that cannot be read."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def read_content(path: Path) -> bytes:

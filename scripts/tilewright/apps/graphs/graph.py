@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from ..common.matrix_files import numeric, read_matrix_file
 from ..common.words import counted
+from .adjacency import square
 
 __all__ = ["Graph", "from_edges", "read_graph"]
 
@@ -103,14 +104,7 @@ def read_graph(
     Raises UserError if the file cannot be read, does not hold a square matrix of real numbers, a
     weight is not a number, or there is no edge; ``check_vertices`` refuses what is too large.
     """
-
-    def check_shape(what: object, rows: int, cols: int) -> None:
-        if rows != cols:
-            raise UserError(f"{what}: an adjacency matrix must be square, not {rows} x {cols}")
-        if not rows:
-            raise UserError(f"{what}: must have at least one vertex")
-        check_vertices(what, rows)
-
+    check_shape = square(check_vertices)
     matrix = read_matrix_file(path, check_shape)
     if matrix.dtype.kind == "c":
         raise UserError(f"{path}: holds complex numbers; weights must be real")

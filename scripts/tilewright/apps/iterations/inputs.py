@@ -78,15 +78,7 @@ def check_source(graph: Graph, source: int) -> None:
 def matrix_of(choice: SidaChoice, path: Path, *, square: bool = True) -> Any:
     """A matrix, SciPy CSR, float64. Raises UserError if the file holds none, it is not square but
     should be, or it does not fit."""
-
-    def check_shape(what: object, rows: int, cols: int) -> None:
-        if square and (rows != cols or not rows):
-            raise UserError(f"{what}: must be square, of a row at least, not {rows} x {cols}")
-        if not rows or not cols:
-            raise UserError(f"{what}: must have a row and a column at least, not {rows} x {cols}")
-        choice.check_rows(what, rows)
-        choice.check_rows(what, cols, "columns")
-
+    check_shape = choice.check_matrix if square else choice.check_points
     found = read_matrix_file(path, check_shape)
     if found.dtype.kind == "c":
         raise UserError(f"{path}: holds complex numbers; values must be real")

@@ -84,6 +84,19 @@ class SidaChoice:
                 limit = f"`rows_limit` {most}"
             raise UserError(f"{what}: {count} {kind} are too many for {limit}")
 
+    def check_matrix(self, what: object, rows: int, cols: int) -> None:
+        """The same of a square matrix, which it must be."""
+        if rows != cols or not rows:
+            raise UserError(f"{what}: must be square, of a row at least, not {rows} x {cols}")
+        self.check_rows(what, rows)
+
+    def check_points(self, what: object, rows: int, cols: int) -> None:
+        """The same of a matrix of any shape, in which there must be something."""
+        if not rows or not cols:
+            raise UserError(f"{what}: must have a row and a column at least, not {rows} x {cols}")
+        self.check_rows(what, rows)
+        self.check_rows(what, cols, "columns")
+
 
 def _config(options: SidaOptions, given: Sequence[str]) -> SidaConfig:
     """What the user says: an accelerator that is built, to the models also a larger one."""

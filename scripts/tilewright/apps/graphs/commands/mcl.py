@@ -13,6 +13,7 @@ from ....numbers_given import real
 from ...common.files import check_output
 from ...common.memory import check_memory
 from ...sparse.options import SparseOptions, choose_sparse_unit
+from ..adjacency import check_graph_file
 
 __all__ = ["VERTEX_BYTES", "mcl"]
 
@@ -55,6 +56,7 @@ def mcl(
         raise UserError(f"`value` must be a float format for mcl, not {choice.config.value!r}")
     if output:
         check_output(output)
+    check_graph_file(graph, _check_vertices)
     from numpy import maximum
 
     from ..graph import read_graph

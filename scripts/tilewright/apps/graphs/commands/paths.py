@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from ...common.limits import VERTICES
 from ...dense.unit_choice import UnitChoice, choose_semiring_unit
 from ...engine.options import refuse_values
 from ...sparse.options import SparseOptions, choose_sparse_unit
+from ..adjacency import check_graph_file
 from ..options import GraphOptions, SemiringOptions, check_words
 from ..problems import PROBLEMS, Problem
 from ..sparse_options import SparseExtra
@@ -78,10 +80,12 @@ def _run(
         check_picture(how.picture)
     if problem.networkx:
         check_installed("networkx", "NetworkX")
+    check_vertices = partial(_check_vertices, choice)
+    check_graph_file(file, check_vertices)
     from ..graph import read_graph
     from ..prepared import prepared
 
-    read = read_graph(file, problem.combine, lambda what, n: _check_vertices(choice, what, n))
+    read = read_graph(file, problem.combine, check_vertices)
     graph = prepared(read, problem, how)
     if timed:
         from ..timed import time_paths
@@ -110,6 +114,7 @@ def _run_sparse(problem: Problem, file: Path, how: GraphOptions, options: Sparse
         check_output(how.output)
     if how.picture:
         check_picture(how.picture)
+    check_graph_file(file, _check_sparse_vertices)
     from ..graph import read_graph
     from ..prepared import prepared
 

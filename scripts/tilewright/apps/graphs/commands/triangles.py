@@ -10,6 +10,7 @@ import typer
 from ...common.extras import check_installed
 from ...common.memory import check_memory
 from ...sparse.options import SparseOptions, choose_sparse_unit
+from ..adjacency import check_graph_file
 
 __all__ = ["VERTEX_BYTES", "triangles"]
 
@@ -28,6 +29,7 @@ def triangles(
     """
     choice = choose_sparse_unit(options, "mma", app="triangles", value="int32")
     check_installed("networkx", "NetworkX")
+    check_graph_file(graph, _check_vertices)
     from numpy import maximum
 
     from ..graph import read_graph

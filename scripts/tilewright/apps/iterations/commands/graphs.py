@@ -10,6 +10,7 @@ import typer
 from ....errors import UserError
 from ....numbers_given import real, whole
 from ...common.extras import check_installed
+from ...graphs.adjacency import check_graph_file
 from ..options import SidaOptions, choose_sida
 
 __all__ = ["bfs", "kcore", "khop", "pagerank", "sssp"]
@@ -47,6 +48,7 @@ def pagerank(
     """
     choice = choose_sida(options, "pagerank", "mma", floats=True)
     check_installed("networkx", "NetworkX")
+    check_graph_file(graph, choice.check_vertices)
     from numpy import add
 
     from ..inputs import check_not_negative, graph_of
@@ -91,6 +93,7 @@ def sssp(graph: GraphArgument, source: SourceOption = 1, *, options: SidaOptions
     Weights must not be negative. Values are checked against SciPy.
     """
     choice = choose_sida(options, "sssp", "minplus", floats=False)
+    check_graph_file(graph, choice.check_vertices)
     from numpy import minimum
 
     from ..inputs import check_not_negative, check_source, graph_of
@@ -110,6 +113,7 @@ def kcore(graph: GraphArgument, *, options: SidaOptions) -> None:
     """
     choice = choose_sida(options, "kcore", "mma", floats=False)
     check_installed("networkx", "NetworkX")
+    check_graph_file(graph, choice.check_vertices)
     from numpy import maximum
 
     from ..inputs import graph_of
@@ -123,6 +127,7 @@ def kcore(graph: GraphArgument, *, options: SidaOptions) -> None:
 def _steps(app: str, path: Path, source: int, hops: int | None, options: SidaOptions) -> None:
     """Breadth-first search, to the end or so many hops far."""
     choice = choose_sida(options, app, "orand", floats=False)
+    check_graph_file(path, choice.check_vertices)
     from numpy import maximum
 
     from ..inputs import check_source, graph_of

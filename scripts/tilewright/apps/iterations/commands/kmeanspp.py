@@ -10,6 +10,7 @@ import typer
 from ....errors import UserError
 from ....numbers_given import whole
 from ....sim.sida.iterations.distances import DISTANCES
+from ...common.first_lines import check_first_lines
 from ..options import SidaOptions, choose_sida
 
 __all__ = ["kmeanspp"]
@@ -53,6 +54,7 @@ def kmeanspp(
             f"`semirings` must have {second} for --distance {distance}, not "
             f"{', '.join(choice.config.semirings)} alone"
         )
+    check_first_lines(file, choice.check_points)
     from ..inputs import matrix_of
 
     points = matrix_of(choice, file, square=False)

@@ -12,6 +12,7 @@ from ....errors import UserError
 from ....numbers_given import real
 from ...common.files import ARRAYS, kind_of
 from ...common.first_lines import check_first_lines
+from ...graphs.adjacency import check_graph_file
 from ..options import SidaOptions, choose_sida
 
 __all__ = ["label"]
@@ -50,6 +51,7 @@ def label(
             "--labels must be 0 or 1 each with commas between them, or a .npy or .mtx file of "
             f"them, not {classes[:60]!r}"
         )
+    check_graph_file(graph, choice.check_vertices)
     from numpy import add
 
     from ..inputs import graph_of

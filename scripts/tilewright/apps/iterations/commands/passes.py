@@ -45,6 +45,7 @@ def passes(
             f"{', '.join(choice.config.semirings)} alone"
         )
     text = _assembled(choice, program)
+    check_first_lines(file, choice.check_matrix)
     if own.x:
         check_first_lines(own.x)
     from ..own.inputs import read_own

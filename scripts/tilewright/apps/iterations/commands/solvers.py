@@ -49,6 +49,7 @@ def cg(
     if form not in _FORMS:
         raise UserError(f"--form must be {' or '.join(_FORMS)}, not {form!r}")
     choice = choose_sida(options, "cg", "mma", floats=True, value="fp64")
+    check_first_lines(file, choice.check_matrix)
     if right:
         check_first_lines(right)
     from ..equations import check_symmetric, read_equations
@@ -75,6 +76,7 @@ def bicgstab(
     the residual is computed anew in float64, and SciPy's iterations counted.
     """
     choice = choose_sida(options, "bicgstab", "mma", floats=True, value="fp64")
+    check_first_lines(file, choice.check_matrix)
     if right:
         check_first_lines(right)
     from ..equations import read_equations
@@ -105,6 +107,7 @@ def gmres(
     the residual is computed anew in float64, and that of each iteration compared with SciPy's.
     """
     choice = choose_sida(options, "gmres", "mma", floats=True, value="fp64")
+    check_first_lines(file, choice.check_matrix)
     if right:
         check_first_lines(right)
     from ..equations import read_equations

@@ -13,7 +13,7 @@ from ....hw.spec.formats import FloatFormat
 from ....hw.spec.sida import SIDA
 from ....hw.spec.tensaurus import TENSAURUS
 from ....numbers_given import whole
-from ...common.files import check_output
+from ...common.files import MARKET, check_output, check_readable, kind_of
 from ...common.first_lines import check_first_lines
 from ...common.options import PANEL
 from ...iterations.options import SIDA_GIGAHERTZ, SidaChoice, SidaOptions, choose_sida
@@ -74,8 +74,9 @@ def gcn(
         choice = _choose_tensaurus(options)
     else:
         raise UserError(f"--unit of gcn must be {TENSAURUS.name} or {SIDA.name}, not {unit!r}")
-    if graph.suffix.lower() == ".mtx":
+    if kind_of(graph) in MARKET:
         check_first_lines(graph, _check_square)
+    check_readable(graph)
     check_first_lines(features)
     from ...tensors.files import read_some_tensor
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....errors import UserError
 from ....hw.spec.formats import FloatFormat
+from ...common.files import check_readable
 from ..options import TensorChoice, TensorOptions, choose_tensor_unit
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ __all__ = ["read_factorised"]
 def read_factorised(file: Path, app: str, options: TensorOptions) -> tuple[Tensor, TensorChoice]:
     """The tensor of a file, and the unit that ``app`` runs on."""
     choose_tensor_unit(options, order=4)
+    check_readable(file)
     from ..files import read_some_tensor
 
     tensor = read_some_tensor(file, options, (3, 4))

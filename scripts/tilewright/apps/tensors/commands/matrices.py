@@ -11,7 +11,7 @@ import typer
 from ....errors import UserError
 from ....hw.spec.tensaurus import TENSAURUS
 from ....numbers_given import whole
-from ...common.files import check_output
+from ...common.files import check_output, check_readable
 from ...common.first_lines import check_first_lines
 from ...common.options import RunOptions
 from ..options import TensorChoice, TensorOptions, choose_tensor_unit
@@ -151,6 +151,7 @@ def _start(
     choice = choose_tensor_unit(options, semiring=semiring)
     if b is not None:
         check_first_lines(b)
+    check_readable(a)
     from ..files import read_some_tensor
 
     return choice, read_some_tensor(a, options, (2,))

@@ -11,7 +11,7 @@ import typer
 
 from ....errors import UserError
 from ....numbers_given import whole
-from ...common.files import check_output
+from ...common.files import check_output, check_readable
 from ..options import TensorChoice, TensorOptions, choose_tensor_unit
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def spttmc(
 def _start(file: Path, mode: int, options: TensorOptions) -> tuple[Tensor, TensorChoice]:
     """A tensor, and the unit that takes it."""
     choose_tensor_unit(replace(options, tile=None), order=4)
+    check_readable(file)
     from ..files import read_some_tensor
 
     tensor = read_some_tensor(file, options, (3, 4))
