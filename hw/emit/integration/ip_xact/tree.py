@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape, quoteattr
 
 __all__ = ["Element", "described", "document", "element", "versioned"]
 
 _NAMESPACE = "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_MARKS = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+
+
+def _escaped(text: str) -> str:
+    """A text without what XML cannot hold. (The library's own functions import all of urllib.)"""
+    return _CONTROL.sub("", text).translate(_MARKS)
 
 
 @dataclass(frozen=True)
@@ -29,13 +34,12 @@ class Element:
     attributes: dict[str, str] = field(default_factory=dict)
 
     def lines(self, indent: str = "") -> Iterator[str]:
-        given = "".join(f" {key}={quoteattr(value)}" for key, value in self.attributes.items())
+        given = "".join(f' {key}="{_escaped(value)}"' for key, value in self.attributes.items())
         start = f"{indent}<ipxact:{self.name}{given}"
         if not self.content:
             yield f"{start}/>"
         elif isinstance(self.content, str):
-            text = escape(_CONTROL.sub("", self.content))
-            yield f"{start}>{text}</ipxact:{self.name}>"
+            yield f"{start}>{_escaped(self.content)}</ipxact:{self.name}>"
         else:
             yield f"{start}>"
             for inner in self.content:
