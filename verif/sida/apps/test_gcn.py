@@ -210,4 +210,4 @@ def test_refusals(run: Run) -> None:
     said = run.refused("gcn", graph, large, *UNIT, "--set", "value=fp16")
     assert said.startswith(f"{large}: sums of layer 1 reach ")
     assert said.endswith(", more than the largest fp16 value 65504")
-    assert refused(*UNIT, "-o", "y.npz").startswith("y.npz: ")
+    assert refused(*UNIT, "-o", "y.txt").startswith("y.txt: ")
