@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.unit import Unit
 
 from .cells import library_text
@@ -64,9 +65,16 @@ def target_library(target: str) -> Library | None:
 
 def _map_modules(design: Design, library: Library) -> dict[str, MappedModule]:
     names = design.order()
-    with ThreadPoolExecutor(WORKERS) as pool:
+    mapped = {}
+    with (
+        activity("synthesizing modules", total=len(names)) as shown,
+        ThreadPoolExecutor(WORKERS) as pool,
+    ):
         texts = pool.map(lambda name: map_module(design, name, library), names)
-        return {n: read_mapped(t, n, library) for n, t in zip(names, texts, strict=True)}
+        for name, text in zip(names, texts, strict=True):
+            mapped[name] = read_mapped(text, name, library)
+            shown.step()
+    return mapped
 
 
 def _module_areas(
@@ -140,14 +148,16 @@ def _timing_by(memories: bool) -> str:
 
 
 def _asic(verilog: str, top: str, target: str, library: Library, **facts: Any) -> AsicReport:
-    design = split_design(verilog, top)
+    with activity("reading the Verilog"):
+        design = split_design(verilog, top)
     modules = _map_modules(design, library)
     buffer_area, buffers, path = 0.0, 0, None
     cross_check = facts.pop("cross_check")
     if together := facts.pop("together"):
-        netlist, buffers, buffer = add_buffers(flatten(modules, top, library), library)
-        buffer_area = buffers * buffer.area if buffer else 0.0
-        timing = analyse(netlist, library)
+        with activity("analysing the timing of the whole netlist"):
+            netlist, buffers, buffer = add_buffers(flatten(modules, top, library), library)
+            buffer_area = buffers * buffer.area if buffer else 0.0
+            timing = analyse(netlist, library)
         checked = opensta_delay(netlist, library) if cross_check else None
         path = _path_report(timing, checked)
     rows = _module_areas(design, modules, library)

@@ -18,6 +18,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tilewright.hw.spec.host.activity import activity
+
 from .base.cache import cached
 from .base.errors import MissingExtra, ToolError
 from .base.yosys import run_tool, run_yosys, yosys_version
@@ -163,14 +165,16 @@ def place_and_route(
     family = FAMILIES[target]
 
     def make() -> str:
-        netlist, statistics = _synthesise(verilog, top, family)
+        with activity(f"synthesizing {top}"):
+            netlist, statistics = _synthesise(verilog, top, family)
         luts = _count(json.loads(statistics)["design"]["num_cells_by_type"], family.luts)
         if luts > family.capacity:
             raise ValueError(
                 f"`{top}` does not fit {family.device}: it takes {luts} look-up tables "
                 f"of {family.capacity}"
             )
-        return json.dumps([json.loads(statistics), json.loads(_place(netlist, family))])
+        with activity(f"placing and routing {top}"):
+            return json.dumps([json.loads(statistics), json.loads(_place(netlist, family))])
 
     versions = f"{yosys_version()} {version(family.package.replace('_', '-'))}"
     key = (versions, repr(family), _HARNESS, top, verilog)

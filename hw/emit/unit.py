@@ -23,6 +23,7 @@ from typing import IO, Any
 from amaranth.lib import wiring
 
 from ..catalogue import find_unit
+from ..spec.host.activity import activity
 from ..spec.host.notes import note_config
 from ..spec.host.outputs import is_stream, write_files
 from ..spec.unit import Unit
@@ -159,8 +160,10 @@ def emit_component(
         component._MustUse__silence = True  # its error is the one that counts
         raise
     with _nothing_collected():
-        blocks = Hierarchy(name, component, source).blocks
-        body = to_verilog(list(reversed(blocks.values())))
+        with activity(f"elaborating {name}, merging equal modules"):
+            blocks = Hierarchy(name, component, source).blocks
+        with activity(f"writing the Verilog of {name}", total=len(blocks)) as shown:
+            body = to_verilog(list(reversed(blocks.values())), shown.step)
     verilog = _header(sidecar) + body + "\n`default_nettype wire\n"
     return Emitted(verilog, sidecar)
 

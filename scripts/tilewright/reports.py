@@ -2,7 +2,8 @@
 
 Whatever a command measures, its JSON begins with the version and the command. It ends with the
 configurations that were measured, if it is not itself about one; with the seed, if the command
-takes one; and with the files that it has read.
+takes one; with the seconds that it compiled for, if it simulates; and with the files that it has
+read.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ from typing import Any, TextIO
 from . import __version__
 from .errors import UserError
 from .hw.spec.host import outputs
+from .hw.spec.host.activity import Stopwatch
 from .hw.spec.host.notes import Notes, noting
 
-__all__ = ["STANDARD_OUTPUT", "reported", "write_json"]
+__all__ = ["STANDARD_OUTPUT", "compiled_rows", "reported", "write_json"]
 
 STANDARD_OUTPUT = Path("-")
 """In place of a file's name: the report, and nothing else, on standard output."""
+
+
+_SIMULATING = ("run", "simulate")
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class _Command:
     seed: int | None
     notes: Notes
     output: TextIO | None
+    watch: Stopwatch
 
 
 _running: list[_Command] = []
@@ -48,13 +54,20 @@ def reported(words: Sequence[str], file: Path | None, seed: int | None) -> Itera
     alone = file == STANDARD_OUTPUT
     with noting() as notes, open(os.devnull, "w") as nowhere:
         output = sys.stdout
-        _running.append(_Command(words, seed, notes, output if alone else None))
+        _running.append(_Command(words, seed, notes, output if alone else None, Stopwatch()))
         sys.stdout = nowhere if alone else output
         try:
             yield
         finally:
             sys.stdout = output
             _running.pop()
+
+
+def compiled_rows() -> list[tuple[str, str]]:
+    """The row of a table about what the command that runs has compiled; none if everything was in
+    the cache."""
+    seconds = _running[-1].watch.compiled if _running else 0.0
+    return [("compiled, once", f"{seconds:.2f} s")] if seconds else []
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -84,4 +97,6 @@ def _stamped(running: _Command, content: Mapping[str, Any]) -> dict[str, Any]:
         values["configs"] = [{"unit": u, "config": config} for u, config in running.notes.configs]
     if running.seed is not None:
         values["seed"] = running.seed
+    if running.words[0] in _SIMULATING:
+        values["compile_seconds"] = round(running.watch.compiled, 3)
     return {**values, "inputs": [asdict(file) for file in running.notes.files]}

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ...hw.spec.host.activity import Activity, activity
 from ...hw.spec.host.cache import ANOTHER, cache_directory, full, scratch_directory, used
 from ...hw.spec.host.programs import ProgramError, run_program, run_programs
 from .glue import STREAMS, Harness
@@ -52,6 +53,8 @@ _RUNTIME = ("verilated", "verilated_threads")
 _VPI_RUNTIME = ("verilated_vpi", "verilated_dpi")
 _FATAL = Path(__file__).with_name("cpp") / "fatal.cpp"
 _FST = Path(__file__).with_name("cpp") / "fst"
+COMPILING = "compiling the RTL, once"
+"""What a terminal shows meanwhile."""
 _HEADER = "begin.h"
 """Verilator's header, with which all of its output begins; it takes the compiler longer to read
 than most of that."""
@@ -79,12 +82,20 @@ def _check(done: subprocess.CompletedProcess[str]) -> None:
         raise BuildError(f"{name} failed with status {done.returncode}:\n{said}")
 
 
-def _compile(work: Path, jobs: Iterable[tuple[Path, Path, tuple[str, ...]]]) -> None:
+def _compile(
+    work: Path, jobs: Iterable[tuple[Path, Path, tuple[str, ...]]], shown: Activity | None = None
+) -> None:
     """Compile (source, object, flags) jobs in a directory, as many at a time as there are
-    processors."""
+    processors; each is a step of what is shown."""
+
+    def check(done: subprocess.CompletedProcess[str]) -> None:
+        _check(done)
+        if shown is not None:
+            shown.step()
+
     command = find_compiler().command
     commands = [[*command, *flags, "-c", str(src), "-o", str(o)] for src, o, flags in jobs]
-    run_programs(commands, len(os.sched_getaffinity(0)) or 1, scratch=work, check=_check)
+    run_programs(commands, len(os.sched_getaffinity(0)) or 1, scratch=work, check=check)
 
 
 def _optimisation() -> str:
@@ -204,16 +215,17 @@ def build_library(
     target = cache_directory() / f"{sidecar['module']}-{key}.so"
     with _scratch(target) as work:
         if work:
-            _verilate(work, verilog, sidecar["module"], waves, wave_depth)
-            (work / "native_glue.h").write_text(glue)
-            runtime = _runtime_objects(_RUNTIME)
-            if waves:
-                runtime += _trace_objects(waves)
-            library = work / "unit.so"
-            trace = (f"-DNATIVE_TRACE_{waves.name.upper()}",) if waves else ()
-            objects = _objects(work, "Vunit", [harness.source], trace, optimise)
-            _link(library, [*objects, *runtime], ("-shared",))
-            _publish(library, target)
+            with activity(COMPILING, compiles=True) as shown:
+                _verilate(work, verilog, sidecar["module"], waves, wave_depth)
+                (work / "native_glue.h").write_text(glue)
+                runtime = _runtime_objects(_RUNTIME)
+                if waves:
+                    runtime += _trace_objects(waves)
+                library = work / "unit.so"
+                trace = (f"-DNATIVE_TRACE_{waves.name.upper()}",) if waves else ()
+                objects = _objects(work, "Vunit", [harness.source], trace, optimise, shown)
+                _link(library, [*objects, *runtime], ("-shared",))
+                _publish(library, target)
     return target
 
 
@@ -245,8 +257,9 @@ def build_program(
         runtime += _trace_objects(waves)
     trace = ("-DVM_TRACE=1", f"-DVM_TRACE_{waves.name.upper()}=1") if waves else ("-DVM_TRACE=0",)
     drivers = [main, _FATAL] if waves else [main]
-    objects = _objects(work, prefix, drivers, trace, _PROGRAM_OPTIMISE)
-    _link(program, [*objects, *runtime], link)
+    with activity(COMPILING, compiles=True) as shown:
+        objects = _objects(work, prefix, drivers, trace, _PROGRAM_OPTIMISE, shown)
+        _link(program, [*objects, *runtime], link)
 
 
 def _trace_objects(waves: WaveFormat) -> list[Path]:
@@ -299,8 +312,9 @@ def _bundles(work: Path, prefix: str, drivers: list[Path]) -> list[Path]:
 
 
 def _objects(
-    work: Path, prefix: str, drivers: list[Path], driver_flags: tuple[str, ...], optimise: str
-) -> list[Path]:
+    work: Path, prefix: str, drivers: list[Path], driver_flags: tuple[str, ...], optimise: str,
+    shown: Activity,
+) -> list[Path]:  # fmt: skip
     """Compile Verilator's output, and what drives it, in the work directory."""
     jobs = []
     for source in _bundles(work, prefix, drivers):
@@ -308,7 +322,8 @@ def _objects(
         level = "-O0" if source.stem.endswith("Slow") else optimise
         flags = (*_header(level), "-I", str(work), *_flags(), *driver_flags, level)
         jobs.append((source, work / f"{source.stem}.o", flags))
-    _compile(work, jobs)
+    shown.total = len(jobs)
+    _compile(work, jobs, shown)
     return [target for _, target, _ in jobs]
 
 

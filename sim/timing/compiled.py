@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba import types
-from numba.core import config
+from numba.core import config, event
 
+from ...hw.spec.host.activity import activity
 from ...hw.spec.host.cache import cache_directory, used
 
 __all__ = ["allocating", "called", "code_directory", "compiled", "inlined", "sources"]
@@ -21,6 +23,27 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 # Numba writes down the types of all arguments before each pass over a function, for listeners that
 # there are not; of a record that took as long as a quarter of all that it does for a small one.
 types.Record.__repr__ = types.Type.__str__
+
+
+class _Told(event.Listener):  # type: ignore[misc]
+    """Says that something is compiled: what is found in the cache is not."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._open = ExitStack()
+
+    def on_start(self, event: Any) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._open.enter_context(activity("compiling the cycle model, once", compiles=True))
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._open.close()
+
+
+event.register("numba:compile", _Told())
 
 
 def sources() -> list[Path]:

@@ -16,10 +16,11 @@ from typing import Any
 from cocotb_tools import config
 from cocotb_tools.runner import Icarus, get_runner
 from tilewright.hw.emit.unit import Emitted
+from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.host.cache import cache_directory, full, scratch_directory, used
 from tilewright.hw.spec.host.outputs import write_whole
 from tilewright.hw.spec.host.programs import run_program
-from tilewright.sim.rtl.build import BuildError, build_program, cache_errors
+from tilewright.sim.rtl.build import COMPILING, BuildError, build_program, cache_errors
 from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_tools
 from tilewright.sim.rtl.waves import WaveFormat, complete_waves
 
@@ -87,7 +88,8 @@ class CocotbBuild:
         key.update(f"{self._program} {sys.executable}".encode())
         self._directory = cache_directory() / f"cocotb-{simulator}-{key.hexdigest()[:24]}"
         if not (self._directory / "built").exists():
-            self._build(emitted.verilog)
+            with activity(COMPILING, compiles=True):
+                self._build(emitted.verilog)
         used(self._directory)
 
     @property

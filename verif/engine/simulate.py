@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from tilewright.hw.catalogue import find_unit
 from tilewright.hw.spec.engine import EngineConfig
+from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.engine.model import EngineModel
 from tilewright.verif.engine.device import EngineAxiDevice, EngineTimeout
@@ -78,7 +79,10 @@ def run(
     complaints: list[str] = []
     operations = cycles = 0
     names = {row.opcode: row.name for row in config.unit.operations.values()}
-    with EngineAxiDevice(config, memory_bytes=_MEMORY_BYTES, waves=waves) as device:
+    with (
+        EngineAxiDevice(config, memory_bytes=_MEMORY_BYTES, waves=waves) as device,
+        activity("simulating operations", total=count) as shown,
+    ):
         model = EngineModel(config, _MEMORY_BYTES)
         fill(rng, device, model)
         number = 0
@@ -92,6 +96,7 @@ def run(
             try:
                 counts = check_job(device, model, job).counts
                 operations, cycles = operations + counts.operations, cycles + counts.cycles
+                shown.step(counts.operations)
             except (Mismatch, EngineTimeout) as error:
                 complaints.append(" ".join(str(error).split()))
             name = names[job.op]

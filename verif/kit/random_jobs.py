@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from tilewright.hw.catalogue import find_unit
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiRuleError, NativeAccelerator
 from tilewright.verif.kit.reports import JobsReport
@@ -54,14 +55,18 @@ def run_jobs(
     """
     complaints: list[str] = []
     operations = cycles = 0
-    with NativeAccelerator(
-        emit(unit, config), config, memory_bytes=memory_bytes, waves=waves
-    ) as device:
+    with (
+        NativeAccelerator(
+            emit(unit, config), config, memory_bytes=memory_bytes, waves=waves
+        ) as device,
+        activity(f"simulating {counted}", total=count) as shown,
+    ):
         state = JobsUnderWay(device, np.random.default_rng(seed), Counter())
         while operations < count and not complaints:
             try:
                 for done, took in job(state):
                     operations, cycles = operations + done, cycles + took
+                    shown.step(done)
             except (AssertionError, AcceleratorTimeout, AxiRuleError) as error:
                 complaints.append(" ".join(str(error).split()) or "a wrong result")
             state.number += 1

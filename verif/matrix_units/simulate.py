@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tilewright.hw.catalogue import find_unit
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.config import Config
+from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import pack
 from tilewright.sim.rtl.waves import wave_format
@@ -60,12 +61,18 @@ def run(
     emitted = emit(unit, config)
     build = StreamBuild(emitted, simulator=simulator, waves=wave_format(waves))
     sent = operations(config, count, seed, illegal=ILLEGAL)
-    stalled = matrix_job(build, emitted, config, sent, seed=seed, gap=GAP, stall=STALL, waves=waves)
-    complaints = [text for text in [stalled.complaint()] if text]
     legal = operations(config, count, seed + 1, illegal=0)
-    free = matrix_job(build, emitted, config, legal, seed=seed)
+    with activity("simulating operations", total=2 * count) as shown:
+        stalled = matrix_job(
+            build, emitted, config, sent, seed=seed, gap=GAP, stall=STALL, waves=waves
+        )
+        shown.step(count)
+        free = matrix_job(build, emitted, config, legal, seed=seed)
+        shown.step(count)
+        shown.about("latencies")
+        timings = _timings(build, emitted, config, seed)
+    complaints = [text for text in [stalled.complaint()] if text]
     complaints += [f"back to back: {text}" for text in [free.complaint()] if text]
-    timings = _timings(build, emitted, config, seed)
     complaints += [f"{t.mode}: latency or interval is not the sidecar's" for t in timings
                    if not t.kept]  # fmt: skip
     cycles, promised = elapsed(free), expected_cycles(emitted.sidecar, legal.op)

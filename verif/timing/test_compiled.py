@@ -8,6 +8,7 @@ from typing import Any
 import numba
 import pytest
 from tilewright.hw.spec import matraptor as spec
+from tilewright.hw.spec.host.activity import Event, Stopwatch, listening
 from tilewright.sim.matraptor.cycles import element, rows
 from tilewright.sim.timing.compiled import called, code_directory, compiled, inlined, sources
 
@@ -46,6 +47,26 @@ def test_compiled_code_lies_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
     assert compiled(twice)(21) == 42
     assert [path.suffix for path in tmp_path.rglob("*.nb[ci]")]
+
+
+def test_what_is_compiled_is_told_what_is_kept_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tilewright.sim.timing.compiled._directory", lambda: str(tmp_path))
+    told: list[tuple[Event, str]] = []
+
+    def twice(x: int) -> int:
+        return 2 * x
+
+    with listening(lambda event, one: told.append((event, one.what))):
+        watch = Stopwatch()
+        assert compiled(twice)(21) == 42
+        assert watch.compiled > 0
+        watch = Stopwatch()
+        assert compiled(twice)(21) == 42
+        assert watch.compiled == 0
+    what = "compiling the cycle model, once"
+    assert told == [("begin", what), ("end", what)]
 
 
 @pytest.mark.parametrize("part", [called, inlined])

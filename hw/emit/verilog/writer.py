@@ -10,7 +10,7 @@ import itertools
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -286,8 +286,9 @@ def _draft(text: str, block: Block) -> _Draft:
     return _Draft(block, ports, left, derived, parameters, contents, structs, layouts)
 
 
-def to_verilog(blocks: Sequence[Block]) -> str:
-    """SystemVerilog of the modules, in their order, the top module first.
+def to_verilog(blocks: Sequence[Block], step: Callable[[], object] = lambda: None) -> str:
+    """SystemVerilog of the modules, in their order, the top module first; ``step`` is called
+    behind each.
 
     Raises ValueError for a signal whose bits depend on others of it in one process.
     """
@@ -300,5 +301,8 @@ def to_verilog(blocks: Sequence[Block]) -> str:
     top = blocks[0].module
     uses = [use for draft in reversed(drafts) for use in draft.uses(top)]
     types = type_names(uses)
-    texts = [draft.text(types) for draft in drafts]
+    texts = []
+    for draft in drafts:
+        texts.append(draft.text(types))
+        step()
     return structures(types) + ("\n" if types else "") + "\n\n".join(texts) + "\n"

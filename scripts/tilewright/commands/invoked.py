@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 from ..errors import UserError
 from ..hw.spec.host import outputs
 from ..reports import reported
+from ..signs_of_life import shown_on_terminal
 
 __all__ = ["OUTPUTS", "command_class"]
 
@@ -27,7 +28,8 @@ def command_class(words: Sequence[str]) -> type[TyperCommand]:
     class Invoked(TyperCommand):
         def invoke(self, ctx: Any) -> Any:
             _check_files(self.params, ctx.params)
-            with reported(words, ctx.params.get("json_file"), ctx.params.get("seed")):
+            report = reported(words, ctx.params.get("json_file"), ctx.params.get("seed"))
+            with report, shown_on_terminal():
                 return super().invoke(ctx)
 
     return Invoked

@@ -10,7 +10,7 @@ import typer
 from ..choices import a_simulator
 from ..errors import UserError, user_errors
 from ..numbers_given import whole
-from ..reports import write_json
+from ..reports import compiled_rows, write_json
 from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output, console
 
 __all__ = ["simulate"]
@@ -69,7 +69,10 @@ def simulate(
 
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
         report = run(entry.unit, values, seed=seed, count=count, waves=waves)
-    report.print(console())
+    terminal = console()
+    report.print(terminal)
+    for label, text in compiled_rows():
+        terminal.print(f"{label}: {text}")
     if json_file is not None:
         write_json(json_file, {**report.as_json(), "config": values.resolved()})
     if not report.passed:

@@ -11,6 +11,7 @@ import typer
 
 from ..choices import a_table
 from ..errors import UserError, user_errors
+from ..hw.spec.host.activity import activity
 from ..reports import write_json
 from .options import JsonOption, TargetOption, check_output, console
 
@@ -78,11 +79,5 @@ def _measured(name: str, function: str, target: str, given: dict[str, object]) -
     if unknown := [option for option in chosen if option not in taken]:
         raise UserError(f"{name} takes no --{unknown[0].replace('settings', 'set')}")
     measure = partial(measure, **chosen)
-    from rich.console import Console
-
-    terminal = Console(stderr=True)
-    with user_errors(ValueError, OSError, ToolError):
-        if not terminal.is_terminal:
-            return measure(target)
-        with terminal.status(name) as shown:
-            return measure(target, progress=shown.update)
+    with user_errors(ValueError, OSError, ToolError), activity(name) as shown:
+        return measure(target, progress=shown.about)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from tilewright.hw.catalogue import find_unit
 from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.sequencer import Instruction, SequencerConfig
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
@@ -50,8 +51,10 @@ def run(
     cycles = promised = 0
     timings: list[Timing] = []
     try:
-        Program(config, mixed, seed).run(sim, Pauses(seed=seed, gap=GAP, stall=STALL))
-        Program(config, legal, seed + 1).run(sim)
+        with activity("simulating instructions", total=2 * count) as shown:
+            Program(config, mixed, seed).run(sim, Pauses(seed=seed, gap=GAP, stall=STALL))
+            shown.step(count)
+            Program(config, legal, seed + 1).run(sim)
         timings = [_timing(sim, config, row, seed) for row in config.instructions]
         same = [row for row in config.instructions for _ in range(_TIMED)]
         cycles = Program(config, [row.opcode for row in same], seed).run(sim)

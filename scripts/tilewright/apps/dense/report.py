@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from ...reports import compiled_rows
 from ..common.files import write_json
 from ..common.tally import Tally
 from ..engine.report import engine_figures, engine_rows
@@ -141,6 +142,8 @@ def _show(
         table.add_row("cycles", f"{tally.cycles:,}")
         share = f"{tally.busy_cycles:,} of {tally.cycles:,} cycles"
         table.add_row("utilisation", f"{tally.utilisation:.2%} ({share})")
+    for label, text in compiled_rows():
+        table.add_row(label, text)
     table.add_row("simulation", f"{tally.seconds:.2f} s, {_rate(tally):,.0f} operations/s")
     if choice.backend == "rtl":
         verdict = "bit for bit equal" if not tally.mismatches else "DIFFERENT"

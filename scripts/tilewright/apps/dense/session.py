@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ...errors import UserError
+from ...hw.spec.host.activity import activity
 from ...sim.rtl.build import BuildError
 from ...sim.rtl.toolchain import ToolMissing
 from ..common.tally import Tally
@@ -40,18 +39,12 @@ def product_unit(choice: UnitChoice, operations: int) -> Iterator[tuple[Multiply
             f"{choice.waves}: waves are for runs of at most {LONGEST_WAVES} operations, "
             f"not {operations}"
         )
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, transient=True,
-        disable=not console.is_terminal,
-    ) as bar:  # fmt: skip
-        task = bar.add_task(f"building {choice.unit}", total=None)
+    with activity(f"building {choice.unit}"):
         product = _product(choice)
-        bar.update(task, description="operations", total=operations)
+    with activity(f"operations of {choice.unit}", total=operations) as shown:
 
         def multiply(a: Words, b: Words, c: Words | None = None) -> Words:
-            return product.multiply(a, b, c, progress=lambda done: bar.advance(task, done))
+            return product.multiply(a, b, c, progress=shown.step)
 
         try:
             yield multiply, product.tally

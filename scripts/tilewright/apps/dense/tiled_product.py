@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hw.emit.unit import Emitted, emit
+from ...hw.spec.host.activity import Stopwatch
 from ...hw.spec.matrix_unit import MatrixUnitConfig
 from ...hw.spec.unit import Unit
 from ...sim.rtl.streams import NativeSimulation, Rows, dense_words, field_array
@@ -114,7 +114,7 @@ class TiledProduct:
         return d
 
     def _run_model(self, tiles: Tiles, sums: Words, progress: Callable[[int], None]) -> Words:
-        begin = time.perf_counter()
+        watch = Stopwatch()
         sums = sums.copy()
         for base in range(0, tiles.count * tiles.deep, tiles.count):
             for start in range(0, tiles.count, _CHUNK):
@@ -123,7 +123,7 @@ class TiledProduct:
                 sums[start:stop] = done
                 self._count(stop - start)
                 progress(stop - start)
-        self.tally.seconds += time.perf_counter() - begin
+        self.tally.seconds += watch.seconds
         return sums
 
     def _count(self, operations: int) -> None:
@@ -146,14 +146,14 @@ class TiledProduct:
             places = np.arange(count, dtype=np.int64)
             inputs = {"op": Rows(op_row, np.zeros_like(places)), "a": Rows(a_rows, a)}
             inputs |= {"b": Rows(b_rows, b), "c": Rows(table, places)}
-            begin = time.perf_counter()
+            watch = Stopwatch()
             self.tally.cycles += self._simulation.run_fields(
                 inputs,
                 {"d": Rows(table, places + tiles.count), "error": Rows(error)},
                 count,
                 after=places - tiles.count,
             )
-            self.tally.seconds += time.perf_counter() - begin
+            self.tally.seconds += watch.seconds
             self._count(count)
             lanes = field_array(c_field, table)
             self._check(tiles, first, lanes[:count], lanes[tiles.count :], error)

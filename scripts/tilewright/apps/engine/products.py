@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import CheckFailed, UserError
+from ...hw.spec.host.activity import Stopwatch
 from ...sim.engine.counts import Counts
 from ...sim.engine.cycles.bound import BoundBroken
 from ...sim.engine.driver import Driver
@@ -68,7 +68,7 @@ class EngineProduct:
         except ValueError as error:
             raise UserError(str(error)) from None
         self._make_room(plan.end)
-        begin = time.perf_counter()
+        watch = Stopwatch()
         try:
             found = [
                 self._one(plan, a[n], b[n], None if c is None else c[n], progress)
@@ -76,7 +76,7 @@ class EngineProduct:
             ]
         except BoundBroken as error:
             raise CheckFailed(str(error)) from None
-        self.tally.seconds += time.perf_counter() - begin
+        self.tally.seconds += watch.seconds
         return np.stack(found)
 
     def close(self) -> None:

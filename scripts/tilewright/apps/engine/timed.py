@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
 from ...errors import CheckFailed, UserError
+from ...hw.spec.host.activity import Stopwatch, activity
 from ...sim.engine.counts import Counts
 from ...sim.engine.cycles.bound import BoundBroken
 from ...sim.engine.cycles.machine import run_job
 from ...sim.engine.cycles.report import EngineCycles
 from ...sim.engine.job import Job
 from ...sim.engine.products import plan_product
-from ..common.progress import working
 from .options import EngineSetting
 from .tally import EngineTally
 
@@ -42,7 +41,7 @@ def timed_products(
     Raises UserError if the product does not fit the engine's memory, CheckFailed if a job took
     fewer cycles than its bound.
     """
-    begin = time.perf_counter()
+    watch = Stopwatch()
     try:
         plan = plan_product(setting.config, operation, shape, use_c=use_c, memory=setting.memory)
     except ValueError as error:
@@ -50,7 +49,7 @@ def timed_products(
     tally = EngineTally()
     known: dict[int, tuple[list[EngineCycles], int]] = {}
     turn, left = 0, times
-    with working(f"{setting.unit.name}, cycle model"):
+    with activity(f"{setting.unit.name}, cycle model"):
         while left:
             if turn not in known:
                 known[turn] = _jobs(setting, plan.jobs, turn, interval)
@@ -60,7 +59,7 @@ def timed_products(
                 tally.add(Counts(**job.counts), count)
                 tally.take(job, count)
             left, turn = left - count, after
-    tally.seconds = time.perf_counter() - begin
+    tally.seconds = watch.seconds
     return tally
 
 

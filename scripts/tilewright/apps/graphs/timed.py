@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..common.progress import working
+from ...hw.spec.host.activity import activity
 from ..dense.report import finish
 from ..dense.unit_choice import UnitChoice
 from ..engine.timed import timed_products
@@ -29,7 +29,7 @@ def time_paths(problem: Problem, graph: Graph, choice: UnitChoice, how: GraphOpt
     iterations, settled, hops = worst_case(how.algorithm, size), None, None
     ending = "not checked"
     if how.convergence_check:
-        with working("iterations, from the graph"):
+        with activity("iterations, from the graph"):
             hops = fewest_hops(Notation(problem, choice.numbers), graph).most
         iterations, settled = settling(how.algorithm, hops, size)
         ending = "nothing changes in the last" if settled else "the worst case"

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ...reports import compiled_rows
 from ...sim.sida.held import Held
 from ...sim.sida.references import Spent
 from ...sim.sida.result.products import Columns
@@ -177,7 +178,7 @@ def _unit_rows(choice: SidaChoice, outcome: Outcome, waits: int) -> Rows:
     if choice.config.windowed and counts["cycles"]:
         written += f": windows {counts['bytes_windows_written']:,}"
     rows.append(("bytes written", written))
-    rows.append(("simulation", f"{outcome.seconds:.2f} s"))
+    rows += [*compiled_rows(), ("simulation", f"{outcome.seconds:.2f} s")]
     if choice.backend == "rtl":
         verdict = "DIFFERENT" if outcome.mismatches else "bit for bit equal"
         compared = f"{outcome.mismatches:,} mismatches in {outcome.checked:,} values and counters"

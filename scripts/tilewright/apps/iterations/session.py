@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ...errors import UserError
+from ...hw.spec.host.activity import Stopwatch, activity
 from ...hw.spec.sida import SIDA
 from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
@@ -22,7 +22,6 @@ from ...sim.sida.sequence_driver import sum_of
 from ...sim.sida.step_driver import StepDriver
 from ..common.memory import available_memory, in_words
 from ..common.native import native
-from ..common.progress import working
 from ..common.words import counted
 from .options import SidaChoice
 
@@ -140,12 +139,12 @@ def on_backend(
             return nullcontext(timed)
         return nullcontext(SidaModel(choice.config, memory_bytes))
 
-    with working(f"computing on {_MODELS[choice.backend]}"):
+    with activity(f"computing on {_MODELS[choice.backend]}"):
         expected, seconds = _with_memory(model, work, reach)
     if choice.backend != "rtl":
         return Ran(done=expected, model=None, seconds=seconds)
     check(expected)
-    with working(f"building and running {choice.unit}"):
+    with activity(f"building and running {choice.unit}"):
         made = native(SIDA, choice.config, _LATENCY)
         found, seconds = _with_memory(made, work, reach)
     return Ran(done=found, model=expected, seconds=seconds)
@@ -173,8 +172,8 @@ def _with_memory(
     while True:
         try:
             with make(memory_bytes) as device:
-                began = time.perf_counter()
-                return work(device), time.perf_counter() - began
+                watch = Stopwatch()
+                return work(device), watch.seconds
         except NoRoom as lacking:
             if lacking.end > reach:
                 raise UserError(str(lacking)) from None

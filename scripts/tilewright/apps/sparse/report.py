@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ...reports import compiled_rows
 from ...sim.matraptor.cycles.breakdown import REASONS
 from ..common.files import write_json
 from .options import SparseChoice
@@ -130,7 +131,7 @@ def _rows(choice: SparseChoice, tally: SparseTally, figures: dict[str, Any]) -> 
         rows += _byte_rows(counts)
     if figures["microseconds"] is not None:
         rows += _timed_rows(choice, counts, figures)
-    rows.append(("simulation", f"{tally.seconds:.2f} s"))
+    rows += [*compiled_rows(), ("simulation", f"{tally.seconds:.2f} s")]
     if choice.backend == "rtl":
         verdict = "bit for bit equal" if not tally.mismatches else "DIFFERENT"
         rows.append(("against the model", f"{tally.mismatches:,} mismatches in {tally.checked:,} "

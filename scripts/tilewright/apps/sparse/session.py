@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -10,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from ...errors import CheckFailed, UserError
+from ...hw.spec.host.activity import Stopwatch, activity
 from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
 from ...sim.matraptor.cycles.bound import Bound, BoundBroken, bound, by_rows
@@ -130,14 +129,14 @@ class SparseProducts:
                     f"C takes {tiles:,} tiles that fit the queues, too many for mode outer, which "
                     f"takes at most {MOST_TILES:,}; use --mode rows"
                 )
-        began = time.perf_counter()
+        watch = Stopwatch()
         try:
             result = self._with_room(a, b)
         except ValueError as error:
             raise UserError(str(error)) from None
         except JobError as error:
             raise UserError(f"the product cannot be computed: {error}") from None
-        tally.seconds += time.perf_counter() - began
+        tally.seconds += watch.seconds
         tally.products += 1
         self._count()
         if self._model is not None:
@@ -213,10 +212,9 @@ def _differences(found: C2sr, expected: C2sr) -> int:
 @contextmanager
 def sparse_unit(choice: SparseChoice) -> Iterator[SparseProducts]:
     """The accelerator, built; shows on a terminal that it is being built."""
-    console = Console(stderr=True)
     with ExitStack() as stack:
-        if choice.backend == "rtl" and console.is_terminal:
-            stack.enter_context(console.status(f"building and running {choice.unit}"))
+        verb = "building and running" if choice.backend == "rtl" else "computing on the model of"
+        stack.enter_context(activity(f"{verb} {choice.unit}"))
         devices = SparseDevices(choice)
         stack.callback(devices.close)
         yield SparseProducts(choice, devices)

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ...reports import compiled_rows
 from ...sim.tensaurus.tiles import Plan
 from ..common.files import write_json
 from .options import TensorChoice
@@ -101,7 +102,7 @@ def _rows(choice: TensorChoice, tally: TensorTally) -> Rows:
                                  f"{counts['operations']:,} operations"))  # fmt: skip
     if counts.get("cycles"):
         rows += _timed_rows(choice, counts)
-    rows.append(("simulation", f"{tally.seconds:.2f} s"))
+    rows += [*compiled_rows(), ("simulation", f"{tally.seconds:.2f} s")]
     if choice.backend == "rtl":
         verdict = "bit for bit equal" if not tally.mismatches else "DIFFERENT"
         rows.append(("against the model", f"{tally.mismatches:,} mismatches in {tally.checked:,} "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -11,10 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from ...errors import UserError
 from ...hw.spec.formats import Format
+from ...hw.spec.host.activity import Stopwatch, activity
 from ...hw.spec.tensaurus import TENSAURUS
 from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
@@ -103,10 +102,9 @@ class TensorProducts:
     def _build(self) -> None:
         """What computes, when it is known that it will."""
         choice = self._choice
+        verb = "building and running" if choice.backend == "rtl" else "computing on the model of"
+        self._open.enter_context(activity(f"{verb} {choice.unit}"))
         if choice.backend == "rtl":
-            console = Console(stderr=True)
-            if console.is_terminal:
-                self._open.enter_context(console.status(f"building and running {choice.unit}"))
             self._native = native(TENSAURUS, choice.config, _LATENCY)
         self._driver = self._make()
 
@@ -148,7 +146,7 @@ class TensorProducts:
         self._check_size(work, tensor, plan)
         if self._driver is None:
             self._build()
-        began = time.perf_counter()
+        watch = Stopwatch()
         try:
             result, driver = self._with_room(work, plan, tensor, operands, mode)
         except ValueError as error:
@@ -156,7 +154,7 @@ class TensorProducts:
         except JobError as error:
             raise UserError(f"the product cannot be computed: {error}") from None
         tally = self.tally
-        tally.seconds += time.perf_counter() - began
+        tally.seconds += watch.seconds
         tally.plans.append(plan)
         tally.tiles += driver.tiles
         for name, count in driver.counts.items():

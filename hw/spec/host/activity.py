@@ -1,0 +1,127 @@
+"""What takes its time says so here; whoever wants to show it listens.
+
+Nobody listens unless a command line does: then this costs next to nothing, and nothing is printed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Activity", "Event", "Listener", "Stopwatch", "activity", "compile_seconds", "listening"]
+
+Event = Literal["begin", "step", "end"]
+
+
+@dataclass(eq=False)
+class Activity:
+    """Something that is under way.
+
+    Members
+    -------
+    what: in words, as a terminal shows it
+    total: steps that it has; None if that is not known
+    done: steps that are done
+    detail: what it is about now; empty if there is nothing to say
+    began: when, by ``time.perf_counter``
+    """
+
+    what: str
+    total: int | None = None
+    done: int = 0
+    detail: str = ""
+    began: float = field(default_factory=lambda: time.perf_counter())
+
+    def step(self, steps: int = 1) -> None:
+        """So many more steps are done."""
+        self.done += steps
+        _tell("step", self)
+
+    def about(self, detail: str) -> None:
+        """It goes on with something else."""
+        self.detail = detail
+        _tell("step", self)
+
+
+Listener = Callable[[Event, Activity], None]
+"""Is told of an activity that it begins, that it goes on, that it ends: well or by an error."""
+
+_listeners: list[Listener] = []
+
+
+@dataclass
+class _Compiling:
+    """Members: how many compilations are under way, one within the other; seconds of all that have
+    ended, each counted once."""
+
+    depth: int = 0
+    seconds: float = 0.0
+
+
+_compiling = _Compiling()
+
+
+def _tell(event: Event, one: Activity) -> None:
+    for listener in tuple(_listeners):
+        listener(event, one)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Meanwhile the listener is told of everything that is under way."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+@contextmanager
+def activity(what: str, *, total: int | None = None, compiles: bool = False) -> Iterator[Activity]:
+    """Something that takes its time.
+
+    Parameters
+    ----------
+    what: in words, as "building m3xu"
+    total: steps that it has, if that is known
+    compiles: whether it makes what is kept for the next time; such seconds are counted apart
+    """
+    one = Activity(what, total)
+    _compiling.depth += compiles
+    _tell("begin", one)
+    try:
+        yield one
+    finally:
+        _compiling.depth -= compiles
+        if compiles and not _compiling.depth:
+            _compiling.seconds += time.perf_counter() - one.began
+        _tell("end", one)
+
+
+def compile_seconds() -> float:
+    """Seconds that this process has compiled for, up to the end of the last compilation."""
+    return _compiling.seconds
+
+
+class Stopwatch:
+    """Runs from when it is made.
+
+    Members
+    -------
+    compiled: seconds of compilations that have ended since
+    seconds: all others
+    """
+
+    def __init__(self) -> None:
+        self._began, self._compiled = time.perf_counter(), compile_seconds()
+
+    @property
+    def compiled(self) -> float:
+        return compile_seconds() - self._compiled
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._began - self.compiled
