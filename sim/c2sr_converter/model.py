@@ -37,7 +37,8 @@ class ConverterModel(ModelDevice):
     CYCLES, which reads as zero.
 
     A job that fails leaves memory as it is. If several things are wrong with it, what is outside of
-    the memory comes first, then the lower row; the hardware reports what it comes to first.
+    the memory comes first, then the lower row; the hardware reports what it comes to first. The
+    address of what is outside is the memory's end, to the hardware that of a burst there.
 
     Parameters
     ----------
