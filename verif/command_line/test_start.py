@@ -9,28 +9,29 @@ from tilewright.commands import COMMANDS
 from tilewright.verif.kit.sampling import slow_but
 
 HEAVY = {"amaranth", "matplotlib", "networkx", "numba", "numpy", "scipy", "sklearn"}
+HELP = HEAVY | {"pydantic"}
 REGISTRY = {"tilewright.registry", "tilewright.hw.spec.unit"}
 """With it come the parameters of all units."""
 MEASURING = {"tilewright.synth", "tilewright.sim", "tilewright.verif", "tilewright.hw.emit"}
 
 WITHOUT = {
     "": HEAVY | MEASURING | REGISTRY,
-    "--help": HEAVY | MEASURING | REGISTRY,
+    "--help": HELP | MEASURING | REGISTRY,
     "--version": HEAVY | MEASURING | REGISTRY | {"rich"},
     "make": HEAVY | MEASURING | REGISTRY | {"rich", "typer", "pydantic"},
     "list": HEAVY | MEASURING | {"rich"},
     "list --rows": HEAVY | MEASURING | {"rich"},
-    "show --help": HEAVY | MEASURING | REGISTRY,
+    "show --help": HELP | MEASURING | REGISTRY,
     "show m4xu": HEAVY | MEASURING | {"rich"},
     "generate": HEAVY | MEASURING | REGISTRY | {"rich"},
-    "generate --help": HEAVY | MEASURING | REGISTRY,
+    "generate --help": HELP | MEASURING | REGISTRY,
     "generate m3xu --set rows=65 -o unit.v": HEAVY | MEASURING | {"rich"},
-    "simulate --help": HEAVY | MEASURING | REGISTRY,
+    "simulate --help": HELP | MEASURING | REGISTRY,
     "simulate m3xu --sim vcs": HEAVY | MEASURING | {"rich"},
-    "synth --help": HEAVY | MEASURING | REGISTRY,
+    "synth --help": HELP | MEASURING | REGISTRY,
     "synth m4xu": HEAVY | MEASURING | {"rich"},
-    "table --help": HEAVY | MEASURING,
-    "cache --help": HEAVY | MEASURING | REGISTRY,
+    "table --help": HELP | MEASURING,
+    "cache --help": HELP | MEASURING | REGISTRY,
     "cache --clean mine": HEAVY | MEASURING | REGISTRY | {"rich"},
     "completion bash": HEAVY | MEASURING | REGISTRY,
     "completion tcsh": HEAVY | MEASURING | REGISTRY | {"rich"},

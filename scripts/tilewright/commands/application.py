@@ -9,10 +9,10 @@ from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from .. import __version__
 from . import COMMANDS, Command
+from .help_option import HelpedCommand, HelpedGroup
 from .invoked import command_class
 
 __all__ = ["application", "not_used"]
@@ -44,7 +44,7 @@ def _named(name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def _with_list(kind: Any, command: Command) -> type[TyperCommand]:
+def _with_list(kind: Any, command: Command) -> type[HelpedCommand]:
     """A kind of command, but its help ends with a list."""
 
     class WithList(kind):  # type: ignore[misc]
@@ -71,6 +71,7 @@ def application(used: str | None, words: Sequence[str], *, completed: bool = Fal
     """
     app = typer.Typer(
         name="tilewright",
+        cls=HelpedGroup,
         add_completion=completed,
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from typer.core import TyperCommand
-
 from ..errors import UserError
 from ..hw.spec.host import outputs
 from ..reports import reported
 from ..signs_of_life import shown_on_terminal
+from .help_option import HelpedCommand
 
 __all__ = ["OUTPUTS", "command_class"]
 
@@ -22,10 +21,10 @@ OUTPUTS = (
 """Options whose files are written; of all others, and of arguments, they are read."""
 
 
-def command_class(words: Sequence[str]) -> type[TyperCommand]:
+def command_class(words: Sequence[str]) -> type[HelpedCommand]:
     """The class of the command of a command line."""
 
-    class Invoked(TyperCommand):
+    class Invoked(HelpedCommand):
         def invoke(self, ctx: Any) -> Any:
             _check_files(self.params, ctx.params)
             report = reported(words, ctx.params.get("json_file"), ctx.params.get("seed"))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from .application import not_used
+from .help_option import HelpedGroup
 
 __all__ = ["run"]
 
@@ -21,7 +22,7 @@ def run(words: Sequence[str]) -> typer.Typer:
 
     known = commands()
     used = next((word for word in words if not word.startswith("-")), None)
-    group = typer.Typer()
+    group = typer.Typer(cls=HelpedGroup)
     if used in known:
         from ..apps import register
 
