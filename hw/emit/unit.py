@@ -218,17 +218,22 @@ def write(
 
     ``others`` are more texts, by their files. All files appear whole, or none. A device or a pipe
     has nothing beside it: then no sidecar is written, and the result is None. Raises OSError if
-    a file cannot be written, ValueError if ``path`` itself ends in ``.json``.
+    a file cannot be written, ValueError if ``path`` itself ends in ``.json`` or two of the texts
+    would be in one file.
     """
-    verilog = Path(path)
-    writers = {verilog: partial(_write_text, emitted.verilog)}
-    writers |= {other: partial(_write_text, text) for other, text in (others or {}).items()}
-    if is_stream(verilog):
-        write_files(writers)
-        return None
-    sidecar = verilog.with_suffix(".json")
-    if sidecar == verilog:
-        raise ValueError(f"the Verilog's name must not end in .json, not {str(path)!r}")
-    writers[sidecar] = partial(_write_text, json.dumps(emitted.sidecar, indent=1) + "\n")
-    write_files(writers)
+    verilog, sidecar = Path(path), None
+    texts = [(verilog, emitted.verilog)]
+    if not is_stream(verilog):
+        sidecar = verilog.with_suffix(".json")
+        if sidecar == verilog:
+            raise ValueError(f"the Verilog's name must not end in .json, not {str(path)!r}")
+        texts.append((sidecar, json.dumps(emitted.sidecar, indent=1) + "\n"))
+    texts += (others or {}).items()
+    places: set[str] = set()
+    for file, _ in texts:
+        place = os.path.realpath(file)
+        if place in places:
+            raise ValueError(f"each text must have a file of its own, not two {str(file)!r}")
+        places.add(place)
+    write_files({file: partial(_write_text, text) for file, text in texts})
     return sidecar

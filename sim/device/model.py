@@ -88,7 +88,7 @@ class ModelDevice(ABC):
         self.memory[address : address + len(content)] = np.frombuffer(content, np.uint8)
 
     def _check_range(self, address: int, count: int) -> None:
-        if address < 0 or address + count > len(self.memory):
+        if address < 0 or count < 0 or address + count > len(self.memory):
             raise IndexError(f"{count} bytes at {address:#x} lie outside of {len(self.memory):#x}")
 
     def read_register(self, offset: int) -> int:

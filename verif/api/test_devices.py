@@ -72,6 +72,8 @@ def test_every_backend_keeps_the_protocol(name: str, backend: str) -> None:
         assert (device.memory_bytes, len(device.memory)) == (1 << 12, 1 << 12)
         device.write_memory(8, b"abc")
         assert device.memory[8:11].tobytes() == device.read_memory(8, 3) == b"abc"
+        with pytest.raises(IndexError):
+            device.read_memory(8, -1)
         for address, count in ((1 << 12, 1), (0xFFF, 2), (-1, 1)):
             with pytest.raises(IndexError):
                 device.read_memory(address, count)
@@ -175,6 +177,15 @@ def test_refusals() -> None:
         tilewright.device("sida", memory_bytes=1.5)  # type: ignore[arg-type]
     with refused(ValueError, "`gigahertz` must be above 0, not 0"):
         tilewright.device("sida", backend="cycles", gigahertz=0)
+    with refused(TypeError, "`waves` must be a path, not 5"):
+        tilewright.device("sida", backend="rtl", waves=5)  # type: ignore[arg-type]
+    with refused(ValueError, "`memory` must be one of hbm, hbm32, flat, not ['flat']"):
+        tilewright.device("sida", backend="cycles", memory=["flat"])  # type: ignore[arg-type]
+    with refused(ValueError, f"`unit` must be one of {', '.join(entries())}, not ['sida']"):
+        tilewright.device(["sida"])  # type: ignore[arg-type]
+    for clock in ("1.5", True):
+        with refused(TypeError, f"`gigahertz` must be a number, not {clock!r}"):
+            tilewright.device("sida", backend="cycles", gigahertz=clock)  # type: ignore[arg-type]
     with refused(ValueError, "`memory` must be one of hbm, hbm32, flat, not 'ddr'"):
         tilewright.device("sida", backend="cycles", memory="ddr")
     with refused(ValueError, "`memory` must be flat with the rtl backend, not 'hbm'"):
@@ -191,3 +202,10 @@ def test_refusals() -> None:
 
     with refused(TypeError, "`device` must have the config of an accelerator, not 7"):
         tilewright.driver(Other())  # type: ignore[arg-type]
+    with refused(TypeError, "`device` must have the config of an accelerator, not None"):
+        tilewright.driver(None)  # type: ignore[arg-type]
+
+
+def test_sizes_may_be_numpys() -> None:
+    with tilewright.device("engine_simd2", tile=2, memory_bytes=np.int64(4096)) as device:  # type: ignore[arg-type]
+        assert (device.memory_bytes, type(device.memory_bytes)) == (4096, int)

@@ -77,3 +77,22 @@ def test_refusals(tmp_path: Path) -> None:
         made.write("x.json")
     with pytest.raises(OSError, match="No such file or directory"):
         made.write(tmp_path / "none" / "unit.v")
+
+
+def test_no_text_takes_the_place_of_another(tmp_path: Path) -> None:
+    """Whatever the file is called the second time; nothing is written then."""
+    made = tilewright.generate("simd2", tile=2)
+    verilog = tmp_path / "unit.v"
+    (tmp_path / "link.f").symlink_to(verilog)
+    for others in (
+        {"header": verilog},
+        {"header": tmp_path / "unit.json"},
+        {"header": tmp_path / "x", "filelist": tmp_path / "x"},
+        {"filelist": tmp_path / "link.f"},
+        {"filelist": tmp_path / ".." / tmp_path.name / "unit.v"},
+    ):
+        with pytest.raises(ValueError, match=r"^each text must have a file of its own, not two '"):
+            made.write(verilog, **others)
+        assert os.listdir(tmp_path) == ["link.f"]
+    with pytest.raises(ValueError, match=r"not two '/dev/null'$"):
+        made.write("/dev/null", header="/dev/null")

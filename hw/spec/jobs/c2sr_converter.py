@@ -38,7 +38,7 @@ ERRORS = (
     Error("misaligned_base", 3, "register", "a base is not a multiple of `interleave`"),
     Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
-    Error("bus_write", 7, "address", "the same of a write"),
+    Error("bus_write", 7, "address", "a response to a write was neither OKAY nor EXOKAY"),
     Error("unsorted", 9, "row", "row pointers do not ascend from 0"),
     Error("region", 11, "row", "an entry is behind CAPACITY"),
 )

@@ -33,7 +33,7 @@ ERRORS = (
     Error("misaligned_stride", 5, "register", "a stride is not a multiple of a beat"),
     Error("address_range", 6, "register", "a base has more than `addr_bits` bits"),
     Error("bus_read", 7, "address", "a response to a read was neither OKAY nor EXOKAY"),
-    Error("bus_write", 8, "address", "the same of a write"),
+    Error("bus_write", 8, "address", "a response to a write was neither OKAY nor EXOKAY"),
 )
 
 FLAGS = Register(

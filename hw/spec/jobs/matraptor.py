@@ -49,7 +49,7 @@ ERRORS = (
     Error("misaligned_capacity", 4, "register", "CAPACITY is not whole blocks"),
     Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
-    Error("bus_write", 7, "address", "the same of a write"),
+    Error("bus_write", 7, "address", "a response to a write was neither OKAY nor EXOKAY"),
     Error("index", 8, "row", "a column of A is not below B_ROWS"),
     Error("unsorted", 9, "row", "the columns of a row of B do not ascend"),
     Error("overflow", 10, "row", "a row does not fit the queues"),

@@ -54,7 +54,7 @@ ERRORS = (
     Error("semiring", 4, "register", "a semiring is none of this unit"),
     Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
-    Error("bus_write", 7, "address", "the same of a write"),
+    Error("bus_write", 7, "address", "a response to a write was neither OKAY nor EXOKAY"),
     Error("index", 8, "column", "a row of the column's elements is not below ROWS"),
     Error("unsorted", 9, "column", "the rows of the column's elements do not ascend"),
     Error("pointers", 16, "column", "the column's end is before its begin, or behind the last one"),

@@ -55,7 +55,7 @@ ERRORS = (
     ),
     Error("address_range", 5, "register", "a base has more than `addr_bits` bits"),
     Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
-    Error("bus_write", 7, "address", "the same of a write"),
+    Error("bus_write", 7, "address", "a response to a write was neither OKAY nor EXOKAY"),
     Error("index", 8, "entry", "an index of the stream is not below its mode's size"),
     Error(
         "tile",

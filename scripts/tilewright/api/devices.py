@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +66,7 @@ def device(
     if backend not in entry.backends:
         known = ", ".join(entry.backends)
         raise ValueError(f"`backend` must be one of {known} for {unit}, not {backend!r}")
-    if isinstance(memory_bytes, bool) or not isinstance(memory_bytes, int):
-        raise TypeError(f"`memory_bytes` must be an integer, not {memory_bytes!r}")
+    memory_bytes = _whole_number(memory_bytes)
     if memory_bytes < 1:
         raise ValueError(f"`memory_bytes` must be at least 1, not {memory_bytes}")
     channel = _memory_model(memory)
@@ -76,10 +77,12 @@ def device(
             raise ValueError(
                 f"`gigahertz` must be None with the {backend} backend, not {gigahertz}"
             )
-    elif gigahertz is not None and not 0 < gigahertz < float("inf"):
-        raise ValueError(f"`gigahertz` must be above 0, not {gigahertz}")
+    elif gigahertz is not None:
+        _check_clock(gigahertz)
     if backend != "rtl" and waves is not None:
         raise ValueError(f"`waves` must be None with the {backend} backend, not {str(waves)!r}")
+    if waves is not None and not isinstance(waves, str | os.PathLike):
+        raise TypeError(f"`waves` must be a path, not {waves!r}")
     chosen = configured(entry, config, parameters)
     if backend == "rtl":
         return _rtl(entry, chosen, memory_bytes, channel.latency, waves)
@@ -90,10 +93,23 @@ def device(
     return make(chosen, memory_bytes, memory=channel, **clock)
 
 
+def _whole_number(memory_bytes: object) -> int:
+    if isinstance(memory_bytes, bool) or not isinstance(memory_bytes, Integral):
+        raise TypeError(f"`memory_bytes` must be an integer, not {memory_bytes!r}")
+    return int(memory_bytes)
+
+
+def _check_clock(gigahertz: object) -> None:
+    if isinstance(gigahertz, bool) or not isinstance(gigahertz, Real):
+        raise TypeError(f"`gigahertz` must be a number, not {gigahertz!r}")
+    if not 0 < float(gigahertz) < float("inf"):
+        raise ValueError(f"`gigahertz` must be above 0, not {gigahertz}")
+
+
 def _memory_model(memory: str | MemoryModel) -> MemoryModel:
     if isinstance(memory, MemoryModel):
         return memory
-    if memory not in MEMORIES:
+    if not isinstance(memory, str) or memory not in MEMORIES:
         raise ValueError(f"`memory` must be one of {', '.join(MEMORIES)}, not {memory!r}")
     return MEMORIES[memory]
 
@@ -116,10 +132,11 @@ def _rtl(
 
 def _entry_of(device: AcceleratorDevice[Any]) -> Entry:
     """The accelerator that a device is one of, by the class of its configuration."""
+    config = getattr(device, "config", None)
     for entry in entries().values():
-        if entry.unit.jobs is not None and entry.unit.config is type(device.config):
+        if entry.unit.jobs is not None and entry.unit.config is type(config):
             return entry
-    raise TypeError(f"`device` must have the config of an accelerator, not {device.config!r}")
+    raise TypeError(f"`device` must have the config of an accelerator, not {config!r}")
 
 
 def driver(device: AcceleratorDevice[Any], **options: Any) -> Any:

@@ -38,7 +38,8 @@ class Generated:
         them: ``header``, ``rdl``, ``ipxact``, ``core``, ``filelist``. All files appear whole, or
         none. A device or a pipe has nothing beside it: then no sidecar is written, and the
         result is None. Raises OSError if a file cannot be written; ValueError if ``path`` itself
-        ends in ``.json`` or the unit has not what is asked for; TypeError for another name.
+        ends in ``.json``, two texts would be in one file or the unit has not what is asked for;
+        TypeError for another name.
         """
         from ..hw.emit.integration.outputs import OUTPUTS, integration_text
         from ..hw.emit.unit import Emitted, write
@@ -47,6 +48,8 @@ class Generated:
         for name, place in others.items():
             if name not in OUTPUTS:
                 raise TypeError(f"`write` takes {', '.join(OUTPUTS)}, not {name!r}")
+            if Path(place) in texts:
+                raise ValueError(f"each text must have a file of its own, not two {str(place)!r}")
             texts[Path(place)] = integration_text(name, self.sidecar, Path(place), verilog)
         return write(Emitted(self.verilog, self.sidecar), path, texts)
 

@@ -19,7 +19,7 @@ __all__ = ["UnitInfo", "Units", "configured", "entry_named", "units"]
 def entry_named(name: str) -> Entry:
     """The registered unit of a name. Raises ValueError if there is none."""
     known = entries()
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise ValueError(f"`unit` must be one of {', '.join(known)}, not {name!r}")
     return known[name]
 

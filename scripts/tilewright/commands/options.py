@@ -60,6 +60,8 @@ def check_output(path: Path, suffix: str = "") -> None:
     is no regular file may have any name)."""
     if suffix == ".json" and path == STANDARD_OUTPUT:
         return
+    if path == STANDARD_OUTPUT:
+        raise UserError("-: of --json alone; standard output is the file /dev/stdout")
     if suffix and path.suffix.lower() != suffix and not outputs.is_stream(path):
         raise UserError(f"{path}: must end in {suffix}, not {path.suffix!r}")
     if why := outputs.obstacle(path):

@@ -65,7 +65,7 @@ def job_spec(config: ToyAdderConfig) -> JobSpec:
             Error("misaligned_base", 3, "register", "a base is not a multiple of a beat"),
             Error("address_range", 4, "register", "a base has more than `addr_bits` bits"),
             Error("bus_read", 5, "address", "a response to a read was neither OKAY nor EXOKAY"),
-            Error("bus_write", 6, "address", "the same of a write"),
+            Error("bus_write", 6, "address", "a response to a write was neither OKAY nor EXOKAY"),
         ),
         job=(
             number("SOURCE", 0x100, "rw", 64, "byte address of the array"),

@@ -73,6 +73,11 @@ def test_into_standard_output(here: Path, capfd: pytest.CaptureFixture[str]) -> 
         (["m3xu", "-o", "a.v", "--rdl", "a.rdl"], "--rdl: m3xu has no registers"),
         (["m3xu", "-o", "a.v", "--header", "a.c"], "a.c: must end in .h, not '.c'"),
         (["m3xu", "-o", "a.v", "--filelist", "a"], "a: must end in .f, not ''"),
+        (["m3xu", "-o", "-"], "-: of --json alone; standard output is the file /dev/stdout"),
+        (
+            ["m3xu", "-o", "a.v", "--header", "-"],
+            "-: of --json alone; standard output is the file /dev/stdout",
+        ),
         (
             ["m3xu", "-o", "a.h", "--header", "./a.h"],
             "--header: a.h must be another file than that of -o",

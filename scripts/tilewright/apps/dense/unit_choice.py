@@ -75,16 +75,18 @@ def _family(unit: Unit) -> type[MatrixUnitConfig]:
     return cast("type[MatrixUnitConfig]", unit.config)
 
 
-def choose_unit(options: RunOptions, mode: str | None) -> UnitChoice:
+def choose_unit(
+    options: RunOptions, mode: str | None, *, others: tuple[str, ...] = ()
+) -> UnitChoice:
     """Check what the command line says about the unit; UserError if it cannot be run.
 
     ``mode`` is the operation, one of m3xu's modes or a semiring; None: products in fp32, or in
-    the one format that the unit has.
+    the one format that the unit has. ``others`` are units that the command takes besides.
     """
     unit, backend = options.unit, options.backend
     known = _matrix_units()
     if unit not in known:
-        raise UserError(f"unit must be one of {', '.join(known)}, not {unit!r}")
+        raise UserError(f"unit must be one of {', '.join((*known, *others))}, not {unit!r}")
     family = _family(known[unit])
     mode = mode or family.default_product
     if not any(mode in _family(other).known_operations for other in known.values()):
@@ -128,7 +130,9 @@ def _configured(options: RunOptions) -> tuple[Any, EngineSetting | None]:
     return read_config(unit, options.config_file, options.settings or ()), None
 
 
-def choose_product_unit(options: RunOptions, mode: str | None) -> UnitChoice:
+def choose_product_unit(
+    options: RunOptions, mode: str | None, *, others: tuple[str, ...] = ()
+) -> UnitChoice:
     """As `choose_unit`, for sums of products only."""
     unit = _matrix_units().get(options.unit)
     if unit is not None and mode is not None:
@@ -137,7 +141,7 @@ def choose_product_unit(options: RunOptions, mode: str | None) -> UnitChoice:
         if products and mode not in products:
             allowed = ("one of " if len(products) > 1 else "") + ", ".join(products)
             raise UserError(f"mode must be {allowed} for products on {unit.name}, not {mode!r}")
-    return choose_unit(options, mode)
+    return choose_unit(options, mode, others=others)
 
 
 def choose_semiring_unit(options: RunOptions, app: str, operation: str) -> UnitChoice:

@@ -49,7 +49,8 @@ def gemm(
 
         gemm_on_tensaurus(a, b, c, mode, output, options.memory, options.gigahertz, options)
         return
-    choice = choose_product_unit(options, mode)
+    others = (TENSAURUS.name,) if options.on == "unit" else ()
+    choice = choose_product_unit(options, mode, others=others)
     if choice.backend == "cycles":
         refuse_values({"--output": output})
         _gemm_timed(choice, a, b, c)
