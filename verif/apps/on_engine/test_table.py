@@ -103,3 +103,15 @@ def test_the_cycles_are_those_of_a_run(tmp_path: Path) -> None:
 def test_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "simd2-applications", *words]) == 2
     assert capsys.readouterr().err == f"error: {message}\n"
+
+
+def test_an_engine_without_products(tmp_path: Path) -> None:
+    """The figure of multiply-adds is empty; the application's stand."""
+    file = tmp_path / "table.json"
+    words = ["--only", "gtc", "--set", "ops=orand", *BLOCKS, "--json", str(file)]
+    assert main(["table", "simd2-applications", *words]) == 0
+    whole, text = json.loads(file.read_text())["parts"]
+    assert len(whole["rows"]) == 2
+    ours = {row["label"]: row["ours"] for row in text["rows"]}
+    assert ours["plus-multiply, over the vector unit"] == [None, None]
+    assert None not in ours["semiring products, over the vector unit"]
