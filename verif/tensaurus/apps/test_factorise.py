@@ -186,6 +186,20 @@ def test_missing_values_do_not_count(run: Run) -> None:
     assert made == pytest.approx(np.einsum("i,j,k->ijk", [1, 2, 3], [1, 2, 3], [1, 2]), rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("fit", "value", "wrong"),
+    [
+        (1 - 2**-26, "fp64", False),  # the root of one rounding
+        (1 - 1e-6, "fp64", True),
+        (1 - 2**-12, "fp32", False),
+        (1 - 1e-2, "fp32", True),
+    ],
+)
+def test_fits_where_nothing_is_left(fit: float, value: str, wrong: bool) -> None:
+    assert fit_row([fit], [1.0], value)[1] == wrong
+    assert fit_row([0.5 + 1e-4], [0.5], value)[1]
+
+
 MASKS = [
     (np.ones((2, 3, 4)), "{mask}: must be 2 x 3 x 2, as {path} is, not 2 x 3 x 4"),
     (np.full((2, 3, 2), 0.5), "{mask}: must hold 1 where a value is known and 0 where it is "

@@ -33,6 +33,10 @@ _APART = {"fp64": 1e-12, "fp32": 1e-5, "fp16": 0.05, "bf16": 0.3}
 _LEAST_FIT = 0.01
 """Smaller fits are compared as if they were this one: they are differences of large numbers."""
 
+_ROUNDING = {"fp64": 2**-47, "fp32": 2**-18, "fp16": 2**-5, "bf16": 2**-2}
+"""What the squares of 1 - fit may differ by: 64 roundings, as they are differences of numbers near
+1. It decides where hardly anything is left, and 1 - fit is the root of what rounding made."""
+
 
 @dataclass(kw_only=True, eq=False)
 class Multiplied:
@@ -157,7 +161,8 @@ def fit_row(
     """Lines about a fit and the same in float64, whether they are too far apart for a format, and
     by how much they differ, relative to the latter."""
     apart = abs(fits[-1] - expected[-1]) / max(abs(expected[-1]), _LEAST_FIT)
-    wrong = not apart <= _APART[value]
+    left = abs((1 - fits[-1]) ** 2 - (1 - expected[-1]) ** 2)
+    wrong = not (apart <= _APART[value] or left <= _ROUNDING[value])
     verdict = "DIFFERENT: " if wrong else ""
     rows = [
         ("fit", f"{fits[-1]:.9f} after {len(fits)} iterations"),
