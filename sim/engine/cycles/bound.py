@@ -26,17 +26,7 @@ from ...timing.dram import MemoryModel, timing
 from ..job import Job
 from .walks import Grid, walks
 
-__all__ = ["Bound", "BoundBroken", "bound"]
-
-
-class BoundBroken(AssertionError):
-    """A job took fewer cycles than its bound, so that one of the two is wrong."""
-
-    def __init__(self, cycles: int, limit: Bound) -> None:
-        super().__init__(
-            f"a job took {cycles:,} cycles, fewer than its bound of {limit.cycles:,.1f}: one of "
-            "the two is wrong"
-        )
+__all__ = ["Bound", "bound"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +54,6 @@ class Bound:
     @property
     def cycles(self) -> float:
         return max(self.compute_cycles, self.memory_cycles)
-
-    @property
-    def by_memory(self) -> bool:
-        """Whether memory is the limit, not the unit."""
-        return self.memory_cycles > self.compute_cycles
 
 
 def _positions(cut: Grid, walk: Any, per_beats: Any) -> int:

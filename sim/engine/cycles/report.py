@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from ....hw.spec.engine import EngineConfig
 from ....hw.spec.matrix_unit import Operation
+from ...timing.bound_broken import BoundBroken
 from ...timing.dram import MemoryModel
 from ..job import Job
-from .bound import Bound, BoundBroken
+from .bound import Bound
 from .state import Shape, State
 
 __all__ = ["EngineCycles", "report"]
@@ -123,7 +124,7 @@ def report(
         "bytes_written": job.m * job.n * operation.result_bits // 8,
     }
     if counts["cycles"] < limit.cycles:
-        raise BoundBroken(counts["cycles"], limit)
+        raise BoundBroken(counts["cycles"], limit.cycles)
     each = 2 * config.beat_bytes if memory.flat else memory.gigabytes / gigahertz
     managers = s["managers"][: config.managers]
     rows, cols, depth = config.tile_shape

@@ -37,20 +37,10 @@ from ....hw.spec.matraptor import MatRaptorConfig
 from ...timing.dram import MemoryModel, timing
 from .plan import Places
 
-__all__ = ["Bound", "BoundBroken", "Demand", "Work", "bound", "by_rows"]
+__all__ = ["Bound", "Demand", "Work", "bound", "by_rows"]
 
 Ints = npt.NDArray[np.int64]
 Counts = tuple[int, ...]
-
-
-class BoundBroken(AssertionError):
-    """A job took fewer cycles than its bound, so that one of the two is wrong."""
-
-    def __init__(self, cycles: int, limit: Bound) -> None:
-        super().__init__(
-            f"a job took {cycles:,} cycles, fewer than its bound of {limit.cycles:,.1f}: one of "
-            "the two is wrong"
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from ....hw.spec.c2sr import PAIR_BYTES
 from ....hw.spec.matraptor import MatRaptorConfig
-from .bound import Bound, BoundBroken
+from ...timing.bound_broken import BoundBroken
+from .bound import Bound
 from .breakdown import IDLE, REASONS, START
 from .state import Latency, State
 
@@ -131,7 +132,7 @@ def report(
     if cycles < 0:
         raise AssertionError("the cycle model has come to a standstill")
     if cycles < limit.cycles:
-        raise BoundBroken(cycles, limit)
+        raise BoundBroken(cycles, limit.cycles)
     lanes = machine.lanes
     sums = {name: int(lanes[name].sum()) for name in ("conflicts", "merge_steps", "results")}
     read = [int(total) for total in machine.readers["bytes"].sum(axis=0)]

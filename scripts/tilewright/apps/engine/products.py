@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ...errors import CheckFailed, UserError
 from ...hw.spec.host.activity import Stopwatch
 from ...sim.engine.counts import Counts
-from ...sim.engine.cycles.bound import BoundBroken
 from ...sim.engine.driver import Driver
 from ...sim.engine.model import EngineModel
 from ...sim.engine.products import ProductPlan, plan_product
+from ...sim.timing.bound_broken import BoundBroken
 from ..common.memory import available_memory, in_words
 from ..common.native import native
 from .options import EngineSetting

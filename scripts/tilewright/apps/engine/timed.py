@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from ...errors import CheckFailed, UserError
 from ...hw.spec.host.activity import Stopwatch, activity
 from ...sim.engine.counts import Counts
-from ...sim.engine.cycles.bound import BoundBroken
 from ...sim.engine.cycles.machine import run_job
 from ...sim.engine.cycles.report import EngineCycles
 from ...sim.engine.job import Job
 from ...sim.engine.products import plan_product
+from ...sim.timing.bound_broken import BoundBroken
 from .options import EngineSetting
 from .tally import EngineTally
 

@@ -14,7 +14,7 @@ from ...errors import CheckFailed, UserError
 from ...hw.spec.host.activity import Stopwatch, activity
 from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
-from ...sim.matraptor.cycles.bound import Bound, BoundBroken, bound, by_rows
+from ...sim.matraptor.cycles.bound import Bound, bound, by_rows
 from ...sim.matraptor.cycles.plan import Places
 from ...sim.matraptor.cycles.report import Cycles
 from ...sim.matraptor.cycles.traffic import by_outer_products
@@ -22,6 +22,7 @@ from ...sim.matraptor.driver import SparseDriver, most_entries
 from ...sim.matraptor.model import MatRaptorModel
 from ...sim.matraptor.result.outer import by_columns
 from ...sim.sparse.c2sr import C2sr, from_csr, to_csr
+from ...sim.timing.bound_broken import BoundBroken
 from .devices import Devices, SparseDevices
 from .options import SparseChoice
 
@@ -163,7 +164,7 @@ class SparseProducts:
         ended = (job for job in self._driver.jobs if job.error == "none")
         for job, timed in zip(ended, found, strict=False):
             if job.counts["cycles"] < timed.bound.cycles:
-                raise BoundBroken(job.counts["cycles"], timed.bound)
+                raise BoundBroken(job.counts["cycles"], timed.bound.cycles)
         self.tally.timed += found
         found.clear()
 

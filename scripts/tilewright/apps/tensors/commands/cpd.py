@@ -7,31 +7,23 @@ from typing import Annotated
 
 import typer
 
-from ....numbers_given import real, whole
+from ....numbers_given import whole
 from ...common.files import check_output
 from ...common.first_lines import check_first_lines
 from ..options import TensorOptions
-from .factorised import read_factorised
+from .factorised import Iterations, Seed, TensorFile, Tolerance, read_factorised
 
 __all__ = ["cpd"]
 
 
 def cpd(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The tensor, .tns or .npy.")],
+    file: TensorFile,
     rank: Annotated[
         int, typer.Option(parser=whole("--rank", 1, 4096), metavar="R", help="Terms.")
     ] = 8,
-    iterations: Annotated[
-        int, typer.Option(parser=whole("--iterations", 1, 1000), metavar="N", help="At most.")
-    ] = 50,
-    tolerance: Annotated[
-        float,
-        typer.Option(parser=real("--tolerance", 0, 1), metavar="T",
-                     help="It ends when the fit changes by less."),
-    ] = 1e-4,
-    seed: Annotated[
-        int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of the start.")
-    ] = 0,
+    iterations: Iterations = 50,
+    tolerance: Tolerance = 1e-4,
+    seed: Seed = 0,
     mask: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="0 where a value is missing, else 1: of the tensor's "

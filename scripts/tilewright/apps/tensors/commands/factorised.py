@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from ....errors import UserError
 from ....hw.spec.formats import FloatFormat
+from ....numbers_given import real, whole
 from ...common.files import check_readable
 from ..options import TensorChoice, TensorOptions, choose_tensor_unit
 
 if TYPE_CHECKING:
     from ....sim.sparse.tensor import Tensor
 
-__all__ = ["read_factorised"]
+__all__ = ["Iterations", "Seed", "TensorFile", "Tolerance", "read_factorised"]
+
+TensorFile = Annotated[Path, typer.Argument(metavar="FILE", help="The tensor, .tns or .npy.")]
+Iterations = Annotated[
+    int, typer.Option(parser=whole("--iterations", 1, 1000), metavar="N", help="At most.")
+]
+Tolerance = Annotated[
+    float,
+    typer.Option(
+        parser=real("--tolerance", 0, 1), metavar="T",
+        help="It ends when the fit changes by less.",
+    ),
+]  # fmt: skip
+Seed = Annotated[int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of the start.")]
 
 
 def read_factorised(file: Path, app: str, options: TensorOptions) -> tuple[Tensor, TensorChoice]:

@@ -9,30 +9,22 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
-from ....numbers_given import real, whole
+from ....numbers_given import whole
 from ...common.files import check_output
 from ..options import TensorOptions
-from .factorised import read_factorised
+from .factorised import Iterations, Seed, TensorFile, Tolerance, read_factorised
 
 __all__ = ["tucker"]
 
 
 def tucker(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The tensor, .tns or .npy.")],
+    file: TensorFile,
     ranks: Annotated[
         str, typer.Option(metavar="A,B,C", help="Sizes of the core, one for each mode.")
     ],
-    iterations: Annotated[
-        int, typer.Option(parser=whole("--iterations", 1, 1000), metavar="N", help="At most.")
-    ] = 50,
-    tolerance: Annotated[
-        float,
-        typer.Option(parser=real("--tolerance", 0, 1), metavar="T",
-                     help="It ends when the fit changes by less."),
-    ] = 1e-4,
-    seed: Annotated[
-        int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of the start.")
-    ] = 0,
+    iterations: Iterations = 50,
+    tolerance: Tolerance = 1e-4,
+    seed: Seed = 0,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Core and factors by mode, .npz.")
     ] = None,
