@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 from ...hw.spec.registers.job_spec import Error, JobSpec
 from ...hw.spec.registers.register_map import Register
@@ -62,16 +63,29 @@ class JobRegisters:
         return self._spec.registers[name]
 
     def write(self, name: str, value: int) -> None:
-        """Write a register by name."""
-        register = self.register(name)
-        for word in range(register.words):
-            part = value >> 32 * word & 0xFFFF_FFFF
-            self._device.write_register(register.offset + 4 * word, part)
+        """Write a register by name, all its words.
+
+        Raises TypeError for what is no integer, ValueError for one that the words do not hold;
+        nothing is written then. Bits of the words that the register does not have are dropped.
+        """
+        self.write_all({name: value})
 
     def write_all(self, values: Mapping[str, int]) -> None:
-        """Write registers by name."""
-        for name, value in values.items():
-            self.write(name, value)
+        """Write registers by name. Raises as :meth:`write`, before anything is written."""
+        checked = [self._checked(self.register(name), value) for name, value in values.items()]
+        for register, value in checked:
+            for word in range(register.words):
+                part = value >> 32 * word & 0xFFFF_FFFF
+                self._device.write_register(register.offset + 4 * word, part)
+
+    @staticmethod
+    def _checked(register: Register, value: object) -> tuple[Register, int]:
+        if not isinstance(value, SupportsIndex):
+            raise TypeError(f"`{register.name}` must be an integer, not {value!r}")
+        number, most = index(value), (1 << register.bits) - 1
+        if not 0 <= number <= most:
+            raise ValueError(f"`{register.name}` takes 0..{most}, not {number}")
+        return register, number
 
     def read(self, name: str) -> int:
         """Read a register by name."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 from tilewright.hw.spec.registers.job_spec import Error, JobSpec, Rule, checks_of
 from tilewright.hw.spec.registers.register_rows import number
@@ -86,6 +89,38 @@ def test_a_job_that_fails(job: dict[str, int], error: str, detail: int, where: s
     assert str(raised.value) == f"the adder stopped with error {error} ({where})"
     assert (raised.value.error, raised.value.detail) == (error, detail)
     status.check("another", error)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("COUNT", 1 << 32, "`COUNT` takes 0..4294967295, not 4294967296"),
+        ("COUNT", -1, "`COUNT` takes 0..4294967295, not -1"),
+        ("BASE", 1 << 64, "`BASE` takes 0..18446744073709551615, not 18446744073709551616"),
+        ("BASE", np.int64(-8), "`BASE` takes 0..18446744073709551615, not -8"),
+    ],
+)
+def test_a_value_that_the_words_do_not_hold(name: str, value: int, message: str) -> None:
+    registers = JobRegisters(Adder(), SPEC)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        registers.write(name, value)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        registers.submit({"COUNT": 3, "BASE": 8} | {name: value})
+    assert (registers.read("COUNT"), registers.read("BASE"), registers.read("STATUS")) == (0, 0, 0)
+
+
+def test_what_is_no_integer() -> None:
+    registers = JobRegisters(Adder(), SPEC)
+    value: Any = 1.0
+    with pytest.raises(TypeError, match=r"^`COUNT` must be an integer, not 1\.0$"):
+        registers.write("COUNT", value)
+
+
+def test_integers_of_numpy() -> None:
+    registers = JobRegisters(Adder(), SPEC)
+    written = np.array([0xFFFF_FFFF], np.uint32)[0], np.array([1 << 40], np.int64)[0]
+    registers.write_all({"COUNT": written[0], "BASE": written[1]})
+    assert (registers.read("COUNT"), registers.read("BASE")) == (0xFFFF_FFFF, 1 << 40)
 
 
 def test_another_accelerator_is_refused() -> None:
