@@ -12,6 +12,7 @@ from .hw.spec.c2sr import C2srLayout
 from .hw.spec.ciss import CissLayout
 from .hw.spec.formats import FORMATS
 from .sim.engine import matrices
+from .sim.numbers.given import words_of
 from .sim.sparse import c2sr as _c2sr
 from .sim.sparse import ciss as _ciss
 from .sim.sparse import tensor as _tensor
@@ -47,7 +48,8 @@ def to_words(numbers: npt.ArrayLike, format: str) -> npt.NDArray[np.uint64]:
     """The words that carry numbers in memory and on streams, an array of the same shape.
 
     Numbers are rounded to the format once, to nearest, ties to even; integers are taken modulo
-    ``2**bits``. Raises ValueError for a format that is none of ``NUMBERS``.
+    ``2**bits``. Raises ValueError for a format that is none of ``NUMBERS``, and for a number with a
+    fraction in a format of integers, or an imaginary part in any but fp32c.
     """
     _check(format)
     return matrices.to_words(numbers, format)
@@ -55,9 +57,13 @@ def to_words(numbers: npt.ArrayLike, format: str) -> npt.NDArray[np.uint64]:
 
 def from_words(words: npt.ArrayLike, format: str) -> npt.NDArray[Any]:
     """The numbers of words, in the narrowest type of NumPy that holds the format's: float16,
-    float32, float64, complex64, int8 to int64. Raises as :func:`to_words`."""
+    float32, float64, complex64, int8 to int64. Below the 19 bits of tf32 words may hold anything.
+
+    Raises ValueError for a format that is none of ``NUMBERS``, and for a word that is negative or
+    wider than the format's; TypeError for one that is no integer.
+    """
     _check(format)
-    return matrices.from_words(np.asarray(words).astype(np.uint64), format)
+    return matrices.from_words(words_of(words, matrices.container_bits(format)), format)
 
 
 def to_c2sr(matrix: Any, layout: C2srLayout) -> C2sr:

@@ -22,6 +22,7 @@ from ...hw.spec.registers.register_map import Register
 from ...hw.spec.semirings import SEMIRINGS
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
+from ..numbers.given import words_of
 from .counts import Counts
 from .job import Job
 from .matrices import Matrix, container_bits, formats_of, from_words, to_words
@@ -110,8 +111,11 @@ class Driver(JobDriver[EngineConfig]):
         return self._memory.scratch()
 
     def load_words(self, matrix: Matrix, words: npt.ArrayLike) -> None:
-        """Fill a matrix with container words, (rows, cols)."""
-        array = np.asarray(words).astype(np.uint64)
+        """Fill a matrix with container words, (rows, cols).
+
+        Raises TypeError and ValueError for what are none, ValueError for another shape.
+        """
+        array = words_of(words, matrix.bits)
         if array.shape != (matrix.rows, matrix.cols):
             shape = (matrix.rows, matrix.cols)
             raise ValueError(f"`words` must have shape {shape}, not {array.shape}")
@@ -130,7 +134,11 @@ class Driver(JobDriver[EngineConfig]):
         return words.T if matrix.transposed else words
 
     def loadmatrix(self, matrix: Matrix, values: npt.ArrayLike) -> None:
-        """Fill a matrix with numbers, (rows, cols), rounded to its format."""
+        """Fill a matrix with numbers, (rows, cols), rounded to its format.
+
+        Raises ValueError for another shape, and for imaginary parts or fractions that the format
+        does not have.
+        """
         self.load_words(matrix, to_words(values, matrix.format))
 
     def fillmatrix(self, matrix: Matrix, value: complex) -> None:
@@ -228,7 +236,8 @@ class Driver(JobDriver[EngineConfig]):
 
         Raises
         ------
-        ValueError if shapes do not fit or the memory is too small, JobError if the engine reports
+        ValueError if shapes do not fit, numbers are complex in a real format or have fractions in
+        one of integers, or the memory is too small, JobError if the engine reports
         an error.
         """
         element, result = formats_of(self.config, operation)

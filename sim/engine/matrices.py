@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.engine import EngineConfig
-from ...hw.spec.formats import FORMATS
+from ...hw.spec.formats import FORMATS, IntFormat
+from ..numbers.given import real_numbers, whole_numbers
 from ..numbers.values import decode, encode
 
 __all__ = ["Matrix", "container_bits", "formats_of", "from_words", "to_words"]
@@ -64,12 +65,16 @@ def formats_of(config: EngineConfig, operation: str) -> tuple[str, str]:
 
 
 def to_words(values: npt.ArrayLike, name: str) -> npt.NDArray[np.uint64]:
-    """Container words of numbers, rounded to the format."""
+    """Container words of numbers, rounded to the format; integers modulo ``2**bits``.
+
+    Raises ValueError for imaginary parts in a real format, fractions in one of integers.
+    """
     if name == "fp32c":
         pairs = np.ascontiguousarray(values, np.complex64)
-        return pairs.view(np.uint64).reshape(pairs.shape)
+        return pairs.view(np.uint64).reshape(np.shape(values))
     fmt = FORMATS[name]
-    return encode(values, fmt) << np.uint64(fmt.container_bits - fmt.bits)
+    fitting = whole_numbers if isinstance(fmt, IntFormat) else real_numbers
+    return encode(fitting(values, name), fmt) << np.uint64(fmt.container_bits - fmt.bits)
 
 
 def from_words(words: npt.NDArray[np.uint64], name: str) -> npt.NDArray[Any]:

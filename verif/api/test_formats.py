@@ -45,9 +45,59 @@ def test_words(name: str) -> None:
     words = formats.to_words(numbers, name)
     assert words.dtype == np.uint64
     assert np.array_equal(words, expected.astype(np.uint64))
-    # Any integers are words.
-    narrow = formats.from_words(words.astype(np.int64), name)
+    # Integers of any type are words, and those of a list.
+    again = formats.from_words(words.astype(object), name)
+    narrow = formats.from_words(words.tolist(), name)
+    assert np.array_equal(narrow, again)
     assert np.array_equal(formats.to_words(narrow, name), words)
+
+
+def test_one_number() -> None:
+    for name in formats.NUMBERS:
+        word = formats.to_words(2, name)
+        assert (word.shape, formats.from_words(word, name)) == ((), 2)
+        assert formats.from_words([], name).shape == (0,)
+
+
+def test_integers_are_taken_modulo() -> None:
+    for given in ([300, -1], [300.0, -1.0], [300 + 0j, -1], np.array([300, -1], object)):
+        assert formats.to_words(given, "int8").tolist() == [44, 255]
+    large: list[Any] = [(1 << 64) - 1, -(1 << 63), (1 << 80) + 5, 2.0**63]
+    expected = [(1 << 64) - 1, 1 << 63, 5, 1 << 63]
+    assert formats.to_words(large, "int64").tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("numbers", "name", "message"),
+    [
+        ([1, 2.5, 3.5], "int8", "numbers of int8 must be whole, not 2.5"),
+        (np.float16(np.nan), "int32", "numbers of int32 must be whole, not nan"),
+        ([np.inf, 1.0], "int64", "numbers of int64 must be whole, not inf"),
+        ([2j], "int16", "numbers of int16 must be real, not 2j"),
+        ([[1, 1 + 2j]], "fp16", "numbers of fp16 must be real, not (1+2j)"),
+    ],
+)
+def test_numbers_that_a_format_cannot_take(numbers: Any, name: str, message: str) -> None:
+    with refused(ValueError, message):
+        formats.to_words(numbers, name)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "kind", "message"),
+    [
+        ([1, -1], "fp16", ValueError, "words must be of 16 bits, not -1"),
+        ([1 << 16], "bf16", ValueError, "words must be of 16 bits, not 65536"),
+        (np.array([3, 256]), "int8", ValueError, "words must be of 8 bits, not 256"),
+        ([1, 1 << 64], "fp64", ValueError, "words must be of 64 bits, not 18446744073709551616"),
+        (np.array([-2]), "fp32c", ValueError, "words must be of 64 bits, not -2"),
+        ([1, 1.0], "fp32", TypeError, "words must be integers, not 1.0"),
+        (np.array([0.5]), "fp32", TypeError, "words must be integers, not np.float64(0.5)"),
+        (["1"], "fp32", TypeError, "words must be integers, not '1'"),
+    ],
+)
+def test_what_is_no_word(words: Any, name: str, kind: type[Exception], message: str) -> None:
+    with refused(kind, message):
+        formats.from_words(words, name)
 
 
 def test_c2sr() -> None:

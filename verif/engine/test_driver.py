@@ -146,6 +146,9 @@ def test_wrong_matrices() -> None:
         "`a` must be a matrix, not of shape (2,)": lambda: driver.gemm([1, 2], [[1]]),
         "`c` must have shape (1, 1), not (2,)": lambda: driver.gemm([[1]], [[1]], [1, 2]),
         "`words` must have shape (4, 4), not (1, 1)": lambda: driver.load_words(d, [[0]]),
+        "numbers of fp16 must be real, not (1+1j)": lambda: driver.gemm([[1 + 1j]], [[1]]),
+        "words must be of 32 bits, not 4294967296": lambda: driver.load_words(d, [[1 << 32]]),
+        "numbers of fp32 must be real, not 2j": lambda: driver.fillmatrix(d, 2j),
         "`mode` must be None for a semiring unit, not 'fp16'": lambda: driver.gemm(
             [[1]], [[1]], mode="fp16"
         ),
