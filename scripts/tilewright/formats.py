@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 from .hw.spec.c2sr import C2srLayout
 from .hw.spec.ciss import CissLayout
 from .hw.spec.formats import FORMATS
+from .sim.device.argument import check_type
 from .sim.engine import matrices
 from .sim.numbers.given import words_of
 from .sim.sparse import c2sr as _c2sr
@@ -77,13 +78,16 @@ def to_c2sr(matrix: Any, layout: C2srLayout) -> C2sr:
 
     Raises
     ------
-    TypeError if it is not a sparse matrix of real numbers, ValueError if it does not fit.
+    TypeError if it is not a sparse matrix of real numbers, or the layout is none; ValueError if it
+    does not fit.
     """
+    check_type("layout", layout, C2srLayout, "a C2srLayout")
     return _c2sr.from_csr(matrix, layout)
 
 
 def from_c2sr(matrix: C2sr) -> csr_array:
     """The matrix of SciPy: float64, int32 or, for narrower formats, float32."""
+    check_type("matrix", matrix, C2sr, "a C2sr")
     return _c2sr.to_csr(matrix)
 
 
@@ -100,11 +104,15 @@ def to_ciss(tensor: Any, layout: CissLayout, mode: int = 0) -> Ciss:
 
     Raises
     ------
-    ValueError if it does not fit the layout.
+    TypeError if it is neither, or the layout is none; ValueError if it does not fit the layout.
     """
-    return _ciss.from_tensor(_tensor.from_csr(tensor) if issparse(tensor) else tensor, layout, mode)
+    check_type("layout", layout, CissLayout, "a CissLayout")
+    given = _tensor.from_csr(tensor) if issparse(tensor) else tensor
+    check_type("tensor", given, Tensor, "a Tensor or a sparse matrix of SciPy")
+    return _ciss.from_tensor(given, layout, mode)
 
 
 def from_ciss(stream: Ciss) -> Tensor:
     """The tensor of a stream, slices ascending; its values are float64 or int64."""
+    check_type("stream", stream, Ciss, "a Ciss")
     return _ciss.to_tensor(stream)

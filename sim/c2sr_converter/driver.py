@@ -10,6 +10,7 @@ import numpy as np
 
 from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ...hw.spec.jobs.c2sr_converter import COUNTERS, MODES, job_spec, limits
+from ..device.argument import check_type
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns
@@ -68,12 +69,14 @@ class ConverterDriver(JobDriver[C2srConverterConfig]):
 
         Raises
         ------
+        TypeError if the matrix is not a ``C2sr``, in either direction.
         ValueError if direction or layout are not the device's, or the memory is too small.
         JobError if the device reports an error.
         """
         layout = self.config.layout
         if direction not in MODES:
             raise ValueError(f"`direction` must be one of {', '.join(MODES)}, not {direction!r}")
+        check_type("matrix", matrix, C2sr, "a matrix in C2SR, as `formats.to_c2sr` gives it")
         if matrix.layout != layout:
             raise ValueError(f"`matrix` must be in layout {layout}, not {matrix.layout}")
         if not matrix.shape[0]:

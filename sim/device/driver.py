@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from operator import index
+from typing import Generic, SupportsIndex, TypeVar
 
 from ...hw.spec.registers.job_spec import JobSpec
 from .job_registers import JobRegisters
@@ -31,7 +32,8 @@ class JobDriver(Generic[Config]):
 
     Raises
     ------
-    ValueError if the device's ID is not the spec's.
+    ValueError if the device's ID is not the spec's, or ``first_address`` is negative; TypeError if
+    that is no integer.
     """
 
     def __init__(
@@ -46,8 +48,12 @@ class JobDriver(Generic[Config]):
     ) -> None:
         self._device = device
         self._registers = JobRegisters(device, spec)
+        if not isinstance(first_address, SupportsIndex):
+            raise TypeError(f"`first_address` must be an integer, not {first_address!r}")
+        if index(first_address) < 0:
+            raise ValueError(f"`first_address` must be at least 0, not {first_address}")
         end = min(device.memory_bytes, 1 << addr_bits)
-        self._memory = Placement(first_address, end, alignment, span=span)
+        self._memory = Placement(index(first_address), end, alignment, span=span)
 
     @property
     def config(self) -> Config:

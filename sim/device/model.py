@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ...hw.spec.registers.job_spec import JobSpec
 from .checks import first_broken
+from .content import bytes_of
 from .protocol import RegisterError
 
 __all__ = ["ModelDevice"]
@@ -83,9 +84,11 @@ class ModelDevice(ABC):
         return self.memory[address : address + count].tobytes()
 
     def write_memory(self, address: int, content: bytes) -> None:
-        """Put bytes into the memory. Raises IndexError if some lie outside."""
-        self._check_range(address, len(content))
-        self.memory[address : address + len(content)] = np.frombuffer(content, np.uint8)
+        """Put bytes into the memory. Raises IndexError if some lie outside, TypeError for what are
+        no bytes."""
+        row = bytes_of(content)
+        self._check_range(address, len(row))
+        self.memory[address : address + len(row)] = row
 
     def _check_range(self, address: int, count: int) -> None:
         if address < 0 or count < 0 or address + count > len(self.memory):

@@ -27,7 +27,8 @@ class AcceleratorDevice(Protocol[Config]):
         """Size of the memory."""
 
     def read_register(self, offset: int) -> int:
-        """The word of 32 bits at an offset. Raises RegisterError if there is none."""
+        """The word of 32 bits at an offset. Raises RegisterError if there is none, at offsets that
+        the register bus does not reach, too."""
 
     def write_register(self, offset: int, value: int) -> None:
         """Write the word at an offset. Raises RegisterError if nothing there can be written,
@@ -37,7 +38,8 @@ class AcceleratorDevice(Protocol[Config]):
         """Bytes of the memory. Raises IndexError if some lie outside."""
 
     def write_memory(self, address: int, content: bytes) -> None:
-        """Put bytes into the memory. Raises IndexError if some lie outside."""
+        """Put bytes into the memory. Raises IndexError if some lie outside; TypeError for what are
+        no bytes, such as arrays of wider items: their ``tobytes()`` are."""
 
     def wait(self) -> None:
         """Return when the interrupt is high. Raises RuntimeError if it does not come."""
@@ -67,7 +69,8 @@ class OpenDevice(AcceleratorDevice[Config], Protocol[Config]):
 
 
 class RegisterError(Exception):
-    """The register bus answered with an error: no such register, or it cannot be written."""
+    """There is no such register, or it cannot be written; in RTL the register bus said so, or does
+    not reach it."""
 
 
 class JobError(RuntimeError):

@@ -20,6 +20,7 @@ from ...hw.spec.formats import FORMATS
 from ...hw.spec.jobs.engine import job_spec
 from ...hw.spec.registers.register_map import Register
 from ...hw.spec.semirings import SEMIRINGS
+from ..device.argument import check_type
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..numbers.given import words_of
@@ -31,6 +32,10 @@ __all__ = ["Driver", "EngineDevice"]
 
 EngineDevice = AcceleratorDevice[EngineConfig]
 """An engine with its memory."""
+
+
+def _check_matrix(name: str, matrix: object) -> None:
+    check_type(name, matrix, Matrix, "a Matrix, as the driver's `matrix` gives it")
 
 
 class Driver(JobDriver[EngineConfig]):
@@ -115,6 +120,7 @@ class Driver(JobDriver[EngineConfig]):
 
         Raises TypeError and ValueError for what are none, ValueError for another shape.
         """
+        _check_matrix("matrix", matrix)
         array = words_of(words, matrix.bits)
         if array.shape != (matrix.rows, matrix.cols):
             shape = (matrix.rows, matrix.cols)
@@ -126,6 +132,7 @@ class Driver(JobDriver[EngineConfig]):
 
     def store_words(self, matrix: Matrix) -> npt.NDArray[np.uint64]:
         """The container words of a matrix, (rows, cols)."""
+        _check_matrix("matrix", matrix)
         lines, across = matrix.stored_shape
         content = self._device.read_memory(matrix.address, lines * matrix.stride)
         whole = np.frombuffer(content, np.uint8).reshape(lines, matrix.stride)
@@ -139,10 +146,12 @@ class Driver(JobDriver[EngineConfig]):
         Raises ValueError for another shape, and for imaginary parts or fractions that the format
         does not have.
         """
+        _check_matrix("matrix", matrix)
         self.load_words(matrix, to_words(values, matrix.format))
 
     def fillmatrix(self, matrix: Matrix, value: complex) -> None:
         """Fill a matrix with one number."""
+        _check_matrix("matrix", matrix)
         self.loadmatrix(matrix, np.full((matrix.rows, matrix.cols), value))
 
     def storematrix(self, matrix: Matrix) -> npt.NDArray[Any]:
@@ -156,7 +165,8 @@ class Driver(JobDriver[EngineConfig]):
 
         Raises
         ------
-        ValueError if shapes or formats do not fit, JobError if the engine reports an error.
+        TypeError if one is no :class:`Matrix`, ValueError if shapes or formats do not fit, JobError
+        if the engine reports an error.
         """
         self._check(operation, d, a, b, c)
         places = {"a": a, "b": b, "c": c or d, "d": d}
@@ -175,6 +185,8 @@ class Driver(JobDriver[EngineConfig]):
 
     def _check(self, operation: str, d: Matrix, a: Matrix, b: Matrix, c: Matrix | None) -> None:
         element, result = formats_of(self.config, operation)
+        _check_matrix("d", d)
+        _check_matrix("a", a)
         wanted = {
             "a": (a, (d.rows, a.cols), element),
             "b": (b, (a.cols, d.cols), element),
@@ -183,6 +195,7 @@ class Driver(JobDriver[EngineConfig]):
         if c is not None:
             wanted["c"] = (c, (d.rows, d.cols), result)
         for name, (matrix, shape, format) in wanted.items():
+            _check_matrix(name, matrix)
             if (matrix.rows, matrix.cols) != shape:
                 found = (matrix.rows, matrix.cols)
                 raise ValueError(f"`{name}` must have shape {shape}, not {found}")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ...hw.spec.jobs.matraptor import job_spec, limits
 from ...hw.spec.matraptor import MODES, MatRaptorConfig
+from ..device.argument import check_type
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
@@ -106,6 +107,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
 
         Raises
         ------
+        TypeError if an operand is not in C2SR.
         ValueError if shapes or layouts do not fit, the memory is too small, the device does not
         have the mode, or A has more columns than the mode takes.
         JobError if the device reports an error other than an overflow.
@@ -129,6 +131,7 @@ class SparseDriver(JobDriver[MatRaptorConfig]):
 
     def _check(self, a: C2sr, b: C2sr, mode: str) -> None:
         for name, matrix in (("a", a), ("b", b)):
+            check_type(name, matrix, C2sr, "a matrix in C2SR, as `formats.to_c2sr` gives it")
             if matrix.layout != self.config.layout:
                 expected = self.config.layout
                 raise ValueError(f"`{name}` must be in layout {expected}, not {matrix.layout}")

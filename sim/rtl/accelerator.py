@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..device.content import bytes_of
 from ..device.protocol import RegisterError
 from .accelerator_glue import ACCELERATOR, INTERRUPT, managers_of, registers_of
 from .behaviour import AxiBehaviour, BehaviourStruct, ManagerTraffic, Traffic
@@ -205,30 +206,32 @@ class NativeAccelerator(Generic[Config]):
         return self._memory[self._span(address, count)].tobytes()
 
     def write_memory(self, address: int, content: bytes) -> None:
-        """Put bytes into the memory. Raises IndexError if some lie outside."""
-        self._memory[self._span(address, len(content))] = np.frombuffer(content, np.uint8)
+        """Put bytes into the memory. Raises IndexError if some lie outside, TypeError for what are
+        no bytes."""
+        row = bytes_of(content)
+        self._memory[self._span(address, len(row))] = row
 
     # Registers
 
     def read_register(self, offset: int) -> int:
-        """The word at an offset. Raises RegisterError if the bus says so."""
+        """The word at an offset. Raises RegisterError if the bus says so, or does not reach it."""
         return self._access(f"read at offset {offset:#x}", offset)
 
     def write_register(self, offset: int, value: int) -> None:
-        """Write the word at an offset. Raises RegisterError if the bus says so."""
+        """Write the word at an offset. Raises RegisterError as `read_register`."""
         if not 0 <= value < 1 << 32:
             raise ValueError(f"`value` must fit 32 bits, not {value:#x}")
         self._access(f"write at offset {offset:#x}", offset, value)
 
     def _access(self, what: str, offset: int, value: int | None = None) -> int:
         """Read, or write a value."""
-        bits, limit = self._registers["addr_bits"], self._register_time_out
-        if not 0 <= offset < 1 << bits:
-            raise ValueError(f"`offset` must fit {bits} bits, not {offset:#x}")
+        handle, limit = self._open, self._register_time_out
+        if not 0 <= offset < 1 << self._registers["addr_bits"] or offset % 4:
+            raise RegisterError(f"there is no register at offset {offset:#x}")
         response, word = ctypes.c_uint32(), ctypes.c_uint32(value or 0)
         access = self._library.native_read if value is None else self._library.native_write
         status = access(
-            self._open,
+            handle,
             ctypes.c_uint64(offset),
             ctypes.byref(word),
             ctypes.c_uint64(limit),

@@ -32,7 +32,7 @@ class Tensor:
 
     Raises
     ------
-    ValueError if the parts do not fit each other.
+    TypeError if indices or values are no arrays, ValueError if the parts do not fit each other.
     """
 
     shape: tuple[int, ...]
@@ -40,6 +40,9 @@ class Tensor:
     values: npt.NDArray[Any]
 
     def __post_init__(self) -> None:
+        for name, array in (("indices", self.indices), ("values", self.values)):
+            if not isinstance(array, np.ndarray):
+                raise TypeError(f"`{name}` must be an array of NumPy, not {type(array).__name__}")
         if self.values.ndim != 1 or self.values.dtype not in (np.float64, np.int64):
             raise ValueError(
                 "`values` must be one dimension of float64 or int64, "

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...hw.spec.jobs.tensaurus import job_spec
 from ...hw.spec.tensaurus import TensaurusConfig
+from ..device.argument import check_type
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..numbers.scalars import Patterns
@@ -100,9 +101,11 @@ class TensorDriver(JobDriver[TensaurusConfig]):
 
         Raises
         ------
-        ValueError if the parts do not fit each other or the device, NoRoom if the memory is too
+        TypeError if it is not a :class:`Tensor`, ValueError if the parts do not fit each other or
+        the device, NoRoom if the memory is too
         small, JobError if the device reports an error.
         """
+        check_type("tensor", tensor, Tensor, "a Tensor")
         shape = tuple(tensor.shape[one] for one in modes_from(tensor.order, mode))
         self._check(work, cut, shape, operands, dense=False)
         tiles = sparse_tiles(self.config, work, cut, tensor, mode)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,17 @@ from tilewright.verif.kit.refusal import refused
 
 ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs is not None]
 BACKENDS = [(name, backend) for name in ACCELERATORS for backend in entries()[name].backends]
+
+FORMATS = ("fp32", "fp16")
+"""Of D and A of the small engine."""
+
+NO_BYTES: list[tuple[Any, str]] = [
+    (np.zeros(3, np.float32), "ndarray of 1 dimensions, 4 bytes an item"),
+    (np.zeros((2, 2), np.uint8), "ndarray of 2 dimensions, 1 bytes an item"),
+    (np.zeros(8, np.uint8)[::2], "ndarray of 1 dimensions, 1 bytes an item, apart"),
+    ([1, 2], "list"),
+    ("abc", "str"),
+]
 
 
 def marked(name: str, backend: str) -> Any:
@@ -79,9 +91,18 @@ def test_every_backend_keeps_the_protocol(name: str, backend: str) -> None:
                 device.read_memory(address, count)
             with pytest.raises(IndexError):
                 device.write_memory(address, bytes(count))
+        device.write_memory(8, np.frombuffer(b"abc", np.uint8))  # type: ignore[arg-type]
+        for content, text in NO_BYTES:
+            with refused(TypeError, f"`content` must be bytes, not {text}"):
+                device.write_memory(8, content)
         used = {one.offset + 4 * word for one in registers for word in range(one.words)}
         with pytest.raises(RegisterError):
             device.read_register(min(set(range(0, 0x100, 4)) - used))
+        for offset in (-4, 1, 2, 1 << 20, 1 << 70):
+            with refused(RegisterError, f"there is no register at offset {offset:#x}"):
+                device.read_register(offset)
+            with refused(RegisterError, f"there is no register at offset {offset:#x}"):
+                device.write_register(offset, 0)
         with pytest.raises(RegisterError):
             device.write_register(registers["ID"].offset, 1)
         for value in (-1, 1 << 32):
@@ -116,6 +137,43 @@ def test_first_address() -> None:
     with tilewright.device("engine_simd2", tile=2) as device:
         driver = tilewright.driver(device, first_address=0x100)
         assert driver.matrix(1, 1, "fp16").address == 0x100
+
+
+@pytest.mark.parametrize("name", ACCELERATORS)
+def test_options_of_drivers(name: str) -> None:
+    known = "first_address, rows" if name == "sida" else "first_address"
+    with small(name, "model") as device:
+        with refused(TypeError, f"the driver of {name} has the options {known}, not address"):
+            tilewright.driver(device, address=0)
+        with refused(ValueError, "`first_address` must be at least 0, not -5"):
+            tilewright.driver(device, first_address=-5)
+        with refused(TypeError, "`first_address` must be an integer, not 1.5"):
+            tilewright.driver(device, first_address=1.5)
+
+
+def test_operands_of_other_types() -> None:
+    """Of the drivers' functions, whatever the backend."""
+    dense = np.ones((2, 2))
+    sparse = "a matrix in C2SR, as `formats.to_c2sr` gives it"
+    engine = "a Matrix, as the driver's `matrix` gives it"
+    calls: dict[str, list[tuple[str, str, Callable[[Any], Any]]]] = {
+        "matraptor": [("a", sparse, lambda driver: driver.multiply(dense, dense))],
+        "c2sr_converter": [("matrix", sparse, lambda driver: driver.convert("csr_to_c2sr", dense))],
+        "tensaurus": [("tensor", "a Tensor", lambda x: x.sparse(None, None, dense, {}))],
+        "engine_simd2": [
+            ("d", engine, lambda driver: driver.mmo("mma", dense, dense, dense)),
+            ("b", engine, lambda x: x.mmo("mma", *[x.matrix(2, 2, f) for f in FORMATS], dense)),
+            ("matrix", engine, lambda driver: driver.loadmatrix(dense, dense)),
+            ("matrix", engine, lambda driver: driver.fillmatrix(dense, 1)),
+            ("matrix", engine, lambda driver: driver.load_words(dense, dense)),
+            ("matrix", engine, lambda driver: driver.storematrix(dense)),
+        ],
+    }
+    for name, refusals in calls.items():
+        with small(name, "model") as device:
+            for parameter, allowed, call in refusals:
+                with refused(TypeError, f"`{parameter}` must be {allowed}, not ndarray"):
+                    call(tilewright.driver(device))
 
 
 @pytest.mark.parametrize("backend", ["model", pytest.param("rtl", marks=pytest.mark.slow)])

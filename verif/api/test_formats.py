@@ -127,6 +127,30 @@ def test_ciss() -> None:
     assert (again.indices.tolist(), again.values.tolist()) == ([[0, 1], [1, 0]], [1.5, 2.0])
 
 
+def test_arguments_of_other_types() -> None:
+    matrix = csr_array(np.eye(2))
+    entries: Any = [[0, 0]]
+    numbers: Any = [1.0]
+    calls: dict[str, Any] = {
+        "`layout` must be a C2srLayout, not NoneType": lambda: formats.to_c2sr(matrix, None),  # type: ignore[arg-type]
+        "`layout` must be a CissLayout, not int": lambda: formats.to_ciss(matrix, 2),  # type: ignore[arg-type]
+        "`tensor` must be a Tensor or a sparse matrix of SciPy, not list": lambda: formats.to_ciss(
+            entries, units["tensaurus"].config(rows=2).layout(2)
+        ),
+        "`matrix` must be a C2sr, not csr_array": lambda: formats.from_c2sr(matrix),
+        "`stream` must be a Ciss, not csr_array": lambda: formats.from_ciss(matrix),
+        "`indices` must be an array of NumPy, not list": lambda: formats.Tensor(
+            shape=(1, 1), indices=entries, values=np.ones(1)
+        ),
+        "`values` must be an array of NumPy, not list": lambda: formats.Tensor(
+            shape=(1, 1), indices=np.array(entries), values=numbers
+        ),
+    }
+    for message, call in calls.items():
+        with refused(TypeError, message):
+            call()
+
+
 def test_refusals() -> None:
     known = ", ".join(formats.NUMBERS)
     for function in (formats.to_words, formats.from_words):

@@ -186,8 +186,13 @@ def test_registers(device: NativeAccelerator[None]) -> None:
             device.read_register(offset)
         with pytest.raises(RegisterError, match=f"^response 2 to a write at offset {offset:#x}$"):
             device.write_register(offset, 0)
-    with pytest.raises(ValueError, match=r"^`offset` must fit 7 bits, not 0x80$"):
-        device.read_register(0x80)
+    # Of 7 bits of address.
+    for offset in (0x80, 0x82, 2, -4):
+        none = f"^there is no register at offset {offset:#x}$"
+        with pytest.raises(RegisterError, match=none):
+            device.read_register(offset)
+        with pytest.raises(RegisterError, match=none):
+            device.write_register(offset, 0)
     with pytest.raises(ValueError, match=r"^`value` must fit 32 bits, not 0x100000000$"):
         device.write_register(0, 1 << 32)
 

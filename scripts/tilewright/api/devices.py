@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from inspect import signature
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -148,10 +149,18 @@ def driver(device: AcceleratorDevice[Any], **options: Any) -> Any:
 
     Raises
     ------
-    TypeError if the configuration of the device is not that of an accelerator, ValueError if its
-    register ID is another's.
+    TypeError if the configuration of the device is not that of an accelerator, or the driver has no
+    such option; ValueError if the device's register ID is another's, or for an option's value.
     """
-    return named_object(_entry_of(device).driver)(device, **options)
+    entry = _entry_of(device)
+    make: Callable[..., Any] = named_object(entry.driver)
+    _, *known = signature(make).parameters
+    for name in options:
+        if name not in known:
+            raise TypeError(
+                f"the driver of {entry.unit.name} has the options {', '.join(known)}, not {name}"
+            )
+    return make(device, **options)
 
 
 def registers(device: AcceleratorDevice[Any]) -> JobRegisters:
