@@ -206,5 +206,13 @@ def test_a_command(run: Run) -> None:
     sparse.save_npz(graph, square)
     assert run("spgemm", graph, "--backend", "model", "-o", c) == 0
     assert np.array_equal(mmread(c).toarray(), (square @ square).toarray())
+    again = run.directory / "again.npz"
+    assert run("spgemm", graph, "--backend", "model", "-o", again) == 0
+    assert (sparse.load_npz(again) != square @ square).nnz == 0
+    assert run("spgemm", again, "--backend", "model") == 0
+    wrong = run.directory / "c.npy"
+    assert run.refused("spgemm", graph, "-o", wrong).startswith(
+        f"{wrong}: must end in .mtx, .mtx.gz or .npz, not '.npy'"
+    )
     b.write_bytes(b"no gzip")
     assert run.refused("gemm", a, b, *SMALLEST).startswith(f"{b}: not a whole gzip file")

@@ -30,7 +30,7 @@ def print_unit(console: Console, described: Described) -> None:
 
 
 def _text(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
 def _table(title: str, *columns: str) -> Table:

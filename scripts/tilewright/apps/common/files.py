@@ -13,8 +13,10 @@ from .extras import check_installed
 
 __all__ = [
     "ARRAYS",
+    "ARRAY_NAMES",
     "MARKET",
     "PICTURES",
+    "TENSOR_NAMES",
     "check_array_name",
     "check_output",
     "check_picture",
@@ -29,6 +31,10 @@ MARKET = (".mtx", ".mtx.gz")
 """Matrix Market."""
 ARRAYS = (".npy", ".npz", *MARKET)
 """What matrices and arrays are read from and written to."""
+ARRAY_NAMES = ".npy, .npz, .mtx or .mtx.gz"
+"""The same in a help text."""
+TENSOR_NAMES = ".tns, .npy, .npz, .mtx or .mtx.gz"
+"""What tensors are read from, in a help text."""
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 """What pictures are read from."""
 
@@ -42,7 +48,7 @@ def kind_of(path: Path) -> str:
 def check_array_name(path: Path) -> None:
     """Raise UserError unless a file's name is that of an array to be read."""
     if (kind := kind_of(path)) not in ARRAYS:
-        raise UserError(f"{path}: must be a .npy, .npz, .mtx or .mtx.gz file, not {kind!r}")
+        raise UserError(f"{path}: must be a {ARRAY_NAMES} file, not {kind!r}")
 
 
 def check_readable(path: Path) -> None:

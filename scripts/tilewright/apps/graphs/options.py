@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ...errors import UserError
+from ..common.files import ARRAY_NAMES
 from ..engine.options import EngineOptions
 
 __all__ = ["ALGORITHMS", "GraphOptions", "SemiringOptions", "check_words"]
@@ -60,7 +61,7 @@ class GraphOptions:
     ] = "given"
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Values of all pairs of vertices, .npy or .mtx."),
+        typer.Option("-o", "--output", help=f"Values of all pairs of vertices, {ARRAY_NAMES}."),
     ] = None
     picture: Annotated[
         Path | None,

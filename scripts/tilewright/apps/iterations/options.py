@@ -16,7 +16,7 @@ from ...settings import read_config
 from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.sida.fit import check_modelled
 from ...sim.timing.memories import MemoryModel
-from ..common.files import ARRAYS, check_output
+from ..common.files import ARRAY_NAMES, ARRAYS, check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 from ..sparse.options import BACKENDS, choose_memory, gigahertz_option, memory_option
 
@@ -38,7 +38,7 @@ class SidaOptions:
     ] = None
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A value for each vertex, .npy or .mtx."),
+        typer.Option("-o", "--output", help=f"A value for each vertex, {ARRAY_NAMES}."),
     ] = None
     config_file: ConfigOption = None
     settings: SettingsOption = None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UserError
-from ..common.files import write_whole
+from ..common.files import kind_of, write_whole
 from ..common.matrix_files import numeric, read_matrix_file
 
 __all__ = ["MOST_ENTRIES", "read_sparse", "write_sparse"]
@@ -48,7 +48,13 @@ def read_sparse(path: Path, check_shape: Callable[..., None]) -> Any:
 
 
 def write_sparse(path: Path, matrix: Any) -> None:
-    """Write the entries of a matrix as Matrix Market coordinates."""
+    """Write the entries of a matrix: as SciPy's ``save_npz`` does if the name ends in .npz, else as
+    Matrix Market coordinates."""
+    if kind_of(path) == ".npz":
+        from scipy.sparse import save_npz
+
+        write_whole(path, lambda file: save_npz(file, matrix))
+        return
     from scipy.io import mmwrite
 
     digits = {"f": {4: 9, 8: 17}}.get(matrix.dtype.kind, {}).get(matrix.dtype.itemsize)

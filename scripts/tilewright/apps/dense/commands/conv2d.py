@@ -33,7 +33,7 @@ def conv2d(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Results (filter, row, column), .npy."),
+        typer.Option("-o", "--output", help="Results (filter, row, column), .npy or .npz."),
     ] = None,
     pictures: Annotated[
         Path | None, typer.Option(help="Directory for PNG pictures of input and results.")

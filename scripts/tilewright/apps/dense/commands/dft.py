@@ -9,7 +9,7 @@ import typer
 
 from ....numbers_given import whole
 from ...common.extras import check_installed
-from ...common.files import check_output
+from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
 from ...common.options import RunOptions
 from ..unit_choice import choose_unit
@@ -22,7 +22,7 @@ _MODE = "fp32c"
 def dft(
     file: Annotated[
         Path | None,
-        typer.Argument(help="Signal, .npy or .mtx; by default lines of a photograph."),
+        typer.Argument(help=f"Signal, {ARRAY_NAMES}; by default lines of a photograph."),
     ] = None,
     length: Annotated[
         int | None,
@@ -30,7 +30,9 @@ def dft(
             parser=whole("--length"), metavar="N", help="Take this many samples from the start."
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Spectrum, .npy.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Spectrum, .npy or .npz.")
+    ] = None,
     *,
     options: RunOptions,
 ) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from ....errors import UserError
 from ....hw.spec.tensaurus import TENSAURUS
-from ...common.files import check_output
+from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
 from ...common.limits import check_operations, check_size
 from ...engine.options import EngineOptions, choose_engine, refuse_values
@@ -20,11 +20,11 @@ __all__ = ["gemm"]
 
 
 def gemm(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Left matrix, .npy or .mtx.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Right matrix, .npy or .mtx.")],
-    c: Annotated[Path | None, typer.Option("--c", help="Matrix to add, .npy or .mtx.")] = None,
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"Left matrix, {ARRAY_NAMES}.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help=f"Right matrix, {ARRAY_NAMES}.")],
+    c: Annotated[Path | None, typer.Option("--c", help=f"Matrix to add, {ARRAY_NAMES}.")] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Result, .npy or .mtx.")
+        Path | None, typer.Option("-o", "--output", help=f"Result, {ARRAY_NAMES}.")
     ] = None,
     mode: Annotated[
         str | None,

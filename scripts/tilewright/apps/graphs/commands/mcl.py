@@ -10,7 +10,7 @@ import typer
 from ....errors import UserError
 from ....hw.spec.formats import FloatFormat
 from ....numbers_given import real
-from ...common.files import check_output
+from ...common.files import ARRAY_NAMES, check_output
 from ...common.memory import check_memory
 from ...sparse.options import SparseOptions, choose_sparse_unit
 from ..adjacency import check_graph_file
@@ -22,7 +22,9 @@ VERTEX_BYTES = 450
 
 
 def mcl(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")],
+    graph: Annotated[
+        Path, typer.Argument(metavar="GRAPH", help=f"Adjacency matrix, {ARRAY_NAMES}.")
+    ],
     inflation: Annotated[
         float,
         typer.Option(
@@ -41,7 +43,7 @@ def mcl(
     ] = 1e-4,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Cluster of each vertex, from 0, .npy or .mtx."),
+        typer.Option("-o", "--output", help=f"Cluster of each vertex, from 0, {ARRAY_NAMES}."),
     ] = None,
     *,
     options: SparseOptions,

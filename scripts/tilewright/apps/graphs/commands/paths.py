@@ -11,7 +11,7 @@ import typer
 
 from ....errors import UserError
 from ...common.extras import check_installed
-from ...common.files import MARKET, check_output, check_picture
+from ...common.files import ARRAY_NAMES, MARKET, check_output, check_picture
 from ...common.limits import VERTICES
 from ...dense.unit_choice import UnitChoice, choose_semiring_unit
 from ...engine.options import refuse_values
@@ -24,7 +24,7 @@ from ..sparse_options import SparseExtra
 __all__ = ["aplp", "apsp", "gtc", "maxrp", "mcp", "minrp", "mst"]
 
 GraphArgument = Annotated[
-    Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")
+    Path, typer.Argument(metavar="GRAPH", help=f"Adjacency matrix, {ARRAY_NAMES}.")
 ]
 TreeOption = Annotated[Path | None, typer.Option(help="The forest's edges, .mtx (mst only).")]
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ...common.extras import check_installed
+from ...common.files import ARRAY_NAMES
 from ...common.memory import check_memory
 from ...sparse.options import SparseOptions, choose_sparse_unit
 from ..adjacency import check_graph_file
@@ -19,7 +20,9 @@ VERTEX_BYTES = 700
 
 
 def triangles(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")],
+    graph: Annotated[
+        Path, typer.Argument(metavar="GRAPH", help=f"Adjacency matrix, {ARRAY_NAMES}.")
+    ],
     *,
     options: SparseOptions,
 ) -> None:

@@ -10,13 +10,14 @@ import typer
 from ....errors import UserError
 from ....numbers_given import real, whole
 from ...common.extras import check_installed
+from ...common.files import ARRAY_NAMES
 from ...graphs.adjacency import check_graph_file
 from ..options import SidaOptions, choose_sida
 
 __all__ = ["bfs", "kcore", "khop", "pagerank", "sssp"]
 
 GraphArgument = Annotated[
-    Path, typer.Argument(metavar="GRAPH", help="Adjacency matrix, .mtx or .npy.")
+    Path, typer.Argument(metavar="GRAPH", help=f"Adjacency matrix, {ARRAY_NAMES}.")
 ]
 SourceOption = Annotated[
     int,

@@ -10,6 +10,7 @@ import typer
 from ....errors import UserError
 from ....numbers_given import whole
 from ....sim.sida.iterations.distances import DISTANCES
+from ...common.files import ARRAY_NAMES
 from ...common.first_lines import check_first_lines
 from ..options import SidaOptions, choose_sida
 
@@ -18,7 +19,7 @@ __all__ = ["kmeanspp"]
 
 def kmeanspp(
     file: Annotated[
-        Path, typer.Argument(metavar="POINTS", help="A point a row, .mtx or .npy.")
+        Path, typer.Argument(metavar="POINTS", help=f"A point a row, {ARRAY_NAMES}.")
     ],
     clusters: Annotated[
         int, typer.Option(parser=whole("--clusters", 1), metavar="K", help="Seeds to be drawn.")

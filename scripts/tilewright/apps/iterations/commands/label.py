@@ -10,7 +10,7 @@ import typer
 
 from ....errors import UserError
 from ....numbers_given import real
-from ...common.files import ARRAYS, kind_of
+from ...common.files import ARRAY_NAMES, ARRAYS, kind_of
 from ...common.first_lines import check_first_lines
 from ...graphs.adjacency import check_graph_file
 from ..options import SidaOptions, choose_sida
@@ -27,7 +27,7 @@ ToleranceOption = Annotated[
 
 
 def label(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Symmetric, .mtx or .npy.")],
+    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help=f"Symmetric, {ARRAY_NAMES}.")],
     classes: Annotated[
         str,
         typer.Option("--labels", metavar="0,1,...|FILE", help="Of the first vertices, 0 or 1."),
@@ -48,7 +48,7 @@ def label(
         check_first_lines(path)
     elif not re.fullmatch("[01](,[01])*", classes.replace(" ", "")):
         raise UserError(
-            "--labels must be 0 or 1 each with commas between them, or a .npy or .mtx file of "
+            f"--labels must be 0 or 1 each with commas between them, or a {ARRAY_NAMES} file of "
             f"them, not {classes[:60]!r}"
         )
     check_graph_file(graph, choice.check_vertices)

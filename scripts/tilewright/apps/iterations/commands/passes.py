@@ -11,7 +11,7 @@ from ....errors import UserError
 from ....hw.spec.elementwise.assembler import AssemblyError, assemble
 from ....hw.spec.elementwise.program import PARTS, Program
 from ....hw.spec.sida import SIDA_SEMIRINGS
-from ...common.files import read_content
+from ...common.files import ARRAY_NAMES, read_content
 from ...common.first_lines import check_first_lines
 from ..options import SidaChoice, SidaOptions, choose_sida
 from ..own.options import OwnOptions
@@ -20,7 +20,7 @@ __all__ = ["passes"]
 
 
 def passes(
-    file: Annotated[Path, typer.Argument(metavar="MATRIX", help="Square, .mtx or .npy.")],
+    file: Annotated[Path, typer.Argument(metavar="MATRIX", help=f"Square, {ARRAY_NAMES}.")],
     program: Annotated[
         Path, typer.Option("--program", metavar="FILE.ew", help="E1 and E2, as text.")
     ],

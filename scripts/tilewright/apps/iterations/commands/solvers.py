@@ -9,6 +9,7 @@ import typer
 
 from ....errors import UserError
 from ....numbers_given import real, whole
+from ...common.files import ARRAY_NAMES
 from ...common.first_lines import check_first_lines
 from ..options import SidaOptions, choose_sida
 
@@ -28,7 +29,7 @@ ToleranceOption = Annotated[
 
 def cg(
     file: Annotated[
-        Path, typer.Argument(metavar="MATRIX", help="Symmetric, positive definite, .mtx or .npy.")
+        Path, typer.Argument(metavar="MATRIX", help=f"Symmetric, positive definite, {ARRAY_NAMES}.")
     ],
     right: RightOption = None,
     tolerance: ToleranceOption = 1e-5,
@@ -63,7 +64,7 @@ def cg(
 
 
 def bicgstab(
-    file: Annotated[Path, typer.Argument(metavar="MATRIX", help="Square, .mtx or .npy.")],
+    file: Annotated[Path, typer.Argument(metavar="MATRIX", help=f"Square, {ARRAY_NAMES}.")],
     right: RightOption = None,
     tolerance: ToleranceOption = 1e-5,
     *,
@@ -89,7 +90,7 @@ def bicgstab(
 
 
 def gmres(
-    file: Annotated[Path, typer.Argument(metavar="MATRIX", help="Square, .mtx or .npy.")],
+    file: Annotated[Path, typer.Argument(metavar="MATRIX", help=f"Square, {ARRAY_NAMES}.")],
     right: RightOption = None,
     tolerance: ToleranceOption = 1e-5,
     restart: Annotated[

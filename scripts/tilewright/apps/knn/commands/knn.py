@@ -10,7 +10,7 @@ import typer
 from ....errors import UserError
 from ....numbers_given import whole
 from ...common.extras import check_installed
-from ...common.files import check_output
+from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
 from ...common.limits import check_operations, check_size
 from ...dense.unit_choice import UnitChoice, choose_semiring_unit
@@ -26,7 +26,7 @@ DIGITS, FEATURES = 1797, 64
 def knn(
     points: Annotated[
         Path | None,
-        typer.Argument(help="Points, one a row, .npy or .mtx; default: scikit-learn's digits."),
+        typer.Argument(help=f"Points, one a row, {ARRAY_NAMES}; default: scikit-learn's digits."),
     ] = None,
     queries: Annotated[
         Path | None, typer.Argument(help="Queries, one a row, with as many features.")
@@ -58,10 +58,12 @@ def knn(
     ] = 297,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Neighbours of each query, rows from 0, .npy or .mtx."),
+        typer.Option(
+            "-o", "--output", help=f"Neighbours of each query, rows from 0, {ARRAY_NAMES}."
+        ),
     ] = None,
     distances: Annotated[
-        Path | None, typer.Option(help="Squared distances, queries by points, .npy or .mtx.")
+        Path | None, typer.Option(help=f"Squared distances, queries by points, {ARRAY_NAMES}.")
     ] = None,
     *,
     options: SemiringOptions,

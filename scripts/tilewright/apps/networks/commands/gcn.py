@@ -13,7 +13,7 @@ from ....hw.spec.formats import FloatFormat
 from ....hw.spec.sida import SIDA
 from ....hw.spec.tensaurus import TENSAURUS
 from ....numbers_given import whole
-from ...common.files import MARKET, check_output, check_readable, kind_of
+from ...common.files import ARRAY_NAMES, MARKET, check_output, check_readable, kind_of
 from ...common.first_lines import check_first_lines
 from ...common.options import PANEL
 from ...iterations.options import SIDA_GIGAHERTZ, SidaChoice, SidaOptions, choose_sida
@@ -36,7 +36,7 @@ class GcnOptions(TensorOptions):
 def gcn(
     graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="Edges, .mtx.")],
     features: Annotated[
-        Path, typer.Argument(metavar="FEATURES", help="A row a vertex, .npy or .mtx.")
+        Path, typer.Argument(metavar="FEATURES", help=f"A row a vertex, {ARRAY_NAMES}.")
     ],
     hidden: Annotated[
         int, typer.Option(parser=whole("--hidden", 1, 4096), metavar="N",
@@ -50,7 +50,7 @@ def gcn(
         int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of the weights.")
     ] = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The result, .npy or .mtx.")
+        Path | None, typer.Option("-o", "--output", help=f"The result, {ARRAY_NAMES}.")
     ] = None,
     unit: Annotated[
         str,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
-from ...common.files import MARKET, check_output, check_picture
+from ...common.files import ARRAY_NAMES, MARKET, check_output, check_picture
 from ...common.first_lines import check_first_lines
 from ..options import SparseOptions, choose_sparse_unit
 
@@ -16,7 +16,7 @@ __all__ = ["spgemm"]
 
 
 def spgemm(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Left operand, .mtx or .npy.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"Left operand, {ARRAY_NAMES}.")],
     b: Annotated[
         Path | None, typer.Argument(metavar="B", help="Right operand; default: the left one.")
     ] = None,
@@ -34,7 +34,8 @@ def spgemm(
         ),
     ] = "rows",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The product, Matrix Market (.mtx).")
+        Path | None,
+        typer.Option("-o", "--output", help="The product, .mtx, .mtx.gz or .npz (SciPy's)."),
     ] = None,
     picture: Annotated[
         Path | None,
@@ -50,7 +51,7 @@ def spgemm(
     """
     choice = choose_sparse_unit(options, semiring, mode=mode)
     if output:
-        check_output(output, MARKET)
+        check_output(output, (*MARKET, ".npz"))
     if picture:
         check_picture(picture)
     shapes = [check_first_lines(file or a, choice.check_shape) for file in (a, b)]

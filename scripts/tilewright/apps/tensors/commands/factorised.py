@@ -10,7 +10,7 @@ import typer
 from ....errors import UserError
 from ....hw.spec.formats import FloatFormat
 from ....numbers_given import real, whole
-from ...common.files import check_readable
+from ...common.files import TENSOR_NAMES, check_readable
 from ..options import TensorChoice, TensorOptions, choose_tensor_unit
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Iterations", "Seed", "TensorFile", "Tolerance", "read_factorised"]
 
-TensorFile = Annotated[Path, typer.Argument(metavar="FILE", help="The tensor, .tns or .npy.")]
+TensorFile = Annotated[Path, typer.Argument(metavar="FILE", help=f"The tensor, {TENSOR_NAMES}.")]
 Iterations = Annotated[
     int, typer.Option(parser=whole("--iterations", 1, 1000), metavar="N", help="At most.")
 ]

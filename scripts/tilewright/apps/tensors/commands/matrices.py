@@ -11,7 +11,7 @@ import typer
 from ....errors import UserError
 from ....hw.spec.tensaurus import TENSAURUS
 from ....numbers_given import whole
-from ...common.files import check_output, check_readable
+from ...common.files import ARRAY_NAMES, TENSOR_NAMES, check_output, check_readable
 from ...common.first_lines import check_first_lines
 from ...common.options import RunOptions
 from ..options import TensorChoice, TensorOptions, choose_tensor_unit
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["gemm_on_tensaurus", "gemv", "spmm", "spmv"]
 
 _SparseArgument = Annotated[
-    Path, typer.Argument(metavar="A", help="The sparse matrix, .mtx, .npy or .tns.")
+    Path, typer.Argument(metavar="A", help=f"The sparse matrix, {TENSOR_NAMES}.")
 ]
 _VectorArgument = Annotated[
-    Path | None, typer.Argument(metavar="B", help="The vector, .npy or .mtx; else random.")
+    Path | None, typer.Argument(metavar="B", help=f"The vector, {ARRAY_NAMES}; else random.")
 ]
 _OutputOption = Annotated[
-    Path | None, typer.Option("-o", "--output", help="The product, .npy or .mtx.")
+    Path | None, typer.Option("-o", "--output", help=f"The product, {ARRAY_NAMES}.")
 ]
 _SemiringOption = Annotated[
     str | None, typer.Option(help="mma (plus-times) or another of the nine.")
@@ -41,7 +41,7 @@ _SeedOption = Annotated[
 def spmm(
     a: _SparseArgument,
     b: Annotated[
-        Path | None, typer.Argument(metavar="B", help="The dense one, .npy or .mtx; else random.")
+        Path | None, typer.Argument(metavar="B", help=f"The dense one, {ARRAY_NAMES}; else random.")
     ] = None,
     rank: Annotated[
         int | None,
@@ -102,7 +102,7 @@ def spmv(
 
 
 def gemv(
-    a: Annotated[Path, typer.Argument(metavar="A", help="The matrix, .npy or .mtx.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"The matrix, {ARRAY_NAMES}.")],
     b: _VectorArgument = None,
     semiring: _SemiringOption = None,
     seed: _SeedOption = 0,

@@ -11,7 +11,7 @@ import typer
 
 from ....errors import UserError
 from ....numbers_given import whole
-from ...common.files import check_output, check_readable
+from ...common.files import ARRAY_NAMES, check_output, check_readable
 from ..options import TensorChoice, TensorOptions, choose_tensor_unit
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _ModeOption = Annotated[
 _FactorOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--factor", metavar="N=FILE", help="The matrix of mode N, .npy or .mtx; else random."
+        "--factor", metavar="N=FILE", help=f"The matrix of mode N, {ARRAY_NAMES}; else random."
     ),
 ]
 _SeedOption = Annotated[
@@ -47,7 +47,7 @@ def spmttkrp(
     factor: _FactorOption = None,
     seed: _SeedOption = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The result, .npy or .mtx.")
+        Path | None, typer.Option("-o", "--output", help=f"The result, {ARRAY_NAMES}.")
     ] = None,
     *,
     options: TensorOptions,
@@ -90,7 +90,7 @@ def spttmc(
     factor: _FactorOption = None,
     seed: _SeedOption = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The result, a tensor, .npy.")
+        Path | None, typer.Option("-o", "--output", help="The result, a tensor, .npy or .npz.")
     ] = None,
     *,
     options: TensorOptions,
