@@ -27,6 +27,9 @@ REFUSED = {
     "backend": (("--backend", "paper"), "backend must be one of rtl, cycles, model, not 'paper'"),
     "memory": ((*CYCLES, "--memory", "tape"), "memory must be one of hbm, hbm32, flat, "
                "not 'tape'"),
+    "memory of the model": (("--backend", "model", "--memory", "flat"),
+                            "--memory must come with a backend that takes time, rtl or cycles, "
+                            "not with model"),
     "memory of the rtl": (("--memory", "hbm"), "memory must be flat with the rtl backend, "
                           "not 'hbm'"),
     "twice": (("--lanes", "2", "--set", "lanes=4"), "--lanes and a setting of `lanes` exclude "
@@ -72,10 +75,10 @@ def test_a_semiring_that_an_application_cannot_take(run: Run, case: str) -> None
 
 def test_the_accelerator_of_sparse_paths(run: Run) -> None:
     graph = write_graph(run.directory / "ring.mtx", RING, 5)
-    options = ("--lanes", "2", "--memory", "hbm32", "--gigahertz", "1.5", "--backend", "model")
+    options = ("--lanes", "2", "--memory", "flat", "--gigahertz", "1.5", "--backend", "cycles")
     found = report_of(run, "apsp", graph, "--sparse", *options)
     assert (found["config"]["lanes"], found["config"]["channels"]) == (2, 2)
-    assert (found["memory"], found["gigahertz"]) == ("hbm32", 1.5)
+    assert (found["memory"], found["gigahertz"]) == ("flat", 1.5)
     line = run.refused("apsp", graph, "--lanes", 2, *MODEL)
     assert (
         line == "--lanes is for sparse products only: it must come with --sparse, not alone, as 2"

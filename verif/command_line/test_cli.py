@@ -44,6 +44,7 @@ def test_show_names_every_parameter_and_its_range(capsys: pytest.CaptureFixture[
         assert item.name in out
     assert "an integer in 1..64" in out
     assert "a[16][8]" in out
+    assert "fp16, bf16, tf32, fp32," in out
     assert M3XU.source in out
 
 

@@ -28,6 +28,7 @@ def no_build(monkeypatch: pytest.MonkeyPatch) -> None:
 ENGINE = "--on engine"
 CYCLES = "--on engine --backend cycles"
 VALUES = "must come with a backend that computes values, rtl or model, not with cycles"
+TIME = "must come with a backend that takes time, rtl or cycles, not with model"
 ALONE = "is of a cycle model: it must come with --on engine, not alone, as"
 REFUSED: dict[str, tuple[str, str]] = {
     "--on nonsense": ("gemm A B", "--on must be unit or engine, not 'nonsense'"),
@@ -44,6 +45,11 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     f"{ENGINE} --memory hbm": (
         "gemm A B", "memory must be flat with the rtl backend, not 'hbm'"
+    ),
+    f"{ENGINE} --backend model --memory hbm": ("gemm A B", f"--memory {TIME}"),
+    f"{ENGINE} --backend model --gigahertz 1": ("apsp G", f"--gigahertz {TIME}"),
+    f"{ENGINE} --unit engine_simd2": (
+        "gemm A B", "unit must be one of simd2, m3xu with --on engine, not 'engine_simd2'"
     ),
     f"{ENGINE} --waves x.vcd": ("gemm A B", "x.vcd: waves are not written with --on engine"),
     f"{ENGINE} --unit tensaurus": (

@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 from tilewright.apps.dense.operands import numbers_of
 from tilewright.apps.dense.tiled_product import TiledProduct
+from tilewright.apps.engine.options import EngineSetting
 from tilewright.apps.graphs.closure import Notation, close
 from tilewright.apps.graphs.options import ALGORITHMS
 from tilewright.apps.graphs.problems import PROBLEMS
 from tilewright.cli import main
+from tilewright.hw.spec.engine import ENGINE_M3XU, M3xuEngineConfig
 from tilewright.hw.spec.simd2 import SIMD2, Simd2Config
+from tilewright.sim.timing.memories import FLAT
 from tilewright.tables.simd2 import inputs, measured
+from tilewright.tables.simd2.times import Times
 
 SIZES = dict.fromkeys(inputs.PAPERS_SIZES, (24, 40, 56))
 BLOCKS = ("--set", "block_rows=2", "--set", "block_cols=2", "--set", "block_depth=2")
@@ -115,3 +119,14 @@ def test_an_engine_without_products(tmp_path: Path) -> None:
     ours = {row["label"]: row["ours"] for row in text["rows"]}
     assert ours["plus-multiply, over the vector unit"] == [None, None]
     assert None not in ours["semiring products, over the vector unit"]
+
+
+def test_times_of_operations_of_different_widths() -> None:
+    """tf32 takes as many cycles as fp16 in the unit, but its elements are twice as wide."""
+    config = M3xuEngineConfig(rows=2, cols=2, depth=4, modes=("fp16", "bf16", "tf32"))
+    setting = EngineSetting(unit=ENGINE_M3XU, config=config, memory=FLAT, gigahertz=1.0)
+    times = Times(setting)
+    found = {name: times.of(name, (8, 16, 8), use_c=True, vector=False) for name in config.opcodes}
+    assert found["bf16"] is found["fp16"]
+    assert len({config.unit.latency[name] for name in found}) == 1
+    assert found["tf32"].memory_bytes == found["fp16"].memory_bytes + 2 * (8 * 16 + 16 * 8)

@@ -15,7 +15,7 @@ from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...wave_file import check_wave_file
 from ..common.files import check_output
 from ..common.options import RunOptions
-from ..engine.options import EngineSetting, choose_engine
+from ..engine.options import EngineSetting, choose_engine, engine_asked_for
 
 if TYPE_CHECKING:
     from .operands import Numbers
@@ -84,6 +84,7 @@ def choose_unit(
     the one format that the unit has. ``others`` are units that the command takes besides.
     """
     unit, backend = options.unit, options.backend
+    engine_asked_for(options)  # which knows fewer units
     known = _matrix_units()
     if unit not in known:
         raise UserError(f"unit must be one of {', '.join((*known, *others))}, not {unit!r}")

@@ -16,7 +16,14 @@ from ...sim.timing.memories import MemoryModel
 from ..common.options import PANEL, RunOptions
 from ..sparse.options import GIGAHERTZ, choose_memory, gigahertz_option, memory_option
 
-__all__ = ["BACKENDS", "EngineOptions", "EngineSetting", "choose_engine", "refuse_values"]
+__all__ = [
+    "BACKENDS",
+    "EngineOptions",
+    "EngineSetting",
+    "choose_engine",
+    "engine_asked_for",
+    "refuse_values",
+]
 
 BACKENDS = ("rtl", "cycles", "model")
 _PREFIX = "engine_"
@@ -50,28 +57,38 @@ class EngineSetting:
     gigahertz: float
 
 
-def choose_engine(options: RunOptions) -> EngineSetting | None:
-    """The engine that options ask for; None: the matrix unit alone.
+def engine_asked_for(options: RunOptions) -> Unit | None:
+    """The engine around the unit that options name; None: the matrix unit alone.
 
-    Raises UserError for what cannot be.
+    Raises UserError for a unit that no engine is built around.
     """
     on = options.on if isinstance(options, EngineOptions) else "unit"
     if on not in ("unit", "engine"):
         raise UserError(f"--on must be unit or engine, not {on!r}")
-    if not isinstance(options, EngineOptions) or on == "unit":
-        _check_alone(options)
+    if on == "unit":
         return None
     engines = {engine.name.removeprefix(_PREFIX): engine for engine in UNITS}
     if options.unit not in engines:
         raise UserError(
             f"unit must be one of {', '.join(engines)} with --on engine, not {options.unit!r}"
         )
+    return engines[options.unit]
+
+
+def choose_engine(options: RunOptions) -> EngineSetting | None:
+    """The engine that options ask for; None: the matrix unit alone.
+
+    Raises UserError for what cannot be.
+    """
+    unit = engine_asked_for(options)
+    if unit is None or not isinstance(options, EngineOptions):
+        _check_alone(options)
+        return None
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
-    memory = choose_memory(options.memory, options.backend)
+    memory = choose_memory(options.memory, options.backend, options.gigahertz)
     if options.waves:
         raise UserError(f"{options.waves}: waves are not written with --on engine")
-    unit = engines[options.unit]
     config: Any = read_config(unit, options.config_file, options.settings or ())
     return EngineSetting(
         unit=unit,

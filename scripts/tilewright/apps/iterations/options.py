@@ -135,7 +135,7 @@ def choose_sida(
     """
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
-    memory = choose_memory(options.memory, options.backend)
+    memory = choose_memory(options.memory, options.backend, options.gigahertz)
     given = list(options.settings or ())
     if value is not None and "value" not in named_parameters(options.config_file, given):
         given.append(f"value={value}")

@@ -105,8 +105,16 @@ class SparseChoice:
         check_memory(f"{what}: a product of {rows} x {cols}", LINE_BYTES * (rows + cols))
 
 
-def choose_memory(name: str | None, backend: str) -> MemoryModel:
-    """What --memory says; UserError if it cannot be."""
+def choose_memory(name: str | None, backend: str, gigahertz: float | None) -> MemoryModel:
+    """What --memory says; UserError if it cannot be, or if it, or the clock, is given to a backend
+    to which nothing takes time."""
+    if backend == "model":
+        for option, given in (("--memory", name), ("--gigahertz", gigahertz)):
+            if given is not None:
+                raise UserError(
+                    f"{option} must come with a backend that takes time, rtl or cycles, not with "
+                    f"model"
+                )
     memory = name or ("flat" if backend == "rtl" else "hbm")
     if memory not in MEMORIES:
         raise UserError(f"memory must be one of {', '.join(MEMORIES)}, not {memory!r}")
@@ -135,7 +143,7 @@ def choose_sparse_unit(
         raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
-    memory = choose_memory(options.memory, options.backend)
+    memory = choose_memory(options.memory, options.backend, options.gigahertz)
     given = list(options.settings or ())
     names = named_parameters(options.config_file, given)
     chosen = {"lanes": options.lanes, "semiring": semiring}

@@ -122,7 +122,7 @@ def choose_tensor_unit(
     """
     if options.backend not in BACKENDS:
         raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
-    memory = choose_memory(options.memory, options.backend)
+    memory = choose_memory(options.memory, options.backend, options.gigahertz)
     semiring = _ALIASES.get(semiring or "", semiring)
     if semiring is not None and semiring not in SEMIRINGS:
         raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")

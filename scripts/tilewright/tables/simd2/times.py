@@ -28,7 +28,8 @@ def vector_interval(setting: EngineSetting, operation: str) -> int:
 class Times:
     """Of products on one engine.
 
-    An operation counts by its latency alone, which all semirings of a unit may share.
+    Of an operation count its latency and the widths of its operands and results alone, which all
+    semirings of a unit may share.
     """
 
     setting: EngineSetting
@@ -40,7 +41,9 @@ class Times:
         interval = unit.initiation_interval[operation]
         if vector:
             interval = vector_interval(setting, operation)
-        key = (unit.latency[operation], interval, shape, use_c)
+        one = unit.operations[operation]
+        widths = one.operand_bits, one.result_bits
+        key = (unit.latency[operation], interval, *widths, shape, use_c)
         if key not in self.known:
             self.known[key] = timed_products(
                 setting, operation, shape, use_c=use_c, interval=interval
