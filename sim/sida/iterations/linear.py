@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array
 
 from ....hw.spec.semirings import SEMIRINGS
+from ...numbers.values import decode
 from ..result.products import Rules
 from .graphs import columns_of, shares, vector_of
 from .problem import Problem, Stop
@@ -57,8 +58,8 @@ def pipelined_gradients(
     rules: Rules, matrix: Any, right: npt.ArrayLike, *, tolerance: float
 ) -> Problem:
     """The solution of ``matrix`` times it equals ``right``, from 0 on, until the residual is less
-    than ``tolerance`` times the right side, in the 2-norm. The matrix must be symmetric, and
-    positive definite.
+    than ``tolerance`` times the right side, in the 2-norm, or nothing is left of it in the format.
+    The matrix must be symmetric, and positive definite.
 
     Raises ValueError if it is not symmetric, or the right side is 0.
     """
@@ -71,6 +72,7 @@ def pipelined_gradients(
     if not square:
         raise ValueError("`right` must not be 0")
     image = symmetric @ b
+    least = float(decode(1, fmt))
     nothing = vector_of(np.zeros(size), fmt)
     first = vector_of(image, fmt)
     return Problem(
@@ -90,5 +92,5 @@ def pipelined_gradients(
             "residual_image": first,
             **dict.fromkeys(("image", "direction_image", "direction", "x", "z"), nothing),
         },
-        stop=Stop(reductions=("square_1", "square_2"), limit=tolerance**2 * square),
+        stop=Stop(reductions=("square_1", "square_2"), limit=max(tolerance**2 * square, least)),
     )

@@ -247,8 +247,8 @@ def test_a_matrix_that_is_badly_conditioned(run: Run) -> None:
 
 
 LABELS = [
-    *((("--labels", labels), "--labels must be 0 or 1 each with commas between them, or a .npy or "
-       f".mtx file of them, not {labels!r}")
+    *((("--labels", labels), "--labels must be 0 or 1 each with commas between them, or a .npy, "
+       f".npz, .mtx or .mtx.gz file of them, not {labels!r}")
       for labels in ("0,2", "-1", "0,1,", "true", "", "1e0")),
     (("--labels", "0,1,1,1"),
      "--labels must be at most 3 labels, for the vertices of {path}, not 4"),

@@ -127,13 +127,22 @@ def test_refusals(run: Run) -> None:
     )
 
 
-def test_points_that_coincide(run: Run) -> None:
+def test_points_that_coincide(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     path = run.save("p.npy", np.repeat([[1.0, 0], [0, 3]], 5, axis=0))
     found = report(run, "kmeanspp", path, "--clusters", 2)
     assert sorted((one - 1) // 5 for one in found["seeds"]) == [0, 1]
     assert run.refused("kmeanspp", path, "--clusters", 3, "--backend", "model") == (
         f"{path}: has points at 2 places alone; --clusters must be at most 2, not 3"
     )
+    # What rounding does is told of points that are not refused.
+    path, fp16 = run.save("p.npy", [[1.0, 1e-9], [1, 0], [1, 1]]), ("--set", "value=fp16")
+    capsys.readouterr()
+    assert run.refused("kmeanspp", path, "--clusters", 3, *fp16, "--backend", "model") == (
+        f"{path}: has points at 2 places alone; --clusters must be at most 2, not 3"
+    )
+    assert capsys.readouterr() == ("", "")
+    report(run, "kmeanspp", path, "--clusters", 2, *fp16)
+    assert f"{path}: 1 of 5 values are too small for fp16 and become zero" in run.err
 
 
 def test_the_verdict_finds_what_is_wrong() -> None:

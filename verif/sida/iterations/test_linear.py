@@ -82,11 +82,12 @@ def test_refusals() -> None:
     assert said == "`right` must not be 0"
 
 
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-200, 0])
 @pytest.mark.parametrize("value", ["fp32", "fp64"])
-def test_a_solution_that_is_there_at_once(value: str) -> None:
-    """One step, and what is computed behind it does not count."""
+def test_a_solution_that_is_there_at_once(value: str, tolerance: float) -> None:
+    """One step, whatever the tolerance is, and what is computed behind it does not count."""
     rules = Rules(fmt=FORMATS[value], leaves=4, subtensor=4)
-    problem = pipelined_gradients(rules, 2.0 * eye_array(5), np.ones(5), tolerance=1e-6)
+    problem = pipelined_gradients(rules, 2.0 * eye_array(5), np.ones(5), tolerance=tolerance)
     found = solve(rules, problem, 9)
     assert (found.iterations, found.wasted, found.settled) == (1, 1, True)
     assert (decode(found.result, rules.fmt) == 0.5).all()

@@ -13,7 +13,7 @@ from ...errors import UserError
 from ...hw.spec.formats import FloatFormat, Format, IntFormat
 from ...sim.numbers.values import decode, encode
 
-__all__ = ["Rounded", "largest", "round_to", "say", "warn_rounding"]
+__all__ = ["Rounded", "check_integers", "largest", "round_to", "say", "warn_rounding"]
 
 Words = NDArray[np.uint64]
 _EXACT = 2.0**53
@@ -73,17 +73,19 @@ def round_to(values: NDArray[Any], fmt: Format) -> Rounded:
 def warn_rounding(what: object, rounded: Rounded, fmt: Format) -> None:
     """Say on stderr what rounding to the format destroyed, if anything, and what is not finite.
 
-    Raises UserError for numbers that have no place in an integer format: those outside of its range
-    and fractions.
+    Raises UserError as :func:`check_integers`.
     """
-    count = rounded.values.size
-    if isinstance(fmt, IntFormat):
-        _check_integers(what, rounded, fmt, count)
+    check_integers(what, rounded, fmt)
+    if isinstance(fmt, FloatFormat):
+        _warn_float(what, rounded, fmt, rounded.values.size)
+
+
+def check_integers(what: object, rounded: Rounded, fmt: Format) -> None:
+    """Raise UserError for numbers that have no place in an integer format: those outside of its
+    range and fractions."""
+    if not isinstance(fmt, IntFormat):
         return
-    _warn_float(what, rounded, fmt, count)
-
-
-def _check_integers(what: object, rounded: Rounded, fmt: IntFormat, count: int) -> None:
+    count = rounded.values.size
     if rounded.overflows:
         raise UserError(f"{what}: {rounded.overflows} of {count} values are not in "
                         f"{fmt.lowest}..{fmt.highest}, the range of {fmt.name}")  # fmt: skip

@@ -12,7 +12,7 @@ from ...sim.sida.iterations.distances import DISTANCES
 from ...sim.sida.iterations.seeding import Coincide, Seeds, draw_seeds, seeding
 from ...sim.sida.result.products import Rules
 from ...sim.sida.step_driver import StepDriver
-from ..common.rounding import round_to, warn_rounding
+from ..common.rounding import check_integers, round_to, warn_rounding
 from ..common.words import counted
 from .application import Application, finish
 from .inputs import Source
@@ -32,7 +32,7 @@ def draw_clusters(
     count, fmt = points.shape[0], choice.config.format
     second, _ = DISTANCES[distance]
     rounded = round_to(points.data, fmt)
-    warn_rounding(file, rounded, fmt)
+    check_integers(file, rounded, fmt)
     points.data = np.asarray(rounded.values, np.float64)
     try:
         problem = seeding(Rules.of(choice.config), points, distance)
@@ -52,6 +52,8 @@ def draw_clusters(
             f"{file}: has points at {counted(found.seeds, 'place')} alone; --clusters must be at "
             f"most {found.seeds}, not {clusters}"
         ) from None
+    # Not before what may still refuse the points.
+    warn_rounding(file, rounded, fmt)
     verdict, same = against_draws(fmt, seeds, points, distance, seed)
     numbers = [one + 1 for one in seeds.chosen]
     more = f", and {clusters - _SHOWN} more" if clusters > _SHOWN else ""

@@ -63,11 +63,16 @@ def _assembled(choice: SidaChoice, path: Path) -> Program:
     """The program of a file; UserError with line and column if it is none."""
     config = choice.config
     try:
-        found = assemble(read_content(path).decode(), config.program_words)
+        found = assemble(read_content(path).decode())
     except UnicodeDecodeError:
         raise UserError(f"{path}: must be text in UTF-8") from None
     except AssemblyError as error:
         raise UserError(f"{path}: {error}") from None
+    if found.words > config.program_words:
+        raise UserError(
+            f"{path}: {found.words} words are too many for `program_words` {config.program_words}, "
+            "instructions of a program"
+        )
     if not found.vectors:
         raise UserError(f"{path}: must declare a vector, since only what is stored is kept")
     for part in PARTS:
