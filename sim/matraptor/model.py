@@ -15,13 +15,14 @@ from ...hw.spec.jobs.matraptor import (
 )
 from ...hw.spec.matraptor import MatRaptorConfig
 from ..device.model import ModelDevice
-from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, run_indices, starts_of, to_csr
-from ..sparse.image import from_image, image, write_blocks
+from ..sparse.c2sr import C2sr, to_csr
+from ..sparse.image import from_image, image, stored_rows, write_blocks
 from ..timing.dram import MemoryModel
 from .cycles.outer import simulate_outer
 from .cycles.plan import Places
 from .cycles.rows import Cycles, simulate
 from .cycles.traffic import bytes_read
+from .operands import first_about, first_outside, first_row, needed, sorted_rows
 from .result.outer import outer_product, overflow_rows
 from .result.rows import SparseProduct, spgemm
 
@@ -32,8 +33,9 @@ class MatRaptorModel(ModelDevice):
     """What a job leaves in memory is the hardware's, bit for bit; what it counts comes from the
     cycle model, or without one is what does not depend on time, the rest being zero.
 
-    A job that fails leaves no part of C. Columns must ascend in every row of A and B, else
-    ValueError. Of outer products the bytes are counted in any case.
+    A job that fails leaves no part of C; of several things that are wrong with it the
+    hardware may name another. Columns must ascend in every row of A, else ValueError: the hardware
+    takes them as they come. Of outer products the bytes are counted in any case.
 
     Parameters
     ----------
@@ -72,14 +74,15 @@ class MatRaptorModel(ModelDevice):
             return self._outer_job()
         rows, b_rows = self._values["ROWS"], self._values["B_ROWS"]
         try:
-            a, b = self._operand("A", rows), self._operand("B", b_rows)
+            a, (b, unsorted) = self._left(rows), self._right(b_rows)
         except IndexError:
             return "bus_read", self.memory_bytes, {}
         outside = a.patterns().columns >= b_rows
         if outside.any():
-            entry = int(np.argmax(outside))
-            row = int(np.searchsorted(a.patterns().starts, entry, side="right")) - 1
-            return "index", row, {}
+            return "index", first_row(a, outside), {}
+        broken = unsorted[a.patterns().columns]
+        if broken.any():
+            return "unsorted", first_row(a, broken), {}
         a = C2sr(layout=a.layout, shape=(rows, b_rows), lengths=a.lengths, pointers=a.pointers,
                  columns=a.columns, values=a.values)  # fmt: skip
         found = spgemm(self._config, a, b, capacity=self._values["CAPACITY"])
@@ -101,15 +104,19 @@ class MatRaptorModel(ModelDevice):
         if len(too_large):
             return "overflow", int(too_large[0]), {}
         try:
-            t, b = self._operand("A", b_rows * config.lanes), self._operand("B", b_rows)
+            t, (b, unsorted) = self._left(b_rows * config.lanes), self._right(b_rows)
         except IndexError:
             return "bus_read", self.memory_bytes, {}
         # Lanes without rows of C have nothing to do.
-        t = _needed(t, np.arange(t.shape[0]) % config.lanes < rows)
-        b = _needed(b, t.lengths.reshape(-1, config.lanes).sum(axis=1) > 0)
-        outside = _outside(config, t, b, rows, columns)
+        t = needed(t, np.arange(t.shape[0]) % config.lanes < rows)
+        used = t.lengths.reshape(-1, config.lanes).sum(axis=1) > 0
+        b = needed(b, used)
+        outside = first_outside(config.lanes, t, b, rows, columns)
         if outside is not None:
             return "index", outside, {}
+        broken = unsorted & used
+        if broken.any():
+            return "unsorted", first_about(config.lanes, t, int(np.argmax(broken))), {}
         t = replace(t, shape=(t.shape[0], -(-rows // config.lanes)))
         b = replace(b, shape=(b_rows, columns))
         found = outer_product(config, t, b, rows, capacity=self._values["CAPACITY"])
@@ -120,18 +127,23 @@ class MatRaptorModel(ModelDevice):
         return "none", 0, self._outer_counts(t, b, rows, found)
 
     def _store(self, c: C2sr) -> None:
-        bases = {name: self._values[f"C_{name.upper()}"] for name in ("pairs", "entries")}
-        blocks = image(c, pairs_base=bases["pairs"], entries_base=bases["entries"])
-        write_blocks(self.write_memory, blocks)
+        write_blocks(self.write_memory, image(c, **self._bases("C")))
 
-    def _operand(self, name: str, rows: int) -> C2sr:
-        return from_image(
-            self.read_memory,
-            self._config.layout,
-            (rows, limits(self._config)["ROWS"]),
-            pairs_base=self._values[f"{name}_PAIRS"],
-            entries_base=self._values[f"{name}_ENTRIES"],
-        )
+    def _left(self, rows: int) -> C2sr:
+        layout, shape = self._config.layout, (rows, limits(self._config)["ROWS"])
+        return from_image(self.read_memory, layout, shape, **self._bases("A"))
+
+    def _right(self, rows: int) -> tuple[C2sr, npt.NDArray[np.bool_]]:
+        """B but for its rows whose columns do not ascend, and which those are."""
+        layout, shape = self._config.layout, (rows, limits(self._config)["ROWS"])
+        stored = stored_rows(self.read_memory, layout, shape, **self._bases("B"))
+        return sorted_rows(layout, shape, stored)
+
+    def _bases(self, name: str) -> dict[str, int]:
+        return {
+            "pairs_base": self._values[f"{name}_PAIRS"],
+            "entries_base": self._values[f"{name}_ENTRIES"],
+        }
 
     def _counts(self, a: C2sr, b: C2sr, found: SparseProduct) -> dict[str, int]:
         if self._channel is None:
@@ -182,26 +194,3 @@ def _bytes_written(found: SparseProduct) -> dict[str, int]:
     pairs = found.c.shape[0] * PAIR_BYTES
     entries = found.c.nnz * found.c.layout.entry_bytes
     return {"bytes_c_pairs": pairs, "bytes_c_entries": entries, "bytes_written": pairs + entries}
-
-
-def _needed(matrix: C2sr, used: npt.NDArray[np.bool_]) -> C2sr:
-    """Without the entries of rows that are not used: nobody reads them."""
-    starts, columns, values = matrix.patterns()
-    lengths = np.where(used, matrix.lengths, 0)
-    where = run_indices(starts[:-1], lengths)
-    rows = CsrPatterns(starts_of(lengths), columns[where], values[where])
-    return from_patterns(rows, matrix.shape, matrix.layout, pointers=matrix.pointers)
-
-
-def _outside(config: MatRaptorConfig, t: C2sr, b: C2sr, rows: int, columns: int) -> int | None:
-    """A row of T with an entry for a row of C that there is not, or that names a row of B with one
-    for such a column."""
-    which = np.repeat(np.arange(t.shape[0]), t.lengths)
-    far = t.patterns().columns * config.lanes + which % config.lanes >= rows
-    if far.any():
-        return int(which[np.argmax(far)])
-    wrong = np.repeat(np.arange(b.shape[0]), b.lengths)[b.patterns().columns >= columns]
-    if not len(wrong):
-        return None
-    first = int(wrong[0]) * config.lanes
-    return first + int(np.argmax(t.lengths[first : first + config.lanes] > 0))

@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.c2sr import PAIR_BYTES, C2srLayout
+from ..numbers.values import Patterns
 from .c2sr import C2sr, CsrPatterns, check_shape, from_patterns, run_indices, starts_of
 
 __all__ = [
     "Block",
     "Read",
+    "StoredRows",
     "csr_image",
     "entries_bytes",
     "from_csr_image",
@@ -21,6 +23,7 @@ __all__ = [
     "image",
     "image_sizes",
     "pairs_bytes",
+    "stored_rows",
     "write_blocks",
 ]
 
@@ -38,6 +41,15 @@ class Block(NamedTuple):
 
     address: int
     data: Bytes
+
+
+class StoredRows(NamedTuple):
+    """What a ``C2sr`` is made of, as it lies in memory: columns may be anything."""
+
+    lengths: Ints
+    pointers: Ints
+    columns: tuple[Ints, ...]
+    values: tuple[Patterns, ...]
 
 
 def write_blocks(write: Callable[[int, bytes], None], blocks: Iterable[Block]) -> None:
@@ -102,6 +114,31 @@ def from_image(
 ) -> C2sr:
     """The matrix at an address, with the pointers it has there.
 
+    Parameters as for :func:`stored_rows`; raises as it does, and ValueError if the matrix is not
+    valid C2SR.
+    """
+    rows = stored_rows(
+        read,
+        layout,
+        shape,
+        pairs_base=pairs_base,
+        entries_base=entries_base,
+        channel_entries=channel_entries,
+    )
+    return C2sr(layout=layout, shape=shape, **rows._asdict())
+
+
+def stored_rows(
+    read: Read,
+    layout: C2srLayout,
+    shape: tuple[int, int],
+    *,
+    pairs_base: int,
+    entries_base: int,
+    channel_entries: int | None = None,
+) -> StoredRows:
+    """The rows at an address, whatever their columns are.
+
     Only blocks with entries are read, in every channel at once; gaps between rows are not.
 
     Parameters
@@ -112,8 +149,8 @@ def from_image(
 
     Raises
     ------
-    ValueError if a base is not a multiple of a block in every channel, a row ends outside the
-    room given, or the matrix is not valid C2SR.
+    ValueError if a base is not a multiple of a block in every channel, or a row has more entries
+    than columns, or ends outside the room given.
     """
     check_shape(shape, layout)
     _check_base("pairs_base", pairs_base, layout)
@@ -149,14 +186,7 @@ def from_image(
         found = column[run_indices((pointers + moved)[mine], lengths[mine])]
         columns.append(found["column"].astype(np.int64))
         values.append(found["value"].astype(np.uint64))
-    return C2sr(
-        layout=layout,
-        shape=shape,
-        lengths=lengths,
-        pointers=pointers,
-        columns=tuple(columns),
-        values=tuple(values),
-    )
+    return StoredRows(lengths, pointers, tuple(columns), tuple(values))
 
 
 def csr_image(c2sr: C2sr, *, pointers_base: int, entries_base: int) -> tuple[Block, Block]:

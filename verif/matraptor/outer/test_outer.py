@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.jobs.matraptor import ARRAYS, job_spec
 from tilewright.hw.spec.matraptor import MatRaptorConfig
+from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.matraptor.driver import SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.matraptor.result.outer import fits, overflow_rows
@@ -216,6 +217,7 @@ def test_columns_of_b_that_do_not_ascend(device: Device) -> None:
     rng = rng_of(7)
     config = device.config
     layout = config.layout
+    model = MatRaptorModel(config, MEMORY_BYTES)
     for _ in range(cases(20)):
         device.behave(any_behaviour(rng))
         a = random_matrix(rng, config, (5, 6), 0.6)
@@ -230,6 +232,9 @@ def test_columns_of_b_that_do_not_ascend(device: Device) -> None:
         spoiled = {int(where[entry][0]): word.to_bytes(layout.entry_bytes, "little")}
         if allowed:
             check_failure(rng, device, case, {"unsorted": allowed}, spoiled=spoiled)
+            model.write_memory(0, device.read_memory(0, MEMORY_BYTES))
+            found = JobRegisters(model, job_spec(config)).submit(case.registers)
+            assert (found.error, found.detail) == ("unsorted", min(allowed))
         else:
             check_outer(rng, device, case, spoiled=spoiled)
         check_outer(rng, device, heavy_outer(rng, config))
