@@ -1,0 +1,173 @@
+"""What travels between the parts of the accelerator, and between the elements of its array."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from amaranth.hdl import ShapeLike, signed
+from amaranth.lib import data
+
+from ..spec.gta import (
+    BANKS,
+    FORMATS_OF_GTA,
+    LEFT_WORD_BYTES,
+    LIMB_BITS,
+    RESULT_WORD_BYTES,
+    ROWS,
+    GtaConfig,
+)
+
+__all__ = [
+    "Base",
+    "LaneMemoryName",
+    "Operation",
+    "csr_layout",
+    "left_words",
+    "pgemm_layout",
+    "read_data_layout",
+    "read_layout",
+    "result_words",
+    "write_layout",
+    "x_layout",
+]
+
+
+class Operation(IntEnum):
+    """What a command does: products with one operand held, or with the sums held."""
+
+    WS = 0
+    OS = 1
+
+
+class LaneMemoryName(IntEnum):
+    """The memories of a lane."""
+
+    LEFT = 0
+    TOP = 1
+    RESULT = 2
+
+
+class Base(IntEnum):
+    """What an element adds its product to.
+
+    ``CARRY``: its sum without the lowest byte, which goes to its second rank.
+    """
+
+    ZERO = 0
+    OWN = 1
+    ABOVE = 2
+    CARRY = 3
+
+
+def left_words(config: GtaConfig) -> int:
+    """Words of a bank that feeds a row, or a column."""
+    return config.edge_bytes // LEFT_WORD_BYTES
+
+
+def result_words(config: GtaConfig) -> int:
+    """Words of a bank of results."""
+    return config.bank_bytes // RESULT_WORD_BYTES
+
+
+def pgemm_layout(config: GtaConfig) -> data.StructLayout:
+    """A command: folds of a product, carried out by all lanes of a group.
+
+    The region has R rows and C columns of elements; L are the format's limbs (of floats: 1).
+
+    ``operation``: see :class:`Operation`; floats: OS. ``format``: its place in ``FORMATS_OF_GTA``.
+    ``group``: the mask of the lanes. ``row_folds``, ``col_folds``: each at least 1. ``time``: T in
+    elements, at least 1: rows of A of a fold in WS, products of a sum in OS.
+    ``rows_last``: rows of elements in use in the last row fold, 1 to R, a multiple of L in OS: WS
+    feeds zeros to the others, OS does not write their results.
+    ``use_c``: results are added to what is in the memory of results; otherwise the first row fold
+    of WS, and each fold of OS, writes over it.
+    ``lateral``: column folds are the inner loop, otherwise row folds. ``overlap``: a fold begins as
+    soon as the array takes it, otherwise when the last one has multiplied its last operands.
+    ``left_base``, ``top_base``, ``result_base``: words of a bank (16, 16 and 32 bytes).
+    ``left_stride``: words from a row fold to the next one; ``top_stride``, ``result_stride``: from
+    a column fold to the next one. In WS a column's string goes on from row fold to row fold, R
+    bytes each; so do, in OS, a group's results, R / L elements each.
+    ``result_size``: an element of the results has 4 << result_size bytes.
+    """
+    folds = range(config.edge_bytes // ROWS + 1)
+    left, result = range(left_words(config)), range(result_words(config))
+    fields: dict[str, ShapeLike] = {
+        "operation": range(len(Operation)),
+        "format": range(len(FORMATS_OF_GTA)),
+        "group": config.mask_bits,
+        "row_folds": folds,
+        "col_folds": folds,
+        "time": range(config.edge_bytes + 1),
+        "rows_last": range(ROWS * config.lanes + 1),
+        "use_c": 1,
+        "lateral": 1,
+        "overlap": 1,
+        "left_base": left,
+        "left_stride": left,
+        "top_base": left,
+        "top_stride": left,
+        "result_base": result,
+        "result_stride": result,
+        "result_size": 2,
+    }
+    return data.StructLayout(fields)
+
+
+def csr_layout(config: GtaConfig) -> data.StructLayout:
+    """The arrangement of lanes: they stand ``1 << layout`` across; ``masks``: of each lane.
+
+    Lanes of one mask are one region, a rectangle.
+    """
+    return data.StructLayout(
+        {
+            "layout": range(config.lanes.bit_length()),
+            "masks": data.ArrayLayout(config.mask_bits, config.lanes),
+        }
+    )
+
+
+def write_layout(config: GtaConfig) -> data.StructLayout:
+    """A write of 16 bytes to each bank of a memory of all ``lanes`` whose bit is set.
+
+    ``memory``: see :class:`LaneMemoryName`. ``address``: in units of 16 bytes of a bank, of which a
+    word of results has two. ``mask``: a bit for each byte of each bank.
+    """
+    return data.StructLayout(
+        {
+            "enable": 1,
+            "lanes": config.lanes,
+            "memory": range(len(LaneMemoryName)),
+            "address": range(config.bank_bytes // LEFT_WORD_BYTES),
+            "data": data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS),
+            "mask": data.ArrayLayout(LEFT_WORD_BYTES, BANKS),
+        }
+    )
+
+
+def read_layout(config: GtaConfig) -> data.StructLayout:
+    """A read of 16 bytes of each bank of results of a lane; ``address`` as of a write."""
+    return data.StructLayout(
+        {
+            "enable": 1,
+            "lane": range(config.lanes),
+            "address": range(config.bank_bytes // LEFT_WORD_BYTES),
+        }
+    )
+
+
+def read_data_layout() -> data.ArrayLayout:
+    """What a read gives, bank by bank."""
+    return data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)
+
+
+def x_layout(config: GtaConfig) -> data.StructLayout:
+    """What passes from an element to its right neighbour: a limb, and what the element shall do.
+
+    ``base``: see :class:`Base`, of the product of this limb. Of a configuration with integers:
+    ``y_shift``: y comes from above. ``swap``: the product of this limb, and those behind it, are
+    with what y is now. ``shift_drain``: the second rank comes from above.
+    """
+    fields: dict[str, ShapeLike] = {"limb": signed(LIMB_BITS + 1), "base": range(len(Base))}
+    if config.integers:
+        fields |= {"y_shift": 1, "swap": 1, "shift_drain": 1}
+    return data.StructLayout(fields)
