@@ -1,0 +1,100 @@
+"""An element of the array: a multiplier of limbs, and its sum."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, ShapeLike, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Member, Out
+
+from ..spec.gta import LIMB_BITS, GtaConfig
+from .layouts import Base, x_layout
+
+__all__ = ["LimbElement"]
+
+
+class LimbElement(wiring.Component):
+    """Multiplies 9 x 9 bits, signed: a product and an addition every cycle, always.
+
+    Source: the paper's section 4.1; "three operand registers, systolic mode register". Our mode
+    travels beside each limb, so that neighbours change it a cycle apart, as their data arrive.
+
+    ``x`` is registered and passes right, ``y`` is registered where ``x.y_shift`` says so and passes
+    down. Where ``x.swap`` is set, the held operand becomes what y was before; x is multiplied by
+    the held operand from the cycle after, and the product is added to what ``x.base`` names
+    (:class:`Base`) at that cycle's end. So of a sum that stays y comes a cycle before its x, with
+    ``y_shift`` and ``swap`` set all the time; of an operand that stays its shifts are over a cycle
+    before the x that swaps.
+
+    The second rank takes the old sum where a new one begins (``Base.ZERO``), and what is above it
+    with ``x.shift_drain``; both happen with the cycle of the product, a cycle after ``x`` comes.
+
+    Latency: ``x_right`` and ``y_down`` 1; ``sum`` 2 from ``x``. Sums are modulo
+    ``2 ** partial_bits``. After reset no sum is defined before ``Base.ZERO``.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    x, y: in; see :func:`x_layout`; a limb with its sign
+    sum_above, drain_above: in; of the element above; of a configuration with integers
+    x_right, y_down, sum, drain: out; registers
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        limb, partial = signed(LIMB_BITS + 1), signed(config.partial_bits)
+        x, drain = x_layout(config), self.drain_shape(config)
+        members: dict[str, Member] = {
+            "x": In(x),
+            "y": In(limb),
+            "x_right": Out(x),
+            "y_down": Out(limb),
+            "sum": Out(partial),
+            "drain": Out(drain),
+        }
+        if config.integers:
+            members |= {"sum_above": In(partial), "drain_above": In(drain)}
+        super().__init__(members)
+
+    @staticmethod
+    def drain_shape(config: GtaConfig) -> ShapeLike:
+        """Of the second rank."""
+        return signed(config.drain_bits)
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        limb = signed(LIMB_BITS + 1)
+        held = Signal(limb, reset_less=True)
+        y = Signal(limb, reset_less=True)
+        total = Signal(signed(config.partial_bits), reset_less=True)
+        drain = Signal(self.drain_shape(config), reset_less=True)
+        m.d.sync += self.x_right.eq(self.x)
+        with m.If(self.x.y_shift if config.integers else 1):
+            m.d.sync += y.eq(self.y)
+        with m.If(self.x.swap if config.integers else 1):
+            m.d.sync += held.eq(y)
+        product = Signal(signed(2 * (LIMB_BITS + 1)))
+        base = Signal(signed(config.partial_bits))
+        x = self.x_right
+        with m.Switch(x.base):
+            with m.Case(Base.OWN):
+                m.d.comb += base.eq(total)
+            if config.integers:
+                with m.Case(Base.ABOVE):
+                    m.d.comb += base.eq(self.sum_above)
+        m.d.comb += product.eq(x.limb * held)
+        m.d.sync += total.eq(base + product)
+        with m.If(x.base == Base.ZERO):
+            m.d.sync += drain.eq(total)
+        if config.integers:
+            with m.Elif(x.shift_drain):
+                m.d.sync += drain.eq(self.drain_above)
+        m.d.comb += [self.y_down.eq(y), self.sum.eq(total), self.drain.eq(drain)]
+        return m

@@ -1,0 +1,77 @@
+"""A lane's array of elements."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Member, Out
+
+from ..spec.gta import COLS, LIMB_BITS, ROWS, GtaConfig
+from .layouts import x_layout
+from .limb_element import LimbElement
+
+__all__ = ["Mpra"]
+
+
+class Mpra(wiring.Component):
+    """Multi-precision reconfigurable array: 8 x 8 :class:`LimbElement`.
+
+    Source: the paper's section 4.1. Each passes its x right, its y, its sum and its second rank
+    down; the next lane's elements stand behind the last ones as these behind each other. Latency
+    from ``x`` to ``x_right`` 8, from ``y`` to ``y_down`` 8 while it moves.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    x, x_right: by row, in and out; see :func:`x_layout`
+    y, y_down: by column, in and out; limbs with their sign
+    sum_above, sum, drain_above, drain: by column, in and out; of a configuration with integers.
+      Above the array's first row 0 comes as the sum
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        x = data.ArrayLayout(x_layout(config), ROWS)
+        y = data.ArrayLayout(signed(LIMB_BITS + 1), COLS)
+        partial = data.ArrayLayout(signed(config.partial_bits), COLS)
+        drain = data.ArrayLayout(LimbElement.drain_shape(config), COLS)
+        members: dict[str, Member] = {"x": In(x), "x_right": Out(x), "y": In(y), "y_down": Out(y)}
+        if config.integers:
+            members |= {
+                "sum_above": In(partial),
+                "sum": Out(partial),
+                "drain_above": In(drain),
+                "drain": Out(drain),
+            }
+        super().__init__(members)
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        columns = range(COLS)
+        y = [self.y[c] for c in columns]
+        if config.integers:
+            above = [self.sum_above[c] for c in columns]
+            drain = [self.drain_above[c] for c in columns]
+        for r in range(ROWS):
+            x = self.x[r]
+            for c in columns:
+                m.submodules[f"element_{r}_{c}"] = element = LimbElement(config)
+                m.d.comb += [element.x.eq(x), element.y.eq(y[c])]
+                x, y[c] = element.x_right, element.y_down
+                if config.integers:
+                    m.d.comb += [element.sum_above.eq(above[c]), element.drain_above.eq(drain[c])]
+                    above[c], drain[c] = element.sum, element.drain
+            m.d.comb += self.x_right[r].eq(x)
+        for c in columns:
+            m.d.comb += self.y_down[c].eq(y[c])
+            if config.integers:
+                m.d.comb += [self.sum[c].eq(above[c]), self.drain[c].eq(drain[c])]
+        return m

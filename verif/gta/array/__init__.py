@@ -1,0 +1,1 @@
+"""Benches of the array's elements, and of a lane's array."""

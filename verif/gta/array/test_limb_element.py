@@ -1,0 +1,88 @@
+"""An element against what it says: a product and an addition in every cycle."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+from tilewright.hw.gta.layouts import Base
+from tilewright.hw.gta.limb_element import LimbElement
+from tilewright.hw.spec.gta import GtaConfig
+
+_LIMBS = (-256, -255, -128, -1, 0, 1, 127, 128, 255)
+
+
+def wrapped(value: int, bits: int) -> int:
+    """A number modulo 2 ** bits, signed."""
+    half = 1 << (bits - 1)
+    return (value + half) % (2 * half) - half
+
+
+class Registers:
+    """An element's registers, after each cycle; what is not defined is None."""
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+        self.x: dict[str, int] = {}
+        self.y: int | None = None
+        self.held: int | None = None
+        self.sum: int | None = None
+        self.drain: int | None = None
+
+    def step(self, x: dict[str, int], y: int, sum_above: int, drain_above: int) -> None:
+        before, own = self.x, self.sum
+        if before and self.held is not None:
+            base = {Base.ZERO: 0, Base.OWN: own, Base.ABOVE: sum_above}[Base(before["base"])]
+            product = before["limb"] * self.held
+            self.sum = None if base is None else wrapped(base + product, self._bits)
+        if before and before["base"] == Base.ZERO:
+            self.drain = own
+        elif before and before["shift_drain"]:
+            self.drain = drain_above
+        if x["swap"]:
+            self.held = self.y
+        if x["y_shift"]:
+            self.y = y
+        self.x = x
+
+
+@pytest.mark.parametrize("partial_bits", [20, 40])
+def test_every_cycle(partial_bits: int) -> None:
+    """Any controls in any cycle, ends of the range of limbs among others."""
+    config = GtaConfig(formats=("int8",), partial_bits=partial_bits)
+    element = LimbElement(config)
+    rng = random.Random(partial_bits)
+    compared = dict.fromkeys(("y_down", "sum", "drain"), 0)
+
+    async def bench(sim: Any) -> None:
+        model = Registers(partial_bits)
+        for _ in range(1500):
+            x = {
+                "limb": rng.choice([*_LIMBS, rng.randint(-256, 255)]),
+                "base": rng.choice([Base.ZERO, Base.OWN, Base.OWN, Base.ABOVE]).value,
+                "y_shift": rng.randint(0, 1),
+                "swap": rng.randint(0, 1),
+                "shift_drain": rng.randint(0, 1),
+            }
+            y = rng.choice([*_LIMBS, rng.randint(-256, 255)])
+            above = [wrapped(rng.getrandbits(64), partial_bits) for _ in range(2)]
+            sim.set(element.x, x)
+            sim.set(element.y, y)
+            sim.set(element.sum_above, above[0])
+            sim.set(element.drain_above, above[1])
+            await sim.tick()
+            model.step(x, y, *above)
+            right = sim.get(element.x_right)
+            assert {name: right[name] for name in x} == x
+            for name, want in (("y_down", model.y), ("sum", model.sum), ("drain", model.drain)):
+                if want is not None:
+                    assert sim.get(getattr(element, name)) == want, name
+                    compared[name] += 1
+
+    simulator = Simulator(element)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert min(compared.values()) > 1400

@@ -1,0 +1,107 @@
+"""A lane's array: products with held operands and with held sums, fold behind fold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from amaranth.sim import Simulator
+from tilewright.hw.gta.layouts import Base
+from tilewright.hw.gta.mpra import Mpra
+from tilewright.hw.spec.gta import COLS, ROWS, GtaConfig
+
+Matrix = npt.NDArray[np.int64]
+
+IDLE: dict[str, int] = {"limb": 0, "base": 0, "y_shift": 0, "swap": 0, "shift_drain": 0}
+
+
+class Wave:
+    """What each row, and column, is given in each cycle, and what the columns gave.
+
+    Parameters
+    ----------
+    idle: fields of x in cycles of which nothing else is said
+    """
+
+    def __init__(self, cycles: int, **idle: int) -> None:
+        self.cycles = cycles
+        self.x = [[{**IDLE, **idle} for _ in range(ROWS)] for _ in range(cycles)]
+        self.y = [[0] * COLS for _ in range(cycles)]
+        self.sums = np.zeros((cycles, COLS), object)
+        self.drains = np.zeros((cycles, COLS), object)
+
+    def run(self) -> None:
+        mpra = Mpra(GtaConfig(formats=("int8",)))
+
+        async def bench(sim: Any) -> None:
+            for cycle in range(self.cycles):
+                for r in range(ROWS):
+                    sim.set(mpra.x[r], self.x[cycle][r])
+                for c in range(COLS):
+                    sim.set(mpra.y[c], self.y[cycle][c])
+                    self.sums[cycle, c] = sim.get(mpra.sum[c])
+                    self.drains[cycle, c] = sim.get(mpra.drain[c])
+                await sim.tick()
+
+        simulator = Simulator(mpra)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        simulator.run()
+
+
+def matrices(seed: int, count: int, shape: tuple[int, int]) -> list[Matrix]:
+    """Limbs, the ends of their range among others."""
+    rng = np.random.default_rng(seed)
+    found = [rng.integers(-256, 256, shape) for _ in range(count)]
+    found[0][:] = -256
+    return found
+
+
+@pytest.mark.parametrize("time", [1, 5, 8, 13])
+def test_held_operands(time: int) -> None:
+    """A fold every max(T, 8) cycles: the next operands move down behind the wave that swaps."""
+    interval, folds = max(time, ROWS), 4
+    a, b = matrices(time, folds, (time, ROWS)), matrices(50 + time, folds, (ROWS, COLS))
+    wave = Wave((folds + 4) * interval + 30, base=Base.ABOVE)
+    for f in range(folds):
+        load = f * interval
+        for s in range(ROWS):
+            for c in range(COLS):
+                wave.y[load + s + c][c] = int(b[f][ROWS - 1 - s, c])
+            for r in range(s + 1):
+                wave.x[load + s][r]["y_shift"] = 1
+        for r in range(ROWS):
+            wave.x[load + ROWS + r][r]["swap"] = 1
+            for t in range(time):
+                wave.x[load + ROWS + r + t][r]["limb"] = int(a[f][t, r])
+    wave.run()
+    for f in range(folds):
+        first = f * interval + 2 * ROWS + 1
+        found = [[wave.sums[first + t + c, c] for c in range(COLS)] for t in range(time)]
+        assert found == (a[f] @ b[f]).tolist(), f
+
+
+@pytest.mark.parametrize("time", [1, 5, 8, 13])
+def test_held_sums(time: int) -> None:
+    """A fold every max(T, 8) cycles: the last one's sums leave row by row meanwhile."""
+    interval, folds = max(time, ROWS), 4
+    a, b = matrices(time, folds, (ROWS, time)), matrices(50 + time, folds, (time, COLS))
+    wave = Wave((folds + 4) * interval + 30, base=Base.OWN, y_shift=1, swap=1)
+    for f in range(folds + 1):
+        begin = f * interval + 1
+        for r in range(ROWS):
+            wave.x[begin + r][r]["base"] = Base.ZERO
+            for s in range(r if f else 0):
+                wave.x[begin + ROWS + s][r]["shift_drain"] = 1
+        for t in range(time if f < folds else 0):
+            for r in range(ROWS):
+                wave.x[begin + t + r][r]["limb"] = int(a[f][r, t])
+            for c in range(COLS):
+                wave.y[begin - 1 + t + c][c] = int(b[f][t, c])
+    wave.run()
+    for f in range(folds):
+        first = (f + 1) * interval + 1 + ROWS + 1
+        found = [[wave.drains[first + s + c, c] for c in range(COLS)] for s in range(ROWS)]
+        assert found[::-1] == (a[f] @ b[f]).tolist(), f
