@@ -23,7 +23,6 @@ find_python() {
 setup() {
     local extra="$1" python stamp wanted
     need g++ g++
-    need make make
     python="$(find_python)"
     if [ -z "$python" ]; then
         echo "error: no Python 3.11 or newer; install the Debian package \`python3\`" >&2
