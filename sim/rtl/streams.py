@@ -10,16 +10,25 @@ import ctypes
 import os
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .build import BuildError, build_library
-from .payload import dense_words, field_array, pack, row_words, unpack, width_of
+from .payload import dense_words, field_array, pack, row_words, unpack
 from .toolchain import ToolMissing
+from .transfers import (
+    Indices,
+    Pauses,
+    Port,
+    Rows,
+    RunOptions,
+    RunResult,
+    Transfers,
+    Words,
+    located,
+)
 from .waves import check_waves, wave_format
 
 __all__ = [
@@ -37,9 +46,8 @@ __all__ = [
     "unpack",
 ]
 
-Words = NDArray[np.uint32]
-Indices = NDArray[np.int64]
 _WAVES_LOST = 4
+_NO_PAUSES = Pauses()
 
 
 class HasVerilog(Protocol):
@@ -57,136 +65,6 @@ class SimulationTimeout(RuntimeError):
 
 class StreamRuleError(RuntimeError):
     """An output took back its valid or changed its payload before the transfer."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A field's values: transfer ``i`` uses row ``index[i]`` of ``table``, row ``i`` without index.
-
-    Parameters
-    ----------
-    table: (rows, words) uint32, C-contiguous, each row the field's bits from bit 0 on
-    index: (count,) int64 or None
-    """
-
-    table: Words
-    index: Indices | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pauses:
-    """Random gaps before inputs and stalls of outputs, replayable by seed.
-
-    Parameters
-    ----------
-    seed: of the generator; the same seed gives the same cycles
-    gap, stall: chance in each cycle that an input waits, that an output is not ready, 0..1
-    """
-
-    seed: int = 0
-    gap: float = 0.0
-    stall: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("gap", "stall"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(
-                    f"`{name}` must be at least 0 and below 1, not {getattr(self, name)}"
-                )
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """What a run gave.
-
-    Parameters
-    ----------
-    payloads: (outputs, words) uint32, row by row what left the output stream
-    cycles: clock cycles of this run
-    input_cycles, output_cycles: cycle of every transfer, on a counter that starts at reset
-    """
-
-    payloads: Words
-    cycles: int
-    input_cycles: NDArray[np.uint64]
-    output_cycles: NDArray[np.uint64]
-
-    @property
-    def first_input_cycle(self) -> int:
-        return int(self.input_cycles[0])
-
-    @property
-    def last_output_cycle(self) -> int:
-        return int(self.output_cycles[-1])
-
-
-class _Field(ctypes.Structure):
-    _fields_ = [
-        ("table", ctypes.c_void_p),
-        ("index", ctypes.c_void_p),
-        ("row_words", ctypes.c_uint64),
-        ("offset", ctypes.c_uint32),
-        ("width", ctypes.c_uint32),
-    ]
-
-
-class _Port(ctypes.Structure):
-    _fields_ = [
-        ("count", ctypes.c_uint64),
-        ("fields", ctypes.POINTER(_Field)),
-        ("field_count", ctypes.c_uint64),
-        ("after", ctypes.c_void_p),
-        ("cycles", ctypes.c_void_p),
-        ("pause", ctypes.c_uint64),
-        ("done", ctypes.c_uint64),
-    ]
-
-
-class _Options(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("seed", "time_out", "cycle", "stream")]
-
-
-@dataclass
-class _Transfers:
-    """One stream's part of a run; holds the arrays that the C++ side points into."""
-
-    count: int
-    rows: list[tuple[Rows, int, int]]
-    after: Indices | None = None
-    cycles: NDArray[np.uint64] | None = None
-    pause: float = 0.0
-    _kept: list[Any] = field(default_factory=list)
-
-    def port(self) -> _Port:
-        fields = (_Field * len(self.rows))()
-        for slot, (rows, offset, width) in zip(fields, self.rows, strict=True):
-            _check_rows(rows, self.count, width)
-            index = None if rows.index is None else rows.index.ctypes.data
-            slot.table, slot.index = rows.table.ctypes.data, index
-            slot.row_words, slot.offset, slot.width = rows.table.shape[1], offset, width
-        self._kept.append(fields)
-        after = None if self.after is None else self.after.ctypes.data
-        cycles = None if self.cycles is None else self.cycles.ctypes.data
-        pause = int(self.pause * 2**32)
-        return _Port(self.count, fields, len(self.rows), after, cycles, pause, 0)
-
-
-def _check_rows(rows: Rows, count: int, width: int) -> None:
-    table, index = rows.table, rows.index
-    fits = table.ndim == 2 and table.dtype == np.uint32 and table.flags.c_contiguous
-    if not fits or table.shape[1] < row_words(width):
-        raise ValueError(
-            f"a table must be contiguous uint32 of shape (rows, >= {row_words(width)}), "
-            f"not {table.dtype} of {table.shape}"
-        )
-    if index is None:
-        if len(table) < count:
-            raise ValueError(f"a table needs {count} rows, not {len(table)}")
-        return
-    if index.dtype != np.int64 or index.shape != (count,) or not index.flags.c_contiguous:
-        raise ValueError(f"an index must be int64 of shape ({count},), not {index.shape}")
-    if count and (index.min() < 0 or index.max() >= len(table)):
-        raise ValueError(f"an index must lie in 0..{len(table) - 1}")
 
 
 class NativeSimulation:
@@ -250,7 +128,7 @@ class NativeSimulation:
         payloads: Words,
         *,
         outputs: int | None = None,
-        pauses: Pauses = Pauses(),
+        pauses: Pauses = _NO_PAUSES,
         time_out: int = 10_000,
     ) -> RunResult:
         """Send payloads through a unit with one input and one output stream.
@@ -264,8 +142,8 @@ class NativeSimulation:
         results = np.zeros((count, row_words(o["width"])), np.uint32)
         times = np.zeros(len(payloads), np.uint64), np.zeros(count, np.uint64)
         whole = Rows(np.ascontiguousarray(payloads, np.uint32))
-        source = _Transfers(len(payloads), [(whole, 0, i["width"])], cycles=times[0])
-        sink = _Transfers(count, [(Rows(results), 0, o["width"])], cycles=times[1])
+        source = Transfers(len(payloads), [(whole, 0, i["width"])], cycles=times[0])
+        sink = Transfers(count, [(Rows(results), 0, o["width"])], cycles=times[1])
         cycles = self._drive([source], [sink], pauses, time_out)
         return RunResult(results, cycles, *times)
 
@@ -276,7 +154,7 @@ class NativeSimulation:
         count: int,
         *,
         after: Indices | None = None,
-        pauses: Pauses = Pauses(),
+        pauses: Pauses = _NO_PAUSES,
         time_out: int = 10_000,
     ) -> int:
         """Send ``count`` operations whose fields are gathered from tables; returns the cycles.
@@ -288,15 +166,15 @@ class NativeSimulation:
         (i,), (o,) = self._inputs, self._outputs
         if after is not None and (after.dtype != np.int64 or after.shape != (count,)):
             raise ValueError(f"`after` must be int64 of shape ({count},), not {after.shape}")
-        source = _Transfers(count, _located(i, inputs), after=after)
-        return self._drive([source], [_Transfers(count, _located(o, outputs))], pauses, time_out)
+        source = Transfers(count, located(i, inputs), after=after)
+        return self._drive([source], [Transfers(count, located(o, outputs))], pauses, time_out)
 
     def run_streams(
         self,
         payloads: Mapping[str, Words],
         counts: Mapping[str, int],
         *,
-        pauses: Pauses = Pauses(),
+        pauses: Pauses = _NO_PAUSES,
         time_out: int = 10_000,
     ) -> tuple[dict[str, Words], int]:
         """Any number of streams: payloads by input, results by output, and the cycles taken.
@@ -307,23 +185,23 @@ class NativeSimulation:
         for s in self._inputs:
             rows = np.zeros((0, row_words(s["width"])), np.uint32)
             rows = np.ascontiguousarray(payloads.get(s["name"], rows), np.uint32)
-            sources.append(_Transfers(len(rows), [(Rows(rows), 0, s["width"])]))
+            sources.append(Transfers(len(rows), [(Rows(rows), 0, s["width"])]))
         for s in self._outputs:
             count = counts.get(s["name"], 0)
             rows = results[s["name"]] = np.zeros((count, row_words(s["width"])), np.uint32)
-            sinks.append(_Transfers(count, [(Rows(rows), 0, s["width"])]))
+            sinks.append(Transfers(count, [(Rows(rows), 0, s["width"])]))
         return results, self._drive(sources, sinks, pauses, time_out)
 
     def _drive(
-        self, sources: list[_Transfers], sinks: list[_Transfers], pauses: Pauses, time_out: int
+        self, sources: list[Transfers], sinks: list[Transfers], pauses: Pauses, time_out: int
     ) -> int:
         for source in sources:
             source.pause = pauses.gap
         for sink in sinks:
             sink.pause = pauses.stall
-        ins = (_Port * len(sources))(*(s.port() for s in sources))
-        outs = (_Port * len(sinks))(*(s.port() for s in sinks))
-        options = _Options(pauses.seed, time_out, self._cycle, 0)
+        ins = (Port * len(sources))(*(s.port() for s in sources))
+        outs = (Port * len(sinks))(*(s.port() for s in sinks))
+        options = RunOptions(pauses.seed, time_out, self._cycle, 0)
         run = self._library.native_run
         status = run(self._handle, ins, outs, ctypes.byref(options))
         cycles = int(options.cycle) - self._cycle
@@ -343,12 +221,3 @@ class NativeSimulation:
                 f"stream `{name}` {what} before the transfer, in cycle {self._cycle - 1}"
             )
         return cycles
-
-
-def _located(stream: Mapping[str, Any], rows: Mapping[str, Rows]) -> list[tuple[Rows, int, int]]:
-    known = {f["name"]: f for f in stream["fields"]}
-    if set(rows) - set(known):
-        raise ValueError(
-            f"stream `{stream['name']}` has the fields {', '.join(known)}, not {', '.join(rows)}"
-        )
-    return [(value, known[n]["offset"], width_of(known[n])) for n, value in rows.items()]

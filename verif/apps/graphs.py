@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tilewright.verif.kit.commands import Run
 
 __all__ = [
     "BEST",
     "DAG",
+    "EXAMPLES",
     "RING",
     "UNDIRECTED",
     "Edges",
     "best_paths",
     "both_ways",
+    "closure",
+    "example",
     "random_edges",
     "write_graph",
 ]
@@ -30,6 +34,21 @@ DAG: Edges = [(1, 2, 3), (2, 4, 2), (1, 3, 1), (3, 4, 6), (4, 5, 1), (2, 5, 4), 
 
 UNDIRECTED: Edges = [(2, 1, 4), (3, 1, 2), (3, 2, 2), (4, 3, 7), (4, 2, 5), (6, 5, -1)]
 """Lower triangle of two components."""
+
+RELIABLE: Edges = [(i, j, 0.5 ** (w % 3)) for i, j, w in RING]
+RELIABLE_DAG: Edges = [(i, j, 0.5 ** (w % 3)) for i, j, w in DAG]
+"""Of weights that are powers of two."""
+
+EXAMPLES: dict[str, tuple[Edges, int, str]] = {
+    "apsp": (RING, 5, "general"),
+    "aplp": (DAG, 6, "general"),
+    "mcp": (RING, 5, "general"),
+    "maxrp": (RELIABLE, 5, "general"),
+    "minrp": (RELIABLE_DAG, 6, "general"),
+    "mst": (UNDIRECTED, 6, "symmetric"),
+    "gtc": (RING, 5, "general"),
+}
+"""By application: a graph, its vertices, and its symmetry."""
 
 BEST: dict[str, tuple[Callable[..., float], Callable[[list[float]], float], float]] = {
     "apsp": (min, sum, np.inf),
@@ -85,3 +104,19 @@ def random_edges(generator: np.random.Generator, vertices: int, count: int, draw
     """Edges between random vertices, parallel ones and loops among them."""
     ends = generator.integers(1, vertices + 1, (count, 2)).tolist()
     return [(i, j, float(w)) for (i, j), w in zip(ends, draw(count), strict=True)]
+
+
+def closure(run: Run, app: str, graph: Path, *options: object) -> NDArray[np.float64]:
+    """The values that a run writes; it must pass."""
+    out = run.directory / "d.npy"
+    assert run(app, graph, "-o", out, "--json", run.directory / "report.json", *options) == 0
+    values: NDArray[np.float64] = np.load(out)
+    return values
+
+
+def example(run: Run, app: str) -> tuple[Path, NDArray[np.float64]]:
+    """A graph and the values of its paths, by enumeration; all exact in fp16."""
+    edges, vertices, symmetry = EXAMPLES[app]
+    path = write_graph(run.directory / f"{app}.mtx", edges, vertices, symmetry)
+    directed = both_ways(edges) if symmetry == "symmetric" else edges
+    return path, best_paths(app, directed, vertices)

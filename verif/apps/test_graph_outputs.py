@@ -1,0 +1,99 @@
+"""What graph commands find besides values, and write: critical paths, forests, files, pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.apps.common.matrix_files import read_matrix
+from tilewright.apps.common.picture import colours
+from tilewright.apps.graphs import paths
+from tilewright.verif.apps.graphs import Edges, closure, example, write_graph
+from tilewright.verif.kit.commands import Run
+
+MODEL = ("--backend", "model")
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    return Run(tmp_path, capsys)
+
+
+def test_critical_path(run: Run) -> None:
+    graph, _ = example(run, "aplp")
+    closure(run, "aplp", graph, *MODEL)
+    assert run.report()["critical_path"] == {"vertices": [1, 3, 4, 5], "length": 8, "reference": 8}
+    assert "1 -> 3 -> 4 -> 5" in run.out
+    long = write_graph(run.directory / "l.mtx", [(i, i + 1, 1) for i in range(1, 20)], 20)
+    closure(run, "aplp", long, *MODEL)
+    assert "1 -> 2 -> 3 -> 4 -> 5 -> 6 -> ... -> 16 -> 17 -> 18 -> 19 -> 20" in run.out
+
+
+def test_spanning_forest(run: Run) -> None:
+    """Equal weights, weights of 0 and several components; the forest as a file."""
+    graph, _ = example(run, "mst")
+    tree = run.directory / "tree.mtx"
+    closure(run, "mst", graph, *MODEL, "--tree", tree)
+    assert run.report()["forest"] == {
+        "edges": 4, "weight": 8.0, "candidates": 4, "reference_edges": 4, "reference_weight": 8.0,
+    }  # fmt: skip
+    lines = tree.read_text().splitlines()
+    assert lines[0] == "%%MatrixMarket matrix coordinate real symmetric"
+    entries = [tuple(map(float, line.split())) for line in lines if not line.startswith("%")]
+    assert entries == [(6, 6, 4), (3, 1, 2), (3, 2, 2), (4, 2, 5), (6, 5, -1)]
+    square: Edges = [(2, 1, 0), (3, 2, 0), (4, 3, 0), (4, 1, 0)]
+    closure(run, "mst", write_graph(run.directory / "s.mtx", square, 4, "symmetric"), *MODEL)
+    forest = run.report()["forest"]
+    assert (forest["edges"], forest["weight"], forest["candidates"]) == (3, 0.0, 4)
+
+
+def test_spanning_forest_is_exact_in_any_format(run: Run) -> None:
+    """Rounding makes weights equal; the forest is still the one of the weights in the file."""
+    generator = np.random.default_rng(3)
+    edges = [(i, j, float(generator.uniform(1, 1.5))) for i in range(2, 12) for j in range(1, i)]
+    graph = write_graph(run.directory / "g.mtx", edges, 11, "symmetric")
+    closure(run, "mst", graph, *MODEL, "--set", "format=fp8e5m2")
+    forest = run.report()["forest"]
+    assert forest["candidates"] > forest["edges"] == 10
+    assert forest["weight"] == pytest.approx(forest["reference_weight"], rel=1e-14)
+    assert run.err.startswith(f"warning: {graph}: 110 of 110 weights are not fp8e5m2 numbers")
+
+
+def test_values_as_files_and_pictures(run: Run) -> None:
+    """Matrix Market keeps infinities; small values are dark, no path is white."""
+    graph, expected = example(run, "apsp")
+    out, picture = run.directory / "d.mtx", run.directory / "d.png"
+    assert run("apsp", graph, *MODEL, "-o", out, "--picture", picture) == 0
+    np.testing.assert_array_equal(read_matrix(out), expected)
+    image = pytest.importorskip("PIL.Image")
+    with image.open(picture) as written:
+        pixels = np.asarray(written)
+    assert pixels.shape == (515, 515, 3)
+    light = pixels[51::103, 51::103].astype(float) @ [0.2126, 0.7152, 0.0722]
+    assert (light[np.isinf(expected)] > 254.9).all()
+    order = np.argsort(expected[np.isfinite(expected)], kind="stable")
+    assert (np.diff(light[np.isfinite(expected)][order]) > -1e-6).all()
+    np.testing.assert_array_equal(colours(np.full((1, 2), 3.0))[0, 0], [48, 18, 59])
+
+
+def test_a_wrong_value_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One value of the closure, one bit off, or with a path where there is none."""
+    honest = paths.close
+    for app, wrong, place in [
+        ("apsp", 6.0, (0, 3)), ("apsp", np.inf, (0, 3)), ("apsp", 9.0, (0, 4)),
+        ("mcp", np.nan, (0, 1)), ("gtc", 1.0, (0, 4)), ("aplp", -np.inf, (0, 4)),
+        ("mst", 3.0, (0, 1)),
+    ]:  # fmt: skip
+
+        def bent(*arguments: Any, wrong: float = wrong, place: Any = place, **named: Any) -> Any:
+            found = honest(*arguments, **named)
+            found.values[place] = wrong
+            return found
+
+        monkeypatch.setattr(paths, "close", bent)
+        graph, _ = example(run, app)
+        assert run(app, graph, *MODEL, "--json", run.directory / "report.json") == 1
+        assert run.report()["agreement"]["wrong"] == 1
+        assert "DIFFERENT: 1 values are wrong" in run.out
