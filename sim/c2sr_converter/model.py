@@ -11,7 +11,8 @@ from ...hw.spec.c2sr import PAIR_BYTES
 from ...hw.spec.c2sr_converter import POINTER_BYTES, C2srConverterConfig
 from ...hw.spec.jobs.c2sr_converter import MODES, job_spec
 from ..device.model import ModelDevice
-from ..sparse.c2sr import run_indices, starts_of
+from ..sparse.c2sr import starts_of
+from .places import Places
 
 __all__ = ["ConverterModel"]
 
@@ -80,28 +81,10 @@ class ConverterModel(ModelDevice):
             "bytes_written": written,
         }  # fmt: skip
 
-    # Where things are
-
-    def _in_channel(self, base: str, channels: Ints, offsets: Ints) -> Ints:
-        """Flat addresses of bytes of an array in channels."""
-        size = self._config.interleave
-        blocks = offsets // size * self._config.channels + channels
-        return self._values[base] + blocks * size + offsets % size
-
-    def _pairs(self, rows: Ints) -> Ints:
-        """Addresses of pairs."""
-        channels = self._config.channels
-        return self._in_channel("C2SR_PAIRS", rows % channels, rows // channels * PAIR_BYTES)
-
-    def _c2sr_entries(self, lengths: Ints, pointers: Ints) -> Ints:
-        """Addresses of all entries in C2SR, row after row."""
-        channels = np.repeat(np.arange(len(lengths)) % self._config.channels, lengths)
-        where = run_indices(pointers, lengths) * self._config.layout.entry_bytes
-        return self._in_channel("C2SR_ENTRIES", channels, where)
-
-    def _csr_entries(self, count: int) -> Ints:
-        """The same in CSR."""
-        return self._values["CSR_ENTRIES"] + np.arange(count) * self._config.layout.entry_bytes
+    @property
+    def _places(self) -> Places:
+        """Where things are in the job of the registers."""
+        return Places(self._config, self._values)
 
     @property
     def _rows(self) -> Ints:
@@ -128,7 +111,7 @@ class ConverterModel(ModelDevice):
 
     def _from_csr(self) -> _Rows:
         rows = self._values["ROWS"]
-        places = self._values["CSR_POINTERS"] + np.arange(rows + 1) * POINTER_BYTES
+        places = self._places.csr_pointers(rows)
         starts = self._read(places, POINTER_BYTES).view("<u4").reshape(-1).astype(np.int64)
         lengths = np.diff(starts)
         wrong = lengths < 0
@@ -139,7 +122,7 @@ class ConverterModel(ModelDevice):
         if good < rows:
             raise _Failure("unsorted", good)
         self._check_size(int(starts[-1]) * self._config.layout.entry_bytes)
-        return _Rows(lengths, self._csr_entries(int(starts[-1])))
+        return _Rows(lengths, self._places.csr_entries(int(starts[-1])))
 
     def _csr_bytes(self, entries: int) -> int:
         """Read of CSR: whole blocks."""
@@ -149,17 +132,17 @@ class ConverterModel(ModelDevice):
 
     def _write_csr(self, starts: Ints, content: Bytes) -> int:
         pointers = starts.astype("<u4").view(np.uint8).reshape(-1, POINTER_BYTES)
-        places = self._values["CSR_POINTERS"] + np.arange(len(starts)) * POINTER_BYTES
-        return self._write((places, pointers), (self._csr_entries(len(content)), content))
+        places = self._places.csr_pointers(len(starts) - 1)
+        return self._write((places, pointers), (self._places.csr_entries(len(content)), content))
 
     # C2SR
 
     def _from_c2sr(self) -> _Rows:
-        words = self._read(self._pairs(self._rows), PAIR_BYTES).view("<u4")
+        words = self._read(self._places.pairs(self._rows), PAIR_BYTES).view("<u4")
         lengths, pointers = words.reshape(-1, _PAIR_WORDS).astype(np.int64).T
         self._check_room(lengths, to_csr=True)
         self._check_size(int(lengths.sum()) * self._config.layout.entry_bytes)
-        return _Rows(lengths, self._c2sr_entries(lengths, pointers))
+        return _Rows(lengths, self._places.c2sr_entries(lengths, pointers))
 
     def _c2sr_bytes(self, source: _Rows) -> int:
         """Read of C2SR: the beats of the pairs; of the entries those that each row is in, but for
@@ -179,8 +162,8 @@ class ConverterModel(ModelDevice):
             mine = slice(channel, None, channels)
             pointers[mine] = starts_of(lengths[mine])[:-1]
         pairs = np.stack([lengths, pointers], axis=1).astype("<u4").view(np.uint8)
-        entries = self._c2sr_entries(lengths, pointers)
-        return self._write((self._pairs(self._rows), pairs), (entries, content))
+        entries = self._places.c2sr_entries(lengths, pointers)
+        return self._write((self._places.pairs(self._rows), pairs), (entries, content))
 
     def _write(self, *arrays: tuple[Ints, Bytes]) -> int:
         """Put parts at their places; returns how many bytes."""
