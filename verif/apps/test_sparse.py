@@ -12,7 +12,7 @@ from PIL import Image
 from scipy.io import mmread, mmwrite
 from scipy.sparse import coo_array, random_array
 from tilewright.hw.spec.semirings import SEMIRINGS
-from tilewright.verif.apps.graphs import RING, Edges, write_graph
+from tilewright.verif.apps.graphs.examples import RING, Edges, write_graph
 from tilewright.verif.apps.sparse_runs import CYCLES, MODEL, TWO, report_of, write_random
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data

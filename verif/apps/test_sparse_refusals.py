@@ -9,7 +9,7 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
 from tilewright.apps.sparse.session import MOST_PRODUCTS
-from tilewright.verif.apps.graphs import RING, write_graph
+from tilewright.verif.apps.graphs.examples import RING, write_graph
 from tilewright.verif.apps.sparse_runs import CYCLES, MODEL, report_of, write_random
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data

@@ -15,7 +15,7 @@ from tilewright.apps.graphs.options import ALGORITHMS
 from tilewright.apps.graphs.problems import PROBLEMS, Problem
 from tilewright.errors import UserError
 from tilewright.hw.spec.simd2 import SIMD2, Simd2Config
-from tilewright.verif.apps.graphs import Edges, random_edges, write_graph
+from tilewright.verif.apps.graphs.examples import Edges, random_edges, write_graph
 from tilewright.verif.kit.sampling import by_size
 
 UNIT = Simd2Config()

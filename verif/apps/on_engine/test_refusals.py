@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.verif.apps.graphs import RING, write_graph
+from tilewright.verif.apps.graphs.examples import RING, write_graph
 from tilewright.verif.kit.commands import Run
 
 

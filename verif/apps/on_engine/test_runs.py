@@ -12,7 +12,14 @@ from scipy.spatial.distance import cdist
 from tilewright.apps.engine import products
 from tilewright.apps.graphs.problems import PROBLEMS
 from tilewright.sim.engine.counts import Counts
-from tilewright.verif.apps.graphs import DAG, RING, UNDIRECTED, Edges, random_edges, write_graph
+from tilewright.verif.apps.graphs.examples import (
+    DAG,
+    RING,
+    UNDIRECTED,
+    Edges,
+    random_edges,
+    write_graph,
+)
 from tilewright.verif.kit.commands import Run, draw
 from tilewright.verif.kit.sampling import slow_but
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tilewright.apps.graphs.problems import PROBLEMS
-from tilewright.verif.apps.graphs import (
+from tilewright.verif.apps.graphs.examples import (
     Edges,
     best_paths,
     both_ways,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tilewright.apps.common.matrix_files import read_matrix
 from tilewright.apps.graphs.problems import PROBLEMS
-from tilewright.verif.apps.graphs import Edges, closure, random_edges, write_graph
+from tilewright.verif.apps.graphs.examples import Edges, closure, random_edges, write_graph
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csgraph, csr_array
-from tilewright.verif.apps.graphs import Edges, random_edges, write_graph
+from tilewright.verif.apps.graphs.examples import Edges, random_edges, write_graph
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.verif.apps.graphs import DAG, RING, Edges, write_graph
+from tilewright.verif.apps.graphs.examples import DAG, RING, Edges, write_graph
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.malformed import MALFORMED

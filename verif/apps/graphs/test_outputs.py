@@ -10,7 +10,7 @@ import pytest
 from tilewright.apps.common.matrix_files import read_matrix
 from tilewright.apps.common.picture import colours
 from tilewright.apps.graphs import paths
-from tilewright.verif.apps.graphs import Edges, closure, example, write_graph
+from tilewright.verif.apps.graphs.examples import Edges, closure, example, write_graph
 from tilewright.verif.kit.commands import Run
 
 MODEL = ("--backend", "model")

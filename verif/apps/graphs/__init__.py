@@ -1,0 +1,1 @@
+"""Benches of the commands that take graphs to a semiring unit."""
