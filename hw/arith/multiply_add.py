@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import C, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
-from .fused.aligned_sum import AlignedSum, head_bits
+from .fused.aligned_sum import head_bits
+from .fused.product_and_addend import anchor_terms, sum_terms
 from .fused.specials import SpecialCases
 from .normalise_and_round import normalise_and_round
 from .pipeline import Bundle, Pipeline
@@ -81,26 +82,20 @@ class FloatMultiplyAdd(wiring.Component):
         m.submodules.specials = specials = SpecialCases(1, a.shape(), c.shape())
         exponent = Signal(signed(len(a.exponent) + 1))
         addend_exponent = Signal.like(exponent)
-        above = Signal()
-        anchor = Signal.like(exponent)
-        distance = Signal(len(exponent))
         m.d.comb += [
             specials.a[0].eq(a),
             specials.b[0].eq(b),
             specials.addend.eq(c),
             exponent.eq(a.exponent + b.exponent),
             addend_exponent.eq(c.exponent),
-            # A term that is zero leaves the other one where it is.
-            above.eq(~(a.zero | b.zero) & (c.zero | (exponent >= addend_exponent))),
-            anchor.eq(Mux(above, exponent, addend_exponent)),
-            distance.eq(Mux(above, exponent - addend_exponent, addend_exponent - exponent)),
         ]
+        anchored = anchor_terms(m, exponent, a.zero | b.zero, addend_exponent, c.zero)
         return {
             "significand": a.significand * b.significand,
             "addend": c.significand,
-            "above": above,
-            "distance": distance,
-            "limit": exponent_limit(self._format, anchor, _HEAD_BITS),
+            "above": anchored["above"],
+            "distance": anchored["distance"],
+            "limit": exponent_limit(self._format, anchored["anchor"], _HEAD_BITS),
             "differ": a.sign ^ b.sign ^ c.sign,
             "flip": c.sign,
             "negative_zero": specials.o.negative_zero,
@@ -111,27 +106,6 @@ class FloatMultiplyAdd(wiring.Component):
 
     def _total(self, m: Module, bundle: Bundle) -> Bundle:
         """The sum of the aligned terms, relative to the addend's sign."""
-        distance = bundle["distance"]
-        m.submodules.sum = aligned = AlignedSum(
-            products=1,
-            product_bits=len(bundle["significand"]),
-            addend_bits=len(bundle["addend"]),
-            alignment_bits=2 * self._format.significand_bits + 2,
-            distance_bits=len(distance),
-        )
-        total = Signal(signed(aligned.sum_bits))
-        first, second = (Cat(aligned.carry, row) for row in aligned.rows)
-        m.d.comb += [
-            aligned.significands[0].eq(bundle["significand"]),
-            aligned.addend.eq(bundle["addend"]),
-            aligned.distances[0].eq(Mux(bundle["above"], 0, distance)),
-            aligned.addend_distance.eq(Mux(bundle["above"], distance, 0)),
-            aligned.negative.eq(bundle["differ"]),
-            total.eq((first + second)[1:]),
-        ]
         done = ("significand", "addend", "above", "distance", "differ")
-        return {
-            "total": total,
-            "lost_positive": aligned.lost_positive,
-            "lost_negative": aligned.lost_negative,
-        } | {name: value for name, value in bundle.items() if name not in done}
+        total = sum_terms(m, bundle, alignment_bits=2 * self._format.significand_bits + 2)
+        return total | {name: value for name, value in bundle.items() if name not in done}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Cat, Module, Mux, Value
 
 from ..spec.formats import FloatFormat
 from .pipeline import Bundle, Pipeline
@@ -14,7 +14,12 @@ _SPECIALS = ("nan", "infinite", "negative")
 
 
 def normalise_and_round(
-    m: Module, bundle: Bundle, result: FloatFormat, pipeline: Pipeline
+    m: Module,
+    bundle: Bundle,
+    result: FloatFormat,
+    pipeline: Pipeline,
+    *,
+    narrow: FloatFormat | None = None,
 ) -> Value:
     """The total, rounded to nearest even and packed, special values included.
 
@@ -26,9 +31,10 @@ def normalise_and_round(
     m: the module
     bundle: ``total``, ``limit``, ``flip``, ``negative_zero`` and, if anything was lost,
         ``lost_positive`` and ``lost_negative``, see :class:`NormaliseSum`; ``nan``, ``infinite``
-        and ``negative``, see ``special_layout``
+        and ``negative``, see ``special_layout``; with a narrow format ``narrow``
     result: format of the result
     pipeline: of the operator
+    narrow: of the result while the bundle's ``narrow`` is set; it comes in the low bits
     """
     register = pipeline.has("shifted")
     m.submodules.normalise = normalise = NormaliseSum(
@@ -36,13 +42,22 @@ def normalise_and_round(
         sum_bits=len(bundle["total"]),
         limit_bits=len(bundle["limit"]),
         register=register,
+        narrow=narrow,
     )
     if register:
         m.d.comb += normalise.advance.eq(pipeline.advance)
-    inputs = sorted(set(bundle) - set(_SPECIALS))
+    beside = (*_SPECIALS, "narrow") if narrow else _SPECIALS
+    inputs = sorted(set(bundle) - set(beside))
     m.d.comb += [getattr(normalise, name).eq(bundle[name]) for name in inputs]
-    special = pipeline.cut("shifted", {name: bundle[name] for name in _SPECIALS})
+    kept = pipeline.cut("shifted", {name: bundle[name] for name in beside})
     m.submodules.round = rounder = RoundPack(result)
     m.d.comb += rounder.i.eq(normalise.o)
-    m.d.comb += [rounder.special[name].eq(special[name]) for name in _SPECIALS]
-    return pipeline.cut("result", {"o": rounder.o})["o"]
+    m.d.comb += [rounder.special[name].eq(kept[name]) for name in _SPECIALS]
+    o: Value = rounder.o
+    if narrow:
+        m.submodules.round_narrow = second = RoundPack(narrow)
+        m.d.comb += second.i.eq(normalise.o_narrow)
+        m.d.comb += [second.special[name].eq(kept[name]) for name in _SPECIALS]
+        low = Mux(kept["narrow"], second.o, rounder.o[: narrow.bits])
+        o = Cat(low, rounder.o[narrow.bits :])
+    return pipeline.cut("result", {"o": o})["o"]

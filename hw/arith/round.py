@@ -10,7 +10,14 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
 
-__all__ = ["NormaliseSum", "RoundPack", "exponent_limit", "rounding_layout", "special_layout"]
+__all__ = [
+    "NormaliseSum",
+    "RoundPack",
+    "exponent_limit",
+    "limit_offset",
+    "rounding_layout",
+    "special_layout",
+]
 
 
 def special_layout() -> data.StructLayout:
@@ -35,6 +42,19 @@ def rounding_layout(fmt: FloatFormat) -> data.StructLayout:
     )
 
 
+def limit_offset(fmt: FloatFormat, head_bits: int, leading_zeros: int | None = None) -> int:
+    """How far above its anchor a total may move, see :func:`exponent_limit`.
+
+    Parameters
+    ----------
+    fmt: of the result
+    head_bits: the total's top magnitude bit weighs ``2**(anchor + head_bits - 1)``
+    leading_zeros: that stand above it; default: as many as a significand of ``fmt`` has bits
+    """
+    zeros = fmt.significand_bits if leading_zeros is None else leading_zeros
+    return head_bits - 1 - fmt.emin + zeros
+
+
 def exponent_limit(fmt: FloatFormat, anchor: ValueLike, head_bits: int) -> Value:
     """How far a total may move up until its quantum is the smallest of ``fmt``.
 
@@ -42,7 +62,7 @@ def exponent_limit(fmt: FloatFormat, anchor: ValueLike, head_bits: int) -> Value
     signed. Above it, :class:`NormaliseSum` reads as many leading zeros as a significand has
     bits, which makes a negative limit mean a result that rounds to zero.
     """
-    return Value.cast(anchor) + (head_bits - 1 - fmt.emin + fmt.significand_bits)
+    return Value.cast(anchor) + limit_offset(fmt, head_bits)
 
 
 _STATE = ("limit", "flip", "lost_positive", "lost_negative", "negative_zero")
@@ -63,6 +83,8 @@ class NormaliseSum(wiring.Component):
     sum_bits: width of the total
     limit_bits: width of the limit
     register: whether there is a register stage
+    narrow: a second format of fewer significand bits that the total is rounded to as well, where
+        the limit is that of ``narrow``, with leading zeros of ``format``
 
     Members
     -------
@@ -74,12 +96,20 @@ class NormaliseSum(wiring.Component):
     negative_zero: sign of an exactly zero total
     advance: (register) enables the registers
     o: see :func:`rounding_layout`
+    o_narrow: (narrow) likewise
     """
 
     def __init__(
-        self, format: FloatFormat, *, sum_bits: int, limit_bits: int, register: bool = False
+        self,
+        format: FloatFormat,
+        *,
+        sum_bits: int,
+        limit_bits: int,
+        register: bool = False,
+        narrow: FloatFormat | None = None,
     ) -> None:
         self._format = format
+        self._narrow = narrow
         self._sum_bits = sum_bits
         self._register = register
         members = {
@@ -91,11 +121,19 @@ class NormaliseSum(wiring.Component):
             "negative_zero": In(1),
             "o": Out(rounding_layout(format)),
         }
-        super().__init__(members | ({"advance": In(1)} if register else {}))
+        if register:
+            members["advance"] = In(1)
+        if narrow:
+            members["o_narrow"] = Out(rounding_layout(narrow))
+        super().__init__(members)
 
     @property
     def format(self) -> FloatFormat:
         return self._format
+
+    @property
+    def narrow(self) -> FloatFormat | None:
+        return self._narrow
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -106,22 +144,36 @@ class NormaliseSum(wiring.Component):
         magnitude = Cat(self.total[:-1], negative.replicate(fmt.significand_bits))
         state = {"negative": negative, **{name: getattr(self, name) for name in _STATE}}
         shifted, distance = self._shift(m, magnitude, state)
-        negative = state["negative"]
+        self._cut(m, state, shifted, distance, fmt, self.o, "")
+        if self._narrow:
+            self._cut(m, state, shifted, distance, self._narrow, self.o_narrow, "narrow_")
+        return m
 
+    def _cut(
+        self,
+        m: Module,
+        state: Mapping[str, Value],
+        shifted: Value,
+        distance: Value,
+        fmt: FloatFormat,
+        o: data.View[data.StructLayout],
+        prefix: str,
+    ) -> None:
+        """Cut the normalised total to a format's width."""
+        negative = state["negative"]
         low_bits = max(len(shifted) - fmt.significand_bits - 1, 0)
         if low_bits == 0:
             shifted = Cat(C(0, fmt.significand_bits + 1 - len(shifted)), shifted)
-        kept = Signal(fmt.significand_bits)
-        half = Signal()
-        low = Signal()
+        kept = Signal(fmt.significand_bits, name=f"{prefix}kept")
+        half = Signal(name=f"{prefix}half")
+        low = Signal(name=f"{prefix}low")
         m.d.comb += [
             low.eq(shifted[:low_bits].any() if low_bits else 0),
             half.eq(shifted[low_bits] ^ negative),
             kept.eq(shifted[low_bits + 1 :] ^ negative.replicate(fmt.significand_bits)),
         ]
-        self._round(m, state, kept, half, low)
-        self._place(m, state, kept, half, low, distance)
-        return m
+        m.d.comb += o.increment.eq(self._increment(m, state, kept, half, low, prefix))
+        self._place(m, state, (kept, half, low), distance, fmt, o, prefix)
 
     def _shift(self, m: Module, value: Value, state: dict[str, Value]) -> tuple[Value, Value]:
         """Move the leading significant bit up by at most ``limit``; both come bit by bit.
@@ -170,14 +222,20 @@ class NormaliseSum(wiring.Component):
             m.d.sync += register.eq(value)
         return register
 
-    def _round(
-        self, m: Module, state: Mapping[str, Value], kept: Value, half: Value, low: Value
-    ) -> None:
+    def _increment(
+        self,
+        m: Module,
+        state: Mapping[str, Value],
+        kept: Value,
+        half: Value,
+        low: Value,
+        prefix: str,
+    ) -> Value:
         """Round to nearest even, ties broken by what was lost."""
         negative = state["negative"]
-        exact = Signal()
-        outward = Signal()
-        break_tie = Signal()
+        exact = Signal(name=f"{prefix}exact")
+        outward = Signal(name=f"{prefix}outward")
+        break_tie = Signal(name=f"{prefix}break_tie")
         m.d.comb += [
             exact.eq(state["lost_positive"] == state["lost_negative"]),
             outward.eq(~exact & (state["lost_negative"] == negative)),
@@ -187,34 +245,35 @@ class NormaliseSum(wiring.Component):
         # arrives at the half bit, making an increment of a set one and a tie of a clear one.
         at_half = half & (low | break_tie)
         negated = Mux(low, half, half | break_tie)
-        m.d.comb += self.o.increment.eq(~state["limit"][-1] & Mux(negative, negated, at_half))
+        return ~state["limit"][-1] & Mux(negative, negated, at_half)
 
     def _place(
         self,
         m: Module,
         state: Mapping[str, Value],
-        kept: Value,
-        half: Value,
-        low: Value,
+        magnitude: tuple[Value, Value, Value],
         distance: Value,
+        fmt: FloatFormat,
+        o: data.View[data.StructLayout],
+        prefix: str,
     ) -> None:
         """Exponent field, overflow and sign."""
-        fmt = self._format
+        kept, half, low = magnitude
         negative, limit = state["negative"], state["limit"]
-        biased = Signal(len(limit))
-        normal = Signal()
-        zero = Signal()
-        lost = Signal()
+        biased = Signal(len(limit), name=f"{prefix}biased")
+        normal = Signal(name=f"{prefix}normal")
+        zero = Signal(name=f"{prefix}zero")
+        lost = Signal(name=f"{prefix}lost")
         top = fmt.exponent_mask if fmt.has_infinity else fmt.exponent_mask + 1
         m.d.comb += [
             normal.eq(kept[-1] & ~limit[-1]),
             biased.eq(limit - distance + 1),
-            self.o.fraction.eq(kept[:-1]),
-            self.o.exponent.eq(Mux(normal, biased, 0)),
-            self.o.overflow.eq(normal & (biased >= top)),
+            o.fraction.eq(kept[:-1]),
+            o.exponent.eq(Mux(normal, biased, 0)),
+            o.overflow.eq(normal & (biased >= top)),
             zero.eq(~(negative | kept.any() | half | low)),
             lost.eq(state["lost_positive"] ^ state["lost_negative"]),
-            self.o.sign.eq(
+            o.sign.eq(
                 Mux(
                     zero & ~lost,
                     state["negative_zero"],
