@@ -1,0 +1,1 @@
+"""Floats: operands taken apart, exact products added to running sums and rounded."""

@@ -1,0 +1,166 @@
+"""A running sum and an exact product, rounded once together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arith.fused.aligned_sum import head_bits
+from ...arith.fused.product_and_addend import anchor_terms, sum_terms
+from ...arith.fused.specials import SpecialCases
+from ...arith.normalise_and_round import normalise_and_round
+from ...arith.pipeline import Bundle, Pipeline
+from ...arith.round import limit_offset
+from ...arith.unpacked import unpacked_layout
+from ...spec.formats import FLOAT_FORMATS, FloatFormat
+from .float_operand import FloatOperand
+from .headers import product_header, widest
+
+__all__ = ["ACCUMULATE_CUTS", "FloatAccumulate", "sum_format"]
+
+ACCUMULATE_CUTS: dict[int, tuple[str, ...]] = {
+    1: (),
+    2: ("total",),
+    3: ("total", "shifted"),
+}
+"""Where an adder of so many stages has its registers; the last one is the running sum itself."""
+
+_HEAD_BITS = head_bits(1)
+
+
+def sum_format(operand: FloatFormat) -> FloatFormat:
+    """The format that products of such operands are summed in: fp64, or fp32 for all others."""
+    return FLOAT_FORMATS["fp64" if operand.name == "fp64" else "fp32"]
+
+
+def _alignment_bits(operand: FloatFormat) -> int:
+    """What must stand below the larger term for a result that is rounded right.
+
+    Operands are not normalised, so a product may have leading zeros: as many as a fraction has
+    bits, or twice that, where products of two subnormal numbers are more than the smallest sum.
+    Its last bit and the bits of a result that begins one place lower must be in the window, and
+    three below that.
+    """
+    result = sum_format(operand)
+    factors = 2 if 2 * operand.emin >= result.emin else 1
+    return factors * operand.fraction_bits + result.significand_bits + 3
+
+
+class FloatAccumulate(wiring.Component):
+    """``o = RNE(x * y + sum)``, of the exact product's significand and header.
+
+    IEEE 754 in every case, with the canonical NaN. fp64 products have fp64 sums, all others fp32
+    sums, their operands widened exactly. A product and a sum a cycle; latency ``stages - 1``
+    cycles, for the last of the register stages is the one that holds the running sum, outside.
+    Registers have no reset.
+
+    Parameters
+    ----------
+    formats: of the operands
+    stages: register stages, 1..3, see :data:`ACCUMULATE_CUTS`
+
+    Members
+    -------
+    product: significand of the product, its binary point behind the two top bits
+    header: see ``product_header``, exponents as in the widest of operands and sums
+    sum: the running sum, fp32 in the low bits
+    narrow: (formats with fp64 and others) the sum is fp32
+    o: the new sum
+    """
+
+    def __init__(self, formats: Sequence[FloatFormat], *, stages: int = 2) -> None:
+        self._formats = tuple(formats)
+        self._stages = stages
+        if not self._formats:
+            raise ValueError("`formats` must name at least one format, not none")
+        if stages not in ACCUMULATE_CUTS:
+            raise ValueError(f"`stages` must be in 1..{max(ACCUMULATE_CUTS)}, not {stages}")
+        sums = {sum_format(fmt).name for fmt in self._formats}
+        self._sums = tuple(fmt for name, fmt in FLOAT_FORMATS.items() if name in sums)
+        self._result = widest(self._sums)
+        bits = self._result.bits
+        members = {
+            "product": In(2 * max(fmt.significand_bits for fmt in self._formats)),
+            "header": In(product_header(self._result.exponent_bits)),
+            "sum": In(bits),
+            "o": Out(bits),
+        }
+        super().__init__(members | ({"narrow": In(1)} if self._narrow else {}))
+
+    @property
+    def formats(self) -> tuple[FloatFormat, ...]:
+        return self._formats
+
+    @property
+    def stages(self) -> int:
+        return self._stages
+
+    @property
+    def _narrow(self) -> FloatFormat | None:
+        """The narrower of two formats of sums."""
+        return self._sums[0] if len(self._sums) > 1 else None
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        pipeline = Pipeline(m, self._stages, C(1), ACCUMULATE_CUTS)
+        bundle = pipeline.cut("total", self._total(m))
+        rounded = normalise_and_round(m, bundle, self._result, pipeline, narrow=self._narrow)
+        m.d.comb += self.o.eq(rounded)
+        return m
+
+    def _total(self, m: Module) -> Bundle:
+        """The exact sum, and what special values decide."""
+        m.submodules.addend = addend = FloatOperand(self._sums)
+        m.d.comb += addend.word.eq(self.sum)
+        if self._narrow:
+            m.d.comb += addend.format.eq(~self.narrow)
+        product, c = self.header, addend.header
+        m.submodules.specials = specials = self._specials(m, addend)
+        # The addend's bias becomes that of the product's exponent: 2**(bits - 1) more.
+        top = c.exponent[-1]
+        addend_exponent = Signal.like(product.exponent)
+        m.d.comb += addend_exponent.eq(Cat(c.exponent[:-1], ~top, top))
+        anchored = anchor_terms(m, product.exponent, product.zero, addend_exponent, c.zero)
+        total = sum_terms(
+            m,
+            {
+                "significand": self.product,
+                "addend": addend.significand,
+                "differ": product.negative ^ c.negative,
+                "above": anchored["above"],
+                "distance": anchored["distance"],
+            },
+            alignment_bits=max(_alignment_bits(fmt) for fmt in self._formats),
+        )
+        zeros, bias = self._result.significand_bits, (1 << self._result.exponent_bits) - 1
+        offsets = [C(limit_offset(fmt, _HEAD_BITS, zeros) - bias) for fmt in self._sums]
+        offset = Mux(self.narrow, *offsets) if self._narrow else offsets[0]
+        narrow = {"narrow": self.narrow} if self._narrow else {}
+        return (
+            total
+            | narrow
+            | {
+                "limit": anchored["anchor"] + offset,
+                "flip": c.negative,
+                "negative_zero": specials.o.negative_zero,
+                "nan": specials.o.nan,
+                "infinite": specials.o.infinite,
+                "negative": specials.o.negative,
+            }
+        )
+
+    def _specials(self, m: Module, addend: FloatOperand) -> SpecialCases:
+        """The product, which is one operand by now, times one."""
+        operand = unpacked_layout(1, 1)
+        specials = SpecialCases(1, operand, operand)
+        for part, header in ((specials.a[0], self.header), (specials.addend, addend.header)):
+            m.d.comb += [
+                part.sign.eq(header.negative),
+                part.zero.eq(header.zero),
+                part.infinite.eq(header.infinite),
+                part.nan.eq(header.nan),
+            ]
+        return specials
