@@ -42,7 +42,8 @@ def test_products_beside_a_tie(name: str) -> None:
     fmt = FLOAT_FORMATS[name]
     rng = np.random.default_rng(64)
     hidden, power = 1 << fmt.fraction_bits, 1 << (2 * fmt.fraction_bits + 1)
-    factors, nearest = [], 1 << (fmt.significand_bits - 7)
+    nearest = 1 << (fmt.significand_bits - 7)
+    factors: list[tuple[int, int]] = []
     while len(factors) < 100:
         x = hidden + int(rng.integers(1, hidden))
         for y in (power // x, power // x + 1):
