@@ -16,7 +16,7 @@ from ..library.cells import Library
 from .adders import SPLIT_RULE, adder_rules, constant_rules
 from .comparators import COMPARATOR_RULES
 from .hierarchy import Design
-from .multipliers import multiplier_map, multiplier_widths
+from .multipliers import multiplications, multiplier_map
 
 __all__ = ["ABC_SCRIPT", "map_module", "scripts"]
 
@@ -90,7 +90,7 @@ def map_module(design: Design, name: str, library: Library) -> str:
     module = design.modules[name]
     children = sorted(set(module.children.values()))
     text = "\n".join([*(design.modules[child].interface for child in children), module.rtlil])
-    files = scripts(name, library, multiplier_map(multiplier_widths(module.rtlil)))
+    files = scripts(name, library, multiplier_map(multiplications(module.rtlil)))
     script = files.pop("script.ys")
     files["design.il"] = text
 

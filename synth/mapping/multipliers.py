@@ -1,30 +1,54 @@
 """Multipliers as Dadda trees: what a synthesis tool's datapath generator makes of ``a * b``.
 
-Source: L. Dadda, "Some schemes for parallel multipliers" (1965): columns of partial products are
-reduced by full and half adders, no sooner than needed, to two rows, which one adder sums.
+Sources: L. Dadda, "Some schemes for parallel multipliers" (1965): columns of partial products are
+reduced by full and half adders, no sooner than needed, to two rows, which one adder sums. Signed
+ones: C. R. Baugh and B. A. Wooley, "A two's complement parallel array multiplication algorithm"
+(1973): partial products with one of the sign bits are inverted, and constants make up for it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
-__all__ = ["multiplier_map", "multiplier_widths"]
+__all__ = ["Multiplication", "multiplications", "multiplier_map"]
 
 _CELL = re.compile(r"cell \$mul \S+\n(.*?)\n\s*end\n", re.DOTALL)
 _PARAMETER = re.compile(r"parameter (?:signed )?\\(\w+) (\S+)")
 
 
-def multiplier_widths(rtlil: str) -> list[tuple[int, int]]:
-    """Operand widths of the unsigned multipliers of a module that keep all product bits."""
+class Multiplication(NamedTuple):
+    """Operand widths, and whether the operands are signed, both or none."""
+
+    a: int
+    b: int
+    signed: bool = False
+
+
+def multiplications(rtlil: str) -> list[Multiplication]:
+    """The multipliers of a module that keep all product bits, once ``wreduce`` has cut off the sign
+    bits by which operands are extended."""
     found = set()
     for match in _CELL.finditer(rtlil):
         given = {name: _number(value) for name, value in _PARAMETER.findall(match[1])}
-        a, b = given["A_WIDTH"], given["B_WIDTH"]
-        unsigned = not given["A_SIGNED"] and not given["B_SIGNED"]
-        if unsigned and given["Y_WIDTH"] == a + b and min(a, b) > 2:
-            found.add((a, b))
+        signed = bool(given["A_SIGNED"])
+        a, b = (
+            given[f"{pin}_WIDTH"] - (_extension(match[1], pin) if signed else 0) for pin in "AB"
+        )
+        whole = given["Y_WIDTH"] >= a + b if signed else given["Y_WIDTH"] == a + b
+        if given["A_SIGNED"] == given["B_SIGNED"] and whole and min(a, b) > 2:
+            found.add(Multiplication(a, b, signed))
     return sorted(found)
+
+
+def _extension(cell: str, pin: str) -> int:
+    """How often the sign bit stands in front of an operand."""
+    joined = re.search(rf"connect \\{pin} {{ (.*) }}", cell)
+    if joined is None:
+        return 0
+    parts = re.findall(r"\S+(?: \[[\d:]+\])?", joined[1])
+    return next(i for i, part in enumerate([*parts, ""]) if part != parts[0])
 
 
 def _number(text: str) -> int:
@@ -34,12 +58,20 @@ def _number(text: str) -> int:
 class _Tree:
     """The partial products of one multiplier, column by column, and their reduction."""
 
-    def __init__(self, a: int, b: int) -> None:
+    def __init__(self, a: int, b: int, *, signed: bool) -> None:
         self.lines: list[str] = []
         self.columns: list[list[str]] = [[] for _ in range(a + b)]
         for i in range(a):
             for j in range(b):
-                self.columns[i + j].append(self._wire(f"A[{i}] & B[{j}]"))
+                inverted = signed and (i == a - 1) != (j == b - 1)
+                product = f"A[{i}] & B[{j}]"
+                self.columns[i + j].append(self._wire(f"~({product})" if inverted else product))
+        if signed:
+            # An inverted row of n bits from weight w on is too large by 2**w (2**n - 1).
+            constant = (1 << (a - 1)) + (1 << (b - 1)) + (1 << (a + b - 1))
+            for weight, column in enumerate(self.columns):
+                if constant >> weight & 1:
+                    column.append("1'b1")
 
     def _wire(self, expression: str) -> str:
         name = f"p{len(self.lines)}"
@@ -72,22 +104,24 @@ class _Tree:
                     column.append(self._add(bits, weight))
 
 
-def _module(a: int, b: int) -> str:
-    tree = _Tree(a, b)
+def _module(a: int, b: int, signed: bool) -> str:
+    tree = _Tree(a, b, signed=signed)
     tree.reduce()
     first = next(i for i, column in enumerate(tree.columns) if len(column) > 1)
     low = ", ".join(column[0] for column in reversed(tree.columns[:first]))
     tall = tree.columns[first:][::-1]
     rows = [", ".join([*column, "1'b0", "1'b0"][i] for column in tall) for i in range(2)]
     fits = f"A_WIDTH == {a} && B_WIDTH == {b} && Y_WIDTH == {a + b}"
+    signs = "A_SIGNED && B_SIGNED" if signed else "!A_SIGNED && !B_SIGNED"
+    kind = "signed" if signed else "unsigned"
     return "\n".join(
         [
             '(* techmap_celltype = "$mul" *)',
-            f"module dadda_{a}_by_{b}(A, B, Y);",
+            f"module dadda_{kind}_{a}_by_{b}(A, B, Y);",
             "parameter A_SIGNED = 0; parameter B_SIGNED = 0;",
             "parameter A_WIDTH = 0; parameter B_WIDTH = 0; parameter Y_WIDTH = 0;",
             f"input [{a - 1}:0] A; input [{b - 1}:0] B; output [{a + b - 1}:0] Y;",
-            f"wire _TECHMAP_FAIL_ = A_SIGNED || B_SIGNED || !({fits});",
+            f"wire _TECHMAP_FAIL_ = !({signs} && {fits});",
             *tree.lines,
             f"wire [{a + b - first - 1}:0] high = {{{rows[0]}}} + {{{rows[1]}}};",
             f"assign Y = {{high, {low}}};",
@@ -97,6 +131,6 @@ def _module(a: int, b: int) -> str:
     )
 
 
-def multiplier_map(widths: Iterable[tuple[int, int]]) -> str:
-    """Techmap rules for ``$mul`` cells of these operand widths."""
-    return "\n".join(_module(a, b) for a, b in widths)
+def multiplier_map(found: Iterable[Multiplication]) -> str:
+    """Techmap rules for ``$mul`` cells that are such multipliers."""
+    return "\n".join(_module(*each) for each in found)

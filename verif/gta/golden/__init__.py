@@ -1,1 +1,0 @@
-"""What GTA computes, against arithmetic of others."""
