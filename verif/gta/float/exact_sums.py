@@ -1,0 +1,49 @@
+"""Sums of products of floats by arithmetic that we did not write."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
+from tilewright.verif.oracles import softfloat
+from tilewright.verif.oracles.values import decode, round_exact
+
+__all__ = ["accumulated", "exactly", "widened"]
+
+Patterns = npt.NDArray[np.uint64]
+
+_TYPES: dict[str, npt.DTypeLike] = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16}
+
+
+def widened(patterns: Patterns, fmt: FloatFormat) -> Patterns:
+    """fp16 and bf16 as fp32, exactly; other formats as they are. NaNs stay NaNs."""
+    if fmt.name not in _TYPES:
+        return patterns
+    with np.errstate(invalid="ignore"):
+        values = patterns.astype(np.uint16).view(_TYPES[fmt.name]).astype(np.float32)
+    return values.view(np.uint32).astype(np.uint64)
+
+
+def accumulated(x: Patterns, y: Patterns, total: Patterns, fmt: FloatFormat) -> Patterns:
+    """``x * y + total`` rounded once, by SoftFloat; operands of ``fmt``, sums fp32 or fp64."""
+    result = FLOAT_FORMATS["fp64" if fmt.name == "fp64" else "fp32"]
+    return softfloat.multiply_add(widened(x, fmt), widened(y, fmt), total, result)
+
+
+def exactly(x: int, y: int, total: int, fmt: FloatFormat) -> int | None:
+    """The same of finite numbers by exact fractions; None where a value is not finite, or the
+    exact sum is zero."""
+    result = FLOAT_FORMATS["fp64" if fmt.name == "fp64" else "fp32"]
+    a, b, c = decode(x, fmt), decode(y, fmt), decode(total, result)
+    if {a.kind, b.kind, c.kind} != {"finite"}:
+        return None
+    values = (Fraction(v.integer) * Fraction(2) ** v.exponent for v in (a, b, c))
+    first, second, third = values
+    exact = first * second + third
+    if not exact:
+        return None
+    shift = exact.denominator.bit_length() - 1
+    return round_exact(exact.numerator, -shift, result)

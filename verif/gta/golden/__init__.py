@@ -1,0 +1,1 @@
+"""What GTA computes, against arithmetic of others."""

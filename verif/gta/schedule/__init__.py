@@ -1,0 +1,1 @@
+"""Cycles, schedules and what they are compared with."""

@@ -1,0 +1,92 @@
+"""The array's elements moved register by register, with names in place of numbers.
+
+Written from the description of an element alone: two operand registers, one that is held, a sum and
+one that drains; controls that travel right. Nothing here knows a formula of cycles.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Seen", "output_stationary", "weight_stationary"]
+
+
+class Seen(NamedTuple):
+    """What was seen: whether all products, or sums, were the right ones; the cycles to the last
+    product, and to the last sum that left, the first cycle counted as one."""
+
+    right: bool
+    products: int
+    sums: int
+
+
+def weight_stationary(rows: int, cols: int, time: int, begins: list[int]) -> Seen:
+    """Folds whose x enter in the cycles ``begins``; each one's weights shift down in the ``rows``
+    cycles before. The first begins in cycle ``rows`` or later."""
+    y: list[list[object]] = [[None] * cols for _ in range(rows)]
+    held: list[list[object]] = [[None] * cols for _ in range(rows)]
+    last = begins[-1] + time + rows + cols
+    right, products, done = True, 0, 0
+    for cycle in range(last + 1):
+        for r in range(rows):
+            for c in range(cols):
+                for fold, begin in enumerate(begins):
+                    step = cycle - begin - r - c
+                    if step == 0:
+                        held[r][c] = y[r][c]
+                    if 0 <= step < time:
+                        right = right and held[r][c] == (fold, r, c)
+                        products, done = cycle + 1, done + 1
+        for c in range(cols):
+            coming = [
+                (fold, rows - 1 - step)
+                for fold, begin in enumerate(begins)
+                for step in [cycle - c - (begin - rows)]
+                if 0 <= step < rows
+            ]
+            right = right and len(coming) <= 1
+            for fold, row in coming:
+                for r in range(rows - 1, 0, -1):
+                    y[r][c] = y[r - 1][c]
+                y[0][c] = (fold, row, c)
+    return Seen(right and done == rows * cols * time * len(begins), products, products)
+
+
+def output_stationary(rows: int, cols: int, time: int, begins: list[int], close: int) -> Seen:
+    """Folds that begin in the cycles ``begins``, and a closing operand in ``close``.
+
+    What begins moves the sum before it aside; when it has done so in the last row of a column, a
+    sum leaves it in each cycle, and row r takes from the row above in the first r of these: were it
+    all of them, the next fold's sum would be lost in row 0.
+    """
+    total: list[list[object]] = [[None] * cols for _ in range(rows)]
+    count = [[0] * cols for _ in range(rows)]
+    drain: list[list[object]] = [[None] * cols for _ in range(rows)]
+    starts = [*begins, close]
+    left: list[list[object]] = [[] for _ in range(cols)]
+    right, products, sums = True, 0, 0
+    for cycle in range(close + 3 * rows + cols + 2):
+        for c in range(cols):
+            for begin in starts[1:]:
+                step = cycle - begin - rows - c
+                if 0 <= step < rows:
+                    left[c].append(drain[rows - 1][c])
+                    sums = cycle + 1
+                    for r in range(rows - 1, step, -1):
+                        drain[r][c] = drain[r - 1][c]
+        for r in range(rows):
+            for c in range(cols):
+                for fold, begin in enumerate(starts):
+                    step = cycle - begin - r - c
+                    if step == 0:
+                        if fold:
+                            right = right and count[r][c] == time
+                            drain[r][c] = total[r][c]
+                        total[r][c], count[r][c] = (fold, r, c), 0
+                    if 0 <= step < time and fold < len(begins):
+                        count[r][c] += 1
+                        products = cycle + 1
+    for c in range(cols):
+        expected = [(fold, r, c) for fold in range(len(begins)) for r in range(rows - 1, -1, -1)]
+        right = right and left[c] == expected
+    return Seen(right, products, sums)

@@ -1,0 +1,127 @@
+"""Cycles of a p-GEMM on the array."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tilewright.hw.spec.gta import GtaConfig
+from tilewright.sim.gta.array_cycles import array_cycles, folds_of, product_cycles
+from tilewright.sim.gta.array_job import ArrayJob
+from tilewright.sim.gta.fold_cycles import Folds, interval
+from tilewright.sim.gta.pipeline import PIPELINE, Pipeline
+
+CONFIG = GtaConfig()
+NONE = Pipeline(begin=0, sums=0, float_sums=0, vectors=0)
+
+
+@pytest.mark.parametrize(
+    ("job", "down", "across", "time", "folds"),
+    [
+        (ArrayJob(m=5, n=9, k=20, format="int16", rows=2, cols=2), 20, 18, 10, 4),
+        (ArrayJob(m=5, n=9, k=20, format="int16", dataflow="is", rows=2, cols=2), 20, 10, 18, 2),
+        (ArrayJob(m=5, n=9, k=20, format="int32", dataflow="os", rows=1, cols=4), 20, 36, 20, 6),
+        (ArrayJob(m=5, n=9, k=20, format="fp32", dataflow="os", rows=4, cols=1), 5, 9, 180, 2),
+        (ArrayJob(m=5, n=9, k=20, format="bf16", dataflow="os"), 5, 9, 160, 2),
+        (ArrayJob(m=5, n=9, k=3, format="fp64", dataflow="os"), 5, 9, 147, 2),
+    ],
+)
+def test_what_lies_on_the_array(
+    job: ArrayJob, down: int, across: int, time: int, folds: int
+) -> None:
+    assert job.extent(CONFIG) == (down, across, time)
+    found = folds_of(CONFIG, job)
+    assert (found.rows, found.cols) == job.array
+    assert (found.time, found.folds) == (time, folds)
+
+
+def test_the_parts_of_a_job() -> None:
+    """From the command to the last result, with all that adds up."""
+    job = ArrayJob(m=40, n=16, k=32, format="int8", rows=2, cols=2)
+    assert (
+        array_cycles(CONFIG, job, NONE)
+        == 40 + (2 * 16 + 16 + 40 - 2)
+        == product_cycles(CONFIG, job)
+    )
+    beside = PIPELINE.begin + PIPELINE.sums
+    assert array_cycles(CONFIG, job) == beside + array_cycles(CONFIG, job, NONE)
+    stays = replace(job, dataflow="os")
+    assert array_cycles(CONFIG, stays, NONE) == 2 * 32 + 32 + 2 * 16 + 16 - 1
+    floats = ArrayJob(m=16, n=16, k=32, format="fp32", dataflow="os", rows=2, cols=2)
+    assert array_cycles(CONFIG, floats, NONE) == 32 * 9 + 16 + 16 - 2 + CONFIG.adder_stages
+
+
+def test_segments() -> None:
+    """Of integers at the same time, of floats one after the other."""
+    job = ArrayJob(m=30, n=8, k=65, format="int8", segments=4)
+    longest = ArrayJob(m=30, n=8, k=17, format="int8")
+    assert job.segment_sizes == (17, 16, 16, 16)
+    assert job.lanes == 4
+    assert array_cycles(CONFIG, job) == array_cycles(CONFIG, longest)
+    chain = ArrayJob(m=8, n=8, k=65, format="fp32", dataflow="os", segments=4)
+    each = [ArrayJob(m=8, n=8, k=k, format="fp32", dataflow="os") for k in chain.segment_sizes]
+    assert chain.lanes == 1
+    assert array_cycles(CONFIG, chain) == sum(array_cycles(CONFIG, one) for one in each)
+
+
+@pytest.mark.parametrize(
+    ("format_", "adders", "step"),
+    [("int8", 8, 1), ("int64", 8, 64), ("bf16", 8, 8), ("bf16", 64, 2), ("fp64", 64, 49)],
+)
+def test_vectors(format_: str, adders: int, step: int) -> None:
+    """65 elements are two steps of a lane, whichever way they lie, for each of 3 x 4 products."""
+    config = GtaConfig(float_adders=adders)
+    along = ArrayJob(m=3, n=65, k=4, format=format_, dataflow="simd")
+    assert array_cycles(config, along, NONE) == 3 * 4 * 2 * step + 7
+    assert product_cycles(config, along) == 3 * 4 * 2 * step + 7
+    down = replace(along, m=65, n=3, lateral=False)
+    assert array_cycles(config, down) == array_cycles(config, along)
+
+
+@pytest.mark.parametrize("time", [1, 2, 5, 8, 9])
+def test_a_lanes_port_for_sums_of_floats(time: int) -> None:
+    """Row r writes the sum of column c, ``time`` + r + c cycles behind the begin of a fold: each
+    column once in a cycle, but not if folds followed each other any faster."""
+    one = Folds(stationary=False, chained=True, rows=16, cols=16, time=time, folds=3)
+
+    def twice(between: int) -> bool:
+        written = [
+            (fold * between + time + r + c, c)
+            for fold in range(3)
+            for r in range(8)
+            for c in range(8)
+        ]
+        return len(set(written)) < len(written)
+
+    assert interval(one) >= time
+    assert not twice(interval(one))
+    assert interval(one) == time or twice(interval(one) - 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"m": 0}, "`m` must be at least 1, not 0"),
+        ({"dataflow": "rs"}, "`dataflow` must be one of ws, is, os, simd, not 'rs'"),
+        ({"format": "fp32"}, "`dataflow` must be os or simd with fp32, not 'ws'"),
+        ({"segments": 3}, "`segments` must be at most K, 2, not 3"),
+        ({"rows": 8}, "lanes of a job must be at most 4, not 8"),
+        ({"segments": 2, "rows": 4}, "lanes of a job must be at most 4, not 8"),
+    ],
+)
+def test_what_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        array_cycles(CONFIG, ArrayJob(**{"m": 4, "n": 4, "k": 2, "format": "int8", **given}))
+
+
+def test_no_floats_without_adders_and_no_numbers_of_another_type() -> None:
+    job = ArrayJob(m=4, n=4, k=2, format="fp32", dataflow="os")
+    said = "`format` must be one of int8, int16, int32, int64, not 'fp32'"
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        array_cycles(GtaConfig(float_adders=0), job)
+    with pytest.raises(TypeError, match=r"^`k` must be an integer, not 2\.0$"):
+        replace(job, k=2.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^a job of vectors has no folds$"):
+        replace(job, dataflow="simd").extent(CONFIG)
