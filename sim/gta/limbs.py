@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import FORMATS, IntFormat
-from ...hw.spec.gta import LIMB_BITS, is_float, limbs
+from ...hw.spec.gta import LIMB_BITS, limbs
 from ..numbers.values import decode
 
 __all__ = ["element_serial", "limbs_of", "partial_sums", "product_by_limbs"]
@@ -28,7 +28,7 @@ _MASK = (1 << LIMB_BITS) - 1
 def limbs_of(format: str, patterns: npt.ArrayLike) -> Ints:
     """Limbs of 8 bits, lowest first, on a further axis: of an integer, the top one signed, the
     others not; of a float's significand with its hidden bit, none signed."""
-    floating, fmt = is_float(format), FORMATS[format]
+    count, fmt = limbs(format), FORMATS[format]
     words = np.asarray(patterns).astype(np.uint64)
     if isinstance(fmt, IntFormat):
         rest: Ints = decode(words, fmt)
@@ -36,10 +36,8 @@ def limbs_of(format: str, patterns: npt.ArrayLike) -> Ints:
         fraction = (words & np.uint64(fmt.fraction_mask)).view(np.int64)
         field = (words >> np.uint64(fmt.fraction_bits)).view(np.int64) & fmt.exponent_mask
         rest = fraction | ((field != 0).astype(np.int64) << fmt.fraction_bits)
-    count = limbs(format)
     found = [(rest >> (LIMB_BITS * i)) & _MASK for i in range(count - 1)]
     top = rest >> (LIMB_BITS * (count - 1))
-    assert not floating or (top <= _MASK).all()
     return np.stack([*found, top], axis=-1)
 
 

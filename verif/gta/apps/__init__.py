@@ -1,0 +1,1 @@
+"""Applications of GTA, as far as they need no hardware."""
