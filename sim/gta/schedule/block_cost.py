@@ -1,0 +1,130 @@
+"""What a p-GEMM takes that is cut into blocks, a command each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from ....hw.spec.gta import COLS, ROWS, GtaConfig
+from ..array_cycles import array_cycles
+from ..array_job import ArrayJob
+from ..pipeline import PIPELINE, Pipeline
+from .capacity import Block
+from .cost import Accesses, Cost, Moved
+from .pgemm import PGemm
+
+__all__ = ["Placed", "block_cost", "port_cycles"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """Where a p-GEMM runs: with an operand stationary it is B, or vectors lie along N.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    dataflow: ws, os or simd
+    rows, cols: lanes of the region
+    lateral: whether blocks go along rows of D first
+    pipeline: of the hardware
+    """
+
+    config: GtaConfig
+    dataflow: str
+    rows: int
+    cols: int
+    lateral: bool
+    pipeline: Pipeline = PIPELINE
+
+    @property
+    def array(self) -> tuple[int, int]:
+        """Rows and columns of elements."""
+        return ROWS * self.rows, COLS * self.cols
+
+
+def port_cycles(config: GtaConfig, moved: Moved) -> int:
+    """Beats of the busier manager: one reads and one writes if there are two."""
+    beat = config.data_bits // 8
+    parts = (moved.read, moved.sums_written) if config.managers == 2 else (moved.total,)
+    return max(-(-part // beat) for part in parts)
+
+
+def block_cost(placed: Placed, problem: PGemm, block: Block) -> Cost:
+    """Of blocks of this size, smaller at the ends; sums stay on chip until they are complete."""
+    sizes = (problem.m, problem.n, problem.k)
+    m, n, k = (_parts(size, each) for size, each in zip(sizes, block, strict=True))
+    cycles = commands = 0
+    accesses = Accesses()
+    for (count_m, m_), (count_n, n_), (count_k, k_) in product(m, n, k):
+        count = count_m * count_n * count_k
+        job = ArrayJob(
+            m=m_,
+            n=n_,
+            k=k_,
+            format=problem.format,
+            dataflow=placed.dataflow,
+            rows=placed.rows,
+            cols=placed.cols,
+        )
+        cycles += count * array_cycles(placed.config, job, placed.pipeline)
+        commands += count
+        accesses += _accesses(placed, job).times(count)
+    blocks = tuple(sum(count for count, _ in parts) for parts in (m, n, k))
+    # Of K blocks, all but the first add to sums, and the first if there is a C.
+    added = problem.m * problem.n * (blocks[2] - (not problem.accumulate))
+    accesses += Accesses(sums_read=added)
+    moved = _moved(problem, blocks, placed.lateral)
+    return Cost(
+        cycles=cycles,
+        port_cycles=port_cycles(placed.config, moved),
+        commands=commands,
+        accesses=accesses,
+        moved=moved,
+    )
+
+
+def _parts(size: int, each: int) -> list[tuple[int, int]]:
+    """How many of which size: full ones, and what is left."""
+    full, rest = divmod(size, each)
+    return [(count, part) for count, part in ((full, each), (1, rest)) if count and part]
+
+
+def _accesses(placed: Placed, job: ArrayJob) -> Accesses:
+    """Of a command. What it adds the first product of a sum to is left out."""
+    results = job.m * job.n
+    if placed.dataflow == "simd":
+        places = placed.array[0] * placed.array[1]
+        products = results * job.k
+        return Accesses(
+            a=job.m * job.k * -(-job.n // places),
+            b=products,
+            sums_read=products - results,
+            sums_written=products,
+        )
+    down, across, _ = job.extent(placed.config)
+    rows, cols = placed.array
+    row_folds, col_folds = -(-down // rows), -(-across // cols)
+    if placed.dataflow == "ws":
+        return Accesses(
+            a=job.m * job.k * col_folds,
+            b=job.k * job.n,
+            sums_read=results * (row_folds - 1),
+            sums_written=results * row_folds,
+        )
+    return Accesses(a=job.m * job.k * col_folds, b=job.k * job.n * row_folds, sums_written=results)
+
+
+def _moved(problem: PGemm, blocks: tuple[int, ...], lateral: bool) -> Moved:
+    """Blocks of sums follow each other along one side of D; a block of A or B stays if the next
+    block of sums takes it, too."""
+    along_m, along_n, along_k = blocks
+    once_a = along_n == 1 or (along_k == 1 and (lateral or along_m == 1))
+    once_b = along_m == 1 or (along_k == 1 and (not lateral or along_n == 1))
+    each, result = problem.element_bytes, problem.result_bytes
+    results = problem.m * problem.n * result
+    return Moved(
+        a=problem.m * problem.k * each * (1 if once_a else along_n),
+        b=problem.k * problem.n * each * (1 if once_b else along_m),
+        sums_read=results if problem.accumulate else 0,
+        sums_written=results,
+    )

@@ -1,0 +1,170 @@
+"""What a schedule of a p-GEMM takes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from ....hw.spec.gta import BANKS, COLS, ROWS, GtaConfig, is_float, limbs
+from ..array_job import ArrayJob
+from ..pipeline import PIPELINE, Pipeline
+from .block_cost import Placed, port_cycles
+from .blocks import DoesNotFit, best_blocks
+from .cost import Accesses, Cost, Moved
+from .coverage import coverage
+from .layouts import layouts
+from .pgemm import PGemm
+from .schedule import Schedule
+
+__all__ = ["Evaluated", "evaluate", "extents"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluated:
+    """A schedule and what it takes.
+
+    Parameters
+    ----------
+    schedule: the schedule
+    coverage: one of ``COVERAGES``
+    cost: in all
+    utilisation: products of limbs over those that all lanes could do in these cycles
+    """
+
+    schedule: Schedule
+    coverage: str
+    cost: Cost
+    utilisation: float
+
+
+def evaluate(
+    config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline = PIPELINE
+) -> Evaluated:
+    """Exactly, as commands follow each other whose blocks are on chip when they begin.
+
+    Sums of segments of integers but the first's go to memory and come back, to be added to the
+    first's: by all lanes, a sum a bank and cycle.
+
+    Raises ValueError if the configuration has not the format or the lanes, if floats do not flow
+    so, if a fold does not fit (DoesNotFit), or if nothing is left over to fill the array with.
+    """
+    job = ArrayJob(
+        m=problem.m,
+        n=problem.n,
+        k=problem.k,
+        format=problem.format,
+        dataflow=schedule.dataflow,
+        rows=schedule.rows,
+        cols=schedule.cols,
+        segments=schedule.segments,
+    )
+    job.check(config)
+    parts = _filled(config, problem, schedule, pipeline) if schedule.filled else None
+    cost = parts or _segmented(config, job, problem, schedule, pipeline)
+    known = "vector"
+    if schedule.dataflow != "simd":
+        known = coverage(*extents(job), *job.array)
+    places = ROWS * COLS * config.lanes
+    return Evaluated(
+        schedule=schedule,
+        coverage=known,
+        cost=cost,
+        utilisation=problem.limb_products / (cost.cycles * places),
+    )
+
+
+def extents(job: ArrayJob) -> tuple[int, int]:
+    """What a job lays over rows and columns of the array, all of K's segments behind each other."""
+    length = 1 if is_float(job.format) else limbs(job.format)
+    if job.dataflow == "os":
+        return job.m * length, job.n * length
+    return job.k, (job.n if job.dataflow == "ws" else job.m) * length
+
+
+def _segmented(
+    config: GtaConfig, job: ArrayJob, problem: PGemm, schedule: Schedule, pipeline: Pipeline
+) -> Cost:
+    if job.regions == 1:
+        longest = job.segment_sizes[0] if job.segments > 1 else 0
+        return _placed_cost(config, problem, schedule, pipeline, longest)
+    each = [
+        _placed_cost(config, replace(problem, k=k, accumulate=False), schedule, pipeline, 0)
+        for k in job.segment_sizes
+    ]
+    results = problem.m * problem.n
+    added = results * (job.regions - 1 + problem.accumulate)
+    size = problem.result_bytes
+    moved = sum((one.moved for one in each), Moved())
+    # The first segment's sums stay; others' come back, and C comes.
+    moved += Moved(sums_read=added * size, sums_written=0)
+    accesses = sum((one.accesses for one in each), Accesses())
+    accesses += Accesses(sums_read=2 * added, sums_written=added)
+    return Cost(
+        cycles=max(one.cycles for one in each) + -(-added // (BANKS * config.lanes)),
+        port_cycles=port_cycles(config, moved),
+        commands=sum(one.commands for one in each),
+        accesses=accesses,
+        moved=moved,
+    )
+
+
+def _placed_cost(
+    config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline, longest: int
+) -> Cost:
+    """On one region. Inputs stationary is weights stationary of the transposed problem; so are
+    vectors that lie along columns."""
+    turned = schedule.dataflow == "is" or (schedule.dataflow == "simd" and not schedule.lateral)
+    placed = Placed(
+        config=config,
+        dataflow="ws" if schedule.dataflow == "is" else schedule.dataflow,
+        rows=schedule.rows,
+        cols=schedule.cols,
+        lateral=schedule.lateral != turned,
+        pipeline=pipeline,
+    )
+    if not turned:
+        return best_blocks(placed, problem, longest)[1]
+    found = best_blocks(placed, replace(problem, m=problem.n, n=problem.m), longest)[1]
+    accesses, moved = found.accesses, found.moved
+    return replace(
+        found,
+        accesses=replace(accesses, a=accesses.b, b=accesses.a),
+        moved=replace(moved, a=moved.b, b=moved.a),
+    )
+
+
+def _filled(config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline) -> Cost:
+    """The full folds, and what is left over on the layout that takes the least cycles."""
+    parts = cut(problem, schedule)
+    if parts is None:
+        raise ValueError(f"nothing is left over to fill the array with in {schedule.words}")
+    full, rest = parts
+    plain = replace(schedule, filled=False)
+    begun = evaluate(config, full, plain, pipeline).cost
+    left = []
+    for rows, cols in layouts(schedule.rows * schedule.cols):
+        with suppress(DoesNotFit):
+            shaped = replace(plain, rows=rows, cols=cols)
+            left.append(evaluate(config, rest, shaped, pipeline).cost)
+    return begun + min(left, key=lambda cost: (cost.cycles, cost.accesses.total, cost.moved.total))
+
+
+def cut(problem: PGemm, schedule: Schedule) -> tuple[PGemm, PGemm] | None:
+    """Full folds in the tiling direction, and what is left over; None if either is nothing.
+
+    What is left over of K is added to the sums of the rest.
+    """
+    length = 1 if is_float(problem.format) else limbs(problem.format)
+    rows, cols = ROWS * schedule.rows, COLS * schedule.cols
+    lateral, dataflow = schedule.lateral, schedule.dataflow
+    if dataflow == "simd" or schedule.segments > 1:
+        return None
+    axis = {"ws": "kn", "is": "km", "os": "mn"}[dataflow][lateral]
+    unit = cols if lateral else rows
+    unit = unit if axis == "k" else unit // length
+    size = getattr(problem, axis)
+    rest = size % unit
+    if not rest or rest == size:
+        return None
+    later = replace(problem, **{axis: rest, "accumulate": problem.accumulate or axis == "k"})
+    return replace(problem, **{axis: size - rest}), later
