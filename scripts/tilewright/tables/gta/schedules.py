@@ -1,0 +1,76 @@
+"""All schedules of a layer of AlexNet on GTA, in three precisions, by the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ...errors import UserError
+from ...synth.tables import Row, Table
+from .setting import modelled
+
+__all__ = ["LAYER", "PRECISIONS", "gta_schedules"]
+
+LAYER = "conv3"
+"""Unless another one is asked for."""
+
+PRECISIONS = ("int8", "bf16", "fp32")
+"""Inference, and training in two."""
+
+
+def gta_schedules(
+    target: str,
+    progress: Callable[[str], None] = lambda said: None,
+    *,
+    only: str = LAYER,
+    settings: Sequence[str] = (),
+    svg: Path | None = None,
+) -> Table:
+    """The space of schedules of a layer, one picture forward (the paper's Figure 9): the chosen one
+    first, then by score. Cycles are the array's, operands on chip; a, b and sums are accesses to
+    the memories of lanes; bytes go between memory and chip; all of these in thousands.
+
+    Parameters
+    ----------
+    target: "cmos", the default: nothing is synthesised
+    progress: is told what comes next
+    only: a layer, conv1 to fc8
+    settings: parameters of the accelerator, NAME=VALUE; of the three precisions those are left out
+        that it has not
+    svg: where a drawing is written
+
+    Raises
+    ------
+    UserError for another target, a wrong parameter, an unknown layer, or if no precision is left.
+    """
+    config = modelled("gta-schedules", target, settings)
+    from ...apps.common.files import check_output, write_whole
+    from ...sim.gta.schedule.choice import ranked
+    from ...sim.gta.schedule.explain import COLUMNS, explain
+    from ...sim.gta.schedule.space import space
+    from ...sim.gta.workloads.alexnet import LAYERS, forward
+    from .scatter import scatter
+
+    if only not in LAYERS:
+        raise UserError(f"--only must be one of {', '.join(LAYERS)}, not {only!r}")
+    if svg is not None:
+        check_output(svg, (".svg",))
+    names = [name for name in PRECISIONS if name in (*config.integers, *config.floats)]
+    if not names:
+        raise UserError(f"gta-schedules needs one of {', '.join(PRECISIONS)}")
+    found = {}
+    for name in names:
+        progress(f"{only} in {name}")
+        found[name] = ranked(space(config, forward(LAYERS[only], 1, name)))
+    none = [None] * len(COLUMNS)
+    digits = (1, 1, *[0] * 5, *[2] * 3)
+    rows = [
+        Row(f"{name} {line.label}", none, line.figures, digits)
+        for name, each in found.items()
+        for line in explain(each)
+    ]
+    title = f"gta-schedules, {only} of AlexNet on {config.lanes} lanes, in thousands"
+    if svg is not None:
+        drawn = scatter(f"GTA: {only} of AlexNet on {config.lanes} lanes", found)
+        write_whole(svg, lambda file: file.write(drawn.encode()))
+    return Table(title, "model", COLUMNS, rows)
