@@ -1,0 +1,110 @@
+"""Blocks of a p-GEMM: what they read, write and move, whether they fit, and which are chosen."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float
+from tilewright.sim.gta.array_cycles import array_cycles
+from tilewright.sim.gta.array_job import ArrayJob
+from tilewright.sim.gta.schedule.block_cost import Placed, block_cost, port_cycles
+from tilewright.sim.gta.schedule.blocks import DoesNotFit, best_blocks
+from tilewright.sim.gta.schedule.capacity import Needed, needed
+from tilewright.sim.gta.schedule.cost import Moved
+from tilewright.sim.gta.schedule.pgemm import PGemm
+from tilewright.verif.gta.schedule.counted import counted_accesses, counted_bytes
+from tilewright.verif.kit.sampling import cases
+
+CONFIG = GtaConfig()
+
+
+def random_problem(rng: np.random.Generator) -> tuple[Placed, PGemm]:
+    name = str(rng.choice(FORMATS_OF_GTA))
+    dataflow = str(rng.choice(["os", "simd"] if is_float(name) else ["ws", "os", "simd"]))
+    rows, cols = [(1, 4), (2, 2), (4, 1), (1, 1)][rng.integers(4)]
+    m, n, k = (int(size) for size in rng.integers(1, 60, 3))
+    lateral, accumulate = (bool(flag) for flag in rng.integers(0, 2, 2))
+    placed = Placed(config=CONFIG, dataflow=dataflow, rows=rows, cols=cols, lateral=lateral)
+    return placed, PGemm(m=m, n=n, k=k, format=name, accumulate=accumulate)
+
+
+@pytest.mark.parametrize("seed", range(cases(100)))
+def test_counts(seed: int) -> None:
+    """Any blocks, whether they fit or not: accesses, bytes, commands and their cycles."""
+    rng = np.random.default_rng(seed)
+    placed, problem = random_problem(rng)
+    sizes = (problem.m, problem.n, problem.k)
+    m, n, k = (int(rng.integers(1, size + 1)) for size in sizes)
+    cost = block_cost(placed, problem, (m, n, k))
+    counted = counted_accesses(problem, placed.dataflow, placed.array, (m, n, k))
+    assert cost.accesses == counted
+    assert cost.moved == counted_bytes(problem, (m, n, k), placed.lateral)
+    cycles = commands = 0
+    for begin_m, begin_n, begin_k in product(
+        range(0, problem.m, m), range(0, problem.n, n), range(0, problem.k, k)
+    ):
+        job = ArrayJob(
+            m=min(m, problem.m - begin_m),
+            n=min(n, problem.n - begin_n),
+            k=min(k, problem.k - begin_k),
+            format=problem.format,
+            dataflow=placed.dataflow,
+            rows=placed.rows,
+            cols=placed.cols,
+        )
+        cycles, commands = cycles + array_cycles(CONFIG, job), commands + 1
+    assert (cost.cycles, cost.commands) == (cycles, commands)
+    assert cost.port_cycles == port_cycles(CONFIG, cost.moved)
+    assert cost.time == max(cost.cycles, cost.port_cycles)
+
+
+@pytest.mark.parametrize("seed", range(cases(50)))
+def test_the_best_blocks_fit(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    placed, problem = random_problem(rng)
+    block, cost = best_blocks(placed, problem)
+    whole = block == (problem.m, problem.n, problem.k)
+    found = needed(problem, placed.dataflow, placed.array, block)
+    assert found.fits(CONFIG, 1 if whole else 2)
+    assert cost == block_cost(placed, problem, block)
+    shorter, _ = best_blocks(placed, problem, longest=5)
+    assert shorter[2] <= 5
+
+
+def test_words_of_blocks() -> None:
+    """Counted by hand: of 16 x 16 elements, banks of 32 words of 16 and of 32 bytes."""
+    array = (16, 16)
+    # 40 bytes of A a row, two folds down; three across; 20 results of 4 bytes in a bank of two.
+    problem = PGemm(m=20, n=24, k=20, format="int16")
+    assert needed(problem, "ws", array, (20, 24, 20)) == Needed(left=6, top=6, result=6)
+    # Two limbs a row: 20 bytes; 8 sums of a group and fold in two banks.
+    assert needed(problem, "os", array, (20, 24, 20)) == Needed(left=6, top=6, result=9)
+    # Eight fp64 sums of a lane's column a fold.
+    floats = PGemm(m=20, n=24, k=5, format="fp64")
+    assert needed(floats, "os", array, (20, 24, 5)) == Needed(left=6, top=6, result=8)
+    # A vector of 300 int8 in chunks of 256.
+    vectors = PGemm(m=3, n=300, k=7, format="int8")
+    assert needed(vectors, "simd", array, (3, 300, 7)) == Needed(left=1, top=14, result=6)
+    assert Needed(left=32, top=1, result=32).fits(CONFIG, 1)
+    assert not Needed(left=32, top=1, result=32).fits(CONFIG, 2)
+    assert not Needed(left=1, top=33, result=1).fits(CONFIG, 1)
+    assert not Needed(left=1, top=1, result=33).fits(CONFIG, 1)
+
+
+def test_the_busier_port() -> None:
+    moved = Moved(a=100, b=50, sums_read=11, sums_written=1000)
+    assert port_cycles(CONFIG, moved) == 63
+    assert port_cycles(GtaConfig(managers=1), moved) == 73
+    assert port_cycles(GtaConfig(data_bits=512), moved) == 16
+    assert port_cycles(CONFIG, Moved(a=33)) == 3
+
+
+def test_a_fold_that_does_not_fit() -> None:
+    config = GtaConfig(vector_bytes=2048, lanes=64)
+    placed = Placed(config=config, dataflow="ws", rows=64, cols=1, lateral=True)
+    said = "no block of ws 64x1 fits `vector_bytes` 2048 in int8"
+    with pytest.raises(DoesNotFit, match=f"^{re.escape(said)}$"):
+        best_blocks(placed, PGemm(m=1000, n=1000, k=1000, format="int8"))

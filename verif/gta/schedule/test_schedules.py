@@ -1,0 +1,200 @@
+"""The space of schedules, what each takes in all, and the choice."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tilewright.hw.spec.gta import GtaConfig
+from tilewright.sim.gta.array_cycles import array_cycles
+from tilewright.sim.gta.array_job import ArrayJob
+from tilewright.sim.gta.schedule.choice import choose, ranked
+from tilewright.sim.gta.schedule.cost import Accesses, Cost, Moved
+from tilewright.sim.gta.schedule.coverage import COVERAGES, coverage
+from tilewright.sim.gta.schedule.evaluate import Evaluated, cut, evaluate
+from tilewright.sim.gta.schedule.explain import COLUMNS, explain
+from tilewright.sim.gta.schedule.layouts import layouts
+from tilewright.sim.gta.schedule.pgemm import PGemm
+from tilewright.sim.gta.schedule.schedule import Schedule
+from tilewright.sim.gta.schedule.space import schedules, space
+
+CONFIG = GtaConfig()
+
+
+@pytest.mark.parametrize(
+    ("down", "across", "found"),
+    [
+        (1, 1, "uncover 1"),
+        (16, 15, "uncover 1"),
+        (15, 16, "uncover 1"),
+        (16, 16, "cover 1"),
+        (40, 17, "cover 1"),
+        (17, 15, "uncover 2"),
+        (64, 4, "cover 2"),
+        (63, 4, "uncover 2"),
+        (4, 63, "uncover 3"),
+        (4, 64, "cover 3"),
+        (15, 17, "uncover 3"),
+        (1, 1000, "cover 3"),
+    ],
+)
+def test_coverage(down: int, across: int, found: str) -> None:
+    assert coverage(down, across, 16, 16) == found
+    assert found in COVERAGES
+
+
+def test_the_space() -> None:
+    """Of 16 x 12 x 20 int8 on four lanes: three dataflows of three layouts, of two with halves of K
+    and of one with quarters, both ways; vectors both ways; and what can be filled."""
+    problem = PGemm(m=16, n=12, k=20, format="int8")
+    found = list(schedules(CONFIG, problem))
+    assert len(set(found)) == len(found)
+    plain = [one for one in found if not one.filled]
+    assert len(plain) == 3 * (3 + 2 + 1) * 2 + 2
+    assert all(one.rows * one.cols * one.segments == 4 for one in plain if one.dataflow != "simd")
+    filled = {one.words.removesuffix(", filled") for one in found if one.filled}
+    assert filled == {one.words for one in plain if cut(problem, one)}
+    assert {"ws 2x2, vertical", "os 4x1, lateral"} <= filled
+    assert layouts(4) == [(1, 4), (2, 2), (4, 1)]
+    floats = {one.dataflow for one in schedules(CONFIG, replace(problem, format="fp32"))}
+    assert floats == {"os", "simd"}
+    short = [one.segments for one in schedules(CONFIG, replace(problem, k=1))]
+    assert set(short) == {1}
+
+
+def test_stationary_inputs_are_stationary_weights_turned() -> None:
+    problem = PGemm(m=50, n=90, k=33, format="int16")
+    turned = replace(problem, m=90, n=50)
+    inputs = evaluate(CONFIG, problem, Schedule(dataflow="is", rows=2, cols=2))
+    weights = evaluate(CONFIG, turned, Schedule(dataflow="ws", rows=2, cols=2, lateral=False))
+    assert inputs.cost.cycles == weights.cost.cycles
+    assert inputs.cost.moved == replace(
+        weights.cost.moved, a=weights.cost.moved.b, b=weights.cost.moved.a
+    )
+    assert inputs.cost.accesses.a == weights.cost.accesses.b
+    assert inputs.utilisation == weights.utilisation <= 1
+
+
+def test_what_is_left_over() -> None:
+    """Rows of D behind full folds: one command each on the layout that suits them."""
+    problem = PGemm(m=40, n=16, k=64, format="int8")
+    one = Schedule(dataflow="os", rows=2, cols=2, lateral=False, filled=True)
+    full, rest = cut(problem, one) or (problem, problem)
+    assert (full.m, rest.m) == (32, 8)
+    found = evaluate(CONFIG, problem, one).cost
+    jobs = [
+        ArrayJob(m=32, n=16, k=64, format="int8", dataflow="os", rows=2, cols=2),
+        ArrayJob(m=8, n=16, k=64, format="int8", dataflow="os", rows=1, cols=4),
+    ]
+    assert found.cycles == sum(array_cycles(CONFIG, job) for job in jobs)
+    assert found.commands == 2
+    # Of K, what is left over is added to sums.
+    kept, later = cut(problem, replace(one, dataflow="ws", rows=1, cols=4)) or (problem, problem)
+    assert (kept, later) == (problem, problem)
+    kept, later = cut(replace(problem, k=70), replace(one, dataflow="is")) or (problem, problem)
+    assert (kept.k, later.k, kept.accumulate, later.accumulate) == (64, 6, False, True)
+    assert cut(problem, Schedule(dataflow="simd", rows=1, cols=4)) is None
+    with pytest.raises(
+        ValueError,
+        match=r"^nothing is left over to fill the array with in os 1x4, vertical, filled$",
+    ):
+        evaluate(CONFIG, problem, replace(one, rows=1, cols=4))
+
+
+def test_segments_of_integers() -> None:
+    """Side by side; sums of all but the first go to memory and back, and are added, a bank each."""
+    problem = PGemm(m=8, n=8, k=102, format="int8", accumulate=True)
+    found = evaluate(CONFIG, problem, Schedule(dataflow="os", rows=1, cols=1, segments=4)).cost
+    part = PGemm(m=8, n=8, k=26, format="int8")
+    longest = evaluate(CONFIG, part, Schedule(dataflow="os", rows=1, cols=1)).cost
+    assert found.cycles == longest.cycles + 4 * 64 // 32
+    assert found.commands == 4
+    assert found.moved == Moved(a=8 * 102, b=8 * 102, sums_read=4 * 64 * 4, sums_written=4 * 64 * 4)
+    assert found.accesses == Accesses(
+        a=8 * 102, b=8 * 102, sums_read=2 * 4 * 64, sums_written=8 * 64
+    )
+
+
+def test_segments_of_floats() -> None:
+    """One after the other, each from the sums of the one before."""
+    problem = PGemm(m=16, n=16, k=9, format="fp32")
+    schedule = Schedule(dataflow="os", rows=2, cols=2, segments=2)
+    found = evaluate(CONFIG, problem, schedule).cost
+    job = ArrayJob(m=16, n=16, k=9, format="fp32", dataflow="os", rows=2, cols=2, segments=2)
+    assert found.cycles == array_cycles(CONFIG, job)
+    assert found.accesses.sums_read == 16 * 16
+    assert found.moved.sums_read == 0
+
+
+def made_up(cycles: int, accesses: int, moved: int, port: int = 0) -> Evaluated:
+    cost = Cost(
+        cycles=cycles, port_cycles=port, accesses=Accesses(a=accesses), moved=Moved(a=moved)
+    )
+    schedule = Schedule(dataflow="ws", rows=1, cols=moved)
+    return Evaluated(schedule=schedule, coverage="cover 1", cost=cost, utilisation=0.5)
+
+
+def test_the_choice() -> None:
+    """The least sum of squares, of outcomes over the least of each; then the fewest bytes."""
+    found = [made_up(100, 40, 1), made_up(300, 10, 2), made_up(150, 15, 4), made_up(150, 15, 3)]
+    first, *_, last = ranked(found)
+    assert first.evaluated is found[3]
+    assert (first.cycles, first.accesses, first.score) == (1.5, 1.5, 4.5)
+    assert last.evaluated is found[0]
+    assert last.score == 17
+    lines = explain(ranked(found))
+    assert lines[0].label == "ws 1x3, lateral: cover 1"
+    assert list(lines[0].figures) == [0.15, 50, 0.015, 0, 0, 0, 0.003, 1.5, 1.5, 4.5]
+    assert len(COLUMNS) == len(lines[0].figures)
+    slow = made_up(100, 20, 1, port=400)
+    assert ranked([slow, made_up(200, 19, 2)])[0].evaluated is slow
+    assert ranked([slow, made_up(200, 19, 2)], port=True)[0].evaluated is not slow
+
+
+@pytest.mark.parametrize("name", ["int8", "int64", "bf16", "fp64"])
+def test_the_chosen_one_is_of_the_space(name: str) -> None:
+    problem = PGemm(m=70, n=30, k=20, format=name)
+    chosen, found = choose(CONFIG, problem), space(CONFIG, problem)
+    assert chosen in found
+    least = min(one.cost.cycles for one in found), min(one.cost.accesses.total for one in found)
+
+    def score(one: Evaluated) -> float:
+        cycles, accesses = one.cost.cycles / least[0], one.cost.accesses.total / least[1]
+        return cycles**2 + accesses**2
+
+    assert score(chosen) == min(map(score, found))
+    assert all(0 < one.utilisation <= 1 for one in found)
+    assert all(one.cost.commands >= 1 for one in found)
+
+
+def test_only_what_fits_is_in_the_space() -> None:
+    config = GtaConfig(vector_bytes=2048, lanes=64, formats=("int8",))
+    problem = PGemm(m=1000, n=1000, k=1000, format="int8")
+    words = {one.schedule.words for one in space(config, problem)}
+    assert "ws 64x1, lateral" not in words
+    assert "ws 2x32, lateral" in words
+
+
+@pytest.mark.parametrize(
+    ("schedule", "format_", "said"),
+    [
+        ({"rows": 4, "cols": 4}, "int8", "lanes of a job must be at most 4, not 16"),
+        ({"dataflow": "ws"}, "fp32", "`dataflow` must be os or simd with fp32, not 'ws'"),
+        ({"segments": 16}, "fp32", "`segments` must be at most K, 8, not 16"),
+    ],
+)
+def test_what_is_refused(schedule: dict[str, Any], format_: str, said: str) -> None:
+    one = Schedule(**{"dataflow": "os", "rows": 1, "cols": 1, **schedule})
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        evaluate(CONFIG, PGemm(m=8, n=8, k=8, format=format_), one)
+
+
+def test_problems_that_are_none() -> None:
+    with pytest.raises(ValueError, match=r"^`n` must be at least 1, not 0$"):
+        PGemm(m=1, n=0, k=1, format="int8")
+    with pytest.raises(TypeError, match=r"^`m` must be an integer, not 1\.5$"):
+        PGemm(m=1.5, n=1, k=1, format="int8")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^`format` must be one of int8, .*, fp64, not 'int4'$"):
+        PGemm(m=1, n=1, k=1, format="int4")

@@ -1,0 +1,113 @@
+"""The tables of GTA's schedules."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tilewright.errors import UserError
+from tilewright.hw.spec.gta import GtaConfig
+from tilewright.sim.gta.baselines.vector_unit import vector_unit_cost
+from tilewright.sim.gta.schedule.choice import choose
+from tilewright.sim.gta.schedule.space import space
+from tilewright.sim.gta.workloads.alexnet import LAYERS, forward
+from tilewright.sim.gta.workloads.nine import WORKLOADS
+from tilewright.tables.gta.schedules import gta_schedules
+from tilewright.tables.gta.workloads import COLUMNS, gta_workloads
+
+
+def test_a_workload() -> None:
+    told: list[str] = []
+    table = gta_workloads("cmos", told.append, only="FFE")
+    assert told == ["FFE"]
+    (row,) = table.rows
+    assert row.label == "FFE, int16"
+    (_, part), *_ = WORKLOADS["FFE"].parts
+    ours = choose(GtaConfig(), part)
+    theirs = vector_unit_cost(GtaConfig(), part)
+    figures = dict(zip(COLUMNS[:5], row.ours, strict=False))
+    assert figures == {
+        "million cycles": ours.cost.cycles / 1e6,
+        "busy, %": pytest.approx(100 * ours.utilisation),
+        "vector unit: at peak": 4,
+        "cycles": theirs.cycles / ours.cost.cycles,
+        "accesses": theirs.accesses.total / ours.cost.accesses.total,
+    }
+    assert len(row.ours) == len(COLUMNS)
+
+
+@pytest.mark.slow
+def test_all_workloads() -> None:
+    """Means are geometric; no workload gains more than the multipliers give, nor do accesses get
+    more than they were."""
+    table = gta_workloads("cmos")
+    *lines, mean = table.rows
+    assert [row.label.split(",")[0] for row in lines] == list(WORKLOADS)
+    assert mean.paper[3:5] == [6.45, 7.76]
+    for column in range(2, len(COLUMNS)):
+        each = [row.ours[column] or 0.0 for row in lines]
+        assert mean.ours[column] == pytest.approx(prod(each) ** (1 / len(each)))
+    for row in lines:
+        _, busy, peak, cycles, accesses, *_ = (x or 0.0 for x in row.ours)
+        assert 0 < busy <= 100
+        assert cycles <= peak
+        assert accesses >= 0.99
+
+
+def test_more_adders_help_bf16() -> None:
+    """Of 64 adders in a lane the two stages of each are what limits a chain of sums."""
+    few, many = (
+        gta_workloads("cmos", only="FFL", settings=[f"float_adders={adders}"]).rows[0].ours
+        for adders in (8, 64)
+    )
+    assert (few[2], many[2]) == (2, 8)
+    assert (many[3] or 0) > 3 * (few[3] or 0)
+
+
+def test_schedules_and_their_drawing(tmp_path: Path) -> None:
+    svg = tmp_path / "schedules.svg"
+    told: list[str] = []
+    table = gta_schedules("cmos", told.append, only="conv5", svg=svg)
+    assert told == ["conv5 in int8", "conv5 in bf16", "conv5 in fp32"]
+    found = space(GtaConfig(), forward(LAYERS["conv5"], 1, "int8"))
+    rows = [row for row in table.rows if row.label.startswith("int8 ")]
+    assert len(rows) == len(found)
+    assert rows[0].label == f"int8 {choose_words()}: cover 1"
+    scores = [row.ours[-1] or 0.0 for row in rows]
+    assert scores == sorted(scores)
+    assert scores[0] >= 2
+    text = svg.read_text()
+    assert text.count("<title>") == len(table.rows) + 1
+    assert text.count('r="7.5"') == 3 + 1
+    places = re.findall(r'c([xy])="([\d.]+)"', text)
+    assert all(float(place) < (760 if axis == "x" else 480) for axis, place in places)
+
+
+def choose_words() -> str:
+    return choose(GtaConfig(), forward(LAYERS["conv5"], 1, "int8")).schedule.words
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "said"),
+    [
+        (gta_workloads, {"target": "ice40"},
+         "gta-workloads is computed by a model: no --target, not 'ice40'"),
+        (gta_workloads, {"only": "LLM"},
+         "--only must be part of one of BNM, RGB, FFE, MD, PCA, ALT, ALI, FFL, NeRF, not 'LLM'"),
+        (gta_workloads, {"only": "PCA", "settings": ["formats=int8"]},
+         "gta: PCA needs fp64, which the configuration has not"),
+        (gta_workloads, {"settings": ["lanes=3"]},
+         "gta: `lanes` must be a power of two in 1..64, not 3"),
+        (gta_schedules, {"only": "conv9"},
+         "--only must be one of conv1, conv2, conv3, conv4, conv5, fc6, fc7, fc8, not 'conv9'"),
+        (gta_schedules, {"settings": ["formats=fp64"]},
+         "gta-schedules needs one of int8, bf16, fp32"),
+        (gta_schedules, {"svg": Path("a.png")}, "a.png: must end in .svg, not '.png'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(table: Any, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=f"^{re.escape(said)}$"):
+        table(**{"target": "cmos", **given})
