@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, ShapeLike, Signal, signed
+from amaranth.hdl import Cat, Module, ShapeLike, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -27,6 +27,10 @@ class LimbElement(wiring.Component):
 
     The second rank takes the old sum where a new one begins (``Base.ZERO``), and what is above it
     with ``x.shift_drain``; both happen with the cycle of the product, a cycle after ``x`` comes.
+    With ``Base.CARRY`` the sum's lowest byte is shifted into its top, and the product is added to
+    the rest. So limbs of significands give their whole product: by diagonals, the low one first,
+    each but the first beginning with a carry, its top 16 bits are in the sum in the end, the bytes
+    below them in the top of the second rank.
 
     Latency: ``x_right`` and ``y_down`` 1; ``sum`` 2 from ``x``. Sums are modulo
     ``2 ** partial_bits``. After reset no sum is defined before ``Base.ZERO``.
@@ -89,12 +93,18 @@ class LimbElement(wiring.Component):
             if config.integers:
                 with m.Case(Base.ABOVE):
                     m.d.comb += base.eq(self.sum_above)
+            if config.floats:
+                with m.Case(Base.CARRY):
+                    m.d.comb += base.eq(total >> LIMB_BITS)
         m.d.comb += product.eq(x.limb * held)
         m.d.sync += total.eq(base + product)
-        with m.If(x.base == Base.ZERO):
-            m.d.sync += drain.eq(total)
         if config.integers:
+            with m.If(x.base == Base.ZERO):
+                m.d.sync += drain.eq(total)
             with m.Elif(x.shift_drain):
                 m.d.sync += drain.eq(self.drain_above)
+        if len(drain) > LIMB_BITS and config.floats:
+            with m.If(x.base == Base.CARRY):
+                m.d.sync += drain.eq(Cat(drain[LIMB_BITS:], total[:LIMB_BITS]))
         m.d.comb += [self.y_down.eq(y), self.sum.eq(total), self.drain.eq(drain)]
         return m

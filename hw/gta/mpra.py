@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, signed
+from amaranth.hdl import Cat, Module, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ..spec.gta import COLS, LIMB_BITS, ROWS, GtaConfig
+from .float.row_adder import SUM_BITS, product_bits
 from .layouts import x_layout
 from .limb_element import LimbElement
 
@@ -30,6 +31,9 @@ class Mpra(wiring.Component):
     y, y_down: by column, in and out; limbs with their sign
     sum_above, sum, drain_above, drain: by column, in and out; of a configuration with integers.
       Above the array's first row 0 comes as the sum
+    products, last_limbs: out; by row and column, of a configuration with floats: products of
+      significands, see :func:`product_bits`, and that an element multiplies the last limbs of one,
+      which is there in the next cycle
     """
 
     def __init__(self, config: GtaConfig) -> None:
@@ -45,6 +49,12 @@ class Mpra(wiring.Component):
                 "sum": Out(partial),
                 "drain_above": In(drain),
                 "drain": Out(drain),
+            }
+        if config.floats:
+            products = data.ArrayLayout(data.ArrayLayout(product_bits(config), COLS), ROWS)
+            members |= {
+                "products": Out(products),
+                "last_limbs": Out(data.ArrayLayout(COLS, ROWS)),
             }
         super().__init__(members)
 
@@ -66,6 +76,12 @@ class Mpra(wiring.Component):
                 m.submodules[f"element_{r}_{c}"] = element = LimbElement(config)
                 m.d.comb += [element.x.eq(x), element.y.eq(y[c])]
                 x, y[c] = element.x_right, element.y_down
+                if config.floats:
+                    whole = Cat(element.drain, element.sum[:SUM_BITS])
+                    m.d.comb += [
+                        self.products[r][c].eq(whole[len(whole) - product_bits(config) :]),
+                        self.last_limbs[r][c].eq(x.last),
+                    ]
                 if config.integers:
                     m.d.comb += [element.sum_above.eq(above[c]), element.drain_above.eq(drain[c])]
                     above[c], drain[c] = element.sum, element.drain

@@ -17,9 +17,9 @@ from ...arith.round import limit_offset
 from ...arith.unpacked import unpacked_layout
 from ...spec.formats import FLOAT_FORMATS, FloatFormat
 from .float_operand import FloatOperand
-from .headers import product_header, widest
+from .headers import product_header, sum_format, widest
 
-__all__ = ["ACCUMULATE_CUTS", "FloatAccumulate", "sum_format"]
+__all__ = ["ACCUMULATE_CUTS", "FloatAccumulate"]
 
 ACCUMULATE_CUTS: dict[int, tuple[str, ...]] = {
     1: (),
@@ -31,11 +31,6 @@ ACCUMULATE_CUTS: dict[int, tuple[str, ...]] = {
 _HEAD_BITS = head_bits(1)
 
 
-def sum_format(operand: FloatFormat) -> FloatFormat:
-    """The format that products of such operands are summed in: fp64, or fp32 for all others."""
-    return FLOAT_FORMATS["fp64" if operand.name == "fp64" else "fp32"]
-
-
 def _alignment_bits(operand: FloatFormat) -> int:
     """What must stand below the larger term for a result that is rounded right.
 
@@ -44,7 +39,7 @@ def _alignment_bits(operand: FloatFormat) -> int:
     Its last bit and the bits of a result that begins one place lower must be in the window, and
     three below that.
     """
-    result = sum_format(operand)
+    result = sum_format(operand.name)
     factors = 2 if 2 * operand.emin >= result.emin else 1
     return factors * operand.fraction_bits + result.significand_bits + 3
 
@@ -78,7 +73,7 @@ class FloatAccumulate(wiring.Component):
             raise ValueError("`formats` must name at least one format, not none")
         if stages not in ACCUMULATE_CUTS:
             raise ValueError(f"`stages` must be in 1..{max(ACCUMULATE_CUTS)}, not {stages}")
-        sums = {sum_format(fmt).name for fmt in self._formats}
+        sums = {sum_format(fmt.name).name for fmt in self._formats}
         self._sums = tuple(fmt for name, fmt in FLOAT_FORMATS.items() if name in sums)
         self._result = widest(self._sums)
         bits = self._result.bits

@@ -6,9 +6,24 @@ from collections.abc import Sequence
 
 from amaranth.lib import data
 
-from ...spec.formats import FloatFormat
+from ...spec.formats import FLOAT_FORMATS, FloatFormat
+from ...spec.gta import GtaConfig, limbs
 
-__all__ = ["operand_header", "product_header", "widest"]
+__all__ = [
+    "column_header",
+    "exponent_bits",
+    "kept_limbs",
+    "operand_header",
+    "product_header",
+    "row_header",
+    "sum_format",
+    "widest",
+]
+
+
+def sum_format(operand: str) -> FloatFormat:
+    """The format that products of such operands are summed in: fp64, or fp32 for all others."""
+    return FLOAT_FORMATS["fp64" if operand == "fp64" else "fp32"]
 
 
 def widest(formats: Sequence[FloatFormat]) -> FloatFormat:
@@ -38,3 +53,36 @@ def product_header(exponent_bits: int) -> data.StructLayout:
     return data.StructLayout(
         {"negative": 1, "exponent": exponent_bits + 1, "zero": 1, "infinite": 1, "nan": 1}
     )
+
+
+def kept_limbs(config: GtaConfig) -> tuple[int, ...]:
+    """Limbs of the configuration's floats but for the fewest, ascending."""
+    return tuple(sorted({limbs(name) for name in config.floats}))[1:]
+
+
+def exponent_bits(config: GtaConfig) -> int:
+    """Of exponents in headers: those of the widest sums."""
+    return widest([sum_format(name) for name in config.floats]).exponent_bits
+
+
+def row_header(config: GtaConfig) -> data.StructLayout:
+    """What a row's adders know of its operand.
+
+    ``operand``: see :func:`operand_header`. ``limbs``: a bit for each of :func:`kept_limbs`, set
+    if the format has as many. ``first``: the product begins a sum; with ``accumulate`` it is added
+    to what is in the memory of results. ``last``: it ends the sum.
+    """
+    return data.StructLayout(
+        {
+            "operand": operand_header(exponent_bits(config)),
+            "limbs": len(kept_limbs(config)),
+            "first": 1,
+            "accumulate": 1,
+            "last": 1,
+        }
+    )
+
+
+def column_header(config: GtaConfig) -> data.StructLayout:
+    """What a column's operand is; all zeros where there is none."""
+    return operand_header(exponent_bits(config))

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from tilewright.hw.gta.float.float_accumulate import FloatAccumulate, sum_format
+from tilewright.hw.gta.float.float_accumulate import FloatAccumulate
 from tilewright.hw.gta.float.float_operand import FloatOperand
+from tilewright.hw.gta.float.headers import sum_format
 from tilewright.hw.gta.float.product_of_headers import ProductOfHeaders
 from tilewright.hw.spec.formats import FloatFormat
 
@@ -32,7 +33,7 @@ class AccumulateUnit(wiring.Component):
     def __init__(self, formats: Sequence[FloatFormat], stages: int) -> None:
         self._formats = tuple(formats)
         self._stages = stages
-        bits = max(sum_format(fmt).bits for fmt in formats)
+        bits = max(sum_format(fmt.name).bits for fmt in formats)
         operand = max(fmt.bits for fmt in formats)
         given = {"x": operand, "y": operand, "format": 2, "sum": bits}
         super().__init__(

@@ -7,11 +7,11 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
+from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS, FloatFormat
 from tilewright.verif.oracles import softfloat
 from tilewright.verif.oracles.values import decode, round_exact
 
-__all__ = ["accumulated", "exactly", "widened"]
+__all__ = ["accumulated", "chain", "exactly", "widened"]
 
 Patterns = npt.NDArray[np.uint64]
 
@@ -47,3 +47,15 @@ def exactly(x: int, y: int, total: int, fmt: FloatFormat) -> int | None:
         return None
     shift = exact.denominator.bit_length() - 1
     return round_exact(exact.numerator, -shift, result)
+
+
+def chain(a: Patterns, b: Patterns, c: Patterns | None, name: str) -> Patterns:
+    """``a b + c``: each sum begins with c or +0 and takes product after product, rounded each."""
+    fmt = FORMATS[name]
+    assert isinstance(fmt, FloatFormat)
+    shape = (a.shape[0], b.shape[1])
+    total = np.zeros(shape, np.uint64) if c is None else c
+    for k in range(a.shape[1]):
+        x, y = (part.ravel() for part in np.broadcast_arrays(a[:, k, None], b[None, k]))
+        total = accumulated(x, y, total.ravel(), fmt).reshape(shape)
+    return total

@@ -1,0 +1,139 @@
+"""The fused adders of a lane."""
+
+from __future__ import annotations
+
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.gta import BANKS, COLS, RESULT_WORD_BYTES, ROWS, GtaConfig
+from .headers import column_header, row_header, sum_format
+from .row_adder import RowAdder, columns_of_adder, formats_of_adder, product_bits
+
+__all__ = ["FloatBack", "row_result"]
+
+
+def row_result(config: GtaConfig) -> data.StructLayout:
+    """A row's results: ``value``, fp32 in the low bits, and the ``column`` it is of, a bit each;
+    none set: it is no result. ``wide``: it is fp64."""
+    bits = max(sum_format(name).bits for name in config.floats)
+    return data.StructLayout({"value": bits, "column": COLS, "wide": 1})
+
+
+WORD_BITS = 8 * RESULT_WORD_BYTES
+
+
+class FloatBack(wiring.Component):
+    """Sums of products of floats, behind a lane's elements: ``row_adders`` adders a row.
+
+    Row r works on column t - r, as the elements complete their products, see :class:`RowAdder`;
+    ``last_limbs[r][c]`` says that an element multiplies a product's last limbs. The row's header
+    is taken then, and passes right from adder to adder; the column's header comes a cycle later
+    and passes down a row a cycle. What a sum begins with is row r's element of the bank's word
+    that comes with the column's header, if the row's header says ``accumulate``, or 0. A result
+    is there ``adder_stages`` + 1 cycles after the column's header, one in a row and cycle: the last
+    products of two sums of an element lie at least 8 cycles apart.
+
+    Parameters
+    ----------
+    config: of the accelerator, with floats
+
+    Members
+    -------
+    last_limbs: in; by row, a bit a column
+    products: in; by row and column, see :func:`product_bits`
+    rows, rows_right: in and out; by row, see :func:`row_header`. In: with the last limbs of the
+      lane's first column; out: with those of the column right of the lane
+    columns, columns_down: in and out; by adder of a row: header of the operand of that of its
+      columns whose product in the first row is complete, zeros if none is; out: in the row below
+      the lane's
+    words: in; by column, the word of the bank of results with the sums to begin with
+    o: out; by row, see :func:`row_result`; registers
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        self._adders = [n for n in range(config.row_adders) if formats_of_adder(config, n)]
+        rows = data.ArrayLayout(row_header(config), ROWS)
+        columns = data.ArrayLayout(column_header(config), config.row_adders)
+        products = data.ArrayLayout(data.ArrayLayout(product_bits(config), COLS), ROWS)
+        super().__init__(
+            {
+                "last_limbs": In(data.ArrayLayout(COLS, ROWS)),
+                "products": In(products),
+                "rows": In(rows),
+                "rows_right": Out(rows),
+                "columns": In(columns),
+                "columns_down": Out(columns),
+                "words": In(data.ArrayLayout(WORD_BITS, BANKS)),
+                "o": Out(data.ArrayLayout(row_result(config), ROWS)),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        columns = self.columns
+        for r in range(ROWS):
+            self._row(m, r, columns)
+            below = Signal.like(columns, name=f"columns_{r}")
+            m.d.sync += below.eq(columns)
+            columns = below
+        m.d.comb += self.columns_down.eq(columns)
+        return m
+
+    def _row(self, m: Module, r: int, columns: data.View[data.ArrayLayout]) -> None:
+        """A row's adders."""
+        config, stages = self._config, self._config.adder_stages
+        behind = Signal(stages + 1, name=f"behind_{r}")
+        wave = Cat(self.last_limbs[r], behind)
+        m.d.sync += behind.eq(wave[COLS - 1 : -1])
+        header = self.rows[r]
+        value: Value = C(0, 1)
+        done: list[Value] = [C(0)] * COLS
+        for n in self._adders:
+            served = columns_of_adder(config, n)
+            m.submodules[f"adder_{r}_{n}"] = adder = RowAdder(config, n)
+            m.d.comb += [
+                adder.wave.eq(wave[served.start : served.start + len(adder.wave)]),
+                adder.left.eq(header),
+                *(adder.products[k].eq(self.products[r][c]) for k, c in enumerate(served)),
+            ]
+            header = adder.right
+            for k, c in enumerate(served):
+                m.d.comb += adder.addends[k].eq(self._addend(r, c, adder))
+            value = value | (adder.o & adder.done.any().replicate(len(adder.o)))
+            for k, c in enumerate(served):
+                done[c] = done[c] | adder.done[k]
+            if len(self._adders) > 1 and len(served) == COLS:
+                m.d.comb += adder.column.eq(Mux(adder.wide, self._any_column(columns), columns[n]))
+            else:
+                m.d.comb += adder.column.eq(columns[n])
+            if not n:
+                wide = adder.wide
+        m.d.comb += self.rows_right[r].eq(header)
+        m.d.sync += [
+            self.o[r].value.eq(value),
+            self.o[r].column.eq(Cat(*done)),
+            self.o[r].wide.eq(wide),
+        ]
+
+    def _any_column(self, columns: data.View[data.ArrayLayout]) -> Value:
+        """The header of whichever column there is."""
+        found = Value.cast(columns[0])
+        for n in self._adders[1:]:
+            found = found | Value.cast(columns[n])
+        return found
+
+    def _addend(self, r: int, column: int, adder: RowAdder) -> Value:
+        """The row's element of a column's word, as wide as sums are."""
+        word = self.words[column]
+        narrow, wide = (word.word_select(r % (WORD_BITS // n), n) for n in (32, 64))
+        if not any(name == "fp64" for name in formats_of_adder(self._config, adder.number)):
+            return narrow
+        own = column < COLS // self._config.row_adders
+        has_narrow = self._config.floats != ("fp64",)
+        return Cat(Mux(adder.wide, wide[:32], narrow), wide[32:]) if own and has_narrow else wide
