@@ -1,0 +1,195 @@
+"""Commands to folds, one after the other."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.gta import ROWS, GtaConfig, limbs
+from ..layouts import Operation, pgemm_layout
+from .fold_walk import FoldWalk
+from .layouts import fold_cycles, fold_layout, place_layout
+from .limb_groups import by_format, by_limbs, group_sizes
+
+__all__ = ["ACCEPT_TO_FOLD", "FoldSequencer"]
+
+ACCEPT_TO_FOLD = 3
+"""Cycles from that in which a command is taken to its first fold, if the array is free."""
+
+_TAIL = 20
+"""Cycles, beside two for each row of the region, from when a fold could follow the last one, to
+when its last result is written: columns of a lane, accumulator, adder and memory, rounded up."""
+
+
+class FoldSequencer(wiring.Component):
+    """Says when a fold begins, and where its operands and results are.
+
+    Every lane of a region has one; all do the same, those of a lane column 8 cycles after those of
+    the one before, since that is when x comes. Nothing is asked of the array: all takes the cycles
+    that are counted here.
+
+    Folds begin max(T', R) cycles apart, with T' = T L in WS and T in OS, and R rows of elements
+    in the region. That is the least: R operands of a column come down one a cycle, as do R sums,
+    and every row begins to take, and ends to give, where it needs to, not all at once, so
+    that the next fold's follow at once. Without ``overlap`` they begin 2 R + C + T' - 2 (WS) and
+    R + C + T' - 2 (OS) cycles apart.
+
+    A command follows the one before like another fold of it if both have the same operation,
+    format and size of results; else after the array is empty. The sums that OS leaves in the
+    elements leave when the next fold begins; if none does at once, an empty one of R cycles does.
+
+    A command is taken two cycles before a fold may begin at the earliest, and never less than 8
+    cycles after the one before: ``current`` stays that long.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    command, start: in; a command, taken in the cycle of ``start``
+    place: in; of the lane in its region; rows and columns are used; constant while not ``quiet``
+    ready: out; ``command`` may be taken; depends on it
+    current: out; the command taken last
+    limbs_log: out; of its format
+    valid, fold: out; a fold begins in this cycle
+    quiet: out; everything is over, the last result is written
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "command": In(pgemm_layout(config)),
+                "start": In(1),
+                "place": In(place_layout(config)),
+                "ready": Out(1),
+                "current": Out(pgemm_layout(config)),
+                "limbs_log": Out(2),
+                "valid": Out(1),
+                "fold": Out(fold_layout(config)),
+                "quiet": Out(1),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        current = self.current
+        fresh = Signal()
+        active = Signal()
+        stay = Signal()
+        go = Signal()
+        close = Signal()
+        m.d.comb += self.limbs_log.eq(
+            by_format(
+                self._config,
+                current.format,
+                lambda name: limbs(name).bit_length() - 1,
+                self._config.integers or self._config.formats,
+            )
+        )
+        weights = Signal()
+        m.d.comb += weights.eq(current.operation == Operation.WS)
+        rows = Signal(range(ROWS * self._config.lanes + 1))
+        m.d.comb += rows.eq(Cat(Const(0, 3), self.place.rows))
+        cycles = self._cycles(m, weights)
+        free, soon = self._interval(
+            m, weights=weights, rows=rows, cycles=cycles, go=go, close=close
+        )
+        m.submodules.walk = walk = FoldWalk(self._config)
+        m.d.comb += [
+            walk.command.eq(current),
+            walk.limbs_log.eq(self.limbs_log),
+            walk.place.eq(self.place),
+            walk.restart.eq(fresh),
+            walk.step.eq(go),
+            *(self.fold[name].eq(getattr(walk, name)) for name in ("left", "top", "rows")),
+            self.fold.result.eq(walk.result),
+        ]
+        m.d.comb += [
+            go.eq(active & free),
+            close.eq(~active & ~fresh & stay & free),
+        ]
+        m.d.sync += fresh.eq(self.start)
+        with m.If(self.start):
+            m.d.sync += current.eq(self.command)
+        with m.If(fresh):
+            m.d.sync += active.eq(1)
+        with m.Elif(go & walk.ends):
+            m.d.sync += active.eq(0)
+        with m.If(go | close):
+            m.d.sync += stay.eq(go & ~weights)
+        real = Signal()
+        drains = Signal()
+        begun = Signal.like(cycles, name="cycles_begun")
+        m.d.sync += [
+            self.valid.eq(go | close),
+            begun.eq(cycles),
+            real.eq(go),
+            drains.eq(stay),
+        ]
+        m.d.comb += [
+            self.fold.cycles.eq(begun),
+            self.fold.real.eq(real),
+            self.fold.drains.eq(drains),
+        ]
+        tail = Signal(range(2 * ROWS * self._config.lanes + _TAIL + 1))
+        with m.If(go | close):
+            m.d.sync += tail.eq((rows << 1) + _TAIL)
+        with m.Elif(free & tail.any()):
+            m.d.sync += tail.eq(tail - 1)
+        same = Signal()
+        kept = ("operation", "format", "result_size")
+        m.d.comb += [
+            self.quiet.eq(~(fresh | active | stay | tail.any())),
+            same.eq(Cat(*(current[n] for n in kept)) == Cat(*(self.command[n] for n in kept))),
+            self.ready.eq(~fresh & ~active & soon & (same | self.quiet)),
+        ]
+        return m
+
+    def _cycles(self, m: Module, weights: Value) -> Signal:
+        """T', of the command."""
+        cycles = Signal(fold_cycles(self._config))
+        time = Signal.like(cycles)
+        m.d.comb += time.eq(self.current.time)
+        lengths: dict[int, Value] = {
+            size: Cat(Const(0, size.bit_length() - 1), time)[: len(time)]
+            for size in group_sizes(self._config)
+        }
+        m.d.comb += cycles.eq(time)
+        if lengths:
+            with m.If(weights):
+                m.d.comb += cycles.eq(by_limbs(self.limbs_log, lengths))
+        return cycles
+
+    def _interval(
+        self, m: Module, *, weights: Value, rows: Value, cycles: Value, go: Value, close: Value
+    ) -> tuple[Value, Value]:
+        """That a fold may begin, and that one may two cycles later."""
+        most = (1 << len(cycles)) + 4 * ROWS * self._config.lanes
+        wait = Signal(range(most))
+        alone = Signal(range(most))
+        beyond = Signal(range(most))
+        m.d.comb += [
+            beyond.eq((rows << weights) + Cat(Const(0, 3), self.place.columns)),
+            alone.eq(cycles + beyond - 3),
+        ]
+        last = Signal(range(most), name="interval_less_1")
+        with m.If(~self.current.overlap):
+            m.d.sync += last.eq(alone)
+        with m.Elif(cycles > rows):
+            m.d.sync += last.eq(cycles - 1)
+        with m.Else():
+            m.d.sync += last.eq(rows - 1)
+        with m.If(go):
+            m.d.sync += wait.eq(last)
+        with m.Elif(close):
+            m.d.sync += wait.eq(rows - 1)
+        with m.Elif(wait.any()):
+            m.d.sync += wait.eq(wait - 1)
+        return ~wait.any(), wait <= 2

@@ -1,0 +1,169 @@
+"""What feeds a lane's rows from the left."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.gta import BANKS, LEFT_WORD_BYTES, LIMB_BITS, ROWS, GtaConfig
+from ..layouts import Base, left_words, x_layout
+from .fold_window import FoldWindow
+from .layouts import fold_layout, place_layout, row_step_layout
+from .limb_groups import by_limbs, group_sizes
+from .waiting_fold import WaitingFold
+
+__all__ = ["FOLD_TO_X", "LeftFeeder"]
+
+FOLD_TO_X = 4
+"""Cycles from a fold to its first x at the region's first element in OS; in WS R - 1 more."""
+
+
+class LeftFeeder(wiring.Component):
+    """Reads the banks of rows and gives each row its limbs, and what its elements shall do.
+
+    Row r of the region begins r cycles after row 0. A row reads a word every cycle and picks a
+    byte. In WS its stream is the bytes of its elements as they lie in memory, of which it takes
+    the highest limb of an element first; the first limb of a fold lets the operands that came down
+    be held. In OS it is a string of limbs of one place, as the row's number says. The highest limb
+    of an element is signed. Where the stream has ended, and in rows beyond ``fold.rows`` of WS,
+    0 comes.
+
+    In WS a row lets y move down while the fold before is fed: row r from cycle r to R - 1. In OS it
+    lets sums move down from cycle R to R + r - 1 after the region's first row has begun the next
+    fold.
+
+    Parameters
+    ----------
+    config: of the accelerator, with integers
+
+    Members
+    -------
+    weights, limbs_log: in; WS, and the format's limbs; constant while anything is under way
+    place: in; of the lane in its region
+    valid, fold: in; a fold begins
+    read, address: out; of the banks
+    words: in; what was read
+    x: out; by row
+    last_row: out; what the lane's last row is fed, a cycle before ``x``
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "weights": In(1),
+                "limbs_log": In(2),
+                "place": In(place_layout(config)),
+                "valid": In(1),
+                "fold": In(fold_layout(config)),
+                "read": Out(BANKS),
+                "address": Out(data.ArrayLayout(range(left_words(config)), BANKS)),
+                "words": In(data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)),
+                "x": Out(data.ArrayLayout(x_layout(config), ROWS)),
+                "last_row": Out(row_step_layout(config)),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        steps = self._steps(m)
+        m.d.comb += self.last_row.eq(steps[ROWS])
+        shifts, drains = self._windows(m)
+        low = LEFT_WORD_BYTES.bit_length() - 1
+        top_first = by_limbs(
+            self.limbs_log, {n: Const(n - 1, low) for n in group_sizes(self._config)}
+        )
+        for r in range(ROWS):
+            reading, step = steps[r], steps[r + 1]
+            m.d.comb += [
+                self.read[r].eq(reading.valid & self.place.left),
+                self.address[r].eq(reading.address[low:]),
+            ]
+            place = Signal(low, name=f"place_{r}")
+            byte = Signal(LIMB_BITS, name=f"byte_{r}")
+            high = Signal(name=f"high_{r}")
+            used = Signal(name=f"used_{r}")
+            ends_group = by_limbs(
+                self.limbs_log,
+                {n: Const(int(r % n == n - 1), 1) for n in group_sizes(self._config)},
+            )
+            m.d.comb += [
+                place.eq(step.address[:low] ^ Mux(self.weights, top_first, 0)),
+                byte.eq(self.words[r].word_select(place, LIMB_BITS)),
+                high.eq(Mux(self.weights, ~(step.address[:low] & top_first).any(), ends_group)),
+                used.eq(step.valid & (step.rows > r)),
+            ]
+            x = self.x[r]
+            m.d.sync += [
+                x.limb.eq(Mux(used, Cat(byte, byte[-1] & high), 0)),
+                x.base.eq(Mux(self.weights, Base.ABOVE, Mux(step.first, Base.ZERO, Base.OWN))),
+                x.y_shift.eq(~self.weights | shifts[r]),
+                x.swap.eq(~self.weights | step.first),
+                x.shift_drain.eq(drains[r]),
+            ]
+        return m
+
+    def _steps(self, m: Module) -> list[data.View[data.StructLayout]]:
+        """Row by row, and of one row more, what is read; each is a cycle later."""
+        config = self._config
+        m.submodules.waiting = waiting = WaitingFold(config)
+        m.d.comb += [
+            waiting.weights.eq(self.weights),
+            waiting.place.eq(self.place),
+            waiting.valid.eq(self.valid),
+            waiting.fold.eq(self.fold),
+        ]
+        fold = waiting.o
+        steps = [Signal(row_step_layout(config), name=f"step_{r}") for r in range(ROWS + 1)]
+        left = Signal.like(fold.cycles, name="cycles_left")
+        head = steps[0]
+        low = LEFT_WORD_BYTES.bit_length() - 1
+        m.d.sync += head.first.eq(waiting.go)
+        with m.If(waiting.go):
+            m.d.sync += [
+                left.eq(Mux(fold.real, fold.cycles - 1, 0)),
+                head.valid.eq(fold.real),
+                head.drains.eq(fold.drains),
+                head.address.eq(Cat(Const(0, low), fold.left)),
+                head.rows.eq(self._rows(fold.rows)),
+            ]
+        with m.Else():
+            m.d.sync += [head.valid.eq(left.any()), head.address.eq(head.address + 1)]
+            with m.If(left.any()):
+                m.d.sync += left.eq(left - 1)
+        for before, after in pairwise(steps):
+            m.d.sync += after.eq(before)
+        return steps
+
+    def _rows(self, rows: Value) -> Value:
+        """How many of the lane's rows are in use in WS; in OS all are fed."""
+        lanes, rest = rows[3:], rows[:3]
+        some = Mux(lanes == self.place.row, rest, 0)
+        return Mux(~self.weights | (lanes > self.place.row), ROWS, some)
+
+    def _windows(self, m: Module) -> tuple[Signal, Signal]:
+        """By row: its y, and its sums, move down."""
+        m.submodules.loading = loading = FoldWindow(self._config)
+        m.submodules.draining = draining = FoldWindow(self._config)
+        drains = Signal()
+        last_drains = Signal()
+        m.d.comb += [loading.place.eq(self.place), draining.place.eq(self.place)]
+        m.d.sync += [loading.start.eq(self.valid), draining.start.eq(loading.last & last_drains)]
+        with m.If(self.valid):
+            m.d.sync += drains.eq(self.fold.drains)
+        with m.If(loading.start):
+            m.d.sync += last_drains.eq(drains)
+        shifts = Signal(ROWS, name="y_shifts")
+        shift_drains = Signal(ROWS)
+        m.d.comb += [
+            shifts.eq(Mux(loading.active, loading.reached, 0)),
+            shift_drains.eq(Mux(draining.active, ~draining.reached, 0)),
+        ]
+        return shifts, shift_drains

@@ -1,0 +1,163 @@
+"""The way of sums to a lane's memory of results."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.gta import BANKS, COLS, RESULT_WORD_BYTES, GtaConfig
+from ..layouts import result_words
+from .layouts import result_step_layout
+from .limb_groups import by_limbs, group_sizes, sum_bits, unit_sizes
+from .multi_precision_accumulator import column_sums_layout
+
+__all__ = ["STEP_TO_DONE", "ResultPath"]
+
+STEP_TO_DONE = COLS + 3
+"""Cycles from the step of a command's last result to its ``done``."""
+
+Step: TypeAlias = "data.View[data.StructLayout]"
+
+
+class ResultPath(wiring.Component):
+    """Adds results to what the memory has, where a step says so, and writes them.
+
+    Column c's steps come c cycles after column 0's. The group whose last column is c reads its bank
+    in that cycle, picks the old element a cycle later while the accumulator completes the sum, adds
+    both in the second cycle and writes in the third. Another result of the same place may follow
+    after four cycles; the array takes eight at least.
+
+    Parameters
+    ----------
+    config: of the accelerator, with integers
+
+    Members
+    -------
+    limbs_log, size: in; log2 L, and 4 << size bytes a result; constant while anything is under way
+    step: in; of column 0
+    first: out; by column, to the accumulator: a sum begins
+    sums: in; of the accumulator
+    read, read_address, words: banks that are read, where, and what was there a cycle later
+    write, write_address, write_data: by bank, a bit for each byte that is written, where and what
+    done: out; the last result of a command is in the memory
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        self._widest = max((sum_bits(config, c) for c in range(COLS)), default=0)
+        address = data.ArrayLayout(range(result_words(config)), BANKS)
+        word = data.ArrayLayout(8 * RESULT_WORD_BYTES, BANKS)
+        super().__init__(
+            {
+                "limbs_log": In(2),
+                "size": In(2),
+                "step": In(result_step_layout(config)),
+                "first": Out(COLS),
+                "sums": In(column_sums_layout(config)),
+                "read": Out(BANKS),
+                "read_address": Out(address),
+                "words": In(word),
+                "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
+                "write_address": Out(address),
+                "write_data": Out(word),
+                "done": Out(1),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        steps: list[Step] = [self.step]
+        for n in range(1, COLS + 3):
+            later = Signal(result_step_layout(config), name=f"step_{n}")
+            m.d.sync += later.eq(steps[-1])
+            steps.append(later)
+        m.d.comb += [self.first[c].eq(steps[c + 1].first) for c in range(COLS)]
+        m.d.sync += self.done.eq(steps[-1].complete & steps[-1].last)
+        old = [self._read(m, b, steps) for b in range(BANKS)]
+        totals = {c: self._add(m, c, steps, old) for c in range(COLS) if unit_sizes(config, c)}
+        for b in range(BANKS):
+            self._write(m, b, steps, totals)
+        return m
+
+    def _sizes(self, bank: int) -> dict[int, int]:
+        """By size of groups the last column of the bank's group."""
+        return {n: bank | (n - 1) for n in group_sizes(self._config)}
+
+    def _step(self, m: Module, bank: int, steps: list[Step], later: int, name: str) -> Step:
+        """The step, so many cycles later, of the bank's group."""
+        layout = result_step_layout(self._config)
+        found = Signal(layout, name=f"{name}_{bank}")
+        choice = {n: steps[c + later].as_value() for n, c in self._sizes(bank).items()}
+        m.d.comb += found.eq(by_limbs(self.limbs_log, choice))
+        return found
+
+    def _is_bank(self, bank: int, step: Step) -> Value:
+        own = {n: Const(bank % n, 3) for n in group_sizes(self._config)}
+        return step.complete & (step.bank == by_limbs(self.limbs_log, own))
+
+    def _read(self, m: Module, bank: int, steps: list[Step]) -> Value:
+        """Reads a bank's old element; it is there, from bit 0 on, a cycle later."""
+        step = self._step(m, bank, steps, 0, "reads")
+        m.d.comb += [
+            self.read[bank].eq(step.accumulate & self._is_bank(bank, step)),
+            self.read_address[bank].eq(step.word),
+        ]
+        place = self._step(m, bank, steps, 1, "shows").place
+        word = self.words[bank]
+        half = Signal(128, name=f"half_{bank}")
+        double = Signal(64, name=f"double_{bank}")
+        found = Signal(self._widest, name=f"old_{bank}")
+        m.d.comb += [
+            half.eq(Mux(place[2], word[128:], word[:128])),
+            double.eq(Mux(place[1] & (self.size <= 1), half[64:], half[:64])),
+            found.eq(Cat(double, half[64:])[: self._widest]),
+        ]
+        with m.If(place[0] & (self.size == 0)):
+            m.d.comb += found[:32].eq(double[32:])
+        return found
+
+    def _add(self, m: Module, column: int, steps: list[Step], old: list[Value]) -> Value:
+        """The total of the group that ends in a column, three cycles after its step."""
+        step = steps[column + 1]
+        width = sum_bits(self._config, column)
+        choice: dict[int, Value] = {}
+        for size in unit_sizes(self._config, column):
+            banks = [old[b][:width] for b in range(column + 1 - size, column + 1)]
+            low = size.bit_length() - 1
+            choice[size] = Array(banks)[step.bank[:low]] if low else banks[0]
+        addend = Signal(width, name=f"addend_{column}", reset_less=True)
+        total = Signal(width, name=f"total_{column}", reset_less=True)
+        m.d.sync += [
+            addend.eq(Mux(step.accumulate, by_limbs(self.limbs_log, choice), 0)),
+            total.eq(self.sums[f"column_{column}"] + addend),
+        ]
+        return total
+
+    def _write(self, m: Module, bank: int, steps: list[Step], totals: dict[int, Value]) -> None:
+        step = self._step(m, bank, steps, 3, "writes")
+        wide = Signal(self._widest, name=f"total_of_{bank}")
+        choice = {n: totals[c] for n, c in self._sizes(bank).items()}
+        m.d.comb += wide.eq(by_limbs(self.limbs_log, choice))
+        word = self.write_data[bank]
+        units = {size: bits for size, bits in enumerate((32, 64, 128)) if bits <= self._widest}
+        mask = Signal(RESULT_WORD_BYTES, name=f"mask_{bank}")
+        with m.Switch(self.size):
+            for size, bits in units.items():
+                copies = 8 * RESULT_WORD_BYTES // bits
+                with m.Default() if bits == self._widest else m.Case(size):
+                    m.d.comb += word.eq(Cat(*[wide[:bits]] * copies))
+                    m.d.comb += mask.eq(
+                        Cat(Cat(*[step.place[size:] == n] * (bits // 8)) for n in range(copies))
+                    )
+        m.d.comb += [
+            self.write_address[bank].eq(step.word),
+            self.write[bank].eq(Mux(self._is_bank(bank, step), mask, 0)),
+        ]

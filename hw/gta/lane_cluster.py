@@ -1,0 +1,166 @@
+"""All lanes, joined to regions."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec.gta import COLS, GtaConfig
+from .lane.lane import Lane
+from .layouts import (
+    LaneMemoryName,
+    csr_layout,
+    pgemm_layout,
+    read_data_layout,
+    read_layout,
+    write_layout,
+)
+from .mask_match import MaskMatch
+from .slide_unit import SlideUnit
+
+__all__ = ["LaneCluster"]
+
+
+class LaneCluster(wiring.Component):
+    """Lanes that stand ``1 << csr.layout`` across and work together where their masks are equal.
+
+    Source: the paper's section 4.2. A command is taken by all lanes of its group's left edge at
+    once, and by each lane 8 cycles after the one on its left, as its x. A command of a group
+    that no lane has is taken and does nothing.
+
+    Cycles, in a region of R rows and C columns of elements: a command that is taken in cycle t
+    begins its first fold in cycle t + 3 if the array is free, else with the last fold's interval
+    over, see :class:`FoldSequencer`. It is ``done`` 2 R + C + T' + log2 L + 6 cycles after
+    its last fold has begun in WS. In OS it is 2 R + C + log2 L + 7 cycles after the fold behind its
+    last one has, the next command's first if that comes in time, an empty one otherwise.
+    Accesses from outside change none of this.
+
+    Parameters
+    ----------
+    config: of the accelerator, with integers
+
+    Members
+    -------
+    csr: in; constant while ``busy``
+    command: stream of commands, see :func:`pgemm_layout`; those of other groups wait behind
+    done: out; a bit for each group: a command is complete, its results are in memory
+    busy: out; a command has been taken whose end is not over, or ``csr`` has changed just now
+    write: in; see :func:`write_layout`
+    write_ready: out; a write of results is done in this cycle, in all its lanes; others always are
+    read: in; see :func:`read_layout`
+    read_ready: out; the read is done in this cycle
+    read_data: out; two cycles after it
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "csr": In(csr_layout(config)),
+                "command": In(stream.Signature(pgemm_layout(config))),
+                "done": Out(1 << config.mask_bits),
+                "busy": Out(1),
+                "write": In(write_layout(config)),
+                "write_ready": Out(1),
+                "read": In(read_layout(config)),
+                "read_ready": Out(1),
+                "read_data": Out(read_data_layout()),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.mask_match = match = MaskMatch(config)
+        m.d.comb += match.csr.eq(self.csr)
+        lanes = [Lane(config) for _ in range(config.lanes)]
+        for n, lane in enumerate(lanes):
+            m.submodules[f"lane_{n}"] = lane
+            m.d.comb += lane.place.eq(match.places[n])
+        self._join(m, lanes)
+        self._commands(m, lanes, match.settled)
+        self._memories(m, lanes)
+        return m
+
+    def _join(self, m: Module, lanes: list[Lane]) -> None:
+        """The x of the left neighbour, and what comes from the upper one."""
+        for n, lane in enumerate(lanes):
+            if not n:
+                continue
+            m.submodules[f"slide_unit_{n}"] = slide = SlideUnit(self._config, n.bit_length())
+            m.d.comb += [
+                lane.x_left.eq(lanes[n - 1].x_right),
+                slide.layout.eq(self.csr.layout),
+                slide.top.eq(lane.place.top),
+                lane.above.eq(slide.o),
+                *(slide.above[k].eq(lanes[n - (1 << k)].below) for k in range(slide.sources)),
+            ]
+
+    def _commands(self, m: Module, lanes: list[Lane], settled: Value) -> None:
+        """Gives each lane its commands, and says when they are complete."""
+        command = self.command
+        takes = Signal()
+        waits = Signal(len(lanes))
+        quiet = Signal(len(lanes))
+        ends = Signal(len(lanes))
+        for n, lane in enumerate(lanes):
+            own = Signal(name=f"is_for_{n}")
+            m.d.comb += [
+                own.eq((command.payload.group == self.csr.masks[n]) & lane.place.left),
+                waits[n].eq(own & ~lane.ready),
+                quiet[n].eq(lane.quiet),
+                ends[n].eq(lane.done & lane.place.bottom & lane.place.right),
+                lane.start.eq(takes & own),
+                lane.command.eq(command.payload),
+            ]
+            if n:
+                passed = Signal(COLS, name=f"start_passes_to_{n}")
+                m.d.sync += passed.eq(Cat(lanes[n - 1].start, passed[:-1]))
+                with m.If(~lane.place.left):
+                    m.d.comb += [
+                        lane.start.eq(passed[-1]),
+                        lane.command.eq(lanes[n - 1].current),
+                    ]
+        m.d.comb += [
+            command.ready.eq(settled & ~waits.any()),
+            takes.eq(command.valid & command.ready),
+            self.busy.eq(~(quiet.all() & settled)),
+        ]
+        for group in range(len(self.done)):
+            of_group = Cat(ends[n] & (self.csr.masks[n] == group) for n in range(len(lanes)))
+            m.d.sync += self.done[group].eq(of_group.any())
+
+    def _memories(self, m: Module, lanes: list[Lane]) -> None:
+        """Writes to some lanes, and reads of one."""
+        waits = Signal(len(lanes))
+        reads = Signal(len(lanes))
+        shown = Signal.like(self.read.lane)
+        of_results = Signal()
+        m.d.comb += [
+            of_results.eq(self.write.memory == LaneMemoryName.RESULT),
+            self.write_ready.eq(~waits.any()),
+            self.read_ready.eq(reads.any()),
+        ]
+        m.d.sync += shown.eq(self.read.lane)
+        for n, lane in enumerate(lanes):
+            chosen = self.read.lane == n if len(lanes) > 1 else Const(1)
+            m.d.comb += [
+                lane.write.eq(self.write),
+                lane.write.enable.eq(
+                    self.write.enable & self.write.lanes[n] & (self.write_ready | ~of_results)
+                ),
+                waits[n].eq(self.write.lanes[n] & ~lane.write_ready),
+                lane.read.eq(self.read),
+                lane.read.enable.eq(self.read.enable & chosen),
+                reads[n].eq(lane.read_ready & chosen),
+            ]
+        found = [lane.read_data for lane in lanes]
+        if len(lanes) == 1:
+            m.d.sync += self.read_data.eq(found[0])
+        else:
+            m.d.sync += self.read_data.eq(Array(found)[shown])

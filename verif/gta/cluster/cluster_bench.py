@@ -1,0 +1,172 @@
+"""Runs products on joined lanes: what is in their memories behind it, and when it was complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.gta.layouts import LaneMemoryName
+from tilewright.hw.spec.gta import BANKS, GtaConfig
+from tilewright.sim.rtl.streams import NativeSimulation, Pauses
+
+from .cluster_unit import ClusterUnit
+from .products import Memories, Product, exact
+
+__all__ = ["INTEGERS", "ClusterBench"]
+
+INTEGERS = ("int8", "int16", "int32", "int64")
+
+_PLAIN = Pauses()
+
+_TIME_OUT = 200_000
+"""Cycles; of a command of many folds none is seen to move."""
+
+Words = npt.NDArray[np.uint32]
+
+
+@dataclass
+class ClusterBench:
+    """Joined lanes, and commands for them.
+
+    Parameters
+    ----------
+    config: of the accelerator
+    """
+
+    config: GtaConfig
+    unit: NativeSimulation = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.unit = _unit(self.config)
+        self.unit.reset()
+
+    def arrange(self, layout: int, masks: Sequence[int]) -> None:
+        """The arrangement of lanes."""
+        bits = self.config.mask_bits
+        joined = sum(mask << (bits * n) for n, mask in enumerate(masks))
+        self.unit.run_streams(
+            {"csr": self._packed("csr", [{"layout": layout, "masks": joined}])}, {}
+        )
+
+    def memories(self, rng: np.random.Generator) -> Memories:
+        """Any content."""
+        lanes, edge, bank = self.config.lanes, self.config.edge_bytes, self.config.bank_bytes
+        return Memories(
+            *(rng.integers(0, 256, (lanes, BANKS, n), np.uint8) for n in (edge, edge, bank))
+        )
+
+    def writes(self, memories: Memories) -> list[dict[str, int]]:
+        """All of it, in 16 bytes of each bank."""
+        found = []
+        for number, content in (
+            (LaneMemoryName.LEFT, memories.left),
+            (LaneMemoryName.TOP, memories.top),
+            (LaneMemoryName.RESULT, memories.result),
+        ):
+            lanes, _, length = content.shape
+            for lane in range(lanes):
+                for address in range(length // 16):
+                    part = content[lane, :, 16 * address : 16 * address + 16]
+                    found.append(
+                        {
+                            "lanes": 1 << lane,
+                            "memory": number.value,
+                            "address": address,
+                            "data": int.from_bytes(part.tobytes(), "little"),
+                            "mask": (1 << 128) - 1,
+                        }
+                    )
+        return found
+
+    def fill(self, memories: Memories) -> None:
+        """Writes all of the memories."""
+        self.unit.run_streams({"write": self._packed("write", self.writes(memories))}, {})
+
+    def results(self) -> npt.NDArray[np.uint8]:
+        """All of the memories of results."""
+        lanes, length = self.config.lanes, self.config.bank_bytes
+        asked = [
+            {"lane": lane, "address": address}
+            for lane in range(lanes)
+            for address in range(length // 16)
+        ]
+        taken, _ = self.unit.run_streams({"read": self._packed("read", asked)}, {"o": len(asked)})
+        parts = np.ascontiguousarray(taken["o"]).view(np.uint8)
+        parts = parts.reshape(lanes, length // 16, BANKS, 16)
+        return np.ascontiguousarray(parts.transpose(0, 2, 1, 3).reshape(lanes, BANKS, length))
+
+    def run(
+        self,
+        commands: Sequence[Mapping[str, int]],
+        *,
+        pauses: Pauses = _PLAIN,
+        others: Mapping[str, Words] | None = None,
+        counts: Mapping[str, int] | None = None,
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """The cycles in which the commands were taken; groups and cycles of their ends."""
+        given = {"command": self._packed("command", commands), **(others or {})}
+        number = len(commands)
+        taken, _ = self.unit.run_streams(
+            given, {"taken": number, **(counts or {})}, pauses=pauses, time_out=_TIME_OUT
+        )
+        begins = [int(row[0]) for row in taken["taken"]]
+        ends: list[tuple[int, int]] = []
+        bits = 1 << self.config.mask_bits
+        while len(ends) < number:
+            event, _ = self.unit.run_streams({}, {"done": 1}, time_out=_TIME_OUT)
+            value = int.from_bytes(event["done"][0].tobytes(), "little")
+            groups, cycle = value & ((1 << bits) - 1), value >> bits & 0xFFFFFFFF
+            ends += [(g, cycle) for g in range(bits) if groups >> g & 1]
+        return begins, ends
+
+    def check(
+        self,
+        products: Sequence[Product],
+        rng: np.random.Generator,
+        *,
+        pauses: Pauses = _PLAIN,
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Runs products, whose places may not meet, and compares all memories of results.
+
+        A product without C over another one's place has its result as C.
+        """
+        memories = self.memories(rng)
+        for product in products:
+            product.load(memories)
+        self.fill(memories)
+        times = self.run([product.command() for product in products], pauses=pauses)
+        want, found = memories.result.copy(), self.results()
+        for product in products:
+            old = product.found(want) if product.use_c else None
+            product.store(want, exact(product.a, product.b, old, product.size))
+        for product in products:
+            product.spare(want)
+            product.spare(found)
+        if not np.array_equal(found, want):
+            lane, bank, byte = (int(n[0]) for n in np.nonzero(found != want))
+            raise AssertionError(
+                f"lane {lane}, bank {bank}, byte {byte} has {found[lane, bank, byte]:#x}, "
+                f"not {want[lane, bank, byte]:#x}; {np.count_nonzero(found != want)} bytes differ"
+            )
+        return times
+
+    def _packed(self, name: str, lines: Sequence[Mapping[str, int]]) -> Words:
+        stream = self.unit.stream(name)
+        size = 4 * -(-int(stream["width"]) // 32)
+        places = {entry["name"]: int(entry["offset"]) for entry in stream["fields"]}
+        raw = b"".join(
+            sum(int(line[key]) << places[key] for key in line if key in places).to_bytes(
+                size, "little"
+            )
+            for line in lines
+        )
+        return np.frombuffer(raw, np.uint32).reshape(len(lines), size // 4)
+
+
+@cache
+def _unit(config: GtaConfig) -> NativeSimulation:
+    return NativeSimulation(emit_component(ClusterUnit(config), name="cluster_unit"))

@@ -1,0 +1,82 @@
+"""When commands are taken, begin their folds and are complete, by counts alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .products import Product
+
+__all__ = ["GroupCycles"]
+
+
+@dataclass
+class GroupCycles:
+    """The commands of one group, one after the other.
+
+    Members
+    -------
+    last: the command taken last
+    begun, interval: its last fold, and the cycles until another one may begin
+    stays: sums stay in the elements
+    done: the cycles in which commands were complete, as far as that is known
+    """
+
+    last: Product | None = None
+    begun: int = 0
+    interval: int = 0
+    stays: bool = False
+
+    def __post_init__(self) -> None:
+        self.done: list[int] = []
+
+    def earliest(self, product: Product, arrival: int) -> int:
+        """The cycle in which a command is taken that is there from a cycle on."""
+        if self.last is None:
+            return arrival
+        alike = (product.mode, product.name, product.size)
+        free = self.begun + self.interval
+        if alike != (self.last.mode, self.last.name, self.last.size):
+            closed = free + self.last.region.height if self.stays else free
+            return max(arrival, closed + 2 * self.last.region.height + 20)
+        if self.stays and arrival > free:
+            return max(arrival, free + self.last.region.height - 2)
+        return max(arrival, free - 2)
+
+    def take(self, product: Product, taken: int) -> None:
+        """A command that was taken in a cycle."""
+        self._close(taken)
+        region, folds = product.region, product.row_folds * product.col_folds
+        first = max(taken + 2, self.begun + self.interval)
+        self._leave(first)
+        if product.overlap:
+            self.interval = max(product.cycles, region.height)
+        else:
+            rows = region.height * (1 + product.weights)
+            self.interval = rows + region.width + product.cycles - 2
+        self.begun = first + (folds - 1) * self.interval
+        self.last, self.stays = product, not product.weights
+        if product.weights:
+            self.done.append(
+                self.begun + 2 * region.height + product.cycles + self._columns(product) + 7
+            )
+
+    def finish(self) -> list[int]:
+        """Nothing follows; when each command was complete."""
+        self._close(self.begun + self.interval)
+        return self.done
+
+    def _close(self, taken: int) -> None:
+        """An empty fold, if no other one takes the sums that stay."""
+        free = self.begun + self.interval
+        if self.stays and self.last is not None and taken >= free:
+            self._leave(free)
+            self.begun, self.interval = free, self.last.region.height
+
+    def _leave(self, begun: int) -> None:
+        """Sums that stayed leave when a fold begins."""
+        if self.stays and self.last is not None:
+            self.done.append(begun + 2 * self.last.region.height + self._columns(self.last) + 8)
+            self.stays = False
+
+    def _columns(self, product: Product) -> int:
+        return product.region.width + product.limbs.bit_length() - 1
