@@ -1,8 +1,8 @@
-"""The multiplier of significands."""
+"""The multiplier of significands and of integers."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Shape
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,13 +10,14 @@ __all__ = ["Multiplier"]
 
 
 class Multiplier(wiring.Component):
-    """``o = a * b``, unsigned.
+    """``o = a * b``.
 
     Combinational. A module of its own, so that a synthesis tool chooses its structure.
 
     Parameters
     ----------
     width: bits of an operand
+    signed: whether operands and product are
 
     Members
     -------
@@ -24,13 +25,19 @@ class Multiplier(wiring.Component):
     o: the product, ``2 * width`` bits
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, *, signed: bool = False) -> None:
         self._width = width
-        super().__init__({"a": In(width), "b": In(width), "o": Out(2 * width)})
+        self._signed = signed
+        operand = Shape(width, signed)
+        super().__init__({"a": In(operand), "b": In(operand), "o": Out(Shape(2 * width, signed))})
 
     @property
     def width(self) -> int:
         return self._width
+
+    @property
+    def signed(self) -> bool:
+        return self._signed
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..spec.formats import FloatFormat
 from .fused.aligned_sum import head_bits
-from .fused.product_and_addend import anchor_terms, sum_terms
+from .fused.product_and_addend import anchor_terms, sum_terms, window_bits
 from .fused.specials import SpecialCases
 from .normalise_and_round import normalise_and_round
 from .pipeline import Bundle, Pipeline
@@ -37,36 +37,70 @@ class FloatMultiplyAdd(wiring.Component):
 
     Parameters
     ----------
-    format: of all operands and of the result
+    format: of c and of the result
+    operand: of a and b; default: ``format``
     stages: register stages, 0..4, see :data:`MULTIPLY_ADD_CUTS`
+    open_ended: the last stage is left to the user, who puts a register behind ``o``
+    normalise: whether subnormal operands are normalised first; without it the sum's window has room
+        for their leading zeros
 
     Members
     -------
     a, b, c: the operands
-    advance: (with stages) enables all registers
+    advance: (with registers in here) enables all of them
     o: the result
     """
 
-    def __init__(self, format: FloatFormat, *, stages: int = 0) -> None:
+    def __init__(
+        self,
+        format: FloatFormat,
+        operand: FloatFormat | None = None,
+        *,
+        stages: int = 0,
+        open_ended: bool = False,
+        normalise: bool = True,
+    ) -> None:
         self._format = format
+        self._operand = operand or format
         self._stages = stages
+        self._open_ended = open_ended
+        self._normalise = normalise
         if stages not in MULTIPLY_ADD_CUTS:
             raise ValueError(f"`stages` must be in 0..{max(MULTIPLY_ADD_CUTS)}, not {stages}")
-        members = {name: In(format.bits) for name in ("a", "b", "c")} | {"o": Out(format.bits)}
-        super().__init__(members | ({"advance": In(1)} if stages else {}))
+        factors = {name: In(self._operand.bits) for name in ("a", "b")}
+        members = factors | {"c": In(format.bits), "o": Out(format.bits)}
+        super().__init__(members | ({"advance": In(1)} if self._cuts else {}))
 
     @property
     def format(self) -> FloatFormat:
         return self._format
 
     @property
+    def operand(self) -> FloatFormat:
+        return self._operand
+
+    @property
     def stages(self) -> int:
         return self._stages
 
+    @property
+    def open_ended(self) -> bool:
+        return self._open_ended
+
+    @property
+    def normalise(self) -> bool:
+        return self._normalise
+
+    @property
+    def _cuts(self) -> tuple[str, ...]:
+        """Where there are registers in here."""
+        cuts = MULTIPLY_ADD_CUTS[self._stages]
+        return cuts[:-1] if self._open_ended else cuts
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        advance = self.advance if self._stages else C(1)
-        pipeline = Pipeline(m, self._stages, advance, MULTIPLY_ADD_CUTS)
+        advance = self.advance if self._cuts else C(1)
+        pipeline = Pipeline(m, self._stages, advance, {self._stages: self._cuts})
         bundle = pipeline.cut("product", self._product(m))
         bundle = pipeline.cut("total", self._total(m, bundle))
         m.d.comb += self.o.eq(normalise_and_round(m, bundle, self._format, pipeline))
@@ -74,13 +108,16 @@ class FloatMultiplyAdd(wiring.Component):
 
     def _product(self, m: Module) -> Bundle:
         """The exact product, where it stands beside the addend, and what special values decide."""
-        parts = {name: Unpack(self._format) for name in ("a", "b", "c")}
+        formats = {"a": self._operand, "b": self._operand, "c": self._format}
+        parts = {
+            name: Unpack(format, normalise=self._normalise) for name, format in formats.items()
+        }
         for name, part in parts.items():
             m.submodules[f"unpack_{name}"] = part
             m.d.comb += part.i.eq(getattr(self, name))
         a, b, c = (part.o for part in parts.values())
         m.submodules.specials = specials = SpecialCases(1, a.shape(), c.shape())
-        exponent = Signal(signed(len(a.exponent) + 1))
+        exponent = Signal(signed(max(len(a.exponent) + 1, len(c.exponent))))
         addend_exponent = Signal.like(exponent)
         m.d.comb += [
             specials.a[0].eq(a),
@@ -107,5 +144,6 @@ class FloatMultiplyAdd(wiring.Component):
     def _total(self, m: Module, bundle: Bundle) -> Bundle:
         """The sum of the aligned terms, relative to the addend's sign."""
         done = ("significand", "addend", "above", "distance", "differ")
-        total = sum_terms(m, bundle, alignment_bits=2 * self._format.significand_bits + 2)
+        alignment_bits = window_bits(self._operand, self._format, normalised=self._normalise)
+        total = sum_terms(m, bundle, alignment_bits=alignment_bits)
         return total | {name: value for name, value in bundle.items() if name not in done}

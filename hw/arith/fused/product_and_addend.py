@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 
+from ...spec.formats import FloatFormat
 from ..pipeline import Bundle
 from .aligned_sum import AlignedSum
 
-__all__ = ["anchor_terms", "sum_terms"]
+__all__ = ["anchor_terms", "sum_terms", "window_bits"]
 
 
 def anchor_terms(
@@ -72,3 +73,23 @@ def sum_terms(m: Module, bundle: Bundle, *, alignment_bits: int) -> dict[str, Va
         "lost_positive": aligned.lost_positive,
         "lost_negative": aligned.lost_negative,
     }
+
+
+def window_bits(operand: FloatFormat, result: FloatFormat, *, normalised: bool) -> int:
+    """How much of the terms must stand below the anchor for a result that is rounded right.
+
+    Of normalised terms: all of the one that stands there, and two places more. Else a product may
+    have leading zeros, as many as a fraction has bits, or twice that, where products of two
+    subnormal numbers are more than the smallest sum; its last bit and the bits of a result that
+    begins one place lower must be in the window, and three below that.
+
+    Parameters
+    ----------
+    operand: of the product's factors
+    result: of the addend and of the sum
+    normalised: whether operands and addend are
+    """
+    if normalised:
+        return max(2 * operand.significand_bits, result.significand_bits) + 2
+    factors = 2 if 2 * operand.emin >= result.emin else 1
+    return factors * operand.fraction_bits + result.significand_bits + 3
