@@ -1,0 +1,1 @@
+"""The lane that GTA is compared with: separate units for each number format."""

@@ -1,0 +1,114 @@
+"""Configuration of the lane that GTA is compared with: separate units for each number format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import Config, IntRange, SubsetOf, parameter
+from ..formats import FORMATS
+from ..gta import FORMATS_OF_GTA
+from ..sidecar.operation import Compute, Operand, OperationEntry, ResultFlag, Size
+from ..sidecar.placement import Bits, Setting, StreamPlacement, Tile
+from ..unit import Unit
+from .widths import WORD_BITS, elements, sum_bits, sum_format, sum_words
+
+__all__ = ["GTA_SEPARATE", "GtaSeparateConfig"]
+
+_DOC = (
+    "d = a b + c, element by element: integers exactly, modulo the width of c; floats rounded once"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GtaSeparateConfig(Config):
+    """A lane of a usual vector unit: a multiply-add unit for each element of each format.
+
+    Source: GTA, sections 1, 4.2 and 6.1: the lane whose units the array replaces.
+    """
+
+    formats: tuple[str, ...] = parameter(
+        FORMATS_OF_GTA,
+        allowed=SubsetOf(FORMATS_OF_GTA),
+        doc="formats of operands; what is absent costs nothing",
+    )
+    pipeline: int = parameter(
+        2, allowed=IntRange(1, 3), doc="register stages, the one that holds the result included"
+    )
+
+    @property
+    def opcodes(self) -> dict[str, int]:
+        """The value of ``format`` for each format."""
+        return {name: FORMATS_OF_GTA.index(name) for name in self.formats}
+
+    @property
+    def format_bits(self) -> int:
+        """Width of ``format``."""
+        return (len(FORMATS_OF_GTA) - 1).bit_length()
+
+    @property
+    def result_words(self) -> int:
+        """Words of c and d: those of the format whose sums take most."""
+        return max(elements(name) * sum_bits(name) for name in self.formats) // WORD_BITS
+
+    @property
+    def initiation_interval(self) -> dict[str, int]:
+        """Cycles between operations, by format."""
+        return dict.fromkeys(self.formats, 1)
+
+    @property
+    def latency(self) -> dict[str, int]:
+        """Clock edges from the input transfer to the result's valid, without stalls, by format."""
+        return dict.fromkeys(self.formats, self.pipeline)
+
+    @property
+    def stream_operations(self) -> tuple[OperationEntry, ...]:
+        """For the sidecar: where elements lie."""
+        return tuple(map(self._entry, self.formats))
+
+    @property
+    def flags(self) -> tuple[ResultFlag, ...]:
+        """For the sidecar: what of a result is no element of d."""
+        return (ResultFlag(stream="o", field="error", before_last=0, last=0, illegal=1),)
+
+    def _entry(self, name: str) -> OperationEntry:
+        sizes = [
+            Size(name="N", doc="elements of a, b, c and d", value=elements(name)),
+            Size(name="W", doc="words of an element of a and b", value=1),
+        ]
+        if sum_words(name) > 1:
+            doc = "words of an element of c and d, the low one first"
+            sizes.append(Size(name="H", doc=doc, value=sum_words(name)))
+        return OperationEntry(
+            name=name,
+            select=(Setting(stream="i", field="format", value=self.opcodes[name]),),
+            compute=Compute(kind="other", doc=_DOC),
+            sizes=tuple(sizes),
+            operands=tuple(self._operand(name, operand) for operand in "abcd"),
+        )
+
+    def _operand(self, name: str, operand: str) -> Operand:
+        factor = operand in "ab"
+        found = FORMATS[name] if factor else sum_format(name)
+        words = 1 if factor else sum_words(name)
+        return Operand(
+            name=operand,
+            direction="out" if operand == "d" else "in",
+            rows="W" if words == 1 else "H",
+            columns="N",
+            format=found,
+            placement=StreamPlacement(
+                stream="o" if operand == "d" else "i",
+                field=operand,
+                tile=Tile(rows=words, columns=elements(name)),
+                bits=Bits(row=found.bits, column=words * found.bits, word_bits=found.bits),
+            ),
+        )
+
+
+GTA_SEPARATE = Unit(
+    name="gta_separate",
+    summary="the lane GTA is compared with: separate multiply-add units for eight number formats",
+    source="GTA: sections 4.2 and 6.1, the lane of the vector unit before its units are replaced",
+    config=GtaSeparateConfig,
+    component="tilewright.hw.gta.separate.separate:GtaSeparate",
+)

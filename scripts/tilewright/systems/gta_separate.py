@@ -1,0 +1,22 @@
+"""The lane that GTA is compared with: separate units for each number format."""
+
+from ..hw.spec.gta_lane.separate import GTA_SEPARATE
+from ..registry import Entry, System
+
+SYSTEM = System(
+    name="gta_separate",
+    entries=(
+        Entry(
+            unit=GTA_SEPARATE,
+            simulate={
+                "verilator": "tilewright.verif.gta.separate.simulate:run",
+                "icarus": "tilewright.verif.gta.separate.simulate:run_icarus",
+            },
+            golden="tilewright.sim.gta.separate:golden",
+            small={"formats": ("int8", "int64", "fp16"), "pipeline": 1},
+            variants=({"formats": ("bf16",), "pipeline": 3},),
+        ),
+    ),
+    pages=("gta-separate.md",),
+    place=8,
+)

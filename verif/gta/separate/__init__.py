@@ -1,0 +1,1 @@
+"""Benches of the lane that GTA is compared with."""
