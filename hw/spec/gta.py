@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from .config import Config, IntRange, SubsetOf, parameter
 from .formats import FORMATS, FloatFormat, Format
+from .unit import Unit
 
 __all__ = [
     "BANKS",
     "COLS",
     "FORMATS_OF_GTA",
+    "GTA",
     "LEFT_WORD_BYTES",
     "LIMB_BITS",
     "RESULT_WORD_BYTES",
@@ -180,3 +182,14 @@ class GtaConfig(Config):
     def bank_bytes(self) -> int:
         """Bytes of each bank of results."""
         return self.vector_bytes // 2 // BANKS
+
+
+GTA = Unit(
+    name="gta",
+    summary="products of matrices in eight formats on one array of 8-bit multipliers, over AXI4",
+    source="GTA, sections 3 and 4: limbs, dataflows, lanes joined",
+    config=GtaConfig,
+    component="tilewright.hw.gta.gta:Gta",
+    parts={"cluster": "tilewright.hw.gta.lane_cluster:LaneCluster"},
+    jobs="tilewright.hw.spec.jobs.gta:job_spec",
+)

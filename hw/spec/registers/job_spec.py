@@ -36,6 +36,8 @@ DETAILS: dict[str, str] = {
     "column": "the number of a column",
     "instruction": "the number of a word of a program",
     "tile": "the number of a tile",
+    "command": "the number of a command of the job's list",
+    "lane": "the number of a lane",
     "entry": "the number of an entry of a stream, and 2^32 times that of its tile",
 }
 """What ERROR_DETAIL may hold."""
