@@ -1,0 +1,1 @@
+"""How a job is controlled: the list of commands, their order, lanes and masks."""

@@ -1,0 +1,105 @@
+"""Whether an EXECUTE holds."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.gta import ROWS, GtaConfig
+from ...spec.gta_commands import COMMAND_BYTES, OPERATIONS
+from ...spec.jobs.gta import FAULTS
+from ..layouts import csr_layout
+from .fold_extents import FoldExtents
+from .format_table import FormatTable
+from .layouts import command_layout
+from .region_scan import RegionScan
+from .row_walk import log2
+
+__all__ = ["ExecuteCheck"]
+
+
+class ExecuteCheck(wiring.Component):
+    """Looks at all that an EXECUTE says by itself, and at the lanes of its group.
+
+    Takes a cycle for each lane, one for each fold downwards or across, and four.
+
+    Parameters
+    ----------
+    config: see :class:`GtaConfig`
+
+    Members
+    -------
+    csr: in; see ``csr_layout``
+    command: in; constant from ``start`` to ``done``
+    start: in, a pulse
+    done: out; with it ``faults``, a bit for each of ``FAULTS``
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "csr": In(csr_layout(config)),
+                "command": In(8 * COMMAND_BYTES),
+                "start": In(1),
+                "done": Out(1),
+                "faults": Out(len(FAULTS)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        command = command_layout("execute")(self.command)
+        m.submodules.scan = scan = RegionScan(config)
+        m.submodules.table = table = FormatTable(config)
+        m.submodules.extents = extents = FoldExtents(config)
+        scanning = Signal()
+        rows = Signal(range(ROWS * config.lanes + 1))
+        m.d.comb += [
+            scan.csr.eq(self.csr),
+            scan.start.eq(self.start),
+            scan.mask.eq(command.group),
+            table.number.eq(command.format),
+            rows.eq(scan.rows.shift_left(log2(ROWS))),
+            extents.command.eq(self.command),
+            extents.floats.eq(table.floats),
+            extents.element.eq(table.element),
+            extents.limbs.eq(table.limbs),
+            extents.rows.eq(rows),
+            extents.start.eq(scanning & scan.done),
+            self.done.eq(~scanning & extents.done),
+        ]
+        with m.If(self.start):
+            m.d.sync += scanning.eq(1)
+        with m.Elif(scan.done):
+            m.d.sync += scanning.eq(0)
+        found = self._found(m, scan.some, rows, table) | {"command_memory": extents.over}
+        m.d.comb += self.faults.eq(Cat(found.get(name, Const(0)) for name in FAULTS))
+        return m
+
+    def _found(self, m: Module, some: Value, rows: Value, table: FormatTable) -> dict[str, Value]:
+        """What is wrong, but for the memories."""
+        config = self._config
+        command = command_layout("execute")(self.command)
+        ws = command.operation == OPERATIONS.index("ws")
+        last = command.rows_last
+        # Of OS rows are limbs, and go in whole groups.
+        cut = Mux(
+            table.limbs[1], last[:2].any() | (table.limbs[0] & last[2]), table.limbs[0] & last[0]
+        )
+        sizes = (command.row_folds, command.col_folds, command.time, last)
+        width_there = Mux(
+            command.result_size < 3, table.sizes.bit_select(command.result_size[:2], 1), 0
+        )
+        products = Mux(ws, rows, command.time)
+        return {
+            "command": (command.operation >= len(OPERATIONS))
+            | command.result_base[0]
+            | command.result_stride[0],
+            "command_format": ~table.there | (table.floats & ws) | ~width_there,
+            "command_lanes": command.group[config.mask_bits :].any() | ~some,
+            "command_size": ~Cat(size.any() for size in sizes).all() | (last > rows) | (~ws & cut),
+            "command_sum": ~table.floats & (products > config.most_products),
+        }

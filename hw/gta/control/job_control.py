@@ -1,0 +1,94 @@
+"""Takes jobs from the registers, checks them, and starts, ends and stops them."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...job.checks import first_broken
+from ...job.states import code_shape, control_members, first_failure, run_states
+from ...spec.gta import GtaConfig
+from ...spec.jobs.gta import COMMANDS_BITS, READS, job_spec, mask_registers
+from ..layouts import csr_layout
+from .mask_check import MaskCheck
+
+__all__ = ["JobControl"]
+
+
+class JobControl(wiring.Component):
+    """The state of the accelerator, see :class:`JobStates`, and the arrangement of its lanes.
+
+    ``start`` takes the job registers, which are free for the next job at once. Their check is
+    that of ``hw/spec/jobs/gta.py``; that masks are rectangles takes ``lanes`` squared cycles more.
+
+    Parameters
+    ----------
+    config: see :class:`GtaConfig`
+
+    Members
+    -------
+    the job registers, as :class:`AxiLiteRegisters` names them
+    start, soft_reset: pulses, as written to CTRL; soft_reset wins
+    read_error: of each reader, in the order of ``READS``; ``<name>_address``: where
+    write_error, write_address: the same of the writer
+    command_wrong: the code of what is wrong with command ``command``; 0: nothing
+    finished: all commands are complete, and nothing is under way
+    quiet: nothing is under way on the bus or in the lanes
+    list, commands, csr: of the job at hand, constant while it runs
+    running: the job has begun and has not ended
+    taken, go, stop, busy, done, error, code, detail: see :class:`JobStates`
+
+    Errors are held until ``stop``.
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        self._spec = job_spec(config)
+        address = config.addr_bits
+        super().__init__(
+            {
+                **control_members(self._spec),
+                "read_error": In(len(READS)),
+                **{f"{name}_address": In(address) for name in (*READS, "write")},
+                "write_error": In(1),
+                "command_wrong": In(code_shape(self._spec)),
+                "command": In(COMMANDS_BITS),
+                "job_list": Out(address),
+                "job_commands": Out(COMMANDS_BITS),
+                "csr": Out(csr_layout(config)),
+                "running": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        spec = self._spec
+        m.submodules.masks = masks = MaskCheck(self._config)
+        m.d.comb += [masks.csr.eq(self.csr), masks.start.eq(self.taken)]
+        wrong = first_broken(m, spec, self)
+        causes = [
+            (masks.wrong, spec.code("masks"), masks.lane),
+            *(
+                (self.read_error[n], spec.code("bus_read"), getattr(self, f"{name}_address"))
+                for n, name in enumerate(READS)
+            ),
+            (self.write_error, spec.code("bus_write"), self.write_address),
+            (self.command_wrong != 0, self.command_wrong, self.command),
+        ]
+        failed = first_failure(m, spec, "failure", causes)
+        states = run_states(m, self, wrong, failed, masks.done, registered=True)
+        with m.If(states.taken):
+            m.d.sync += [
+                self.job_list.eq(self.list),
+                self.job_commands.eq(self.commands),
+                self.csr.layout.eq(self.layout),
+            ]
+            for register in mask_registers(self._config):
+                for field in register.fields:
+                    lane = int(field.name.removeprefix("lane_"))
+                    m.d.sync += self.csr.masks[lane].eq(getattr(self, register.member(field)))
+        begun = Signal()
+        m.d.comb += self.running.eq(states.go | begun)
+        m.d.sync += begun.eq(self.running & states.busy & ~states.done)
+        return m

@@ -1,0 +1,114 @@
+"""Where the rows of a command, and the parts of a row, lie in the lanes."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
+from ...spec.gta_commands import DEALS, longest_row
+from .layouts import lane_bits, place_layout, rows_layout, word_bits
+
+__all__ = ["RowWalk", "log2"]
+
+
+def log2(number: int) -> int:
+    """Of a power of two."""
+    return number.bit_length() - 1
+
+
+class RowWalk(wiring.Component):
+    """Walks the rows of a command, each from its beginning on, in steps of some bytes.
+
+    Parameters
+    ----------
+    config: see :class:`GtaConfig`
+    step: bytes of a step, a power of two, at most 16
+
+    Members
+    -------
+    rows: in; the command, constant from ``start`` to its end
+    start: in, a pulse: the next step is the first one
+    advance: in; a step is done
+    place: out; where the step's bytes lie
+    bytes: out; how many of them are the row's: ``step`` but for its last one
+    at: out; the number of the step's first byte in its row
+    row_end, ends: out; it is the last step of its row, and of the command
+    """
+
+    def __init__(self, config: GtaConfig, step: int) -> None:
+        self._config, self._step = config, step
+        super().__init__(
+            {
+                "rows": In(rows_layout(config)),
+                "start": In(1),
+                "advance": In(1),
+                "place": Out(place_layout(config)),
+                "bytes": Out(range(step + 1)),
+                "at": Out(range(longest_row(config))),
+                "row_end": Out(1),
+                "ends": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        rows, step = self.rows, self._step
+        left = Signal(range(longest_row(self._config) + 1), reset_less=True)
+        rows_left = Signal(len(rows.rows), reset_less=True)
+        m.d.comb += [
+            self.row_end.eq(left <= step),
+            self.ends.eq(self.row_end & (rows_left == 1)),
+            self.bytes.eq(Mux(self.row_end, left, step)),
+        ]
+        next_row = Signal()
+        m.d.comb += next_row.eq(self.advance & self.row_end)
+        with m.If(self.start):
+            m.d.sync += rows_left.eq(rows.rows)
+        with m.Elif(next_row):
+            m.d.sync += rows_left.eq(rows_left - 1)
+        with m.If(self.start | next_row):
+            m.d.sync += [self.at.eq(0), left.eq(rows.row_bytes)]
+        with m.Elif(self.advance):
+            m.d.sync += [self.at.eq(self.at + step), left.eq(left - step)]
+        self._place(m, *self._row(m, next_row))
+        return m
+
+    def _row(self, m: Module, next_row: Value) -> tuple[Value, Value, Value]:
+        """The lane, the bank and the word where the row begins."""
+        config, rows = self._config, self.rows
+        lane = Signal(lane_bits(config), reset_less=True)
+        entry = Signal(range(config.lanes + 1), reset_less=True)
+        bank = Signal(log2(BANKS), reset_less=True)
+        word = Signal(word_bits(config), reset_less=True)
+        following = Signal(log2(BANKS) + 1)
+        banks = Array(Const(deal.banks, log2(BANKS) + 1) for deal in DEALS)[rows.deal]
+        m.d.comb += following.eq(bank + banks)
+        with m.If(next_row):
+            m.d.sync += bank.eq(following)
+            with m.If(following[-1]):
+                m.d.sync += [lane.eq(lane + rows.step), entry.eq(entry + 1)]
+                with m.If(entry == rows.lanes - 1):
+                    m.d.sync += [lane.eq(rows.first), entry.eq(0), word.eq(word + rows.words)]
+        with m.If(self.start):
+            m.d.sync += [lane.eq(rows.first), entry.eq(0), bank.eq(0), word.eq(rows.word)]
+        return lane, bank, word
+
+    def _place(self, m: Module, lane: Value, bank: Value, word: Value) -> None:
+        """Byte w of element t of a row is byte w of element t / banks in bank t mod banks."""
+        turn = Signal(log2(BANKS))
+        byte = Signal(len(self.at))
+        turns, places = [], []
+        for deal in DEALS:
+            low, high = log2(deal.element), log2(deal.element) + log2(deal.banks)
+            turns.append(self.at[low:high])
+            places.append(Cat(self.at[:low], self.at[high:]))
+        m.d.comb += [
+            turn.eq(Array(turns)[self.rows.deal]),
+            byte.eq(Array(places)[self.rows.deal]),
+            self.place.lane.eq(lane),
+            self.place.bank.eq(bank + turn),
+            self.place.word.eq(word + byte[log2(LEFT_WORD_BYTES) :]),
+            self.place.position.eq(byte[: log2(LEFT_WORD_BYTES)]),
+        ]

@@ -1,0 +1,134 @@
+"""Whether a LOAD or a STORE holds."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
+from ...spec.gta_commands import COMMAND_BYTES, DEALS, MEMORIES, NARROWINGS, lane_words
+from ...spec.jobs.gta import FAULTS, beat_bytes
+from .layouts import command_layout
+from .row_walk import log2
+
+__all__ = ["RowsCheck"]
+
+
+class RowsCheck(wiring.Component):
+    """Looks at all that a LOAD or a STORE says by itself.
+
+    Takes two cycles, and one for each time that its rows go through its lanes.
+
+    Parameters
+    ----------
+    config: see :class:`GtaConfig`
+
+    Members
+    -------
+    command: in; constant from ``start`` to ``done``
+    store: in; it is a STORE
+    start: in, a pulse
+    done: out; with it ``faults``, a bit for each of ``FAULTS``
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "command": In(8 * COMMAND_BYTES),
+                "store": In(1),
+                "start": In(1),
+                "done": Out(1),
+                "faults": Out(len(FAULTS)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        rows = command_layout("load")(self.command)
+        result = Signal()
+        m.d.comb += result.eq(self.store | (rows.memory == MEMORIES.index("result")))
+        bad_lanes = Signal()
+        reach = Signal(16)
+        m.d.comb += reach.eq((rows.lanes - 1)[:8] * rows.step + rows.first)
+        m.d.sync += bad_lanes.eq(
+            (rows.lanes == 0)
+            | (rows.lanes > config.lanes)
+            | (rows.first >= config.lanes)
+            | ((rows.lanes != 1) & (reach >= config.lanes))
+        )
+        beat = log2(beat_bytes(config))
+        found = {
+            "command": self._meaningless(m),
+            "command_lanes": bad_lanes,
+            "command_size": (rows.rows == 0) | (rows.row_bytes == 0),
+            "command_memory": self._overflow(m, result),
+            "command_base": rows.base[:beat].any() | rows.stride[:beat].any(),
+            "command_range": rows.base[config.addr_bits :].any(),
+        }
+        m.d.comb += self.faults.eq(Cat(found.get(name, Const(0)) for name in FAULTS))
+        return m
+
+    def _meaningless(self, m: Module) -> Signal:
+        """Whether a field says what there is not."""
+        command = command_layout("load")(self.command)
+        choice, deal = command.memory, command.deal
+        of_limbs = Signal()
+        unnarrow = Signal()
+        long = Signal()
+        part = Signal()
+        m.d.comb += [
+            of_limbs.eq(Cat(deal == n for n, x in enumerate(DEALS) if x.element == 1).any()),
+            unnarrow.eq(~Cat(deal == n for n, x in enumerate(DEALS) if x.element >= 8).any()),
+            long.eq(Cat(deal == n for n, x in enumerate(DEALS) if x.element == 16).any()),
+            part.eq(command.row_bytes[:3].any() | (long & command.row_bytes[3])),
+        ]
+        wrong = Signal()
+        m.d.sync += wrong.eq(
+            (deal >= len(DEALS))
+            | Mux(
+                self.store,
+                (choice >= len(NARROWINGS)) | of_limbs | ((choice != 0) & (unnarrow | part)),
+                choice >= len(MEMORIES),
+            )
+        )
+        return wrong
+
+    def _overflow(self, m: Module, result: Signal) -> Signal:
+        """Whether rows lie behind the end of a bank: goes through the lanes as often as they do."""
+        config = self._config
+        command = command_layout("load")(self.command)
+        left = Signal(len(command.rows) + log2(BANKS), reset_less=True)
+        place = Signal(len(command.word) + 1, reset_less=True)
+        at_once = Signal(len(command.lanes) + log2(BANKS))
+        words = Signal(len(command.row_bytes) + 1)
+        edge, results = lane_words(config, "left"), lane_words(config, "result")
+        limit = Signal(range(results + 1))
+        busy = Signal()
+        over = Signal()
+        per_bank = Array(
+            (command.row_bytes + (LEFT_WORD_BYTES * x.banks - 1))[log2(LEFT_WORD_BYTES * x.banks) :]
+            for x in DEALS
+        )
+        m.d.comb += [
+            at_once.eq(command.lanes.shift_left(log2(BANKS))),
+            words.eq(per_bank[command.deal]),
+            limit.eq(Mux(result, results, edge)),
+            self.done.eq(~busy),
+        ]
+        with m.If(self.start):
+            m.d.sync += [
+                busy.eq(1),
+                over.eq(0),
+                place.eq(command.word),
+                left.eq(Array(command.rows.shift_left(log2(x.banks)) for x in DEALS)[command.deal]),
+            ]
+        with m.Elif(busy):
+            m.d.sync += over.eq(over | (place + words > limit))
+            # Without lanes it would never end; that they are wrong is said elsewhere.
+            with m.If((left <= at_once) | (command.lanes == 0) | over):
+                m.d.sync += busy.eq(0)
+            m.d.sync += [left.eq(left - at_once), place.eq(place + command.words)]
+        return over

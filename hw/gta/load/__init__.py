@@ -1,0 +1,1 @@
+"""How operands come from memory to the lanes."""

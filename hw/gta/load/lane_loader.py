@@ -1,0 +1,155 @@
+"""Brings rows from memory into the lanes."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.layouts import data_layout, request_layout
+from ...spec.gta import GtaConfig
+from ...spec.gta_commands import DEALS, MEMORIES
+from ...stream.connect import connect_fields
+from ...stream.fork import Fork
+from ...stream.output_register import OutputRegister
+from ...stream.skid_buffer import SkidBuffer
+from ..control.layouts import (
+    chunk_bytes,
+    load_layout,
+    place_layout,
+    request_bits,
+)
+from ..control.row_requests import RowRequests
+from ..control.row_walk import RowWalk, log2
+from ..layouts import write_layout
+from .dealer import Dealer
+
+__all__ = ["LaneLoader"]
+
+
+class LaneLoader(wiring.Component):
+    """Does LOADs one after the other; requests of the next go out while data of one still come.
+
+    A beat a cycle, or 16 bytes of it; a pause of one cycle between LOADs.
+
+    Parameters
+    ----------
+    config: see :class:`GtaConfig`
+
+    Members
+    -------
+    command: LOADs that hold, and may begin
+    request, i: streams of a burst reader
+    write, write_ready: to the lanes; a write is done if it is ready while enabled
+    done: out, a pulse: the last byte of a LOAD is written
+    memory: out; of the LOAD whose data come
+    stop: in; forgets everything at the end of the cycle
+    busy: out; LOADs are inside
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        request = request_layout(config.addr_bits, request_bits(config))
+        super().__init__(
+            {
+                "command": In(stream.Signature(load_layout(config))),
+                "request": Out(stream.Signature(request)),
+                "i": In(stream.Signature(data_layout(config.data_bits))),
+                "write": Out(write_layout(config)),
+                "write_ready": In(1),
+                "done": Out(1),
+                "memory": Out(range(len(MEMORIES))),
+                "stop": In(1),
+                "busy": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.command_fork = fork = Fork(load_layout(config), 2, eager=True)
+        m.submodules.requests = requests = RowRequests(config)
+        m.submodules.held = held = SkidBuffer(load_layout(config), clearable=True)
+        wiring.connect(m, wiring.flipped(self.command), fork.i)
+        asked, kept = fork.o
+        shift = log2(config.data_bits // 8)
+        rows = asked.payload
+        whole = (rows.row_bytes + (config.data_bits // 8 - 1))[shift:]
+        fields = {name: rows[name] for name in ("base", "stride", "rows")}
+        connect_fields(m, asked, requests.i, **fields, beats=whole)
+        wiring.connect(m, kept, held.i)
+        wiring.connect(m, requests.request, wiring.flipped(self.request))
+        active = Signal()
+        deals = self._deal(m, held.o.payload, active)
+        m.d.comb += [
+            fork.clear.eq(self.stop),
+            requests.clear.eq(self.stop),
+            held.clear.eq(self.stop),
+            self.memory.eq(held.o.payload.memory),
+            self.busy.eq(requests.busy | held.o.valid | deals),
+        ]
+        walk: RowWalk = m.submodules.walk
+        finished = Signal()
+        m.d.comb += [
+            walk.start.eq(held.o.valid & ~active),
+            finished.eq(walk.advance & walk.ends),
+            held.o.ready.eq(finished),
+        ]
+        with m.If(self.stop | finished):
+            m.d.sync += active.eq(0)
+        with m.Elif(held.o.valid):
+            m.d.sync += active.eq(1)
+        return m
+
+    def _deal(self, m: Module, load: Value, active: Value) -> Value:
+        """Beats to chunks, chunks to banks; returns whether a chunk is on its way."""
+        config = self._config
+        chunk = chunk_bytes(config)
+        m.submodules.walk = walk = RowWalk(config, chunk)
+        m.submodules.dealer = dealer = Dealer(config)
+        layout = data.StructLayout(
+            {
+                "deal": range(len(DEALS)),
+                "memory": range(len(MEMORIES)),
+                "place": place_layout(config),
+                "data": 8 * chunk,
+                "valid": chunk,
+                "ends": 1,
+            }
+        )
+        m.submodules.chunk = register = OutputRegister(layout, clearable=True)
+        part, beat_end = self._part(m, walk, chunk)
+        made, ready = register.o.payload, register.o
+        m.d.comb += [walk.rows[name].eq(load[name]) for name, _ in walk.rows.shape()]
+        m.d.comb += [
+            register.clear.eq(self.stop),
+            register.i.valid.eq(self.i.valid & active),
+            register.i.payload.deal.eq(load.deal),
+            register.i.payload.memory.eq(load.memory),
+            register.i.payload.place.eq(walk.place),
+            register.i.payload.data.eq(part),
+            register.i.payload.valid.eq(Cat(walk.bytes > n for n in range(chunk))),
+            register.i.payload.ends.eq(walk.ends),
+            walk.advance.eq(register.i.valid & register.i.ready),
+            self.i.ready.eq(active & register.i.ready & beat_end),
+            dealer.deal.eq(made.deal),
+            dealer.memory.eq(made.memory),
+            dealer.place.eq(made.place),
+            dealer.data.eq(made.data),
+            dealer.valid.eq(made.valid),
+            self.write.eq(dealer.write),
+            self.write.enable.eq(ready.valid),
+            ready.ready.eq(self.write_ready),
+            self.done.eq(ready.valid & ready.ready & made.ends),
+        ]
+        return ready.valid
+
+    def _part(self, m: Module, walk: RowWalk, chunk: int) -> tuple[Value, Value]:
+        """The chunk of the beat, and whether it is the last one that counts."""
+        beat = self._config.data_bits // 8
+        if beat == chunk:
+            whole: Value = self.i.payload.data
+            return whole, Const(1)
+        index = walk.at[log2(chunk) : log2(beat)]
+        part = self.i.payload.data.word_select(index, 8 * chunk)
+        return part, walk.row_end | index.all()

@@ -1,0 +1,1 @@
+"""How results go from the lanes to memory."""
