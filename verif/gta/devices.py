@@ -1,0 +1,38 @@
+"""The accelerators that benches build."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tilewright.hw.spec.gta import GtaConfig
+from tilewright.hw.spec.unit import Unit
+from tilewright.sim.gta.model import GtaModel
+from tilewright.verif.gta.plain import PLAIN, PlainModel
+
+__all__ = ["DEVICES", "MEMORY_BYTES", "Built"]
+
+MEMORY_BYTES = 1 << 16
+
+
+class Built(NamedTuple):
+    """A unit, its configuration, and the class of its model."""
+
+    unit: Unit
+    config: GtaConfig
+    model: type[GtaModel]
+
+
+def _plain(**changes: Any) -> Built:
+    few: dict[str, Any] = {"lanes": 2, "vector_bytes": 2048, "outstanding": 4}
+    return Built(PLAIN, GtaConfig(**{**few, **changes}), PlainModel)
+
+
+DEVICES: dict[str, Built] = {
+    "plain": _plain(),
+    "plain_narrow": _plain(data_bits=64, lanes=4, managers=1, addr_bits=64),
+    "plain_wide": _plain(data_bits=512, lanes=8, mask_bits=2),
+    "plain_one": _plain(
+        data_bits=256, lanes=1, outstanding=2, formats=("int32", "fp64"), mask_bits=1
+    ),
+    "plain_sums": _plain(partial_bits=20, float_adders=0, mask_bits=8, vector_bytes=16384),
+}

@@ -1,0 +1,254 @@
+"""Random lists of commands, and what a device has to do with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tilewright.hw.spec.gta import BANKS, FORMATS_OF_GTA, GtaConfig, is_float, limbs
+from tilewright.hw.spec.gta_commands import (
+    COMMAND_BYTES,
+    DEALS,
+    KINDS,
+    MEMORIES,
+    command_bytes,
+    lane_words,
+    most_folds,
+    widths_of_results,
+)
+from tilewright.hw.spec.jobs.gta import beat_bytes, job_spec, mask_registers
+from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.gta.command_rules import first_fault
+from tilewright.sim.gta.model import TIMELESS, GtaModel
+from tilewright.sim.gta.regions import Region, region_of
+from tilewright.verif.kit.job_checks import JobRtl, QuietAtEnd
+from tilewright.verif.kit.sampling import draw_until
+
+__all__ = ["Command", "ListCase", "check", "random_case", "random_command", "refilling_case"]
+
+_LIST_BYTES = 1 << 12
+"""At the beginning of the memory; sources and results are behind it, half each."""
+
+Command = tuple[str, dict[str, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListCase:
+    """A job.
+
+    Parameters
+    ----------
+    config: of the device
+    layout, masks: of its lanes
+    commands: kinds and fields
+    memory: all of it before the job, the list included
+    """
+
+    config: GtaConfig
+    layout: int
+    masks: tuple[int, ...]
+    commands: tuple[Command, ...]
+    memory: npt.NDArray[np.uint8]
+
+    @property
+    def registers(self) -> dict[str, int]:
+        """The job's, by name."""
+        found = {"LIST": 0, "COMMANDS": len(self.commands), "LAYOUT": self.layout}
+        lane = 0
+        for register in mask_registers(self.config):
+            fields = {field.name: self.masks[lane + n] for n, field in enumerate(register.fields)}
+            found[register.name] = register.put(**fields)
+            lane += len(fields)
+        return found
+
+    def with_list(self, *commands: Command) -> ListCase:
+        """The same lanes and memory with another list."""
+        memory = self.memory.copy()
+        content = b"".join(command_bytes(kind, fields) for kind, fields in commands)
+        memory[: len(content)] = np.frombuffer(content, np.uint8)
+        return replace(self, commands=tuple(commands), memory=memory)
+
+    def written(self) -> npt.NDArray[np.bool_]:
+        """Which bytes of the memory STOREs may write."""
+        found = np.zeros(len(self.memory), np.bool_)
+        for kind, fields in self.commands:
+            if kind == "store":
+                size = fields["row_bytes"] >> (fields["narrow"] != 0)
+                for row in range(fields["rows"]):
+                    begin = fields["base"] + row * fields["stride"]
+                    found[begin : begin + size] = True
+        return found
+
+
+def _masks(rng: np.random.Generator, config: GtaConfig) -> tuple[int, tuple[int, ...]]:
+    """A layout, and masks that cut the lanes into rectangles."""
+    layout = int(rng.integers(config.lanes.bit_length()))
+    rows, cols = config.lanes >> layout, 1 << layout
+    parts = [(0, 0, rows, cols)]
+    for _ in range(int(rng.integers(3))):
+        top, left, down, across = parts.pop(int(rng.integers(len(parts))))
+        if rng.integers(2) and down > 1:
+            cut = int(rng.integers(1, down))
+            parts += [(top, left, cut, across), (top + cut, left, down - cut, across)]
+        elif across > 1:
+            cut = int(rng.integers(1, across))
+            parts += [(top, left, down, cut), (top, left + cut, down, across - cut)]
+        else:
+            parts.append((top, left, down, across))
+    numbers = rng.permutation(1 << config.mask_bits)[: len(parts)].tolist()
+    masks = [0] * config.lanes
+    for number, (top, left, down, across) in zip(numbers, parts, strict=True):
+        for lane in Region(cols, top * cols + left, down, across).lanes:
+            masks[lane] = number
+    return layout, tuple(masks)
+
+
+def _rows(
+    rng: np.random.Generator, config: GtaConfig, memory: str, base: int, room: int
+) -> dict[str, int]:
+    """Rows of any number and size that fit a memory of the lanes, and ``room`` bytes from base."""
+    beat, words = beat_bytes(config), lane_words(config, memory)
+    deal = int(rng.integers(len(DEALS)))
+    lanes = int(rng.integers(1, config.lanes + 1))
+    step = int(rng.integers(0, (config.lanes - 1) // max(1, lanes - 1) + 1))
+    first = int(rng.integers(config.lanes - (lanes - 1) * step))
+    again = int(rng.choice([1, 1, 2, 3]))
+    own = int(rng.integers(1, max(2, words // again + 1)))
+    word = int(rng.integers(words - own * again + 1))
+    most = min(own * 16 * DEALS[deal].banks, room // beat * beat)
+    row_bytes = (
+        int(rng.integers(max(1, most - 40), most + 1))
+        if rng.integers(2)
+        else int(rng.integers(1, most + 1))
+    )
+    rows = int(rng.integers(1, again * BANKS * lanes // DEALS[deal].banks + 1))
+    stride = -(-row_bytes // beat) * beat + beat * int(rng.integers(3))
+    rows = min(rows, max(1, room // stride))
+    start = base + beat * int(rng.integers(max(0, room - rows * stride) // beat + 1))
+    return {
+        "deal": deal, "rows": rows, "row_bytes": row_bytes, "base": start, "stride": stride,
+        "first": first, "step": step, "lanes": lanes, "word": word, "words": own,
+    }  # fmt: skip
+
+
+def _execute(
+    rng: np.random.Generator, config: GtaConfig, layout: int, masks: tuple[int, ...]
+) -> dict[str, int]:
+    """Folds of any kind that fit."""
+    group = int(rng.choice(masks))
+    region = region_of(masks, layout, group)
+    assert region is not None
+    name = str(rng.choice([*config.integers, *config.floats]))
+    ws = not is_float(name) and bool(rng.integers(2))
+    rows = region.array[0]
+    count = 1 if is_float(name) else limbs(name)
+    width = int(rng.choice(widths_of_results(name)))
+    edge, results = lane_words(config, "left"), lane_words(config, "result")
+    most = min(
+        config.edge_bytes, config.most_products if not ws and not is_float(name) else 1 << 30
+    )
+    last = int(rng.integers(1, rows + 1))
+    return {
+        "operation": 0 if ws else 1,
+        "format": FORMATS_OF_GTA.index(name),
+        "group": group,
+        "use_c": int(rng.integers(2)),
+        "lateral": int(rng.integers(2)),
+        "overlap": int(rng.integers(2)),
+        "result_size": width.bit_length() - 3,
+        "rows_last": last if ws else -(-last // count) * count,
+        "row_folds": int(rng.integers(1, min(5, most_folds(config) + 1))),
+        "col_folds": int(rng.integers(1, min(5, most_folds(config) + 1))),
+        "time": int(rng.integers(1, min(most, 40) + 1)),
+        "left_base": int(rng.integers(edge)),
+        "top_base": int(rng.integers(edge)),
+        "result_base": 2 * int(rng.integers(results // 2)),
+        "left_stride": int(rng.integers(max(1, edge // 4))),
+        "top_stride": int(rng.integers(max(1, edge // 4))),
+        "result_stride": 2 * int(rng.integers(max(1, results // 8))),
+    }
+
+
+def random_command(
+    rng: np.random.Generator, config: GtaConfig, layout: int, masks: tuple[int, ...], size: int
+) -> Command:
+    """A command that holds, and waits for nothing."""
+    half = (size - _LIST_BYTES) // 2 // 512 * 512
+
+    def draw() -> Command | None:
+        kind = str(rng.choice(KINDS))
+        if kind == "load":
+            memory = int(rng.integers(len(MEMORIES)))
+            rows = _rows(rng, config, MEMORIES[memory], _LIST_BYTES, 2 * half)
+            fields = {"memory": memory, **rows}
+        elif kind == "store":
+            fields = {
+                "narrow": int(rng.integers(3)),
+                **_rows(rng, config, "result", _LIST_BYTES + half, half),
+            }
+            if fields["narrow"]:
+                fields["row_bytes"] = max(1, fields["row_bytes"] // 16) * 16
+        else:
+            fields = _execute(rng, config, layout, masks)
+        content = command_bytes(kind, fields)
+        fault = first_fault(config, masks, layout, content, dict.fromkeys(KINDS, 0))
+        return (kind, fields) if fault is None else None
+
+    return draw_until(draw)
+
+
+def random_case(rng: np.random.Generator, config: GtaConfig, size: int, most: int = 12) -> ListCase:
+    """A list of which every command waits for all before it of the other kinds."""
+    layout, masks = _masks(rng, config)
+    commands, before = [], dict.fromkeys(KINDS, 0)
+    for _ in range(int(rng.integers(1, most + 1))):
+        kind, fields = random_command(rng, config, layout, masks, size)
+        needs = {f"{other}s": count for other, count in before.items() if other != kind}
+        commands.append((kind, {**fields, **needs}))
+        before[kind] += 1
+    assert len(commands) * COMMAND_BYTES <= _LIST_BYTES
+    memory = rng.integers(0, 256, size, dtype=np.uint8)
+    case = ListCase(config=config, layout=layout, masks=masks, commands=(), memory=memory)
+    return case.with_list(*commands)
+
+
+def refilling_case(rng: np.random.Generator, config: GtaConfig, size: int) -> ListCase:
+    """A list that loads all of the lanes' memories: afterwards nothing in them is of a job before.
+
+    After a job that was broken off they are not what the model has.
+    """
+    commands = []
+    for number, name in enumerate(MEMORIES):
+        row_bytes = 16 * lane_words(config, name)
+        stride = -(-row_bytes // beat_bytes(config)) * beat_bytes(config)
+        fields = {
+            "memory": number, "rows": BANKS * config.lanes, "row_bytes": row_bytes,
+            "base": _LIST_BYTES, "stride": stride, "lanes": config.lanes, "step": 1,
+        }  # fmt: skip
+        commands.append(("load", fields))
+    memory = rng.integers(0, 256, size, dtype=np.uint8)
+    masks = (0,) * config.lanes
+    case = ListCase(config=config, layout=0, masks=masks, commands=(), memory=memory)
+    return case.with_list(*commands)
+
+
+def check(device: JobRtl[GtaConfig], model: GtaModel, case: ListCase) -> JobStatus:
+    """Run a job on both: status, all of memory if it ends well, else what no STORE may write, and
+    the counters that do not tell of time."""
+    ends = []
+    for one in (model, QuietAtEnd(device)):
+        one.write_memory(0, case.memory.tobytes())
+        status = JobRegisters(one, job_spec(case.config)).submit(case.registers)
+        ends.append((status, np.frombuffer(one.read_memory(0, len(case.memory)), np.uint8)))
+    (wanted, memory), (found, left) = ends
+    ended = (found.error, found.detail), (wanted.error, wanted.detail)
+    assert ended[0] == ended[1], f"{ended}: {case.commands}"
+    outside = np.ones(len(left), np.bool_) if found.error == "none" else ~case.written()
+    wrong = np.flatnonzero((left != memory) & outside)
+    assert not len(wrong), f"{len(wrong)} bytes are wrong, first {wrong[0]:#x}: {case.commands}"
+    if found.error == "none":
+        counts: Any = [{name: x.counts[name] for name in TIMELESS} for x in (found, wanted)]
+        assert counts[0] == counts[1], f"{counts}: {case.commands}"
+    return found
