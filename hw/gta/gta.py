@@ -13,8 +13,8 @@ from ..axi.burst_writer import BurstWriter
 from ..axi.interconnect import ReadInterconnect
 from ..job.accelerator_top import AcceleratorTop
 from ..spec.gta import GtaConfig
-from ..spec.gta_commands import KINDS, MEMORIES
 from ..spec.jobs.gta import COMMANDS_BITS, ID_BITS, READS, burst_beats, job_spec
+from ..spec.jobs.gta_commands import KINDS, MEMORIES
 from .control.command_check import CommandCheck
 from .control.command_queue import CommandQueue
 from .control.command_reader import CommandReader
@@ -31,7 +31,7 @@ __all__ = ["Gta"]
 
 class Gta(AcceleratorTop):
     """Carries out a list of commands: LOADs, EXECUTEs and STOREs, each kind in order, each command
-    once as many of the others are complete as it says (``hw/spec/gta_commands.py``).
+    once as many of the others are complete as it says (``hw/spec/jobs/gta_commands.py``).
 
     What is computed says ``sim/gta/golden``, bit for bit.
 

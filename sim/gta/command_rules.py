@@ -14,7 +14,8 @@ from ...hw.spec.gta import (
     is_float,
     limbs,
 )
-from ...hw.spec.gta_commands import (
+from ...hw.spec.jobs.gta import beat_bytes
+from ...hw.spec.jobs.gta_commands import (
     DEALS,
     MEMORIES,
     NARROWINGS,
@@ -24,7 +25,6 @@ from ...hw.spec.gta_commands import (
     most_folds,
     widths_of_results,
 )
-from ...hw.spec.jobs.gta import beat_bytes
 from .regions import region_of
 
 __all__ = ["first_fault"]

@@ -16,7 +16,7 @@ from ...hw.spec.gta import (
     is_float,
     limbs,
 )
-from ...hw.spec.gta_commands import OPERATIONS
+from ...hw.spec.jobs.gta_commands import OPERATIONS
 from .golden.float_chain import chains
 from .golden.integer_sums import integer_sums
 from .lane_memories import LaneMemories

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
-from ...hw.spec.gta_commands import DEALS, MEMORIES, NARROWINGS
+from ...hw.spec.jobs.gta_commands import DEALS, MEMORIES, NARROWINGS
 
 __all__ = ["LaneMemories", "narrowed", "row_places"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.gta import GtaConfig
-from ...hw.spec.gta_commands import COMMAND_BYTES, KINDS, MEMORIES, command_fields
 from ...hw.spec.jobs.gta import beat_bytes, burst_beats, job_spec, mask_registers
+from ...hw.spec.jobs.gta_commands import COMMAND_BYTES, KINDS, MEMORIES, command_fields
 from ..device.model import ModelDevice
 from .command_rules import first_fault
 from .execute import execute

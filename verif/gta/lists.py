@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.gta import BANKS, FORMATS_OF_GTA, GtaConfig, is_float, limbs
-from tilewright.hw.spec.gta_commands import (
+from tilewright.hw.spec.jobs.gta import beat_bytes, job_spec, mask_registers
+from tilewright.hw.spec.jobs.gta_commands import (
     COMMAND_BYTES,
     DEALS,
     KINDS,
@@ -18,7 +19,6 @@ from tilewright.hw.spec.gta_commands import (
     most_folds,
     widths_of_results,
 )
-from tilewright.hw.spec.jobs.gta import beat_bytes, job_spec, mask_registers
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.gta.command_rules import first_fault
 from tilewright.sim.gta.model import TIMELESS, GtaModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.hw.spec.gta import GTA
-from tilewright.hw.spec.gta_commands import OPERATIONS
+from tilewright.hw.spec.jobs.gta_commands import OPERATIONS
 from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.gta.regions import Region
 

@@ -17,7 +17,7 @@ from tilewright.hw.gta.layouts import (
     write_layout,
 )
 from tilewright.hw.spec.gta import BANKS, GtaConfig
-from tilewright.hw.spec.gta_commands import MEMORIES, lane_words
+from tilewright.hw.spec.jobs.gta_commands import MEMORIES, lane_words
 
 __all__ = ["PlainCluster"]
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.gta import GtaConfig
-from tilewright.hw.spec.gta_commands import COMMAND_BYTES
 from tilewright.hw.spec.jobs.gta import FAULTS, beat_bytes, burst_beats, job_spec
+from tilewright.hw.spec.jobs.gta_commands import COMMAND_BYTES
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator

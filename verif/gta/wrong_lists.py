@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from tilewright.hw.spec.gta import GtaConfig
-from tilewright.hw.spec.gta_commands import COMMAND_BYTES, FIELDS, KINDS, command_bytes
+from tilewright.hw.spec.jobs.gta_commands import COMMAND_BYTES, FIELDS, KINDS, command_bytes
 from tilewright.verif.gta.lists import Command, ListCase, random_case, random_command
 
 __all__ = ["spoilt_case"]

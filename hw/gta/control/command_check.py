@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ...job.states import code_shape
 from ...spec.gta import GtaConfig
-from ...spec.gta_commands import COMMAND_BYTES, FIELDS, KINDS
 from ...spec.jobs.gta import COMMANDS_BITS, FAULTS, job_spec
+from ...spec.jobs.gta_commands import COMMAND_BYTES, FIELDS, KINDS
 from ..layouts import csr_layout
 from .execute_check import ExecuteCheck
 from .layouts import command_layout, counts_layout

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import GtaConfig
-from ...spec.gta_commands import COMMAND_BYTES
+from ...spec.jobs.gta_commands import COMMAND_BYTES
 from ...stream.deep_queue import DeepQueue
 from ..layouts import pgemm_layout
 from .layouts import command_layout, counts_layout, load_layout, store_layout

@@ -10,8 +10,8 @@ from ...axi.burst_reader import BurstReader
 from ...axi.layouts import address_layout, beat_layout
 from ...axi.supervision import Supervision, supervise
 from ...spec.gta import GtaConfig
-from ...spec.gta_commands import COMMAND_BYTES
 from ...spec.jobs.gta import COMMANDS_BITS, LIST_BURSTS, beat_bytes, burst_beats
+from ...spec.jobs.gta_commands import COMMAND_BYTES
 from ...stream.gearbox import Gearbox
 
 __all__ = ["CommandReader"]

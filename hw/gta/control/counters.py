@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In
 
 from ...job.activity import Activity, count, counter_members, ones
 from ...spec.gta import COLS, ROWS, GtaConfig
-from ...spec.gta_commands import MEMORIES
 from ...spec.jobs.gta import beat_bytes, job_spec
+from ...spec.jobs.gta_commands import MEMORIES
 
 __all__ = ["WAITS", "Counters"]
 

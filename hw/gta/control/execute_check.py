@@ -7,8 +7,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import ROWS, GtaConfig
-from ...spec.gta_commands import COMMAND_BYTES, OPERATIONS
 from ...spec.jobs.gta import FAULTS
+from ...spec.jobs.gta_commands import COMMAND_BYTES, OPERATIONS
 from ..layouts import csr_layout
 from .fold_extents import FoldExtents
 from .format_table import FormatTable

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import LEFT_WORD_BYTES, ROWS, GtaConfig
-from ...spec.gta_commands import COMMAND_BYTES, OPERATIONS, lane_words, most_folds
+from ...spec.jobs.gta_commands import COMMAND_BYTES, OPERATIONS, lane_words, most_folds
 from .layouts import command_layout
 from .row_walk import log2
 

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import FORMATS_OF_GTA, GtaConfig, element_bytes, is_float, limbs
-from ...spec.gta_commands import widths_of_results
+from ...spec.jobs.gta_commands import widths_of_results
 from .row_walk import log2
 
 __all__ = ["FormatTable"]

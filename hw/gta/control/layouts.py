@@ -6,7 +6,8 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
-from ...spec.gta_commands import (
+from ...spec.jobs.gta import COMMANDS_BITS
+from ...spec.jobs.gta_commands import (
     COMMAND_BYTES,
     DEALS,
     FIELDS,
@@ -16,7 +17,6 @@ from ...spec.gta_commands import (
     lane_words,
     longest_row,
 )
-from ...spec.jobs.gta import COMMANDS_BITS
 
 __all__ = [
     "chunk_bytes",

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import request_layout
 from ...spec.gta import GtaConfig
-from ...spec.gta_commands import FIELDS
+from ...spec.jobs.gta_commands import FIELDS
 from .layouts import request_bits
 
 __all__ = ["RowRequests", "requested_layout"]

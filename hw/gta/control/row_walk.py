@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
-from ...spec.gta_commands import DEALS, longest_row
+from ...spec.jobs.gta_commands import DEALS, longest_row
 from .layouts import lane_bits, place_layout, rows_layout, word_bits
 
 __all__ = ["RowWalk", "log2"]

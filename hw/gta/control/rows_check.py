@@ -7,8 +7,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
-from ...spec.gta_commands import COMMAND_BYTES, DEALS, MEMORIES, NARROWINGS, lane_words
 from ...spec.jobs.gta import FAULTS, beat_bytes
+from ...spec.jobs.gta_commands import COMMAND_BYTES, DEALS, MEMORIES, NARROWINGS, lane_words
 from .layouts import command_layout
 from .row_walk import log2
 

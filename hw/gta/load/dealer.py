@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
-from ...spec.gta_commands import DEALS, MEMORIES, Deal
+from ...spec.jobs.gta_commands import DEALS, MEMORIES, Deal
 from ..control.layouts import chunk_bytes, place_layout
 from ..control.row_walk import log2
 from ..layouts import write_layout

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import data_layout, request_layout
 from ...spec.gta import GtaConfig
-from ...spec.gta_commands import DEALS, MEMORIES
+from ...spec.jobs.gta_commands import DEALS, MEMORIES
 from ...stream.connect import connect_fields
 from ...stream.fork import Fork
 from ...stream.output_register import OutputRegister

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
-from ...spec.gta_commands import DEALS
+from ...spec.jobs.gta_commands import DEALS
 from ..control.layouts import place_layout
 from ..control.row_walk import log2
 

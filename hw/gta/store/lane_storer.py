@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...axi.layouts import request_layout
 from ...axi.layouts import store_layout as beat_layout
 from ...spec.gta import LEFT_WORD_BYTES, GtaConfig
-from ...spec.gta_commands import DEALS
+from ...spec.jobs.gta_commands import DEALS
 from ...stream.connect import connect_fields
 from ...stream.deep_queue import DeepQueue
 from ...stream.fork import Fork

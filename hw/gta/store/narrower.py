@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import LEFT_WORD_BYTES
-from ...spec.gta_commands import NARROWINGS
+from ...spec.jobs.gta_commands import NARROWINGS
 from ...stream.output_register import OutputRegister
 
 __all__ = ["Narrower", "octets_layout", "wide_layout"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .gta import LEFT_WORD_BYTES, ROWS, GtaConfig, is_float, limbs, result_bytes
+from ..gta import LEFT_WORD_BYTES, ROWS, GtaConfig, is_float, limbs, result_bytes
 
 __all__ = [
     "COMMAND_BYTES",
