@@ -5,12 +5,14 @@ Nothing beside the array can hold it up: no port that it uses inside a p-GEMM is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...hw.spec.gta import COLS, ROWS, GtaConfig, is_float, limbs
 from .array_job import ArrayJob
-from .fold_cycles import Folds, drained, multiplied
+from .fold_cycles import Folds, drained, interval, multiplied
 from .pipeline import PIPELINE, Pipeline
 
-__all__ = ["array_cycles", "folds_of", "product_cycles"]
+__all__ = ["array_cycles", "chain_cycles", "folds_of", "product_cycles"]
 
 
 def folds_of(config: GtaConfig, job: ArrayJob, k: int | None = None) -> Folds:
@@ -29,33 +31,60 @@ def folds_of(config: GtaConfig, job: ArrayJob, k: int | None = None) -> Folds:
 
 
 def array_cycles(config: GtaConfig, job: ArrayJob, pipeline: Pipeline = PIPELINE) -> int:
-    """Cycles from that in which the command is taken to that in which the last result is written,
-    both counted.
+    """Cycles from that in which the command is taken to that in which it is complete, its last
+    result in memory: 1 if that were the next one.
 
-    Segments of integers end with the longest, those of floats follow each other; sums of segments
+    Segments of integers end with the longest, those of floats are a command each; sums of segments
     of integers are added afterwards, which is not part of this. Raises ValueError if the
     configuration has not the format or the lanes.
     """
-    job.check(config)
-    if job.dataflow == "simd":
-        return pipeline.begin + _vectors(config, job) + COLS - 1 + pipeline.vectors
-    if is_float(job.format):
+    return chain_cycles(config, [(1, job)], pipeline)
+
+
+def chain_cycles(
+    config: GtaConfig, jobs: Sequence[tuple[int, ArrayJob]], pipeline: Pipeline = PIPELINE
+) -> int:
+    """Cycles of commands that are there before they are taken: how many of which job, in order, all
+    of one format and dataflow on the same region.
+
+    A systolic command's folds follow those of the command before as if they were its own; vector
+    operations begin when those before are complete. Raises ValueError if there is no job, or if a
+    job does not fit the configuration.
+    """
+    if not jobs:
+        raise ValueError("there must be a job at least")
+    for _, job in jobs:
+        job.check(config)
+    last = jobs[-1][1]
+    if last.dataflow == "simd":
+        ends = pipeline.begin + pipeline.vectors
+        return sum(count * (_vectors(config, job) + ends) for count, job in jobs)
+    before = 0
+    for count, job in jobs:
+        for k in _sequence(job):
+            folds = folds_of(config, job, k)
+            before += count * folds.folds * interval(folds)
+    final = folds_of(config, last, _sequence(last)[-1])
+    before -= final.folds * interval(final)
+    if is_float(last.format):
         ends = pipeline.float_sums + config.adder_stages
-        each = [drained(folds_of(config, job, k), pipeline) for k in job.segment_sizes]
-        return sum(pipeline.begin + cycles + ends for cycles in each)
-    # The first segment is a longest.
-    cycles = drained(folds_of(config, job, job.segment_sizes[0]), pipeline)
-    return pipeline.begin + cycles + pipeline.sums
+    else:
+        ends = pipeline.sums + limbs(last.format).bit_length() - 1
+    return pipeline.begin + before + drained(final) + ends
 
 
-def product_cycles(config: GtaConfig, job: ArrayJob, pipeline: Pipeline = PIPELINE) -> int:
+def _sequence(job: ArrayJob) -> tuple[int, ...]:
+    """K of the segments that follow each other: of integers the longest stands for all."""
+    return job.segment_sizes if is_float(job.format) else job.segment_sizes[:1]
+
+
+def product_cycles(config: GtaConfig, job: ArrayJob) -> int:
     """Cycles from the first operand of a job's longest segment, or of the first weight that is
     loaded, to the last product: what SCALE-Sim counts."""
     job.check(config)
-    k = job.segment_sizes[0]
     if job.dataflow == "simd":
         return _vectors(config, job) + COLS - 1
-    return multiplied(folds_of(config, job, k), pipeline)
+    return multiplied(folds_of(config, job, job.segment_sizes[0]))
 
 
 def _vectors(config: GtaConfig, job: ArrayJob) -> int:

@@ -1,4 +1,4 @@
-"""Cycles of folds on an array of any size, from its first operand to its last product or sum.
+"""Cycles of folds on an array of any size, from a fold's begin to its last product or sum.
 
 The element at row r and column c multiplies what entered row 0 and column 0 r + c cycles before.
 What these figures rest on is simulated, register by register, in the tests.
@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .pipeline import PIPELINE, Pipeline
-
 __all__ = ["Folds", "drained", "interval", "multiplied"]
-
-_ADDED_ROWS = 8
-"""Rows of a lane, whose sums of a column share a port of the memory of results."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +23,7 @@ class Folds:
     rows, cols: of the array, in elements; a fold takes all of it
     time: cycles in which each element multiplies
     folds: how many
-    overlap: a fold's stationary operand is loaded, or its sums leave, beside the next fold's work
+    overlap: a fold's stationary operand is loaded, or its sums leave, beside another fold's work
     """
 
     stationary: bool
@@ -40,19 +35,14 @@ class Folds:
     overlap: bool = True
 
 
-def interval(one: Folds, pipeline: Pipeline = PIPELINE) -> int:
+def interval(one: Folds) -> int:
     """Cycles from a fold's begin to the next one's.
 
-    With overlap, stationary: loading takes a cycle a row, and what is loaded must stay until it has
-    been taken down all rows, which takes as long again. Sums that leave down the columns take a
-    cycle a row. Those of floats take a lane's port for a cycle a row.
-    Without, a fold takes what SCALE-Sim's does (see `multiplied`).
+    With overlap at least a cycle a row: so long a column's operands take to come down, or its sums,
+    and each row begins to take, and ends to give, when it needs to. Without, a fold takes what
+    SCALE-Sim's does (see `multiplied`).
     """
-    if not one.overlap:
-        return _alone(one)
-    if one.stationary:
-        return max(one.time, 2 * one.rows + pipeline.reload)
-    return max(one.time, _ADDED_ROWS if one.chained else one.rows + pipeline.turn)
+    return max(one.time, one.rows) if one.overlap else _alone(one)
 
 
 def _alone(one: Folds) -> int:
@@ -60,20 +50,18 @@ def _alone(one: Folds) -> int:
     return load + one.time + one.rows + one.cols - 2
 
 
-def multiplied(one: Folds, pipeline: Pipeline = PIPELINE) -> int:
+def multiplied(one: Folds) -> int:
     """Cycles to the last product: a fold by itself takes 2 R + C + T - 2 where an operand is
     stationary, else R + C + T - 2."""
-    return (one.folds - 1) * interval(one, pipeline) + _alone(one)
+    return (one.folds - 1) * interval(one) + _alone(one)
 
 
-def drained(one: Folds, pipeline: Pipeline = PIPELINE) -> int:
+def drained(one: Folds) -> int:
     """Cycles until the last sum has left the elements.
 
-    Sums that stay and leave down the columns are moved aside by what follows their fold, a closing
-    one behind the last fold, as soon as those of the fold before have left.
+    Sums that stay and leave down the columns are moved aside by the fold behind theirs, an empty
+    one behind the last.
     """
     if one.stationary or one.chained:
-        return multiplied(one, pipeline)
-    before = one.rows + pipeline.turn if one.folds > 1 else 0
-    begun = (one.folds - 1) * interval(one, pipeline)
-    return begun + max(one.time, before) + 2 * one.rows + one.cols - 1
+        return multiplied(one)
+    return one.folds * interval(one) + 2 * one.rows + one.cols - 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from ....hw.spec.gta import COLS, ROWS, GtaConfig
-from ..array_cycles import array_cycles
+from ..array_cycles import chain_cycles
 from ..array_job import ArrayJob
 from ..pipeline import PIPELINE, Pipeline
 from .capacity import Block
@@ -50,10 +50,11 @@ def port_cycles(config: GtaConfig, moved: Moved) -> int:
 
 
 def block_cost(placed: Placed, problem: PGemm, block: Block) -> Cost:
-    """Of blocks of this size, smaller at the ends; sums stay on chip until they are complete."""
+    """Of blocks of this size, smaller at the ends, in a chain; sums stay on chip until they are
+    complete."""
     sizes = (problem.m, problem.n, problem.k)
     m, n, k = (_parts(size, each) for size, each in zip(sizes, block, strict=True))
-    cycles = commands = 0
+    jobs = []
     accesses = Accesses()
     for (count_m, m_), (count_n, n_), (count_k, k_) in product(m, n, k):
         count = count_m * count_n * count_k
@@ -66,8 +67,7 @@ def block_cost(placed: Placed, problem: PGemm, block: Block) -> Cost:
             rows=placed.rows,
             cols=placed.cols,
         )
-        cycles += count * array_cycles(placed.config, job, placed.pipeline)
-        commands += count
+        jobs.append((count, job))
         accesses += _accesses(placed, job).times(count)
     blocks = tuple(sum(count for count, _ in parts) for parts in (m, n, k))
     # Of K blocks, all but the first add to sums, and the first if there is a C.
@@ -75,9 +75,9 @@ def block_cost(placed: Placed, problem: PGemm, block: Block) -> Cost:
     accesses += Accesses(sums_read=added)
     moved = _moved(problem, blocks, placed.lateral)
     return Cost(
-        cycles=cycles,
+        cycles=chain_cycles(placed.config, jobs, placed.pipeline),
         port_cycles=port_cycles(placed.config, moved),
-        commands=commands,
+        commands=sum(count for count, _ in jobs),
         accesses=accesses,
         moved=moved,
     )

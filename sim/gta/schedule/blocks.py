@@ -19,8 +19,8 @@ class DoesNotFit(ValueError):
 
 
 def best_blocks(placed: Placed, problem: PGemm, longest: int = 0) -> tuple[Block, Cost]:
-    """The blocks that take the least time, then cycles, then bytes; of at most ``longest`` products
-    a sum, if given. Raises DoesNotFit if none fits the memories of lanes."""
+    """The blocks that take the least time, then cycles, bytes and commands; of at most ``longest``
+    products a sum, if given. Raises DoesNotFit if none fits the memories of lanes."""
     blocks = {(m, n, min(k, longest or k)) for m, n, k in _blocks(placed, problem)}
     if not blocks:
         raise DoesNotFit(
@@ -28,7 +28,11 @@ def best_blocks(placed: Placed, problem: PGemm, longest: int = 0) -> tuple[Block
             f"{placed.config.vector_bytes} in {problem.format}"
         )
     found = [(block, block_cost(placed, problem, block)) for block in blocks]
-    return min(found, key=lambda one: (one[1].time, one[1].cycles, one[1].moved.total, one[0]))
+    return min(found, key=lambda one: (*_order(one[1]), one[0]))
+
+
+def _order(cost: Cost) -> tuple[int, ...]:
+    return cost.time, cost.cycles, cost.moved.total, cost.commands
 
 
 def _blocks(placed: Placed, problem: PGemm) -> Iterator[Block]:

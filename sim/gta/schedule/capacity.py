@@ -43,8 +43,8 @@ def _words(size: int, word: int = LEFT_WORD_BYTES) -> int:
 def needed(problem: PGemm, dataflow: str, array: tuple[int, int], size: Block) -> Needed:
     """Of a block of ``size`` M x N x K on an array of rows and columns.
 
-    Each fold begins with a word. Of ``simd`` vectors lie along N, and each lane has all numbers of
-    A.
+    What a row, or a column of folds, begins with is a word; weights of row folds follow each
+    other, and so do results. Of ``simd`` vectors lie along N, and each lane has all numbers of A.
     """
     rows, cols = array
     m, n, k = size
@@ -60,14 +60,16 @@ def needed(problem: PGemm, dataflow: str, array: tuple[int, int], size: Block) -
         down, across = -(-k // rows), -(-n * length // cols)
         return Needed(
             left=down * _words(m * each),
-            top=down * across * _words(rows),
+            top=across * _words(down * rows),
             result=across * _words(-(-m // length) * result, RESULT_WORD_BYTES),
         )
     if is_float(problem.format):
         down, across = -(-m // rows), -(-n // cols)
-        fold, stream = _words(ROWS * result, RESULT_WORD_BYTES), _words(k * each)
+        string, stream = down * ROWS * result, _words(k * each)
     else:
         down, across = -(-m * length // rows), -(-n * length // cols)
-        shared = -(-rows // length**2)
-        fold, stream = _words(shared * result, RESULT_WORD_BYTES), _words(k)
-    return Needed(left=down * stream, top=across * stream, result=down * across * fold)
+        # A group of L columns has L banks for its R / L results a fold.
+        string, stream = -(-down * rows // length**2) * result, _words(k)
+    return Needed(
+        left=down * stream, top=across * stream, result=across * _words(string, RESULT_WORD_BYTES)
+    )

@@ -73,7 +73,7 @@ class Cost:
 
     Parameters
     ----------
-    cycles: of the array, of commands one after the other, their operands on chip
+    cycles: of the array, of a chain of commands whose operands are on chip in time
     port_cycles: of the busier memory port, at a beat a cycle
     commands: of p-GEMM
     accesses, moved: see there

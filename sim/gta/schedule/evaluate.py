@@ -40,7 +40,7 @@ class Evaluated:
 def evaluate(
     config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline = PIPELINE
 ) -> Evaluated:
-    """Exactly, as commands follow each other whose blocks are on chip when they begin.
+    """Exactly, as commands follow each other whose blocks are on chip in time.
 
     Sums of segments of integers but the first's go to memory and come back, to be added to the
     first's: by all lanes, a sum a bank and cycle.

@@ -21,34 +21,32 @@ class Seen(NamedTuple):
 
 
 def weight_stationary(rows: int, cols: int, time: int, begins: list[int]) -> Seen:
-    """Folds whose x enter in the cycles ``begins``; each one's weights shift down in the ``rows``
-    cycles before. The first begins in cycle ``rows`` or later."""
+    """Folds that begin in the cycles ``begins``: weights come down in ``rows`` cycles, the last
+    row's first, and row r takes part from the r-th on; then x follow. Were it from the first on,
+    the fold before would lose the weights of rows below that x has not reached."""
     y: list[list[object]] = [[None] * cols for _ in range(rows)]
     held: list[list[object]] = [[None] * cols for _ in range(rows)]
-    last = begins[-1] + time + rows + cols
+    last = begins[-1] + time + 2 * rows + cols
     right, products, done = True, 0, 0
     for cycle in range(last + 1):
         for r in range(rows):
             for c in range(cols):
+                active = 0
                 for fold, begin in enumerate(begins):
-                    step = cycle - begin - r - c
+                    step = cycle - begin - rows - r - c
                     if step == 0:
                         held[r][c] = y[r][c]
                     if 0 <= step < time:
                         right = right and held[r][c] == (fold, r, c)
-                        products, done = cycle + 1, done + 1
+                        products, active, done = cycle + 1, active + 1, done + 1
+                right = right and active <= 1
         for c in range(cols):
-            coming = [
-                (fold, rows - 1 - step)
-                for fold, begin in enumerate(begins)
-                for step in [cycle - c - (begin - rows)]
-                if 0 <= step < rows
-            ]
-            right = right and len(coming) <= 1
-            for fold, row in coming:
-                for r in range(rows - 1, 0, -1):
-                    y[r][c] = y[r - 1][c]
-                y[0][c] = (fold, row, c)
+            for fold, begin in enumerate(begins):
+                step = cycle - c - begin
+                if 0 <= step < rows:
+                    for r in range(step, 0, -1):
+                        y[r][c] = y[r - 1][c]
+                    y[0][c] = (fold, rows - 1 - step, c)
     return Seen(right and done == rows * cols * time * len(begins), products, products)
 
 
@@ -76,6 +74,7 @@ def output_stationary(rows: int, cols: int, time: int, begins: list[int], close:
                         drain[r][c] = drain[r - 1][c]
         for r in range(rows):
             for c in range(cols):
+                active = 0
                 for fold, begin in enumerate(starts):
                     step = cycle - begin - r - c
                     if step == 0:
@@ -85,7 +84,8 @@ def output_stationary(rows: int, cols: int, time: int, begins: list[int], close:
                         total[r][c], count[r][c] = (fold, r, c), 0
                     if 0 <= step < time and fold < len(begins):
                         count[r][c] += 1
-                        products = cycle + 1
+                        products, active = cycle + 1, active + 1
+                right = right and active <= 1
     for c in range(cols):
         expected = [(fold, r, c) for fold in range(len(begins)) for r in range(rows - 1, -1, -1)]
         right = right and left[c] == expected

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float
-from tilewright.sim.gta.array_cycles import array_cycles
+from tilewright.sim.gta.array_cycles import chain_cycles
 from tilewright.sim.gta.array_job import ArrayJob
 from tilewright.sim.gta.schedule.block_cost import Placed, block_cost, port_cycles
 from tilewright.sim.gta.schedule.blocks import DoesNotFit, best_blocks
@@ -42,7 +42,7 @@ def test_counts(seed: int) -> None:
     counted = counted_accesses(problem, placed.dataflow, placed.array, (m, n, k))
     assert cost.accesses == counted
     assert cost.moved == counted_bytes(problem, (m, n, k), placed.lateral)
-    cycles = commands = 0
+    jobs = []
     for begin_m, begin_n, begin_k in product(
         range(0, problem.m, m), range(0, problem.n, n), range(0, problem.k, k)
     ):
@@ -55,8 +55,9 @@ def test_counts(seed: int) -> None:
             rows=placed.rows,
             cols=placed.cols,
         )
-        cycles, commands = cycles + array_cycles(CONFIG, job), commands + 1
-    assert (cost.cycles, cost.commands) == (cycles, commands)
+        jobs.append((1, job))
+    assert cost.commands == len(jobs)
+    assert cost.cycles == chain_cycles(CONFIG, jobs)
     assert cost.port_cycles == port_cycles(CONFIG, cost.moved)
     assert cost.time == max(cost.cycles, cost.port_cycles)
 
@@ -80,9 +81,11 @@ def test_words_of_blocks() -> None:
     # 40 bytes of A a row, two folds down; three across; 20 results of 4 bytes in a bank of two.
     problem = PGemm(m=20, n=24, k=20, format="int16")
     assert needed(problem, "ws", array, (20, 24, 20)) == Needed(left=6, top=6, result=6)
-    # Two limbs a row: 20 bytes; 8 sums of a group and fold in two banks.
-    assert needed(problem, "os", array, (20, 24, 20)) == Needed(left=6, top=6, result=9)
-    # Eight fp64 sums of a lane's column a fold.
+    # Weights of row folds share words on arrays of 8 rows.
+    assert needed(problem, "ws", (8, 32), (20, 24, 20)) == Needed(left=9, top=4, result=4)
+    # Two limbs a row: 20 bytes; 24 sums of a group in two banks, in three folds.
+    assert needed(problem, "os", array, (20, 24, 20)) == Needed(left=6, top=6, result=6)
+    # 16 sums of 8 bytes of a lane's column, in two folds.
     floats = PGemm(m=20, n=24, k=5, format="fp64")
     assert needed(floats, "os", array, (20, 24, 5)) == Needed(left=6, top=6, result=8)
     # A vector of 300 int8 in chunks of 256.
