@@ -35,7 +35,7 @@ def gta_workloads(
 ) -> Table:
     """Each workload at its full size, every p-GEMM of it by the schedule that is chosen.
 
-    Cycles are the array's, of commands one after the other whose operands are on chip; accesses are
+    Cycles are the array's, of chains of commands whose operands are on chip in time; accesses are
     elements that the array reads and writes in the memories of lanes. Both are given as those of a
     vector unit over GTA's: larger is better for GTA. *At peak* is the same of the multiply-adds a
     cycle that both can do at most. *Time* has the memory port, too, by the schedules that are
