@@ -85,8 +85,8 @@ def pgemm_layout(config: GtaConfig) -> data.StructLayout:
     soon as the array takes it, otherwise when the last one has multiplied its last operands.
     ``left_base``, ``top_base``, ``result_base``: words of a bank (16, 16 and 32 bytes).
     ``left_stride``: words from a row fold to the next one; ``top_stride``, ``result_stride``: from
-    a column fold to the next one. In WS a column's string goes on from row fold to row fold, R
-    bytes each; so do, in OS, a group's results, R / L elements each.
+    a column fold to the next one; all modulo a bank's words. In WS a column's string goes on from
+    row fold to row fold, R bytes each; so do, in OS, a group's results, R / L elements each.
     ``result_size``: an element of the results has 4 << result_size bytes.
     """
     folds = range(config.edge_bytes // ROWS + 1)

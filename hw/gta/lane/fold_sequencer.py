@@ -155,13 +155,13 @@ class FoldSequencer(wiring.Component):
     def _cycles(self, m: Module, weights: Value) -> Signal:
         """T', of the command."""
         cycles = Signal(fold_cycles(self._config))
-        time = Signal.like(cycles)
-        m.d.comb += time.eq(self.current.time)
+        length = Signal.like(cycles, name="stream_length")
+        m.d.comb += length.eq(self.current.time)
         lengths: dict[int, Value] = {
-            size: Cat(Const(0, size.bit_length() - 1), time)[: len(time)]
+            size: Cat(Const(0, size.bit_length() - 1), length)[: len(length)]
             for size in group_sizes(self._config)
         }
-        m.d.comb += cycles.eq(time)
+        m.d.comb += cycles.eq(length)
         if lengths:
             with m.If(weights):
                 m.d.comb += cycles.eq(by_limbs(self.limbs_log, lengths))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.gta.layouts import LaneMemoryName
 from tilewright.hw.spec.gta import BANKS, GtaConfig
+from tilewright.sim.rtl.payload import width_of
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 
 from .cluster_unit import ClusterUnit
@@ -26,6 +28,9 @@ _TIME_OUT = 200_000
 """Cycles; of a command of many folds none is seen to move."""
 
 Words = npt.NDArray[np.uint32]
+
+Times = tuple[list[int], list[tuple[int, int]]]
+"""Cycles in which commands were taken; groups and cycles of their ends."""
 
 
 @dataclass
@@ -104,24 +109,43 @@ class ClusterBench:
         commands: Sequence[Mapping[str, int]],
         *,
         pauses: Pauses = _PLAIN,
-        others: Mapping[str, Words] | None = None,
-        counts: Mapping[str, int] | None = None,
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        """The cycles in which the commands were taken; groups and cycles of their ends."""
-        given = {"command": self._packed("command", commands), **(others or {})}
-        number = len(commands)
+        ends: int | None = None,
+    ) -> Times:
+        """The cycles in which the commands were taken; groups and cycles of their ends, which
+        all have if ``ends`` does not say how many have one."""
+        given = {"command": self._packed("command", commands)}
         taken, _ = self.unit.run_streams(
-            given, {"taken": number, **(counts or {})}, pauses=pauses, time_out=_TIME_OUT
+            given, {"taken": len(commands)}, pauses=pauses, time_out=_TIME_OUT
         )
-        begins = [int(row[0]) for row in taken["taken"]]
-        ends: list[tuple[int, int]] = []
+        return _cycles(taken), self._ends(len(commands) if ends is None else ends)
+
+    def run_beside(
+        self,
+        products: Sequence[Product],
+        *,
+        writes: Sequence[Mapping[str, int]],
+        reads: Sequence[Mapping[str, int]],
+    ) -> tuple[Times, int]:
+        """Products while memories are accessed from outside; how often these were read."""
+        given = {
+            "command": self._packed("command", [product.command() for product in products]),
+            "write": self._packed("write", writes),
+            "read": self._packed("read", reads),
+        }
+        taken, _ = self.unit.run_streams(
+            given, {"taken": len(products), "o": len(reads)}, time_out=_TIME_OUT
+        )
+        return (_cycles(taken), self._ends(len(products))), len(taken["o"])
+
+    def _ends(self, number: int) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
         bits = 1 << self.config.mask_bits
-        while len(ends) < number:
+        while len(found) < number:
             event, _ = self.unit.run_streams({}, {"done": 1}, time_out=_TIME_OUT)
             value = int.from_bytes(event["done"][0].tobytes(), "little")
             groups, cycle = value & ((1 << bits) - 1), value >> bits & 0xFFFFFFFF
-            ends += [(g, cycle) for g in range(bits) if groups >> g & 1]
-        return begins, ends
+            found += [(g, cycle) for g in range(bits) if groups >> g & 1]
+        return found
 
     def check(
         self,
@@ -129,7 +153,7 @@ class ClusterBench:
         rng: np.random.Generator,
         *,
         pauses: Pauses = _PLAIN,
-    ) -> tuple[list[int], list[tuple[int, int]]]:
+    ) -> Times:
         """Runs products, whose places may not meet, and compares all memories of results.
 
         A product without C over another one's place has its result as C.
@@ -157,14 +181,24 @@ class ClusterBench:
     def _packed(self, name: str, lines: Sequence[Mapping[str, int]]) -> Words:
         stream = self.unit.stream(name)
         size = 4 * -(-int(stream["width"]) // 32)
-        places = {entry["name"]: int(entry["offset"]) for entry in stream["fields"]}
+        fields = {entry["name"]: entry for entry in stream["fields"]}
         raw = b"".join(
-            sum(int(line[key]) << places[key] for key in line if key in places).to_bytes(
+            sum(_placed(int(line[key]), fields[key]) for key in line if key in fields).to_bytes(
                 size, "little"
             )
             for line in lines
         )
         return np.frombuffer(raw, np.uint32).reshape(len(lines), size // 4)
+
+
+def _cycles(taken: Mapping[str, Words]) -> list[int]:
+    return [int(row[0]) for row in taken["taken"]]
+
+
+def _placed(value: int, entry: Mapping[str, Any]) -> int:
+    """A field's value where it lies."""
+    assert not value >> width_of(entry), (entry["name"], value)
+    return value << int(entry["offset"])
 
 
 @cache

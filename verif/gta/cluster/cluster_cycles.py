@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .products import Product
 
-__all__ = ["GroupCycles"]
+__all__ = ["GroupCycles", "check_cycles"]
 
 
 @dataclass
@@ -80,3 +82,25 @@ class GroupCycles:
 
     def _columns(self, product: Product) -> int:
         return product.region.width + product.limbs.bit_length() - 1
+
+
+def check_cycles(
+    products: Sequence[Product],
+    times: tuple[list[int], list[tuple[int, int]]],
+    *,
+    pauses: bool = False,
+) -> None:
+    """Commands are taken, and complete, exactly when they should; with ``pauses``, not earlier."""
+    taken, ends = times
+    groups: dict[int, GroupCycles] = defaultdict(GroupCycles)
+    arrival = taken[0]
+    for product, cycle in zip(products, taken, strict=True):
+        group = groups[product.region.group]
+        earliest = group.earliest(product, arrival)
+        assert cycle >= earliest if pauses else cycle == earliest
+        group.take(product, cycle)
+        arrival = cycle + 1
+    found: dict[int, list[int]] = defaultdict(list)
+    for number, cycle in ends:
+        found[number].append(cycle)
+    assert found == {number: group.finish() for number, group in groups.items()}

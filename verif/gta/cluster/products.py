@@ -170,11 +170,11 @@ class Product:
             "lateral": int(self.lateral),
             "overlap": int(self.overlap),
             "left_base": self.bases[0],
-            "left_stride": self.left_stride,
+            "left_stride": self.left_stride if self.row_folds > 1 else 0,
             "top_base": self.bases[1],
-            "top_stride": self.top_stride,
+            "top_stride": self.top_stride if self.col_folds > 1 else 0,
             "result_base": self.bases[2],
-            "result_stride": self.result_stride,
+            "result_stride": self.result_stride if self.col_folds > 1 else 0,
             "result_size": self.size.bit_length() - 3,
         }
 

@@ -2,49 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
-from tilewright.hw.spec.gta import GtaConfig
+from tilewright.hw.gta.layouts import Operation
+from tilewright.hw.spec.gta import GtaConfig, element_bytes
 from tilewright.sim.rtl.streams import Pauses
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 from .cluster_bench import INTEGERS, ClusterBench
-from .cluster_cycles import GroupCycles
-from .products import Product
+from .cluster_cycles import check_cycles
+from .products import Product, Region
 from .random_products import cut, masks_of, random_products
 
 
-def config_of(lanes: int, **parameters: object) -> GtaConfig:
+def config_of(**parameters: object) -> GtaConfig:
     """Integers alone."""
     defaults: dict[str, object] = {"formats": INTEGERS, "vector_bytes": 32768}
-    return GtaConfig(lanes=lanes, **{**defaults, **parameters})  # type: ignore[arg-type]
-
-
-def check_cycles(
-    products: Sequence[Product],
-    times: tuple[list[int], list[tuple[int, int]]],
-    *,
-    pauses: bool = False,
-) -> None:
-    """Commands are taken, and complete, exactly when they should."""
-    taken, ends = times
-    groups: dict[int, GroupCycles] = defaultdict(GroupCycles)
-    arrival = taken[0]
-    for product, cycle in zip(products, taken, strict=True):
-        group = groups[product.region.group]
-        if pauses:
-            assert cycle >= group.earliest(product, arrival)
-        else:
-            assert cycle == group.earliest(product, arrival), "taken"
-        group.take(product, cycle)
-        arrival = cycle + 1
-    found: dict[int, list[int]] = defaultdict(list)
-    for number, cycle in ends:
-        found[number].append(cycle)
-    assert found == {number: group.finish() for number, group in groups.items()}
+    return GtaConfig(**{**defaults, **parameters})  # type: ignore[arg-type]
 
 
 def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) -> int:
@@ -54,23 +28,65 @@ def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) 
     layout = int(rng.integers(config.lanes.bit_length()))
     regions = cut(rng, config, layout, int(rng.integers(0, 3)))
     bench.arrange(layout, masks_of(config, regions))
-    names = rng.choice(INTEGERS, int(rng.integers(1, 3))).tolist()
+    names = rng.choice(config.integers, int(rng.integers(1, 3))).tolist()
     products = random_products(rng, config, regions, 8, names=names)
     times = bench.check(products, rng, pauses=pauses or Pauses())
     check_cycles(products, times, pauses=pauses is not None)
     return len(products)
 
 
-LANES = [1, 2, 4, 8]
+CONFIGS = {
+    "two lanes, two formats": config_of(lanes=2, formats=("int8", "int16"), vector_bytes=8192),
+    "one lane": config_of(lanes=1),
+    "two lanes": config_of(lanes=2),
+    "four lanes": config_of(lanes=4, vector_bytes=16384),
+    "eight lanes": config_of(lanes=8),
+    "sixteen lanes": config_of(lanes=16, formats=("int16",), mask_bits=5),
+}
 
 
-@pytest.mark.parametrize("lanes", slow_but([2], LANES, [1, 4]))
-def test_random_products(lanes: int) -> None:
-    """Both operations, four formats, every arrangement, regions beside each other, segments of K;
-    commands that follow each other at once, and ones that come when they like."""
-    bench = ClusterBench(config_of(lanes))
-    total = 0
-    for seed in range(by_size(30, 100, 1000)):
+@pytest.mark.parametrize(
+    "name", slow_but(["two lanes, two formats"], CONFIGS, ["one lane", "four lanes"])
+)
+def test_random_products(name: str) -> None:
+    """Both operations, every arrangement, regions beside each other, segments of K; commands that
+    follow each other at once, and ones that come when they like."""
+    bench = ClusterBench(CONFIGS[name])
+    total, runs = 0, by_size(30, 100, 400)
+    for seed in range(runs):
         pauses = Pauses(seed=seed, gap=0.99) if seed % 3 == 2 else None
-        total += run_random(bench, 1000 * lanes + seed, pauses=pauses)
-    assert total > by_size(60, 200, 2000)
+        total += run_random(bench, 1000 + seed, pauses=pauses)
+    assert total > 3 * runs
+
+
+NARROW = {
+    "int8": config_of(lanes=1, formats=("int8",), partial_bits=20, vector_bytes=8192),
+    "int32": config_of(lanes=1, formats=("int32",), partial_bits=22, vector_bytes=8192),
+    "int64": config_of(lanes=2, formats=("int16", "int64"), partial_bits=24),
+}
+
+
+@pytest.mark.parametrize("name", slow_but([], NARROW, ["int64"]))
+def test_ends_of_the_range(name: str) -> None:
+    """The most negative, and the largest, numbers alone, in segments as long as sums of an element
+    allow, of configurations that lack other formats."""
+    config = NARROW[name]
+    bench = ClusterBench(config)
+    region = Region(1, config.lanes, across=config.lanes)
+    bench.arrange(config.lanes.bit_length() - 1, [0] * config.lanes)
+    bits = 8 * element_bytes(name)
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    rng = np.random.default_rng(bits)
+    k = config.most_products
+    for mode in Operation:
+        for left, right in ((low, low), (low, high), (high, high), (-1, low), (-1, -1)):
+            product = Product(
+                region=region,
+                mode=mode,
+                name=name,
+                a=np.full((9, k), left, object),
+                b=np.full((k, 3), right, object),
+                size=16 if "int64" in config.formats else 8,
+            )
+            check_cycles([product], bench.check([product], rng))
+    run_random(bench, bits)
