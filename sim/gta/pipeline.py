@@ -27,4 +27,4 @@ class Pipeline:
 
 
 PIPELINE = Pipeline()
-"""Of the hardware. Those of floats and of vectors are estimates."""
+"""Of the hardware: of integers as the RTL has them; of floats and of vectors estimates."""

@@ -1,0 +1,113 @@
+"""Cycles of products of integers on the RTL are the model's, without deviation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tilewright.hw.gta.layouts import Operation
+from tilewright.hw.spec.gta import GtaConfig
+from tilewright.sim.gta.array_cycles import array_cycles, chain_cycles
+from tilewright.sim.gta.array_job import ArrayJob
+from tilewright.sim.gta.schedule.layouts import layouts
+from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
+from tilewright.verif.gta.cluster.products import Product, Region
+from tilewright.verif.gta.cluster.random_products import masks_of
+from tilewright.verif.kit.sampling import by_size, slow_but
+
+
+def config_of(lanes: int) -> GtaConfig:
+    """As the benches of values have it."""
+    return GtaConfig(lanes=lanes, formats=INTEGERS, vector_bytes=32768)
+
+
+def random_job(rng: np.random.Generator, config: GtaConfig) -> ArrayJob:
+    """Any M, N, K, format, dataflow, layout, segments, direction and overlap."""
+    segments = 1 << int(rng.integers(config.lanes.bit_length()))
+    each = 1 << int(rng.integers((config.lanes // segments).bit_length()))
+    shapes = layouts(each)
+    rows, cols = shapes[rng.integers(len(shapes))]
+    m, n, k = (int(rng.integers(1, rng.choice([4, 20, 90]))) for _ in range(3))
+    return ArrayJob(
+        m=m,
+        n=n,
+        k=max(k, segments),
+        format=str(rng.choice(INTEGERS)),
+        dataflow=str(rng.choice(["ws", "is", "os"])),
+        rows=rows,
+        cols=cols,
+        segments=segments,
+        lateral=bool(rng.integers(2)),
+        overlap=bool(rng.random() < 0.7),
+    )
+
+
+def products(job: ArrayJob) -> list[Product]:
+    """Of a job's segments, each in a region of its own, one above the other."""
+    m, n = (job.n, job.m) if job.dataflow == "is" else (job.m, job.n)
+    return [
+        Product(
+            region=Region(job.rows, job.cols, number, number * job.rows * job.cols, job.cols),
+            mode=Operation.OS if job.dataflow == "os" else Operation.WS,
+            name=job.format,
+            a=np.zeros((m, k), object),
+            b=np.zeros((k, n), object),
+            lateral=job.lateral,
+            overlap=job.overlap,
+        )
+        for number, k in enumerate(job.segment_sizes)
+    ]
+
+
+def fits(config: GtaConfig, found: list[Product]) -> bool:
+    limits = config.edge_bytes // 16, config.edge_bytes // 16, config.bank_bytes // 32
+    return all(
+        words < limit for one in found for words, limit in zip(one.words, limits, strict=True)
+    )
+
+
+def arrange(bench: ClusterBench, job: ArrayJob, found: list[Product]) -> None:
+    masks = masks_of(bench.config, [one.region for one in found])
+    used = job.lanes
+    spare = [15] * (bench.config.lanes - used)
+    bench.arrange(job.cols.bit_length() - 1, masks[:used] + spare)
+
+
+@pytest.mark.parametrize("lanes", slow_but([2], [2, 4]))
+def test_jobs(lanes: int) -> None:
+    """A job by itself: from when the command is taken to its end, of the longest segment."""
+    bench, rng = ClusterBench(config_of(lanes)), np.random.default_rng(lanes)
+    checked = 0
+    while checked < by_size(20, 60, 300):
+        job = random_job(rng, bench.config)
+        found = products(job)
+        if not fits(bench.config, found):
+            continue
+        arrange(bench, job, found)
+        taken, ends = bench.run([one.command() for one in found])
+        complete = dict(ends)
+        cycles = [complete[number] - begin for number, begin in enumerate(taken)]
+        assert max(cycles) == array_cycles(bench.config, job), job
+        checked += 1
+
+
+@pytest.mark.parametrize("lanes", slow_but([2], [2, 4]))
+def test_chains(lanes: int) -> None:
+    """Commands of one format and dataflow that are there in time."""
+    bench, rng = ClusterBench(config_of(lanes)), np.random.default_rng(100 + lanes)
+    checked = 0
+    while checked < by_size(10, 30, 100):
+        first = replace(random_job(rng, bench.config), segments=1)
+        jobs = [first]
+        for _ in range(int(rng.integers(1, 5))):
+            m, n, k = (int(size) for size in rng.integers(1, 40, 3))
+            jobs.append(replace(first, m=m, n=n, k=k, lateral=bool(rng.integers(2))))
+        found = [products(job)[0] for job in jobs]
+        if not fits(bench.config, found):
+            continue
+        arrange(bench, first, found[:1])
+        taken, ends = bench.run([one.command() for one in found])
+        counted = [(1, job) for job in jobs]
+        assert ends[-1][1] - taken[0] == chain_cycles(bench.config, counted), jobs
+        checked += 1
