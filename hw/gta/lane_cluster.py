@@ -31,9 +31,10 @@ class LaneCluster(wiring.Component):
 
     Cycles, in a region of R rows and C columns of elements: a command that is taken in cycle t
     begins its first fold in cycle t + 3 if the array is free, else with the last fold's interval
-    over, see :class:`FoldSequencer`. It is ``done`` 2 R + C + T' + log2 L + 6 cycles after
-    its last fold has begun in WS. In OS it is 2 R + C + log2 L + 7 cycles after the fold behind its
-    last one has, the next command's first if that comes in time, an empty one otherwise.
+    over, see :class:`FoldSequencer`. It is ``done`` 2 R + C + T' + d + 6 cycles after
+    its last fold has begun in WS, with d = log2 of the most limbs that the configuration has. In OS
+    it is 2 R + C + d + 7 cycles after the fold behind its last one has, the next command's first if
+    that comes in time, an empty one otherwise.
     Accesses from outside change none of this.
 
     Parameters

@@ -85,14 +85,6 @@ class FoldSequencer(wiring.Component):
         stay = Signal()
         go = Signal()
         close = Signal()
-        m.d.comb += self.limbs_log.eq(
-            by_format(
-                self._config,
-                current.format,
-                lambda name: limbs(name).bit_length() - 1,
-                self._config.integers or self._config.formats,
-            )
-        )
         weights = Signal()
         m.d.comb += weights.eq(current.operation == Operation.WS)
         rows = Signal(range(ROWS * self._config.lanes + 1))
@@ -117,7 +109,7 @@ class FoldSequencer(wiring.Component):
         ]
         m.d.sync += fresh.eq(self.start)
         with m.If(self.start):
-            m.d.sync += current.eq(self.command)
+            m.d.sync += [current.eq(self.command), self.limbs_log.eq(self._limbs_log())]
         with m.If(fresh):
             m.d.sync += active.eq(1)
         with m.Elif(go & walk.ends):
@@ -151,6 +143,16 @@ class FoldSequencer(wiring.Component):
             self.ready.eq(~fresh & ~active & soon & (same | self.quiet)),
         ]
         return m
+
+    def _limbs_log(self) -> Value:
+        """Of the format of the command that is taken now."""
+        names = self._config.integers or self._config.formats
+        return by_format(
+            self._config,
+            self.command.format,
+            lambda name: limbs(name).bit_length() - 1,
+            names,
+        )
 
     def _cycles(self, m: Module, weights: Value) -> Signal:
         """T', of the command."""

@@ -197,14 +197,14 @@ class Lane(wiring.Component):
         low, word = self.write.address[0], self.write.address[1:]
         for n in range(BANKS):
             part = self.write.mask[n]
+            half_word = Signal(8 * LEFT_WORD_BYTES, name=f"half_word_{n}")
             half = Mux(low, Cat(Const(0, LEFT_WORD_BYTES), part), part)
             m.d.comb += [
                 memory.read_address[n].eq(Mux(reads, path.read_address[n], self.read.address[1:])),
                 memory.write_address[n].eq(Mux(outside, word, path.write_address[n])),
                 memory.write[n].eq(Mux(outside, half, path.write[n])),
-                memory.write_data[n].eq(
-                    Mux(outside, self.write.data[n].replicate(2), path.write_data[n])
-                ),
+                half_word.eq(Mux(outside, self.write.data[n], path.write_data[n])),
+                memory.write_data[n].eq(half_word.replicate(2)),
             ]
         upper = Signal()
         m.d.sync += upper.eq(self.read.address[0])

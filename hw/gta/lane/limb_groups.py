@@ -8,7 +8,7 @@ from amaranth.hdl import Mux, Value, ValueLike
 
 from ...spec.gta import COLS, FORMATS_OF_GTA, GtaConfig, limbs
 
-__all__ = ["by_format", "by_limbs", "group_sizes", "sum_bits", "unit_sizes"]
+__all__ = ["by_format", "by_limbs", "group_sizes", "sum_bits", "unit_delay", "unit_sizes"]
 
 _NARROW = 64
 _WIDE = 128
@@ -22,6 +22,11 @@ def group_sizes(config: GtaConfig) -> tuple[int, ...]:
 def unit_sizes(config: GtaConfig, column: int) -> tuple[int, ...]:
     """The sizes of groups whose last column this is."""
     return tuple(size for size in group_sizes(config) if (column + 1) % size == 0)
+
+
+def unit_delay(config: GtaConfig, column: int) -> int:
+    """Registers in which the limbs of groups whose last column this is are added."""
+    return (unit_sizes(config, column) or (1,))[-1].bit_length() - 1
 
 
 def sum_bits(config: GtaConfig, column: int) -> int:

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import COLS, LIMB_BITS, GtaConfig
-from .limb_groups import by_limbs, group_sizes, sum_bits, unit_sizes
+from .limb_groups import group_sizes, sum_bits, unit_delay, unit_sizes
 
 __all__ = ["MultiPrecisionAccumulator", "column_sums_layout"]
 
@@ -25,13 +25,14 @@ class MultiPrecisionAccumulator(wiring.Component):
     Source: the paper's section 4.1 and Figure 3, whose unit adds four products at weights 0, 8, 8
     and 16; ours has a column's two products one after the other, so it takes an adder for the
     columns and one for the time. Pairs are nested for 2, 4 and 8 limbs. Column c comes c cycles
-    after column 0, so the earlier halves wait 1, 2 and 4 cycles.
+    after column 0, so the earlier halves wait 1, 2 and 4 cycles. Smaller groups pass through the
+    registers of larger ones.
 
-    Where a group of L columns ends in column c, its partial results come log2 L cycles after
-    ``sums[c]``; a cycle later ``o`` has them added to 256 times what it had, or to 0 with
-    ``first[c]``. Latency from ``sums[c]``, whose ``first[c]`` comes log2 L cycles after it,
-    to ``o``: log2 L + 1 cycles; a partial result a group and cycle. Sums are modulo 2 to the width
-    of ``o``, which 16 bytes are of int32 and int64 where there is int64, and 8 else.
+    Where a group ends in column c, its partial results come d cycles after ``sums[c]``, d as
+    :func:`unit_delay` says, with ``first[c]``; a cycle later ``o`` has them added to 256 times what
+    it had, or to 0 with ``first[c]``. Latency from ``sums[c]`` to ``o``: d + 1 cycles; a partial
+    result a group and cycle. Sums are modulo 2 to the width of ``o``, which 16 bytes are of int32
+    and int64 where there is int64, and 8 else.
 
     Parameters
     ----------
@@ -63,45 +64,53 @@ class MultiPrecisionAccumulator(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        largest = max(group_sizes(config))
-        partial: dict[int, list[Value]] = {1: [self.sums[c] for c in range(COLS)]}
+        partial: list[Value] = [self.sums[c] for c in range(COLS)]
+        found = {c: partial[c] for c in range(COLS)}
         size = 2
-        while size <= largest:
-            partial[size] = self._pairs(m, partial[size // 2], size)
+        while size <= max(group_sizes(config)):
+            partial = self._pairs(m, partial, size)
+            for n, value in enumerate(partial):
+                column = size * (n + 1) - 1
+                if size <= 1 << unit_delay(config, column):
+                    found[column] = value
             size *= 2
         for column in range(COLS):
-            sizes = unit_sizes(config, column)
-            if not sizes:
+            if not unit_sizes(config, column):
                 continue
             total = self.o[f"column_{column}"]
-            found = Signal(signed(len(total)), name=f"partial_{column}")
-            choice: dict[int, Value] = {}
-            for size in sizes:
-                value = partial[size][column // size]
-                choice[size] = value if len(value) <= len(total) else value[: len(total)]
-            m.d.comb += found.eq(by_limbs(self.limbs_log, choice))
-            if sizes == (1,):
-                m.d.sync += total.eq(found)
+            value = found[column]
+            if len(value) > len(total):
+                value = value[: len(total)].as_signed()
+            if unit_sizes(config, column) == (1,):
+                m.d.sync += total.eq(value)
                 continue
             before = Signal(len(total), name=f"before_{column}")
             m.d.comb += before.eq(
                 Mux(self.first[column], 0, Cat(Const(0, LIMB_BITS), total[:-LIMB_BITS]))
             )
-            m.d.sync += total.eq(before + found)
+            m.d.sync += total.eq(before + value)
         return m
 
     def _pairs(self, m: Module, halves: list[Value], size: int) -> list[Value]:
-        """Groups of ``size`` columns, of groups of half as many."""
+        """Groups of ``size`` columns, of groups of half as many; or the second of these, as it is,
+        where the format has smaller groups."""
         found: list[Value] = []
+        log = size.bit_length() - 1
         for n in range(0, len(halves), 2):
-            low = halves[n]
+            low, high = halves[n], halves[n + 1]
             for wait in range(size // 2):
                 later = Signal(signed(len(low)), name=f"waits_{size}_{n}_{wait}", reset_less=True)
                 m.d.sync += later.eq(low)
                 low = later
             shift = LIMB_BITS * size // 2
-            width = len(low) + shift + 1
+            width = max(len(low), len(high) + shift) + 1
             total = Signal(signed(width), name=f"group_{size}_{n // 2}", reset_less=True)
-            m.d.sync += total.eq(low + (halves[n + 1] << shift))
+            both = Signal(signed(width), name=f"both_{size}_{n // 2}")
+            m.d.comb += both.eq(low + Cat(Const(0, shift), high).as_signed())
+            smaller = [k for k in unit_sizes(self._config, size * (n // 2 + 1) - 1) if k < size]
+            if smaller:
+                m.d.sync += total.eq(Mux(self.limbs_log >= log, both, high))
+            else:
+                m.d.sync += total.eq(both)
             found.append(total)
         return found

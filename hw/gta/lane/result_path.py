@@ -11,13 +11,14 @@ from amaranth.lib.wiring import In, Out
 from ...spec.gta import BANKS, COLS, RESULT_WORD_BYTES, GtaConfig
 from ..layouts import result_words
 from .layouts import result_step_layout
-from .limb_groups import by_limbs, group_sizes, sum_bits, unit_sizes
+from .limb_groups import by_limbs, group_sizes, sum_bits, unit_delay, unit_sizes
 from .multi_precision_accumulator import column_sums_layout
 
 __all__ = ["STEP_TO_DONE", "ResultPath"]
 
 STEP_TO_DONE = COLS + 3
-"""Cycles from the step of a command's last result to its ``done``."""
+"""Cycles from the step of a command's last result to its ``done``; log2 L more, L the most limbs of
+the configuration."""
 
 Step: TypeAlias = "data.View[data.StructLayout]"
 
@@ -25,7 +26,8 @@ Step: TypeAlias = "data.View[data.StructLayout]"
 class ResultPath(wiring.Component):
     """Adds results to what the memory has, where a step says so, and writes them.
 
-    Column c's steps come c cycles after column 0's. The group whose last column is c reads its bank
+    The steps of a group whose last column is c come c + d cycles after column 0's, d the delay of
+    its limbs in the accumulator (:func:`unit_delay`). The group reads its bank
     in that cycle, picks the old element a cycle later while the accumulator completes the sum, adds
     both in the second cycle and writes in the third. Another result of the same place may follow
     after four cycles; the array takes eight at least.
@@ -41,7 +43,8 @@ class ResultPath(wiring.Component):
     first: out; by column, to the accumulator: a sum begins
     sums: in; of the accumulator
     read, read_address, words: banks that are read, where, and what was there a cycle later
-    write, write_address, write_data: by bank, a bit for each byte that is written, where and what
+    write, write_address, write_data: by bank, a bit for each byte that is written, where, and what
+      both halves of the word are given
     done: out; the last result of a command is in the memory
     """
 
@@ -62,7 +65,7 @@ class ResultPath(wiring.Component):
                 "words": In(word),
                 "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
                 "write_address": Out(address),
-                "write_data": Out(word),
+                "write_data": Out(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
                 "done": Out(1),
             }
         )
@@ -75,17 +78,21 @@ class ResultPath(wiring.Component):
         m = Module()
         config = self._config
         steps: list[Step] = [self.step]
-        for n in range(1, COLS + 3):
+        for n in range(1, self._at(COLS - 1) + 4):
             later = Signal(result_step_layout(config), name=f"step_{n}")
             m.d.sync += later.eq(steps[-1])
             steps.append(later)
-        m.d.comb += [self.first[c].eq(steps[c + 1].first) for c in range(COLS)]
+        m.d.comb += [self.first[c].eq(steps[self._at(c) + 1].first) for c in range(COLS)]
         m.d.sync += self.done.eq(steps[-1].complete & steps[-1].last)
         old = [self._read(m, b, steps) for b in range(BANKS)]
         totals = {c: self._add(m, c, steps, old) for c in range(COLS) if unit_sizes(config, c)}
         for b in range(BANKS):
             self._write(m, b, steps, totals)
         return m
+
+    def _at(self, column: int) -> int:
+        """Cycles from column 0's step to that of the groups whose last column this is."""
+        return column + unit_delay(self._config, column)
 
     def _sizes(self, bank: int) -> dict[int, int]:
         """By size of groups the last column of the bank's group."""
@@ -95,7 +102,7 @@ class ResultPath(wiring.Component):
         """The step, so many cycles later, of the bank's group."""
         layout = result_step_layout(self._config)
         found = Signal(layout, name=f"{name}_{bank}")
-        choice = {n: steps[c + later].as_value() for n, c in self._sizes(bank).items()}
+        choice = {n: steps[self._at(c) + later].as_value() for n, c in self._sizes(bank).items()}
         m.d.comb += found.eq(by_limbs(self.limbs_log, choice))
         return found
 
@@ -126,17 +133,20 @@ class ResultPath(wiring.Component):
 
     def _add(self, m: Module, column: int, steps: list[Step], old: list[Value]) -> Value:
         """The total of the group that ends in a column, three cycles after its step."""
-        step = steps[column + 1]
+        step = steps[self._at(column) + 1]
         width = sum_bits(self._config, column)
-        choice: dict[int, Value] = {}
-        for size in unit_sizes(self._config, column):
-            banks = [old[b][:width] for b in range(column + 1 - size, column + 1)]
-            low = size.bit_length() - 1
-            choice[size] = Array(banks)[step.bank[:low]] if low else banks[0]
+        sizes = unit_sizes(self._config, column)
+        banks = [old[b][:width] for b in range(column + 1 - sizes[-1], column + 1)]
+        bank = Signal(range(max(2, len(banks))), name=f"bank_of_{column}")
+        places: dict[int, Value] = {
+            n: Cat(step.bank[: n.bit_length() - 1], Const(7, 3))[: len(bank)] for n in sizes
+        }
+        m.d.comb += bank.eq(by_limbs(self.limbs_log, places))
+        found = Array(banks)[bank] if len(banks) > 1 else banks[0]
         addend = Signal(width, name=f"addend_{column}", reset_less=True)
         total = Signal(width, name=f"total_{column}", reset_less=True)
         m.d.sync += [
-            addend.eq(Mux(step.accumulate, by_limbs(self.limbs_log, choice), 0)),
+            addend.eq(Mux(step.accumulate, found, 0)),
             total.eq(self.sums[f"column_{column}"] + addend),
         ]
         return total
@@ -152,8 +162,9 @@ class ResultPath(wiring.Component):
         with m.Switch(self.size):
             for size, bits in units.items():
                 copies = 8 * RESULT_WORD_BYTES // bits
+                half = copies // 2
                 with m.Default() if bits == self._widest else m.Case(size):
-                    m.d.comb += word.eq(Cat(*[wide[:bits]] * copies))
+                    m.d.comb += word.eq(Cat(*[wide[:bits]] * half))
                     m.d.comb += mask.eq(
                         Cat(Cat(*[step.place[size:] == n] * (bits // 8)) for n in range(copies))
                     )

@@ -21,7 +21,7 @@ from .limb_groups import by_limbs, group_sizes
 __all__ = ["ROW_TO_STEP", "ResultSequencer"]
 
 ROW_TO_STEP = 2
-"""Cycles from the last row's step to the first result step; log2 L more with L limbs."""
+"""Cycles from the last row's step to the first result step."""
 
 _FOLDS = 4
 """At most so many folds have begun whose results have not."""
@@ -52,7 +52,7 @@ class ResultSequencer(wiring.Component):
     place: in; of the lane in its region; only one at the bottom gives steps
     valid, fold: in; a fold begins
     row: in; what the last row is fed
-    step: out; ``ROW_TO_STEP`` + log2 L cycles after ``row``
+    step: out; ``ROW_TO_STEP`` cycles after ``row``
     """
 
     def __init__(self, config: GtaConfig) -> None:
@@ -105,7 +105,7 @@ class ResultSequencer(wiring.Component):
                     limb.eq(0),
                     number.eq(Mux(self.weights, number + 1, number - 1)),
                 ]
-        step = Signal(result_step_layout(config), name="step_1")
+        step = self.step
         m.d.sync += [
             step.first.eq(limb == 0),
             step.complete.eq(live & limb_last & (self.weights | (left < given.rows))),
@@ -113,12 +113,6 @@ class ResultSequencer(wiring.Component):
             step.last.eq(given.result.last & ~left.any()),
         ]
         self._locate(m, given.result.word, number, step)
-        steps = {1: step}
-        for size in (2, 4, 8)[: max(sizes).bit_length() - 1]:
-            later = Signal(result_step_layout(config), name=f"step_{size}")
-            m.d.sync += later.eq(steps[size // 2])
-            steps[size] = later
-        m.d.comb += self.step.eq(by_limbs(self.limbs_log, {n: steps[n].as_value() for n in sizes}))
         return m
 
     def _next_fold(self, m: Module) -> tuple[Value, data.View[data.StructLayout]]:

@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewright.hw.spec.gta import GtaConfig, limbs
+
 from .products import Product
 
 __all__ = ["GroupCycles", "check_cycles"]
@@ -17,12 +19,14 @@ class GroupCycles:
 
     Members
     -------
+    delay: log2 of the most limbs of the configuration
     last: the command taken last
     begun, interval: its last fold, and the cycles until another one may begin
     stays: sums stay in the elements
     done: the cycles in which commands were complete, as far as that is known
     """
 
+    delay: int
     last: Product | None = None
     begun: int = 0
     interval: int = 0
@@ -81,18 +85,20 @@ class GroupCycles:
             self.stays = False
 
     def _columns(self, product: Product) -> int:
-        return product.region.width + product.limbs.bit_length() - 1
+        return product.region.width + self.delay
 
 
 def check_cycles(
     products: Sequence[Product],
     times: tuple[list[int], list[tuple[int, int]]],
+    config: GtaConfig,
     *,
     pauses: bool = False,
 ) -> None:
     """Commands are taken, and complete, exactly when they should; with ``pauses``, not earlier."""
     taken, ends = times
-    groups: dict[int, GroupCycles] = defaultdict(GroupCycles)
+    delay = max(map(limbs, config.integers)).bit_length() - 1
+    groups: dict[int, GroupCycles] = defaultdict(lambda: GroupCycles(delay))
     arrival = taken[0]
     for product, cycle in zip(products, taken, strict=True):
         group = groups[product.region.group]

@@ -55,7 +55,7 @@ def test_accesses_from_outside_cost_the_array_nothing() -> None:
         ]
         asked = [{"lane": n % 2, "address": n % words} for n in range(80)]
         times, read = bench.run_beside(products, writes=lines, reads=asked)
-        check_cycles(products, times)
+        check_cycles(products, times, CONFIG)
         want = others.result.copy()
         want[:, :, : 16 * used] = memories.result[:, :, : 16 * used]
         for product in products:
@@ -77,7 +77,7 @@ def test_a_command_of_a_group_without_lanes() -> None:
     nobody = {**product.command(), "group": 4}
     taken, ends = bench.run([nobody, product.command()], ends=1)
     assert taken[1] == taken[0] + 1
-    check_cycles([product], (taken[1:], ends))
+    check_cycles([product], (taken[1:], ends), CONFIG)
     want = memories.result.copy()
     product.store(want, exact(product.a, product.b, None, product.size))
     product.spare(want)

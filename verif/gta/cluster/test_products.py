@@ -31,7 +31,7 @@ def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) 
     names = rng.choice(config.integers, int(rng.integers(1, 3))).tolist()
     products = random_products(rng, config, regions, 8, names=names)
     times = bench.check(products, rng, pauses=pauses or Pauses())
-    check_cycles(products, times, pauses=pauses is not None)
+    check_cycles(products, times, config, pauses=pauses is not None)
     return len(products)
 
 
@@ -88,5 +88,5 @@ def test_ends_of_the_range(name: str) -> None:
                 b=np.full((k, 3), right, object),
                 size=16 if "int64" in config.formats else 8,
             )
-            check_cycles([product], bench.check([product], rng))
+            check_cycles([product], bench.check([product], rng), config)
     run_random(bench, bits)
