@@ -70,7 +70,8 @@ def chain_cycles(
     if is_float(last.format):
         ends = pipeline.float_sums + config.adder_stages
     else:
-        ends = pipeline.sums + limbs(last.format).bit_length() - 1
+        most = max(limbs(name) for name in config.integers)
+        ends = pipeline.sums + most.bit_length() - 1
     return pipeline.begin + before + drained(final) + ends
 
 

@@ -14,8 +14,8 @@ class Pipeline:
     Parameters
     ----------
     begin: from that in which a command is taken to that in which its first fold begins
-    sums: from the last sum that leaves a column to the end of the command, of integers of one limb;
-        each doubling of limbs takes one more
+    sums: from the last sum that leaves a column to the end of the command, of integers, where the
+        configuration's have one limb; each doubling of the most limbs takes one more
     float_sums: the same from the last product of limbs, of floats, beside the adder's registers
     vectors: the same of vector operations, from the last products of the first column
     """

@@ -16,6 +16,9 @@ from tilewright.sim.gta.pipeline import PIPELINE, Pipeline
 CONFIG = GtaConfig()
 NONE = Pipeline(begin=0, sums=0, float_sums=0, vectors=0)
 
+DOUBLINGS = 3
+"""Registers in which eight limbs are added, which all results of the configuration pass."""
+
 
 @pytest.mark.parametrize(
     ("job", "down", "across", "time", "folds"),
@@ -41,14 +44,16 @@ def test_the_parts_of_a_job() -> None:
     """From the command to the last result, with all that adds up."""
     job = ArrayJob(m=40, n=16, k=32, format="int8", rows=2, cols=2)
     folds = 40 + (2 * 16 + 16 + 40 - 2)
-    assert array_cycles(CONFIG, job, NONE) == folds == product_cycles(CONFIG, job)
-    assert array_cycles(CONFIG, job) == PIPELINE.begin + folds + PIPELINE.sums
+    assert product_cycles(CONFIG, job) == folds
+    assert array_cycles(CONFIG, job, NONE) == folds + DOUBLINGS
+    assert array_cycles(CONFIG, job) == PIPELINE.begin + folds + DOUBLINGS + PIPELINE.sums
+    bytes_alone = GtaConfig(formats=("int8",))
+    assert array_cycles(bytes_alone, job, NONE) == folds
     stays = replace(job, dataflow="os")
-    assert array_cycles(CONFIG, stays, NONE) == 3 * 32 + 2 * 16 + 16 - 1
+    assert array_cycles(CONFIG, stays, NONE) == 3 * 32 + 2 * 16 + 16 - 1 + DOUBLINGS
     assert product_cycles(CONFIG, stays) == 2 * 32 + (16 + 16 + 32 - 2)
-    # Limbs take a cycle for each doubling behind the array.
     long = ArrayJob(m=40, n=2, k=16, format="int64", rows=2, cols=2)
-    assert array_cycles(CONFIG, long, NONE) == 2 * 16 + 16 + 320 - 2 + 3
+    assert array_cycles(CONFIG, long, NONE) == 2 * 16 + 16 + 320 - 2 + DOUBLINGS
     floats = ArrayJob(m=16, n=16, k=32, format="fp32", dataflow="os", rows=2, cols=2)
     assert array_cycles(CONFIG, floats, NONE) == 32 * 9 + 16 + 16 - 2 + CONFIG.adder_stages
 
@@ -71,10 +76,10 @@ def test_commands_in_a_chain() -> None:
     first = ArrayJob(m=40, n=16, k=32, format="int8", rows=2, cols=2)
     short = replace(first, m=3, k=10)
     chain = chain_cycles(CONFIG, [(3, first), (2, short)], NONE)
-    assert chain == 3 * 2 * 40 + 16 + (2 * 16 + 16 + 3 - 2)
+    assert chain == 3 * 2 * 40 + 16 + (2 * 16 + 16 + 3 - 2) + DOUBLINGS
     assert chain_cycles(CONFIG, [(1, first)], NONE) == array_cycles(CONFIG, first, NONE)
     stays = [(2, replace(first, dataflow="os")), (1, replace(short, dataflow="os"))]
-    assert chain_cycles(CONFIG, stays, NONE) == 2 * 3 * 32 + 16 + 2 * 16 + 16 - 1
+    assert chain_cycles(CONFIG, stays, NONE) == 2 * 3 * 32 + 16 + 2 * 16 + 16 - 1 + DOUBLINGS
     vectors = replace(first, dataflow="simd")
     assert chain_cycles(CONFIG, [(3, vectors)]) == 3 * array_cycles(CONFIG, vectors)
     with pytest.raises(ValueError, match=r"^there must be a job at least$"):
