@@ -25,8 +25,9 @@ class LimbElement(wiring.Component):
     ``y_shift`` and ``swap`` set all the time; of an operand that stays its shifts are over a cycle
     before the x that swaps.
 
-    The second rank takes the old sum where a new one begins (``Base.ZERO``), and what is above it
-    with ``x.shift_drain``; both happen with the cycle of the product, a cycle after ``x`` comes.
+    The low ``partial_bits`` of the second rank take the old sum where a new one begins
+    (``Base.ZERO``), and what is above it with ``x.shift_drain``; both happen with the cycle of the
+    product, a cycle after ``x`` comes. Bits beyond these, of fp64, stay.
     With ``Base.CARRY`` the sum's lowest byte is shifted into its top, and the product is added to
     the rest. So limbs of significands give their whole product: by diagonals, the low one first,
     each but the first beginning with a carry, its top 16 bits are in the sum in the end, the bytes
@@ -59,7 +60,7 @@ class LimbElement(wiring.Component):
             "drain": Out(drain),
         }
         if config.integers:
-            members |= {"sum_above": In(partial), "drain_above": In(drain)}
+            members |= {"sum_above": In(partial), "drain_above": In(partial)}
         super().__init__(members)
 
     @staticmethod
@@ -99,10 +100,11 @@ class LimbElement(wiring.Component):
         m.d.comb += product.eq(x.limb * held)
         m.d.sync += total.eq(base + product)
         if config.integers:
+            sums = drain[: config.partial_bits]
             with m.If(x.base == Base.ZERO):
-                m.d.sync += drain.eq(total)
+                m.d.sync += sums.eq(total)
             with m.Elif(x.shift_drain):
-                m.d.sync += drain.eq(self.drain_above)
+                m.d.sync += sums.eq(self.drain_above)
         if len(drain) > LIMB_BITS and config.floats:
             with m.If(x.base == Base.CARRY):
                 m.d.sync += drain.eq(Cat(drain[LIMB_BITS:], total[:LIMB_BITS]))

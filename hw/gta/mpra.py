@@ -41,14 +41,13 @@ class Mpra(wiring.Component):
         x = data.ArrayLayout(x_layout(config), ROWS)
         y = data.ArrayLayout(signed(LIMB_BITS + 1), COLS)
         partial = data.ArrayLayout(signed(config.partial_bits), COLS)
-        drain = data.ArrayLayout(LimbElement.drain_shape(config), COLS)
         members: dict[str, Member] = {"x": In(x), "x_right": Out(x), "y": In(y), "y_down": Out(y)}
         if config.integers:
             members |= {
                 "sum_above": In(partial),
                 "sum": Out(partial),
-                "drain_above": In(drain),
-                "drain": Out(drain),
+                "drain_above": In(partial),
+                "drain": Out(partial),
             }
         if config.floats:
             products = data.ArrayLayout(data.ArrayLayout(product_bits(config), COLS), ROWS)
@@ -84,7 +83,7 @@ class Mpra(wiring.Component):
                     ]
                 if config.integers:
                     m.d.comb += [element.sum_above.eq(above[c]), element.drain_above.eq(drain[c])]
-                    above[c], drain[c] = element.sum, element.drain
+                    above[c], drain[c] = element.sum, element.drain[: config.partial_bits]
             m.d.comb += self.x_right[r].eq(x)
         for c in columns:
             m.d.comb += self.y_down[c].eq(y[c])

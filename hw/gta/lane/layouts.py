@@ -17,7 +17,6 @@ from ...spec.gta import (
     is_float,
 )
 from ..layouts import left_words, result_words
-from ..limb_element import LimbElement
 
 __all__ = [
     "edge_layout",
@@ -139,8 +138,8 @@ def edge_layout(config: GtaConfig) -> data.StructLayout:
     """What passes from the last row of a lane to the first row of the one below."""
     fields: dict[str, ShapeLike] = {"y": data.ArrayLayout(signed(LIMB_BITS + 1), COLS)}
     if config.integers:
-        fields["sum"] = data.ArrayLayout(signed(config.partial_bits), COLS)
-        fields["drain"] = data.ArrayLayout(LimbElement.drain_shape(config), COLS)
+        for name in ("sum", "drain"):
+            fields[name] = data.ArrayLayout(signed(config.partial_bits), COLS)
     return data.StructLayout(fields)
 
 
