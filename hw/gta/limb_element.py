@@ -34,7 +34,8 @@ class LimbElement(wiring.Component):
     below them in the top of the second rank.
 
     Latency: ``x_right`` and ``y_down`` 1; ``sum`` 2 from ``x``. Sums are modulo
-    ``2 ** partial_bits``. After reset no sum is defined before ``Base.ZERO``.
+    ``2 ** partial_bits``. Nothing has a reset: after it idle x have to come for as many cycles as a
+    row has elements, and no sum is defined before ``Base.ZERO``.
 
     Parameters
     ----------
@@ -80,14 +81,14 @@ class LimbElement(wiring.Component):
         y = Signal(limb, reset_less=True)
         total = Signal(signed(config.partial_bits), reset_less=True)
         drain = Signal(self.drain_shape(config), reset_less=True)
-        m.d.sync += self.x_right.eq(self.x)
+        x = Signal(x_layout(config), name="x_held", reset_less=True)
+        m.d.sync += x.eq(self.x)
         with m.If(self.x.y_shift if config.integers else 1):
             m.d.sync += y.eq(self.y)
         with m.If(self.x.swap if config.integers else 1):
             m.d.sync += held.eq(y)
         product = Signal(signed(2 * (LIMB_BITS + 1)))
         base = Signal(signed(config.partial_bits))
-        x = self.x_right
         with m.Switch(x.base):
             with m.Case(Base.OWN):
                 m.d.comb += base.eq(total)
@@ -108,5 +109,10 @@ class LimbElement(wiring.Component):
         if len(drain) > LIMB_BITS and config.floats:
             with m.If(x.base == Base.CARRY):
                 m.d.sync += drain.eq(Cat(drain[LIMB_BITS:], total[:LIMB_BITS]))
-        m.d.comb += [self.y_down.eq(y), self.sum.eq(total), self.drain.eq(drain)]
+        m.d.comb += [
+            self.x_right.eq(x),
+            self.y_down.eq(y),
+            self.sum.eq(total),
+            self.drain.eq(drain),
+        ]
         return m

@@ -77,7 +77,9 @@ class MultiPrecisionAccumulator(wiring.Component):
         for column in range(COLS):
             if not unit_sizes(config, column):
                 continue
-            total = self.o[f"column_{column}"]
+            width = sum_bits(config, column)
+            total = Signal(width, name=f"total_{column}", reset_less=True)
+            m.d.comb += self.o[f"column_{column}"].eq(total)
             value = found[column]
             if len(value) > len(total):
                 value = value[: len(total)].as_signed()

@@ -79,9 +79,7 @@ class ResultPath(wiring.Component):
         config = self._config
         steps: list[Step] = [self.step]
         for n in range(1, self._at(COLS - 1) + 4):
-            later = Signal(result_step_layout(config), name=f"step_{n}")
-            m.d.sync += later.eq(steps[-1])
-            steps.append(later)
+            steps.append(self._later(m, steps[-1], n))
         m.d.comb += [self.first[c].eq(steps[self._at(c) + 1].first) for c in range(COLS)]
         m.d.sync += self.done.eq(steps[-1].complete & steps[-1].last)
         old = [self._read(m, b, steps) for b in range(BANKS)]
@@ -89,6 +87,15 @@ class ResultPath(wiring.Component):
         for b in range(BANKS):
             self._write(m, b, steps, totals)
         return m
+
+    def _later(self, m: Module, step: Step, number: int) -> Step:
+        """A step a cycle later; only that it is complete has a reset."""
+        held = Signal(result_step_layout(self._config), name=f"held_{number}", reset_less=True)
+        complete = Signal(name=f"complete_{number}")
+        later = Signal(result_step_layout(self._config), name=f"step_{number}")
+        m.d.sync += [held.eq(step), complete.eq(step.complete)]
+        m.d.comb += [later.eq(held), later.complete.eq(complete)]
+        return later
 
     def _at(self, column: int) -> int:
         """Cycles from column 0's step to that of the groups whose last column this is."""
