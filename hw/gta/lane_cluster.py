@@ -39,7 +39,7 @@ class LaneCluster(wiring.Component):
 
     Parameters
     ----------
-    config: of the accelerator, with integers
+    config: of the accelerator
 
     Members
     -------
@@ -90,12 +90,14 @@ class LaneCluster(wiring.Component):
 
     def _join(self, m: Module, lanes: list[Lane]) -> None:
         """The x of the left neighbour, and what comes from the upper one."""
+        floats = self._config.floats
         for n, lane in enumerate(lanes):
             if not n:
                 continue
             m.submodules[f"slide_unit_{n}"] = slide = SlideUnit(self._config, n.bit_length())
             m.d.comb += [
                 lane.x_left.eq(lanes[n - 1].x_right),
+                *([lane.headers_left.eq(lanes[n - 1].headers_right)] if floats else []),
                 slide.layout.eq(self.csr.layout),
                 slide.top.eq(lane.place.top),
                 lane.above.eq(slide.o),

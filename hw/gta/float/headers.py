@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from amaranth.hdl import C, Mux, Value
 from amaranth.lib import data
 
 from ...spec.formats import FLOAT_FORMATS, FloatFormat
-from ...spec.gta import GtaConfig, limbs
+from ...spec.gta import FORMATS_OF_GTA, GtaConfig, limbs
 
 __all__ = [
+    "by_float",
     "column_header",
     "exponent_bits",
     "kept_limbs",
@@ -86,3 +88,14 @@ def row_header(config: GtaConfig) -> data.StructLayout:
 def column_header(config: GtaConfig) -> data.StructLayout:
     """What a column's operand is; all zeros where there is none."""
     return operand_header(exponent_bits(config))
+
+
+def by_float(config: GtaConfig, format: Value, value: Callable[[str], int]) -> Value:
+    """A number of the float that a command names by its place among all formats; of others that of
+    the last float."""
+    numbers = [value(name) for name in config.floats]
+    bits = max(1, max(numbers).bit_length())
+    found: Value = C(numbers[-1], bits)
+    for name, number in list(zip(config.floats, numbers, strict=True))[-2::-1]:
+        found = Mux(format == FORMATS_OF_GTA.index(name), C(number, bits), found)
+    return found

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from collections.abc import Callable
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import ROWS, GtaConfig, limbs
+from ...spec.gta import ROWS, GtaConfig, is_float, limbs
+from ..float.headers import by_float
 from ..layouts import Operation, pgemm_layout
 from .fold_walk import FoldWalk
 from .layouts import fold_cycles, fold_layout, place_layout
@@ -35,9 +38,11 @@ class FoldSequencer(wiring.Component):
     that the next fold's follow at once. Without ``overlap`` they begin 2 R + C + T' - 2 (WS) and
     R + C + T' - 2 (OS) cycles apart.
 
-    A command follows the one before like another fold of it if both have the same operation,
-    format and size of results; else after the array is empty. The sums that OS leaves in the
-    elements leave when the next fold begins; if none does at once, an empty one of R cycles does.
+    Of floats T' is T times the cycles of a product. A command follows the one before like another
+    fold of it if both have the same operation, format and size of results; else, and always of
+    floats whose products come less than 8 cycles apart, after the array is empty. The sums that OS
+    leaves in the elements, those of integers, leave when the next fold begins; if none does at
+    once, an empty one of R cycles does.
 
     A command is taken two cycles before a fold may begin at the earliest, and never less than 8
     cycles after the one before: ``current`` stays that long.
@@ -52,7 +57,7 @@ class FoldSequencer(wiring.Component):
     place: in; of the lane in its region; rows and columns are used; constant while not ``quiet``
     ready: out; ``command`` may be taken; depends on it
     current: out; the command taken last
-    limbs_log: out; of its format
+    limbs_log: out; of its format, if it is one of integers; floats: out; it is not
     valid, fold: out; a fold begins in this cycle
     quiet: out; everything is over, the last result is written
     """
@@ -67,6 +72,7 @@ class FoldSequencer(wiring.Component):
                 "ready": Out(1),
                 "current": Out(pgemm_layout(config)),
                 "limbs_log": Out(2),
+                "floats": Out(1),
                 "valid": Out(1),
                 "fold": Out(fold_layout(config)),
                 "quiet": Out(1),
@@ -85,6 +91,7 @@ class FoldSequencer(wiring.Component):
         stay = Signal()
         go = Signal()
         close = Signal()
+        steady = Signal()
         weights = Signal()
         m.d.comb += weights.eq(current.operation == Operation.WS)
         rows = Signal(range(ROWS * self._config.lanes + 1))
@@ -97,6 +104,7 @@ class FoldSequencer(wiring.Component):
         m.d.comb += [
             walk.command.eq(current),
             walk.limbs_log.eq(self.limbs_log),
+            walk.floats.eq(self.floats),
             walk.place.eq(self.place),
             walk.restart.eq(fresh),
             walk.step.eq(go),
@@ -109,19 +117,24 @@ class FoldSequencer(wiring.Component):
         ]
         m.d.sync += fresh.eq(self.start)
         with m.If(self.start):
-            m.d.sync += [current.eq(self.command), self.limbs_log.eq(self._limbs_log())]
+            m.d.sync += [
+                current.eq(self.command),
+                self.limbs_log.eq(self._limbs_log()),
+                self.floats.eq(self._that(is_float)),
+                steady.eq(self._that(self._is_steady)),
+            ]
         with m.If(fresh):
             m.d.sync += active.eq(1)
         with m.Elif(go & walk.ends):
             m.d.sync += active.eq(0)
         with m.If(go | close):
-            m.d.sync += stay.eq(go & ~weights)
+            m.d.sync += stay.eq(go & ~weights & ~self.floats)
         real = Signal()
         drains = Signal()
         begun = Signal.like(cycles, name="cycles_begun")
         m.d.sync += [
             self.valid.eq(go | close),
-            begun.eq(cycles),
+            begun.eq(Mux(self.floats, current.time, cycles)),
             real.eq(go),
             drains.eq(stay),
         ]
@@ -140,7 +153,7 @@ class FoldSequencer(wiring.Component):
         m.d.comb += [
             self.quiet.eq(~(fresh | active | stay | tail.any())),
             same.eq(Cat(*(current[n] for n in kept)) == Cat(*(self.command[n] for n in kept))),
-            self.ready.eq(~fresh & ~active & soon & (same | self.quiet)),
+            self.ready.eq(~fresh & ~active & soon & ((same & steady) | self.quiet)),
         ]
         return m
 
@@ -153,6 +166,16 @@ class FoldSequencer(wiring.Component):
             lambda name: limbs(name).bit_length() - 1,
             names,
         )
+
+    def _that(self, holds: Callable[[str], bool]) -> Value:
+        """Whether it holds of that format."""
+        names = (*self._config.integers, *self._config.floats)
+        return by_format(self._config, self.command.format, holds, names)
+
+    def _is_steady(self, name: str) -> bool:
+        """Whether chains of any length may follow each other: their last sums come a row of a
+        column a cycle, and where they begin with sums of the chains before these are there."""
+        return not is_float(name) or self._config.interval(name) >= ROWS
 
     def _cycles(self, m: Module, weights: Value) -> Signal:
         """T', of the command."""
@@ -167,6 +190,11 @@ class FoldSequencer(wiring.Component):
         if lengths:
             with m.If(weights):
                 m.d.comb += cycles.eq(by_limbs(self.limbs_log, lengths))
+        if self._config.floats:
+            intervals = self._config.interval
+            product = by_float(self._config, self.current.format, intervals)
+            with m.If(self.floats):
+                m.d.comb += cycles.eq((length * product)[: len(cycles)])
         return cycles
 
     def _interval(

@@ -24,7 +24,7 @@ class FoldWalk(wiring.Component):
 
     Members
     -------
-    command, limbs_log: in; constant from ``restart`` on
+    command, limbs_log, floats: in; constant from ``restart`` on
     place: in; of the lane in its region
     restart: in; the next fold is the command's first one
     step: in; the next fold is taken; not with ``restart``
@@ -38,6 +38,7 @@ class FoldWalk(wiring.Component):
             {
                 "command": In(pgemm_layout(config)),
                 "limbs_log": In(2),
+                "floats": In(1),
                 "place": In(place_layout(config)),
                 "restart": In(1),
                 "step": In(1),
@@ -97,7 +98,10 @@ class FoldWalk(wiring.Component):
         offset = Signal.like(self.top, name="next_offset")
         element = Signal.like(self.result.element, name="next_element")
         elements = Signal(range(ROWS * self._config.lanes + 1))
-        m.d.comb += [last.eq(count <= 1), elements.eq(rows >> self.limbs_log)]
+        m.d.comb += [
+            last.eq(count <= 1),
+            elements.eq(Mux(self.floats, ROWS, rows >> self.limbs_log)),
+        ]
         with m.If(self.restart | (step & last)):
             m.d.sync += [
                 count.eq(command.row_folds),

@@ -16,6 +16,7 @@ from ...spec.gta import (
     element_bytes,
     is_float,
 )
+from ..float.headers import column_header
 from ..layouts import left_words, result_words
 
 __all__ = [
@@ -64,8 +65,9 @@ def fold_layout(config: GtaConfig) -> data.StructLayout:
     """A fold that begins.
 
     ``left``: the first word of its rows' streams. ``top``: the first byte of its columns' streams.
-    ``cycles``: of its stream. ``rows``: rows of elements in use. ``real``: 0: no operands follow,
-    it is there for the sums that stayed. ``drains``: the sums of the fold before leave.
+    ``cycles``: of its stream; of floats: products of a sum. ``rows``: rows of elements in use.
+    ``real``: 0: no operands follow, it is there for the sums that stayed. ``drains``: the sums of
+    the fold before leave.
     """
     return data.StructLayout(
         {
@@ -140,6 +142,8 @@ def edge_layout(config: GtaConfig) -> data.StructLayout:
     if config.integers:
         for name in ("sum", "drain"):
             fields[name] = data.ArrayLayout(signed(config.partial_bits), COLS)
+    if config.floats:
+        fields["headers"] = data.ArrayLayout(column_header(config), config.row_adders)
     return data.StructLayout(fields)
 
 

@@ -13,7 +13,6 @@ from ..layouts import Base, left_words, x_layout
 from .fold_window import FoldWindow
 from .layouts import fold_layout, place_layout, row_step_layout
 from .limb_groups import by_limbs, group_sizes
-from .waiting_fold import WaitingFold
 
 __all__ = ["FOLD_TO_X", "LeftFeeder"]
 
@@ -44,6 +43,7 @@ class LeftFeeder(wiring.Component):
     weights, limbs_log: in; WS, and the format's limbs; constant while anything is under way
     place: in; of the lane in its region
     valid, fold: in; a fold begins
+    go, waiting: in; a fold begins in the lane's first row, see :class:`WaitingFold`
     read, address: out; of the banks
     words: in; what was read
     x: out; by row
@@ -59,6 +59,8 @@ class LeftFeeder(wiring.Component):
                 "place": In(place_layout(config)),
                 "valid": In(1),
                 "fold": In(fold_layout(config)),
+                "go": In(1),
+                "waiting": In(fold_layout(config)),
                 "read": Out(BANKS),
                 "address": Out(data.ArrayLayout(range(left_words(config)), BANKS)),
                 "words": In(data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)),
@@ -113,20 +115,13 @@ class LeftFeeder(wiring.Component):
     def _steps(self, m: Module) -> list[data.View[data.StructLayout]]:
         """Row by row, and of one row more, what is read; each is a cycle later."""
         config = self._config
-        m.submodules.waiting = waiting = WaitingFold(config)
-        m.d.comb += [
-            waiting.weights.eq(self.weights),
-            waiting.place.eq(self.place),
-            waiting.valid.eq(self.valid),
-            waiting.fold.eq(self.fold),
-        ]
-        fold = waiting.o
+        fold = self.waiting
         steps = [Signal(row_step_layout(config), name=f"step_{r}") for r in range(ROWS + 1)]
         left = Signal.like(fold.cycles, name="cycles_left")
         head = steps[0]
         low = LEFT_WORD_BYTES.bit_length() - 1
-        m.d.sync += head.first.eq(waiting.go)
-        with m.If(waiting.go):
+        m.d.sync += head.first.eq(self.go)
+        with m.If(self.go):
             m.d.sync += [
                 left.eq(Mux(fold.real, fold.cycles - 1, 0)),
                 head.valid.eq(fold.real),

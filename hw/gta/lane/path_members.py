@@ -1,0 +1,66 @@
+"""What stands between a lane's memories and its array, whatever the numbers are."""
+
+from __future__ import annotations
+
+from amaranth.hdl import signed
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Member, Out
+
+from ...spec.gta import (
+    BANKS,
+    COLS,
+    FORMATS_OF_GTA,
+    LEFT_WORD_BYTES,
+    LIMB_BITS,
+    RESULT_WORD_BYTES,
+    ROWS,
+    GtaConfig,
+)
+from ..layouts import left_words, result_words, x_layout
+from .layouts import fold_layout, place_layout
+
+__all__ = ["path_members"]
+
+
+def path_members(config: GtaConfig) -> dict[str, Member]:
+    """Members of a path for integers, and of one for floats.
+
+    ``format``: in; its place among all formats; constant while anything is under way
+    ``place``: in; of the lane in its region
+    ``valid``, ``fold``: in; a fold begins, of numbers of this kind
+    ``go``, ``waiting``: in; it begins in the lane's first row
+    ``left_read``, ``left_address``, ``left_words``, ``top_read``, ...: out, out and in; banks that
+      are read, where, and what was there a cycle later
+    ``x``: out; by row, of a lane at the left edge; ``y``: out; by column, of one at the top
+    ``read``, ``read_address``, ``words``: likewise of the banks of results
+    ``write``, ``write_address``, ``write_data``: out; by bank of results, a bit for each byte that
+      is written, where and what
+    ``done``: out; the last result of a command is in the memory
+    """
+    edge = data.ArrayLayout(range(left_words(config)), BANKS)
+    edge_words = data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)
+    address = data.ArrayLayout(range(result_words(config)), BANKS)
+    words = data.ArrayLayout(8 * RESULT_WORD_BYTES, BANKS)
+    return {
+        "format": In(range(len(FORMATS_OF_GTA))),
+        "place": In(place_layout(config)),
+        "valid": In(1),
+        "fold": In(fold_layout(config)),
+        "go": In(1),
+        "waiting": In(fold_layout(config)),
+        "left_read": Out(BANKS),
+        "left_address": Out(edge),
+        "left_words": In(edge_words),
+        "top_read": Out(BANKS),
+        "top_address": Out(edge),
+        "top_words": In(edge_words),
+        "x": Out(data.ArrayLayout(x_layout(config), ROWS)),
+        "y": Out(data.ArrayLayout(signed(LIMB_BITS + 1), COLS)),
+        "read": Out(BANKS),
+        "read_address": Out(address),
+        "words": In(words),
+        "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
+        "write_address": Out(address),
+        "write_data": Out(words),
+        "done": Out(1),
+    }
