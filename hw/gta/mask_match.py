@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.gta import GtaConfig
-from .lane.layouts import place_layout
+from .fold_layouts import place_layout
 from .layouts import csr_layout
 
 __all__ = ["MaskMatch"]

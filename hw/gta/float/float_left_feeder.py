@@ -10,7 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig, limbs
-from ..lane.layouts import fold_layout
+from ..fold_layouts import fold_layout
 from ..layouts import left_words, x_layout
 from .headers import by_float, kept_limbs, row_header
 from .packed_operand import PackedOperand

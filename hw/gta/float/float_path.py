@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import COLS, FORMATS_OF_GTA, ROWS, GtaConfig
-from ..lane.path_members import path_members
+from ..path_members import path_members
 from .float_back import FloatBack
 from .float_left_feeder import FloatLeftFeeder
 from .float_result_path import FloatResultPath

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, RESULT_WORD_BYTES, ROWS, GtaConfig
-from ..lane.layouts import fold_layout, place_layout
+from ..fold_layouts import fold_layout, place_layout
 from ..layouts import result_words
 from .bank_wave import BankWave
 from .float_back import row_result

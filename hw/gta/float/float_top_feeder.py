@@ -11,7 +11,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, COLS, LEFT_WORD_BYTES, LIMB_BITS, GtaConfig
-from ..lane.layouts import fold_layout
+from ..fold_layouts import fold_layout
 from ..layouts import left_words
 from .headers import column_header
 from .packed_operand import PackedOperand

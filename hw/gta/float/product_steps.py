@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import GtaConfig, element_bytes, limbs
-from ..lane.layouts import fold_cycles
+from ..fold_layouts import fold_cycles
 from ..layouts import Base
 from .headers import by_float
 

@@ -10,9 +10,9 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import ROWS, GtaConfig, is_float, limbs
 from ..float.headers import by_float
+from ..fold_layouts import fold_cycles, fold_layout, place_layout
 from ..layouts import Operation, pgemm_layout
 from .fold_walk import FoldWalk
-from .layouts import fold_cycles, fold_layout, place_layout
 from .limb_groups import by_format, by_limbs, group_sizes
 
 __all__ = ["ACCEPT_TO_FOLD", "FoldSequencer"]

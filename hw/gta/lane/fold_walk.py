@@ -7,8 +7,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import LEFT_WORD_BYTES, ROWS, GtaConfig
+from ..fold_layouts import place_layout, result_fold_layout
 from ..layouts import Operation, left_words, pgemm_layout
-from .layouts import place_layout, result_fold_layout
 
 __all__ = ["FoldWalk"]
 

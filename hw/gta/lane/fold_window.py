@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import ROWS, GtaConfig
-from .layouts import place_layout
+from ..fold_layouts import place_layout
 
 __all__ = ["FoldWindow"]
 

@@ -7,9 +7,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
 from ...spec.gta import BANKS, COLS, GtaConfig
+from ..path_members import path_members
 from .left_feeder import LeftFeeder
 from .multi_precision_accumulator import MultiPrecisionAccumulator
-from .path_members import path_members
 from .result_path import ResultPath
 from .result_sequencer import ResultSequencer
 from .top_feeder import TopFeeder

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Member, Out
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, RESULT_WORD_BYTES, ROWS, GtaConfig
 from ..float.float_path import FloatPath
 from ..float.headers import row_header
+from ..fold_layouts import place_layout
 from ..layouts import (
     LaneMemoryName,
     Operation,
@@ -26,7 +27,7 @@ from ..mpra import Mpra
 from .fold_sequencer import FoldSequencer
 from .integer_path import IntegerPath
 from .lane_memory import LaneMemory
-from .layouts import edge_layout, place_layout
+from .layouts import edge_layout
 from .waiting_fold import WaitingFold
 
 __all__ = ["Lane"]

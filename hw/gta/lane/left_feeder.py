@@ -9,9 +9,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, LIMB_BITS, ROWS, GtaConfig
+from ..fold_layouts import fold_layout, place_layout
 from ..layouts import Base, left_words, x_layout
 from .fold_window import FoldWindow
-from .layouts import fold_layout, place_layout, row_step_layout
+from .layouts import row_step_layout
 from .limb_groups import by_limbs, group_sizes
 
 __all__ = ["FOLD_TO_X", "LeftFeeder"]

@@ -8,14 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import ROWS, GtaConfig
 from ...stream.queue import Queue
-from .layouts import (
-    fold_cycles,
-    fold_layout,
-    place_layout,
-    result_fold_layout,
-    result_step_layout,
-    row_step_layout,
-)
+from ..fold_layouts import fold_cycles, fold_layout, place_layout, result_fold_layout
+from .layouts import result_step_layout, row_step_layout
 from .limb_groups import by_limbs, group_sizes
 
 __all__ = ["ROW_TO_STEP", "ResultSequencer"]

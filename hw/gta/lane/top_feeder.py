@@ -9,8 +9,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, COLS, LEFT_WORD_BYTES, LIMB_BITS, ROWS, GtaConfig
+from ..fold_layouts import fold_cycles, fold_layout, place_layout
 from ..layouts import left_words
-from .layouts import fold_cycles, fold_layout, place_layout
 from .limb_groups import by_limbs, group_sizes
 
 __all__ = ["FOLD_TO_Y", "TopFeeder"]

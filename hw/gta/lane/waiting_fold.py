@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import ROWS, GtaConfig
-from .layouts import fold_layout, place_layout
+from ..fold_layouts import fold_layout, place_layout
 
 __all__ = ["WaitingFold"]
 

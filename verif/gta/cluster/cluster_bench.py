@@ -16,7 +16,8 @@ from tilewright.sim.rtl.payload import width_of
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 
 from .cluster_unit import ClusterUnit
-from .products import Memories, Product, exact
+from .float_products import FloatProduct
+from .products import Memories, Product
 
 __all__ = ["INTEGERS", "ClusterBench"]
 
@@ -149,7 +150,7 @@ class ClusterBench:
 
     def check(
         self,
-        products: Sequence[Product],
+        products: Sequence[Product | FloatProduct],
         rng: np.random.Generator,
         *,
         pauses: Pauses = _PLAIN,
@@ -166,7 +167,7 @@ class ClusterBench:
         want, found = memories.result.copy(), self.results()
         for product in products:
             old = product.found(want) if product.use_c else None
-            product.store(want, exact(product.a, product.b, old, product.size))
+            product.store(want, product.computed(old))  # type: ignore[arg-type]
         for product in products:
             product.spare(want)
             product.spare(found)

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.hw.spec.gta import GtaConfig, limbs
+from tilewright.hw.spec.gta import ROWS, GtaConfig, limbs
 
+from .float_products import FloatProduct
 from .products import Product
 
 __all__ = ["GroupCycles", "check_cycles"]
@@ -27,7 +28,7 @@ class GroupCycles:
     """
 
     delay: int
-    last: Product | None = None
+    last: Product | FloatProduct | None = None
     begun: int = 0
     interval: int = 0
     stays: bool = False
@@ -35,20 +36,22 @@ class GroupCycles:
     def __post_init__(self) -> None:
         self.done: list[int] = []
 
-    def earliest(self, product: Product, arrival: int) -> int:
+    def earliest(self, product: Product | FloatProduct, arrival: int) -> int:
         """The cycle in which a command is taken that is there from a cycle on."""
         if self.last is None:
             return arrival
         alike = (product.mode, product.name, product.size)
         free = self.begun + self.interval
-        if alike != (self.last.mode, self.last.name, self.last.size):
+        # Of floats whose products come faster, chains of other lengths would meet.
+        steady = not isinstance(product, FloatProduct) or product.interval >= ROWS
+        if alike != (self.last.mode, self.last.name, self.last.size) or not steady:
             closed = free + self.last.region.height if self.stays else free
             return max(arrival, closed + 2 * self.last.region.height + 20)
         if self.stays and arrival > free:
             return max(arrival, free + self.last.region.height - 2)
         return max(arrival, free - 2)
 
-    def take(self, product: Product, taken: int) -> None:
+    def take(self, product: Product | FloatProduct, taken: int) -> None:
         """A command that was taken in a cycle."""
         self._close(taken)
         region, folds = product.region, product.row_folds * product.col_folds
@@ -60,8 +63,11 @@ class GroupCycles:
             rows = region.height * (1 + product.weights)
             self.interval = rows + region.width + product.cycles - 2
         self.begun = first + (folds - 1) * self.interval
-        self.last, self.stays = product, not product.weights
-        if product.weights:
+        self.last = product
+        self.stays = not product.weights and not isinstance(product, FloatProduct)
+        if isinstance(product, FloatProduct):
+            self.done.append(self.begun + product.latency)
+        elif product.weights:
             self.done.append(
                 self.begun + 2 * region.height + product.cycles + self._columns(product) + 7
             )
@@ -84,12 +90,12 @@ class GroupCycles:
             self.done.append(begun + 2 * self.last.region.height + self._columns(self.last) + 8)
             self.stays = False
 
-    def _columns(self, product: Product) -> int:
+    def _columns(self, product: Product | FloatProduct) -> int:
         return product.region.width + self.delay
 
 
 def check_cycles(
-    products: Sequence[Product],
+    products: Sequence[Product | FloatProduct],
     times: tuple[list[int], list[tuple[int, int]]],
     config: GtaConfig,
     *,
@@ -97,7 +103,7 @@ def check_cycles(
 ) -> None:
     """Commands are taken, and complete, exactly when they should; with ``pauses``, not earlier."""
     taken, ends = times
-    delay = max(map(limbs, config.integers)).bit_length() - 1
+    delay = max(map(limbs, config.integers), default=1).bit_length() - 1
     groups: dict[int, GroupCycles] = defaultdict(lambda: GroupCycles(delay))
     arrival = taken[0]
     for product, cycle in zip(products, taken, strict=True):

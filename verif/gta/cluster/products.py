@@ -208,6 +208,10 @@ class Product:
             values[m, n] = int.from_bytes(self._place(result, m, n).tobytes(), "little")
         return values
 
+    def computed(self, old: Objects | None) -> Objects:
+        """The results, where there was something to add them to before."""
+        return exact(self.a, self.b, old, self.size)
+
     def store(self, result: Bytes, values: Objects) -> None:
         """Results to where they are to lie."""
         for (m, n), value in np.ndenumerate(values):

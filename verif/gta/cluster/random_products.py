@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from tilewright.hw.gta.layouts import Operation
-from tilewright.hw.spec.gta import GtaConfig, element_bytes, result_bytes
+from tilewright.hw.spec.gta import GtaConfig, element_bytes, is_float, result_bytes
+from tilewright.verif.gta.float.random_floats import random_floats
 from tilewright.verif.kit.sampling import draw_until
 
+from .float_products import FloatProduct
 from .products import Product, Region, random_matrix
 
 __all__ = ["cut", "masks_of", "random_products"]
@@ -53,21 +57,23 @@ def random_products(
     *,
     names: Sequence[str] = (),
     **fixed: object,
-) -> list[Product]:
+) -> list[Product | FloatProduct]:
     """Products whose operands and results have places of their own, or go on from the last one's
     result (another segment of K)."""
     free = {region.group: [0, 0, 0] for region in regions}
     limits = (config.edge_bytes // 16, config.edge_bytes // 16, config.bank_bytes // 32)
-    last: dict[int, Product] = {}
-    found: list[Product] = []
+    last: dict[int, Product | FloatProduct] = {}
+    found: list[Product | FloatProduct] = []
+    drawn: Any
     for _ in range(count):
         region = regions[int(rng.integers(len(regions)))]
         used, before = free[region.group], last.get(region.group)
         if before is not None and rng.random() < 0.3:
             k = int(rng.integers(1, 20))
             shape = (len(before.a), k), (k, before.b.shape[1])
-            a, b = (random_matrix(rng, before.name, s) for s in shape)
-            drawn = _like(before, a, b, used)
+            a, b = (_operand(rng, before.name, s) for s in shape)
+            bases = (used[0], used[1], before.bases[2])
+            drawn = replace(before, a=a, b=b, c=None, use_c=True, bases=bases)
             used = [*used[:2], before.bases[2]]
         else:
             drawn = draw_until(partial(_draw, rng, config, region, used, names, fixed))
@@ -80,20 +86,10 @@ def random_products(
     return found
 
 
-def _like(before: Product, a: object, b: object, used: Sequence[int]) -> Product:
-    """One more segment of K."""
-    return Product(
-        region=before.region,
-        mode=before.mode,
-        name=before.name,
-        a=a,  # type: ignore[arg-type]
-        b=b,  # type: ignore[arg-type]
-        use_c=True,
-        lateral=before.lateral,
-        overlap=before.overlap,
-        bases=(used[0], used[1], before.bases[2]),
-        size=before.size,
-    )
+def _operand(rng: np.random.Generator, name: str, shape: tuple[int, int]) -> Any:
+    """Integers, or patterns of floats."""
+    draw = random_floats if is_float(name) else random_matrix
+    return draw(rng, name, shape)
 
 
 def _draw(
@@ -102,8 +98,8 @@ def _draw(
     region: Region,
     used: Sequence[int],
     names: Sequence[str],
-    fixed: dict[str, object],
-) -> Product | None:
+    fixed: dict[str, Any],
+) -> Product | FloatProduct | None:
     """A product that fits in memories of this size, if they were empty."""
     name = str(rng.choice(list(names or config.integers)))
     size = result_bytes(name)
@@ -111,23 +107,26 @@ def _draw(
         size = 16 if element_bytes(name) > 2 and "int64" in config.formats else 8
     most = [int(rng.choice([3, 12, 40])) for _ in range(3)]
     m, n, k = (int(rng.integers(1, limit + 1)) for limit in most)
-    drawn: dict[str, object] = {
+    drawn: dict[str, Any] = {
         "mode": Operation(int(rng.integers(2))),
         "lateral": bool(rng.integers(2)),
         "overlap": bool(rng.random() < 0.7),
         "use_c": bool(rng.integers(2)),
         **fixed,
     }
-    a, b = random_matrix(rng, name, (m, k)), random_matrix(rng, name, (k, n))
-    product = Product(
-        region=region,
-        name=name,
-        a=a,
-        b=b,
-        bases=(used[0], used[1], used[2]),
-        size=size,
-        **drawn,  # type: ignore[arg-type]
-    )
+    drawn |= {
+        "region": region,
+        "name": name,
+        "a": _operand(rng, name, (m, k)),
+        "b": _operand(rng, name, (k, n)),
+        "bases": tuple(used),
+    }
+    product: Product | FloatProduct
+    if is_float(name):
+        del drawn["mode"]
+        product = FloatProduct(config=config, **drawn)
+    else:
+        product = Product(size=size, **drawn)
     edge, bank = config.edge_bytes // 16, config.bank_bytes // 32
     fits = all(w <= n // 2 for w, n in zip(product.words, (edge, edge, bank), strict=True))
     return product if fits else None

@@ -5,19 +5,15 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from tilewright.hw.emit.unit import emit_component
-from tilewright.hw.spec.formats import FORMATS, FloatFormat
 from tilewright.hw.spec.gta import COLS, FORMATS_OF_GTA, ROWS, GtaConfig
 from tilewright.sim.rtl.streams import NativeSimulation, unpack
 from tilewright.verif.gta.float.exact_sums import chain
 from tilewright.verif.gta.float.float_array_unit import FloatArrayUnit
 from tilewright.verif.gta.float.float_stream import Fold, payloads
+from tilewright.verif.gta.float.random_floats import random_floats
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.oracles import stimuli
-
-Patterns = npt.NDArray[np.uint64]
 
 ALL = ",".join(FORMATS_OF_GTA)
 BUILDS = [
@@ -45,21 +41,12 @@ def unit(build: str) -> NativeSimulation:
     return NativeSimulation(emit_component(FloatArrayUnit(configured(build)), name="float_array"))
 
 
-def operands(rng: np.random.Generator, name: str, shape: tuple[int, int]) -> Patterns:
-    """Numbers of which sums lose something; a share of them of any kind."""
-    fmt = FORMATS[name]
-    assert isinstance(fmt, FloatFormat)
-    found = stimuli.values(rng, "moderate", shape, fmt)
-    kind = str(rng.choice(stimuli.VALUE_KINDS))
-    return np.where(rng.random(shape) < 0.1, stimuli.values(rng, kind, shape, fmt), found)
-
-
 def random_fold(rng: np.random.Generator, name: str) -> Fold:
     time = int(rng.choice([1, 1, 2, 3, 7]))
-    a, b = operands(rng, name, (ROWS, time)), operands(rng, name, (time, COLS))
+    a, b = random_floats(rng, name, (ROWS, time)), random_floats(rng, name, (time, COLS))
     c = None
     if rng.random() < 0.5:
-        c = operands(rng, "fp64" if name == "fp64" else "fp32", (ROWS, COLS))
+        c = random_floats(rng, "fp64" if name == "fp64" else "fp32", (ROWS, COLS))
     return Fold(name, a, b, c)
 
 

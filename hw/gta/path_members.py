@@ -6,7 +6,7 @@ from amaranth.hdl import signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
-from ...spec.gta import (
+from ..spec.gta import (
     BANKS,
     COLS,
     FORMATS_OF_GTA,
@@ -16,8 +16,8 @@ from ...spec.gta import (
     ROWS,
     GtaConfig,
 )
-from ..layouts import left_words, result_words, x_layout
-from .layouts import fold_layout, place_layout
+from .fold_layouts import fold_layout, place_layout
+from .layouts import left_words, result_words, x_layout
 
 __all__ = ["path_members"]
 
