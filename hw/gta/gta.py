@@ -100,7 +100,7 @@ class Gta(AcceleratorTop):
             ),
             cluster.read.eq(storer.read),
             storer.read_ready.eq(cluster.read_ready),
-            storer.words.eq(cluster.data),
+            storer.words.eq(cluster.read_data),
         ]
         executes = self._execute(m, control, queues["execute"], cluster)
         complete = self._complete(m, control, queues, loader, storer, executes, writer)

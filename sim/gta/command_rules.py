@@ -153,6 +153,8 @@ def _fits(config: GtaConfig, fields: Mapping[str, int], name: str, rows: int, wi
         "top": (fields["col_folds"], used if ws else stream),
         "result": (fields["col_folds"], -(-elements // count) * width),
     }
+    if fields["col_folds"] > 1 and fields["result_stride"] < _words(ends["result"][1]):
+        return False
     return all(
         fields[f"{side}_base"] + (number - 1) * fields[f"{side}_stride"] + _words(size)
         <= sides[side]

@@ -160,14 +160,14 @@ def _execute(
         "result_size": width.bit_length() - 3,
         "rows_last": last if ws else -(-last // count) * count,
         "row_folds": int(rng.integers(1, min(5, most_folds(config) + 1))),
-        "col_folds": int(rng.integers(1, min(5, most_folds(config) + 1))),
+        "col_folds": int(rng.integers(1, min(5, most_folds(config) + 1))) if rng.integers(2) else 1,
         "time": int(rng.integers(1, min(most, 40) + 1)),
         "left_base": int(rng.integers(edge)),
         "top_base": int(rng.integers(edge)),
         "result_base": 2 * int(rng.integers(results // 2)),
         "left_stride": int(rng.integers(max(1, edge // 4))),
         "top_stride": int(rng.integers(max(1, edge // 4))),
-        "result_stride": 2 * int(rng.integers(max(1, results // 8))),
+        "result_stride": 2 * int(rng.integers(1, max(2, results // 8))),
     }
 
 

@@ -42,7 +42,7 @@ class PlainCluster(wiring.Component):
                 "write_ready": Out(1),
                 "read": In(read_layout(config)),
                 "read_ready": Out(1),
-                "data": Out(read_data_layout()),
+                "read_data": Out(read_data_layout()),
             }
         )
 
@@ -73,7 +73,7 @@ class PlainCluster(wiring.Component):
             found.append(self._lane(m, lane, at, copies & works, command))
         for lane, data in enumerate(found):
             with m.If(read_lane == lane):
-                m.d.sync += self.data.eq(data)
+                m.d.sync += self.read_data.eq(data)
         return m
 
     def _lane(self, m: Module, lane: int, at: Signal, copies: Value, command: Any) -> Value:

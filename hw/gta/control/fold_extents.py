@@ -30,7 +30,8 @@ class FoldExtents(wiring.Component):
     rows: in; elements of the region downwards
     start: in, a pulse
     done: out; all folds have been looked at since ``start``
-    over: out; with ``done``: something lies behind the end of a bank
+    over: out; with ``done``: something lies behind the end of a bank, or results of two folds of
+        columns over each other
     """
 
     def __init__(self, config: GtaConfig) -> None:
@@ -123,15 +124,12 @@ class FoldExtents(wiring.Component):
             groups.eq(_divided(elements + _scaled(1, self.limbs) - 1, self.limbs)),
             size.eq(_scaled(groups.shift_left(2), command.result_size[:2])),
         ]
-        words = {
-            "left": left + _words(stream),
-            "top": top + _words(weights),
-            "result": result + _words(size),
-        }
+        own = _words(size)
         return (
-            (words["left"] > edge)
-            | (words["top"] > edge)
-            | (words["result"] > lane_words(config, "result"))
+            (left + _words(stream) > edge)
+            | (top + _words(weights) > edge)
+            | (result + own > lane_words(config, "result"))
+            | ((command.col_folds > 1) & (command.result_stride < own))
         )
 
 

@@ -80,7 +80,12 @@ ERRORS = (
     Error(
         "command_size", 29, "command", "a size is 0, or `rows_last` no rows of the lanes' elements"
     ),
-    Error("command_memory", 30, "command", "does not fit the lanes' memories"),
+    Error(
+        "command_memory",
+        30,
+        "command",
+        "does not fit the lanes' memories, or results of its folds lie over each other",
+    ),
     Error("command_base", 31, "command", "a base or a stride is not a multiple of a beat"),
     Error("command_range", 32, "command", "a base has more than `addr_bits` bits"),
     Error("command_sum", 33, "command", "more products than `partial_bits` can add up"),

@@ -151,7 +151,7 @@ left_stride: words from a fold of rows to the next; WS: of the inner index, OS: 
 top_stride: words from a fold of columns to the next; in WS a column's weights of all folds of rows
     follow each other, 8 a row of lanes
 result_stride: words from a fold of columns to the next, an even number; in OS results of all folds
-    of rows follow each other
+    of rows follow each other. Those of several folds of columns lie apart
 """
 
 
