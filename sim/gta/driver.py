@@ -1,0 +1,260 @@
+"""Products on GTA: operands into its memory, a list of commands, a job, the result back.
+
+The same program runs on the RTL in a simulator and on anything else that is a ``GtaDevice``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.formats import FORMATS
+from ...hw.spec.gta import GtaConfig, is_float, result_bytes
+from ...hw.spec.jobs.gta import COMMANDS_BITS, job_spec, mask_registers
+from ...hw.spec.jobs.gta_commands import COMMAND_BYTES
+from ..device.driver import JobDriver
+from ..device.protocol import AcceleratorDevice
+from ..numbers.given import words_of
+from .golden.pgemm import RESULTS
+from .regions import Region
+from .tiles.command_list import CommandList
+from .tiles.tiled_product import TiledProduct
+from .tiles.tiling import Problem, Tiling, tilings
+
+__all__ = ["DATAFLOWS", "GtaDevice", "GtaDriver"]
+
+GtaDevice = AcceleratorDevice[GtaConfig]
+"""A GTA with its memory."""
+
+Patterns = npt.NDArray[np.uint64]
+
+DATAFLOWS = ("auto", "ws", "is", "os")
+"""What stays in the array: weights, inputs or sums; or what takes fewest cycles."""
+
+
+class GtaDriver(JobDriver[GtaConfig]):
+    """Multiplies matrices on a device.
+
+    Parameters
+    ----------
+    device: the accelerator and its memory
+    first_address: where the memory that the driver may use begins
+
+    Members
+    -------
+    counts: the counters of the last job; empty before the first
+    tiling: how the last product was cut
+
+    Raises
+    ------
+    ValueError if the device's ID is not a GTA's.
+    """
+
+    counts: dict[str, int]
+    tiling: Tiling | None
+
+    def __init__(self, device: GtaDevice, first_address: int = 0) -> None:
+        config = device.config
+        super().__init__(
+            device,
+            job_spec(config),
+            first_address,
+            alignment=COMMAND_BYTES,
+            addr_bits=config.addr_bits,
+        )
+        self.counts, self.tiling = {}, None
+
+    def pgemm(
+        self,
+        format: str,
+        a: npt.ArrayLike,
+        b: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+        *,
+        result: str = "wrap",
+        dataflow: str = "auto",
+        layout: tuple[int, int] | None = None,
+        segments: int = 1,
+        lateral: bool = True,
+        overlap: bool = True,
+    ) -> Patterns:
+        """``D = A B (+ C)``, as ``sim/gta/golden/pgemm.py`` has it, bit for bit.
+
+        Parameters
+        ----------
+        format: of A and B
+        a, b, c: patterns of the format, (M, K) and (K, N), and of the result, (M, N), or
+            (M, N, 2) words if that is "long"
+        result: "wrap", "saturate" or "long"
+        dataflow: one of ``DATAFLOWS``; of floats "os"
+        layout: rows and columns of lanes; None: those that take fewest cycles
+        segments: parts into which K is cut at least, one after the other; of integers in OS as many
+            more as the elements' sums need
+        lateral: tiles and folds go along rows of D first, else along columns
+        overlap: a fold begins while the one before is under way
+
+        Raises
+        ------
+        TypeError for words that are no integers; ValueError for those too wide, for shapes that do
+        not match, for what the device has not, for int64 to be saturated whose sums may not fit
+        128 bits, and if its memory is too small. JobError if it reports an error.
+        """
+        self._check(format, result, dataflow, layout, segments)
+        left, right = words_of(a, FORMATS[format].bits), words_of(b, FORMATS[format].bits)
+        sizes = left.shape, right.shape
+        if (
+            (left.ndim, right.ndim) != (2, 2)
+            or sizes[0][1] != sizes[1][0]
+            or 0 in sizes[0] + sizes[1]
+        ):
+            raise ValueError(
+                f"`a` and `b` must be M x K and K x N, from 1, not {sizes[0]}, {sizes[1]}"
+            )
+        m, n, k = left.shape[0], right.shape[1], left.shape[1]
+        usual = result_bytes(format)
+        width = usual if result == "wrap" else 2 * usual
+        addend = None
+        if c is not None:
+            addend = words_of(c, 8 * usual)
+            shape = (m, n, 2) if result == "long" else (m, n)
+            if addend.shape != shape:
+                raise ValueError(f"`c` must have shape {shape}, not {addend.shape}")
+        if result == "saturate" and format == "int64":
+            _check_sums(left, right, addend)
+        flows = (
+            [dataflow] if dataflow != "auto" else ["os"] if is_float(format) else ["ws", "is", "os"]
+        )
+        best: tuple[tuple[int, int], str, int, Tiling] | None = None
+        for flow in flows:
+            problem = Problem(
+                m=n if flow == "is" else m,
+                n=m if flow == "is" else n,
+                k=k,
+                format=format,
+                operation="os" if flow == "os" else "ws",
+                width=width,
+                segments=segments,
+                lateral=lateral,
+                overlap=overlap,
+            )
+            for number, region in self._regions(layout):
+                for tiling in tilings(problem, region, self.config):
+                    cost = tiling.cycles, tiling.waste
+                    if best is None or cost < best[0]:
+                        best = cost, flow, number, tiling
+        if best is None:
+            raise ValueError(
+                f"`partial_bits` must be more than {self.config.partial_bits} for this dataflow"
+            )
+        _, flow, number, self.tiling = best
+        narrow = "saturate" if result == "saturate" else "none"
+        if flow == "is":
+            turned = None if addend is None else np.swapaxes(addend, 0, 1)
+            found = self._run(self.tiling, number, narrow, right.T, left.T, turned)
+            return np.ascontiguousarray(np.swapaxes(found, 0, 1))
+        return self._run(self.tiling, number, narrow, left, right, addend)
+
+    def _check(
+        self,
+        format: str,
+        result: str,
+        dataflow: str,
+        layout: tuple[int, int] | None,
+        segments: int,
+    ) -> None:
+        """Raise ValueError for what the device has not."""
+        config = self.config
+        known = (*config.integers, *config.floats)
+        if format not in known:
+            raise ValueError(f"`format` must be one of {', '.join(known)}, not {format!r}")
+        if result not in RESULTS:
+            raise ValueError(f"`result` must be one of {', '.join(RESULTS)}, not {result!r}")
+        if result != "wrap" and (
+            is_float(format) or (result == "long" and result_bytes(format) != 8)
+        ):
+            allowed = "wrap" if is_float(format) else "wrap or saturate"
+            raise ValueError(f"`result` of {format} must be {allowed}, not {result!r}")
+        flows = ("auto", "os") if is_float(format) else DATAFLOWS
+        if dataflow not in flows:
+            raise ValueError(f"`dataflow` must be one of {', '.join(flows)}, not {dataflow!r}")
+        if layout is not None and (
+            layout[0] < 1 or layout[1] < 1 or layout[0] * layout[1] != config.lanes
+        ):
+            raise ValueError(
+                f"`layout` must be rows x columns of {config.lanes} lanes, not "
+                f"{layout[0]}x{layout[1]}"
+            )
+        if segments < 1:
+            raise ValueError(f"`segments` must be at least 1, not {segments}")
+
+    def _regions(self, layout: tuple[int, int] | None) -> Iterator[tuple[int, Region]]:
+        """Layouts by number, with all lanes as one region."""
+        lanes = self.config.lanes
+        for number in range(lanes.bit_length()):
+            rows, cols = lanes >> number, 1 << number
+            if layout is None or layout == (rows, cols):
+                yield number, Region(cols, 0, rows, cols)
+
+    def _run(
+        self,
+        tiling: Tiling,
+        layout: int,
+        narrow: str,
+        a: Patterns,
+        b: Patterns,
+        c: Patterns | None,
+    ) -> Patterns:
+        """A product in the array's own terms."""
+        made = TiledProduct(tiling, narrow=narrow, use_c=c is not None)
+        # The addresses of commands do not change their number.
+        counted = CommandList()
+        made.commands(dict.fromkeys(made.images, 0), counted)
+        if len(counted) >> COMMANDS_BITS:
+            most = (1 << COMMANDS_BITS) - 1
+            raise ValueError(f"a job must be of at most {most} commands, not {len(counted)}")
+        sizes = {"list": len(counted) * COMMAND_BYTES}
+        sizes |= {name: image.size for name, image in made.images.items()}
+        base = self._memory.fit(sizes, "operands, results and commands")
+        commands = CommandList()
+        made.commands(base, commands)
+        ws = tiling.problem.operation == "ws"
+        contents = {"a": a.T if ws else a, "b": b.T}
+        if c is not None:
+            wide = _widened(c, tiling) if narrow != "none" else c
+            contents["c"] = np.swapaxes(wide, 0, 1)
+        for name, words in contents.items():
+            self._device.write_memory(base[name], made.images[name].to_bytes(words))
+        self._device.write_memory(base["list"], commands.to_bytes())
+        masks = {register.name: 0 for register in mask_registers(self.config)}
+        job = {"LIST": base["list"], "COMMANDS": len(commands), "LAYOUT": layout, **masks}
+        status = self._registers.submit(job)
+        self.counts = status.counts
+        status.check()
+        image = made.images["d"]
+        found = image.from_bytes(self._device.read_memory(base["d"], image.size))
+        return np.ascontiguousarray(np.swapaxes(found, 0, 1))
+
+
+def _check_sums(a: Patterns, b: Patterns, c: Patterns | None) -> None:
+    """Raise ValueError if a sum of products of int64 may not fit 128 bits, which the array adds."""
+    largest = [max(abs(int(x.view(np.int64).min())), int(x.view(np.int64).max())) for x in (a, b)]
+    most = a.shape[1] * largest[0] * largest[1]
+    if c is not None:
+        most += max(abs(int(c.view(np.int64).min())), int(c.view(np.int64).max()))
+    if most >> 127:
+        raise ValueError(
+            "sums of int64 must fit 128 bits to be saturated; K times the largest of `a` and of "
+            f"`b` has {most.bit_length()} bits and a sign"
+        )
+
+
+def _widened(c: Patterns, tiling: Tiling) -> Patterns:
+    """Signed words of half the width of the sums, in that width: of 16 bytes two words each."""
+    half = 4 * tiling.problem.width
+    negative = (c >> np.uint64(half - 1)) & np.uint64(1)
+    sign = np.uint64(0) - negative
+    if half == 64:
+        return np.stack([c, sign], axis=-1)
+    return c | (sign << np.uint64(half))

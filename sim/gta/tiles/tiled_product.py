@@ -1,0 +1,292 @@
+"""A product of any size as a list of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ....hw.spec.gta import FORMATS_OF_GTA, ROWS, GtaConfig
+from ....hw.spec.jobs.gta import beat_bytes
+from ....hw.spec.jobs.gta_commands import (
+    MEMORIES,
+    NARROWINGS,
+    OPERATIONS,
+    deal_of_limbs,
+    deal_of_results,
+    lane_words,
+)
+from .command_list import CommandList
+from .images import StreamImage
+from .slots import Slot, Slots
+from .tiling import SLOTS, Tiling
+
+__all__ = ["TiledProduct"]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Rows of a command: streams of an image, from one on, of one piece each, to lanes."""
+
+    image: StreamImage
+    stream: int
+    streams: int
+    piece: int
+    elements: int
+    first: int
+    step: int
+    lanes: int
+
+
+class TiledProduct:
+    """The commands of a product, and where its operands lie in memory.
+
+    Tiles of D are done one after the other, their parts along K in ascending order. What a memory
+    holds already is not loaded again.
+
+    Parameters
+    ----------
+    tiling: its tiles
+    group: the mask of its region's lanes
+    narrow: one of ``NARROWINGS``
+    use_c: whether there is a C
+
+    Members
+    -------
+    images: of a (of WS by columns, else by rows), b (by columns), d and, if there is one, c (by
+        columns)
+    """
+
+    def __init__(
+        self, tiling: Tiling, *, group: int = 0, narrow: str = "none", use_c: bool
+    ) -> None:
+        self._tiling, self._group, self._narrow, self._use_c = tiling, group, narrow, use_c
+        problem = tiling.problem
+        beat = beat_bytes(tiling.config)
+        element = problem.element
+        ws = problem.operation == "ws"
+        sizes = {"element": element, "beat": beat}
+        piece = tiling.row_folds * ROWS if problem.floats else tiling.m
+        width = problem.width if narrow == "none" else problem.width // 2
+        self.images = {
+            "a": StreamImage(streams=problem.k, count=problem.m, piece=tiling.m, **sizes)
+            if ws
+            else StreamImage(streams=problem.m, count=problem.k, piece=tiling.k, **sizes),
+            "b": StreamImage(streams=problem.n, count=problem.k, piece=tiling.k, **sizes),
+            "d": StreamImage(
+                streams=problem.n, count=problem.m, piece=piece, element=width, beat=beat
+            ),
+        }
+        if use_c:
+            self.images["c"] = StreamImage(
+                streams=problem.n, count=problem.m, piece=piece, element=problem.width, beat=beat
+            )
+
+    def commands(self, bases: Mapping[str, int], into: CommandList) -> None:
+        """Add all commands to a list.
+
+        Parameters
+        ----------
+        bases: addresses of the images, by name
+        """
+        config: GtaConfig = self._tiling.config
+        slots = {name: Slots(lane_words(config, name), SLOTS) for name in MEMORIES}
+        down, across, deep = self._tiling.counts
+        for place in _places(down, across, lateral=self._tiling.problem.lateral):
+            result = slots["result"].take(place)[0]
+            self._begin(place, result, bases, into)
+            for k in range(deep):
+                self._execute(place, k, slots, bases, into)
+            self._end(place, result, bases, into)
+
+    def _begin(
+        self, place: tuple[int, int], result: Slot, bases: Mapping[str, int], into: CommandList
+    ) -> None:
+        """C to where the sums will be, if there is one."""
+        result.filled = {}
+        if self._use_c:
+            for part in self._results(place, "c"):
+                fields = {"memory": MEMORIES.index("result"), **self._result_rows(part, result)}
+                fields |= {"base": self._address(bases["c"], part)}
+                result.filled = {"load": into.add("load", fields, behind=result.used)}
+        elif result.used:
+            result.filled = dict(result.used)
+
+    def _execute(
+        self,
+        place: tuple[int, int],
+        k: int,
+        slots: Mapping[str, Slots],
+        bases: Mapping[str, int],
+        into: CommandList,
+    ) -> None:
+        """One part of the sums of a tile."""
+        tiling = self._tiling
+        result = slots["result"].take(place)[0]
+        left, load_left = slots["left"].take((place[0], k))
+        top, load_top = slots["top"].take((place[1], k))
+        if load_left:
+            self._load("left", self._left(place[0], k), left, tiling.left_words, bases["a"], into)
+        if load_top:
+            self._load("top", [self._top(place[1], k)], top, tiling.top_words, bases["b"], into)
+        needs: dict[str, int] = {}
+        for slot in (left, top, result):
+            for kind, count in slot.filled.items():
+                needs[kind] = max(count, needs.get(kind, 0))
+        done = into.add("execute", self._folds(place, k, left, top, result), behind=needs)
+        left.used, top.used, result.filled = {"execute": done}, {"execute": done}, {}
+
+    def _folds(
+        self, place: tuple[int, int], k: int, left: Slot, top: Slot, result: Slot
+    ) -> dict[str, int]:
+        """What an EXECUTE says."""
+        tiling, problem = self._tiling, self._tiling.problem
+        rows, cols = tiling.region.array
+        ws = problem.operation == "ws"
+        m, n, depth = (self._size(*each) for each in ((0, place[0]), (1, place[1]), (2, k)))
+        if ws:
+            row_folds = -(-depth // rows)
+            last = depth - (row_folds - 1) * rows
+        elif problem.floats:
+            # Each row of lanes has rows of its own, the first ones the most.
+            row_folds, last = -(-min(m, tiling.row_folds * ROWS) // ROWS), rows
+        else:
+            row_folds = -(-m * problem.limbs // rows)
+            last = m * problem.limbs - (row_folds - 1) * rows
+        return {
+            "operation": OPERATIONS.index(problem.operation),
+            "format": FORMATS_OF_GTA.index(problem.format),
+            "group": self._group,
+            "use_c": int(k > 0 or self._use_c),
+            "lateral": int(problem.lateral),
+            "overlap": int(problem.overlap),
+            "result_size": problem.width.bit_length() - 3,
+            "rows_last": last,
+            "row_folds": row_folds,
+            "col_folds": -(-n * problem.limbs // cols),
+            "time": m if ws else depth,
+            "left_base": left.word,
+            "left_stride": tiling.left_words,
+            "top_base": top.word,
+            "top_stride": tiling.top_words,
+            "result_base": result.word,
+            "result_stride": tiling.result_words,
+        }
+
+    def _end(
+        self, place: tuple[int, int], result: Slot, bases: Mapping[str, int], into: CommandList
+    ) -> None:
+        """The results of a tile to memory."""
+        behind = {"execute": into.count["execute"]}
+        for part in self._results(place, "d"):
+            fields = self._result_rows(part, result)
+            fields |= {
+                "base": self._address(bases["d"], part),
+                "narrow": NARROWINGS.index(self._narrow),
+            }
+            result.used = {"store": into.add("store", fields, behind=behind)}
+        result.tile = None
+
+    def _size(self, axis: int, tile: int) -> int:
+        """Elements of a tile along M (0), N (1) or K (2)."""
+        problem, tiling = self._tiling.problem, self._tiling
+        whole = (problem.m, problem.n, problem.k)[axis]
+        each = (tiling.m, tiling.n, tiling.k)[axis]
+        return min(each, whole - tile * each)
+
+    def _left(self, tile: int, k: int) -> Iterator[_Part]:
+        """Of A: to the lanes at the left edge."""
+        tiling, problem, region = self._tiling, self._tiling.problem, self._tiling.region
+        image, across = self.images["a"], region.across
+        m, depth = self._size(0, tile), self._size(2, k)
+        if problem.operation == "ws":
+            yield _Part(image, k * tiling.k, depth, tile, m, region.first, across, region.rows)
+        elif not problem.floats:
+            yield _Part(image, tile * tiling.m, m, k, depth, region.first, across, region.rows)
+        else:
+            for row, begin, count in self._rows_of_lanes(tile):
+                yield _Part(image, begin, count, k, depth, region.lane(row, 0), 1, 1)
+
+    def _top(self, tile: int, k: int) -> _Part:
+        """Of B: to the lanes at the upper edge; of WS zeros fill the last fold up."""
+        tiling, region = self._tiling, self._tiling.region
+        depth = self._size(2, k)
+        if tiling.problem.operation == "ws":
+            depth = -(-depth // region.array[0]) * region.array[0]
+        first, count = tile * tiling.n, self._size(1, tile)
+        return _Part(self.images["b"], first, count, k, depth, region.first, 1, region.cols)
+
+    def _rows_of_lanes(self, tile: int) -> Iterator[tuple[int, int, int]]:
+        """Of floats, of each row of lanes that has some: the first row of A, and how many."""
+        tiling = self._tiling
+        each, m = tiling.row_folds * ROWS, self._size(0, tile)
+        for row in range(tiling.region.rows):
+            if row * each < m:
+                yield row, tile * tiling.m + row * each, min(each, m - row * each)
+
+    def _results(self, place: tuple[int, int], name: str) -> Iterator[_Part]:
+        """Of C or D: of the lanes at the lower edge, or of floats in each row of lanes."""
+        tiling, region, image = self._tiling, self._tiling.region, self.images[name]
+        first, count = place[1] * tiling.n, self._size(1, place[1])
+        if not tiling.problem.floats:
+            lane = region.lane(region.rows - 1, 0)
+            m = self._size(0, place[0])
+            yield _Part(image, first, count, place[0], m, lane, 1, region.cols)
+            return
+        for row, begin, m in self._rows_of_lanes(place[0]):
+            piece = begin // image.piece
+            yield _Part(image, first, count, piece, m, region.lane(row, 0), 1, region.cols)
+
+    def _rows(self, part: _Part, slot: Slot, words: int) -> dict[str, int]:
+        """What LOADs and STOREs say alike."""
+        return {
+            "rows": part.streams,
+            "stride": part.image.stride,
+            "first": part.first,
+            "step": part.step,
+            "lanes": part.lanes,
+            "word": slot.word,
+            "words": words,
+        }
+
+    def _result_rows(self, part: _Part, slot: Slot) -> dict[str, int]:
+        problem = self._tiling.problem
+        return {
+            **self._rows(part, slot, self._tiling.result_words),
+            "deal": deal_of_results(problem.format, problem.width),
+            "row_bytes": part.elements * problem.width,
+        }
+
+    def _load(
+        self,
+        memory: str,
+        parts: Iterable[_Part],
+        slot: Slot,
+        words: int,
+        base: int,
+        into: CommandList,
+    ) -> None:
+        """Fill a slot of a memory that feeds the array."""
+        problem = self._tiling.problem
+        whole = problem.floats or (memory == "left" and problem.operation == "ws")
+        for part in parts:
+            fields = {
+                **self._rows(part, slot, words),
+                "memory": MEMORIES.index(memory),
+                "deal": 0 if whole else deal_of_limbs(problem.format),
+                "row_bytes": part.elements * problem.element,
+                "base": self._address(base, part),
+            }
+            slot.filled = {"load": into.add("load", fields, behind=slot.used)}
+
+    @staticmethod
+    def _address(base: int, part: _Part) -> int:
+        return base + part.image.offset(part.stream, part.piece)
+
+
+def _places(down: int, across: int, *, lateral: bool) -> Iterator[tuple[int, int]]:
+    """Tiles of D, along its rows first or along its columns; each turns back at its end."""
+    outer, inner = (down, across) if lateral else (across, down)
+    for one in range(outer):
+        for other in range(inner):
+            back = inner - 1 - other if one % 2 else other
+            yield (one, back) if lateral else (back, one)
