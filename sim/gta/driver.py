@@ -146,7 +146,8 @@ class GtaDriver(JobDriver[GtaConfig]):
                         best = cost, flow, number, tiling
         if best is None:
             raise ValueError(
-                f"`partial_bits` must be more than {self.config.partial_bits} for this dataflow"
+                "`partial_bits` or `vector_bytes` must be more for this dataflow and layout, not "
+                f"{self.config.partial_bits} and {self.config.vector_bytes}"
             )
         _, flow, number, self.tiling = best
         narrow = "saturate" if result == "saturate" else "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tilewright.hw.spec.gta import GtaConfig
+from tilewright.hw.spec.gta import GTA, GtaConfig
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.gta.plain import PLAIN, PlainModel
@@ -27,8 +27,16 @@ def _plain(**changes: Any) -> Built:
     return Built(PLAIN, GtaConfig(**{**few, **changes}), PlainModel)
 
 
+def _real(**changes: Any) -> Built:
+    built = _plain(**changes)
+    return Built(GTA, built.config, GtaModel)
+
+
 DEVICES: dict[str, Built] = {
+    "tiny": _real(formats=("int8",), data_bits=64, managers=1, mask_bits=2),
     "plain": _plain(),
+    "integers": _real(formats=("int8", "int16", "int32", "int64")),
+    "regions": _real(formats=("int8", "int32"), lanes=8, data_bits=64, managers=1),
     "plain_narrow": _plain(data_bits=64, lanes=4, managers=1, addr_bits=64),
     "plain_wide": _plain(data_bits=512, lanes=8, mask_bits=2),
     "plain_one": _plain(

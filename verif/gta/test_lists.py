@@ -33,7 +33,9 @@ Device = NativeAccelerator[GtaConfig]
 Pair = tuple[Device, GtaModel]
 
 
-@pytest.fixture(scope="module", params=slow_but(["plain"], DEVICES, ["plain_narrow"]))
+@pytest.fixture(
+    scope="module", params=slow_but(["tiny"], DEVICES, ["plain", "plain_narrow", "integers"])
+)
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     built = DEVICES[request.param]
     made = emit(built.unit, built.config)

@@ -18,7 +18,7 @@ from ....hw.spec.jobs.gta_commands import (
 from .command_list import CommandList
 from .images import StreamImage
 from .slots import Slot, Slots
-from .tiling import SLOTS, Tiling
+from .tiling import Tiling
 
 __all__ = ["TiledProduct"]
 
@@ -89,7 +89,7 @@ class TiledProduct:
         bases: addresses of the images, by name
         """
         config: GtaConfig = self._tiling.config
-        slots = {name: Slots(lane_words(config, name), SLOTS) for name in MEMORIES}
+        slots = {name: Slots(lane_words(config, name), self._tiling.slots) for name in MEMORIES}
         down, across, deep = self._tiling.counts
         for place in _places(down, across, lateral=self._tiling.problem.lateral):
             result = slots["result"].take(place)[0]
@@ -152,6 +152,7 @@ class TiledProduct:
         else:
             row_folds = -(-m * problem.limbs // rows)
             last = m * problem.limbs - (row_folds - 1) * rows
+        col_folds = -(-n * problem.limbs // cols)
         return {
             "operation": OPERATIONS.index(problem.operation),
             "format": FORMATS_OF_GTA.index(problem.format),
@@ -162,14 +163,14 @@ class TiledProduct:
             "result_size": problem.width.bit_length() - 3,
             "rows_last": last,
             "row_folds": row_folds,
-            "col_folds": -(-n * problem.limbs // cols),
+            "col_folds": col_folds,
             "time": m if ws else depth,
             "left_base": left.word,
-            "left_stride": tiling.left_words,
+            "left_stride": tiling.left_words if row_folds > 1 else 0,
             "top_base": top.word,
-            "top_stride": tiling.top_words,
+            "top_stride": tiling.top_words if col_folds > 1 else 0,
             "result_base": result.word,
-            "result_stride": tiling.result_words,
+            "result_stride": tiling.result_words if col_folds > 1 else 0,
         }
 
     def _end(

@@ -19,10 +19,7 @@ from ....hw.spec.jobs.gta import beat_bytes
 from ....hw.spec.jobs.gta_commands import lane_words
 from ..regions import Region
 
-__all__ = ["SLOTS", "Problem", "Tiling", "tilings"]
-
-SLOTS = 2
-"""Parts of each memory: one is filled, or emptied, while another works."""
+__all__ = ["Problem", "Tiling", "tilings"]
 
 _MOST_FOLDS = 8
 
@@ -77,6 +74,7 @@ class Tiling:
     config: see :class:`GtaConfig`
     row_folds, col_folds: of a tile
     m, n, k: elements of a tile
+    slots: parts of each memory: of two one is filled, or emptied, while the other works
     """
 
     problem: Problem
@@ -87,6 +85,7 @@ class Tiling:
     m: int
     n: int
     k: int
+    slots: int = 2
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -118,9 +117,9 @@ class Tiling:
 
     @property
     def fits(self) -> bool:
-        """Whether every memory holds two of them."""
-        edge = lane_words(self.config, "left") // SLOTS
-        results = lane_words(self.config, "result") // SLOTS // 2 * 2
+        """Whether every memory holds as many of them."""
+        edge = lane_words(self.config, "left") // self.slots
+        results = lane_words(self.config, "result") // self.slots // 2 * 2
         return (
             self.row_folds * self.left_words <= edge
             and self.col_folds * self.top_words <= edge
@@ -142,6 +141,8 @@ class Tiling:
         stored = self.m * self.n * result_bytes(problem.format)
         moved = max(deep * loads, stored) // beat_bytes(self.config)
         beyond = 2 * rows + cols
+        if self.slots == 1:
+            return down * across * (deep * folds * fold + moved) + beyond
         return down * across * max(deep * folds * fold, moved) + beyond
 
     @property
@@ -165,12 +166,16 @@ def _up_to(most: int) -> Iterator[int]:
 
 
 def tilings(problem: Problem, region: Region, config: GtaConfig) -> Iterator[Tiling]:
-    """Tilings that fit, those of the largest tiles of each kind. None of a product whose sums of
-    limbs the elements cannot hold."""
+    """Tilings that fit, twice if any does, of tiles of all sizes. None if a sum of limbs of the
+    array's rows is more than an element holds."""
+    yield from list(_tilings(problem, region, config, 2)) or _tilings(problem, region, config, 1)
+
+
+def _tilings(problem: Problem, region: Region, config: GtaConfig, slots: int) -> Iterator[Tiling]:
     rows, cols = region.array
     down, across = rows // problem.limbs, cols // problem.limbs
     ws = problem.operation == "ws"
-    edge = lane_words(config, "left") // SLOTS * LEFT_WORD_BYTES
+    edge = lane_words(config, "left") // slots * LEFT_WORD_BYTES
     segment = -(-problem.k // problem.segments)
     if ws and rows > config.most_products:
         return
@@ -191,6 +196,7 @@ def tilings(problem: Problem, region: Region, config: GtaConfig) -> Iterator[Til
             m=time if ws else row_folds * down,
             n=col_folds * across,
             k=row_folds * rows if ws else time,
+            slots=slots,
         )
         if made.fits:
             yield made

@@ -1,0 +1,42 @@
+"""GTA's RTL from end to end in cocotb, on cocotbext-axi's memory and on our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.gta import GTA, GtaConfig
+from tilewright.hw.spec.jobs.gta import job_spec
+from tilewright.sim.gta.model import GtaModel
+from tilewright.verif.bench.device import AxiDevice
+from tilewright.verif.gta.jobs import check_product, random_case
+from tilewright.verif.kit.job_checks import register_answers
+
+pytestmark = pytest.mark.slow
+
+MEMORY_BYTES = 1 << 17
+CONFIG = GtaConfig(
+    lanes=1, formats=("int8", "int32"), vector_bytes=2048, outstanding=4, mask_bits=1, data_bits=64
+)
+
+
+@pytest.mark.parametrize("axi_ram", [True, False])
+def test_products(axi_ram: bool) -> None:
+    """Registers are those of the table; products on a memory that pauses, bit for bit."""
+    rng = np.random.default_rng(1)
+    settings: dict[str, Any] = {"stall": 0.3, "lite_stall": 0.3, "axi_ram": axi_ram}
+    with AxiDevice(
+        emit(GTA, CONFIG),
+        CONFIG,
+        outstanding=CONFIG.outstanding,
+        memory_bytes=MEMORY_BYTES,
+        **settings,
+    ) as device:
+        registers = job_spec(CONFIG).registers
+        found = register_answers(device, registers)
+        assert found == register_answers(GtaModel(CONFIG, MEMORY_BYTES), registers)
+        for flow in ("ws", "is", "os", "os"):
+            check_product(device, random_case(rng, CONFIG, most=20, dataflow=flow))
+        assert device.faults == []
