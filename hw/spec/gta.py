@@ -17,6 +17,7 @@ __all__ = [
     "LIMB_BITS",
     "RESULT_WORD_BYTES",
     "ROWS",
+    "UNITS",
     "GtaConfig",
     "element_bytes",
     "is_float",
@@ -193,3 +194,5 @@ GTA = Unit(
     parts={"cluster": "tilewright.hw.gta.lane_cluster:LaneCluster"},
     jobs="tilewright.hw.spec.jobs.gta:job_spec",
 )
+
+UNITS = (GTA,)
