@@ -21,7 +21,7 @@ EVERY_UNIT: list[Any] = slow_but(
 test all but one."""
 
 
-_LARGE = ("tensaurus", "sida")
+_LARGE = ("tensaurus", "sida", "gta")
 """Units that take longest to emit and other tools longest to read: by default their small
 configurations."""
 
