@@ -5,8 +5,6 @@ The same program runs on the RTL in a simulator and on anything else that is a `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,10 +16,10 @@ from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..numbers.given import words_of
 from .golden.pgemm import RESULTS
-from .regions import Region
+from .tiles.choice import DATAFLOWS, Choice, choose
 from .tiles.command_list import CommandList
 from .tiles.tiled_product import TiledProduct
-from .tiles.tiling import Problem, Tiling, tilings
+from .tiles.tiling import Tiling
 
 __all__ = ["DATAFLOWS", "GtaDevice", "GtaDriver"]
 
@@ -29,9 +27,6 @@ GtaDevice = AcceleratorDevice[GtaConfig]
 """A GTA with its memory."""
 
 Patterns = npt.NDArray[np.uint64]
-
-DATAFLOWS = ("auto", "ws", "is", "os")
-"""What stays in the array: weights, inputs or sums; or what takes fewest cycles."""
 
 
 class GtaDriver(JobDriver[GtaConfig]):
@@ -45,7 +40,7 @@ class GtaDriver(JobDriver[GtaConfig]):
     Members
     -------
     counts: the counters of the last job; empty before the first
-    tiling: how the last product was cut
+    choice: how the last product was done
 
     Raises
     ------
@@ -53,7 +48,7 @@ class GtaDriver(JobDriver[GtaConfig]):
     """
 
     counts: dict[str, int]
-    tiling: Tiling | None
+    choice: Choice | None
 
     def __init__(self, device: GtaDevice, first_address: int = 0) -> None:
         config = device.config
@@ -64,7 +59,7 @@ class GtaDriver(JobDriver[GtaConfig]):
             alignment=COMMAND_BYTES,
             addr_bits=config.addr_bits,
         )
-        self.counts, self.tiling = {}, None
+        self.counts, self.choice = {}, None
 
     def pgemm(
         self,
@@ -114,7 +109,6 @@ class GtaDriver(JobDriver[GtaConfig]):
             )
         m, n, k = left.shape[0], right.shape[1], left.shape[1]
         usual = result_bytes(format)
-        width = usual if result == "wrap" else 2 * usual
         addend = None
         if c is not None:
             addend = words_of(c, 8 * usual)
@@ -123,39 +117,29 @@ class GtaDriver(JobDriver[GtaConfig]):
                 raise ValueError(f"`c` must have shape {shape}, not {addend.shape}")
         if result == "saturate" and format == "int64":
             _check_sums(left, right, addend)
-        flows = (
-            [dataflow] if dataflow != "auto" else ["os"] if is_float(format) else ["ws", "is", "os"]
+        chosen = choose(
+            self.config,
+            format,
+            (m, n, k),
+            result=result,
+            dataflow=dataflow,
+            layout=layout,
+            segments=segments,
+            lateral=lateral,
+            overlap=overlap,
         )
-        best: tuple[tuple[int, int], str, int, Tiling] | None = None
-        for flow in flows:
-            problem = Problem(
-                m=n if flow == "is" else m,
-                n=m if flow == "is" else n,
-                k=k,
-                format=format,
-                operation="os" if flow == "os" else "ws",
-                width=width,
-                segments=segments,
-                lateral=lateral,
-                overlap=overlap,
-            )
-            for number, region in self._regions(layout):
-                for tiling in tilings(problem, region, self.config):
-                    cost = tiling.cycles, tiling.waste
-                    if best is None or cost < best[0]:
-                        best = cost, flow, number, tiling
-        if best is None:
+        if chosen is None:
             raise ValueError(
                 "`partial_bits` or `vector_bytes` must be more for this dataflow and layout, not "
                 f"{self.config.partial_bits} and {self.config.vector_bytes}"
             )
-        _, flow, number, self.tiling = best
+        self.choice = chosen
         narrow = "saturate" if result == "saturate" else "none"
-        if flow == "is":
+        if chosen.dataflow == "is":
             turned = None if addend is None else np.swapaxes(addend, 0, 1)
-            found = self._run(self.tiling, number, narrow, right.T, left.T, turned)
+            found = self._run(chosen, narrow, right.T, left.T, turned)
             return np.ascontiguousarray(np.swapaxes(found, 0, 1))
-        return self._run(self.tiling, number, narrow, left, right, addend)
+        return self._run(chosen, narrow, left, right, addend)
 
     def _check(
         self,
@@ -190,24 +174,16 @@ class GtaDriver(JobDriver[GtaConfig]):
         if segments < 1:
             raise ValueError(f"`segments` must be at least 1, not {segments}")
 
-    def _regions(self, layout: tuple[int, int] | None) -> Iterator[tuple[int, Region]]:
-        """Layouts by number, with all lanes as one region."""
-        lanes = self.config.lanes
-        for number in range(lanes.bit_length()):
-            rows, cols = lanes >> number, 1 << number
-            if layout is None or layout == (rows, cols):
-                yield number, Region(cols, 0, rows, cols)
-
     def _run(
         self,
-        tiling: Tiling,
-        layout: int,
+        choice: Choice,
         narrow: str,
         a: Patterns,
         b: Patterns,
         c: Patterns | None,
     ) -> Patterns:
         """A product in the array's own terms."""
+        tiling, layout = choice.tiling, choice.layout
         made = TiledProduct(tiling, narrow=narrow, use_c=c is not None)
         # The addresses of commands do not change their number.
         counted = CommandList()

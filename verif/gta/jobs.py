@@ -11,6 +11,7 @@ from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS
 from tilewright.hw.spec.gta import GtaConfig, is_float, result_bytes
 from tilewright.sim.gta.driver import DATAFLOWS, GtaDevice, GtaDriver
 from tilewright.sim.gta.golden.pgemm import RESULTS, pgemm
+from tilewright.sim.gta.tiles.choice import choose
 from tilewright.verif.oracles import stimuli
 
 __all__ = ["ProductCase", "check_product", "random_case", "words"]
@@ -76,7 +77,6 @@ def random_case(
 ) -> ProductCase:
     """Operands of any size up to ``most``; ``fixed``: settings, or ``format``."""
     format = fixed.pop("format", None) or str(rng.choice([*config.integers, *config.floats]))
-    m, n, k = (int(rng.integers(1, int(rng.choice([3, most // 2, most])) + 2)) for _ in range(3))
     floats = is_float(format)
     results = RESULTS if result_bytes(format) == 8 else RESULTS[:2]
     lanes = config.lanes
@@ -90,6 +90,10 @@ def random_case(
         "overlap": bool(rng.integers(2)),
     }
     settings = drawn | fixed
+    m, n, k = (int(rng.integers(1, int(rng.choice([3, most // 2, most])) + 2)) for _ in range(3))
+    if choose(config, format, (m, n, k), **settings) is None:
+        # Results that no bank holds, or sums that no element does.
+        settings |= {"layout": None, "dataflow": "auto", "result": "wrap"}
     a, b = words(rng, format, (m, k)), words(rng, format, (k, n))
     result = settings["result"]
     if format == "int64" and result == "saturate":

@@ -146,7 +146,7 @@ class Tiling:
         return down * across * max(deep * folds * fold, moved) + beyond
 
     @property
-    def waste(self) -> int:
+    def loaded(self) -> int:
         """Bytes that are loaded in all: of equals the one with the fewest is best."""
         down, across, deep = self.counts
         return down * across * deep * (self.m + self.n) * self.k * self.problem.element
