@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.hw.spec.unit import Unit
 
-from ..flow import synthesize, target_library
+from ..flow import synthesize, synthesize_verilog, target_library
 from ..report import AsicReport, ModuleArea
 
-__all__ = ["Progress", "cycle_time", "measure", "part_area", "part_memory", "quiet"]
+if TYPE_CHECKING:
+    from amaranth.lib.wiring import Component
+
+__all__ = [
+    "Progress",
+    "cycle_time",
+    "measure",
+    "measure_component",
+    "part_area",
+    "part_memory",
+    "quiet",
+]
 
 Progress = Callable[[str], None]
 
@@ -41,6 +52,21 @@ def measure(
         assert isinstance(report, AsicReport)
         reports[label] = report
     return reports
+
+
+def measure_component(
+    name: str, component: Component, target: str, *, together: bool = True
+) -> AsicReport:
+    """Synthesize a component that is no unit of its own, for standard cells; see :func:`measure`.
+
+    ``name``: of its module; those inside are ``name_...``.
+    """
+    from tilewright.hw.emit.unit import emit_component
+
+    emitted = emit_component(component, name=name)
+    report = synthesize_verilog(emitted.verilog, name, target, together=together)
+    assert isinstance(report, AsicReport)
+    return report
 
 
 def cycle_time(report: AsicReport) -> float:

@@ -1,7 +1,7 @@
 """The lane that GTA is compared with: separate units for each number format."""
 
 from ..hw.spec.gta_lane.separate import GTA_SEPARATE
-from ..registry import Entry, System
+from ..registry import Entry, System, Work
 
 SYSTEM = System(
     name="gta_separate",
@@ -17,6 +17,12 @@ SYSTEM = System(
             variants=({"formats": ("bf16",), "pipeline": 3},),
         ),
     ),
+    tables={
+        "gta-area": Work(
+            "tilewright.synth.tables.gta:gta_area",
+            "Area and clock of GTA's lane, part by part, beside one with separate units.",
+        )
+    },
     pages=("gta-separate.md",),
     place=8,
 )

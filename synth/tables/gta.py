@@ -1,0 +1,131 @@
+"""Area and clock of GTA's lane beside one with separate units for each number format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tilewright.hw.spec.gta import GtaConfig
+from tilewright.hw.spec.gta_lane.separate import GTA_SEPARATE, GtaSeparateConfig
+from tilewright.hw.spec.host.notes import note_config
+
+from ..report import AsicReport
+from .gta_parts import ELEMENTS, LaneParts
+from .measure import Progress, cycle_time, measure, part_area, quiet
+from .parts import area_unit
+from .table import Figures, Row, Table
+
+__all__ = ["STAGES", "gta_area"]
+
+STAGES = (1, 2, 3)
+"""Register stages of the separate units, and of a fused adder."""
+
+_ARRAY = "array and multi-precision accumulator"
+_FLOATS = "the same with fused adders"
+_LANE = "the same with feeders, results and control of the lane"
+_JOINED = "the same with what joins the lanes"
+_PAPER = {_ARRAY: 60.76, _FLOATS: 100.0, _JOINED: 106.06}
+"""Section 6.1, in percent of the original lane, which is more than arithmetic."""
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """Area in the library's unit, and a critical path if it is of one part."""
+
+    area: float
+    ns: float | None = None
+    fo4: float | None = None
+
+
+def _of(report: AsicReport) -> _Figure:
+    return _Figure(report.area, cycle_time(report), report.path.fo4 if report.path else 0.0)
+
+
+def _all(report: AsicReport, name: str) -> float:
+    """All instances of a component."""
+    area, count = part_area(report, name)
+    return area * count
+
+
+def _lane(parts: LaneParts, config: GtaConfig) -> Iterator[tuple[str, _Figure]]:
+    """The lane with the array, a part more each."""
+    element = _of(parts.element())
+    yield "an element of the array", element
+    yield f"array of {ELEMENTS} elements", _Figure(ELEMENTS * element.area)
+    array = ELEMENTS * element.area + parts.accumulator()
+    yield _ARRAY, _Figure(array)
+    cluster = parts.cluster()
+    inside = ("limb_element", "multi_precision_accumulator", "float_back")
+    known = sum(_all(cluster, name) for name in inside)
+    lanes = _all(cluster, "lane")
+    with_floats = array + parts.float_back()
+    control = (lanes - known) / config.lanes
+    joined = (cluster.area - lanes) / config.lanes
+    yield _FLOATS, _Figure(with_floats)
+    yield _LANE, _Figure(with_floats + control)
+    yield _JOINED, _Figure(with_floats + control + joined)
+
+
+def _format_units(report: AsicReport) -> dict[str, float]:
+    """Areas of the units of each format: different modules, numbered in the formats' order."""
+    found = {module.name: module.whole for module in report.modules}
+    prefix = f"{report.unit}_format_unit"
+    names = report.config["formats"]
+    numbered = [prefix, *(f"{prefix}_{number}" for number in range(2, len(names) + 1))]
+    return {name: found[module] for name, module in zip(names, numbered, strict=True)}
+
+
+def _stages(number: int) -> str:
+    return f"{number} stage{'s' if number > 1 else ''}"
+
+
+def gta_area(target: str = "cmos", *, progress: Progress = quiet, **parameters: Any) -> Table:
+    """What a lane's array and its fused adders take, beside separate units for each format.
+
+    Shares are of the separate units with as many register stages as the fused adders have. Both
+    lanes are arithmetic alone until the last two lines: register files, memories, operand queues
+    and simple operations are in neither, the paper has them in both. "Without" leaves a format
+    out: of the separate units its own go; of the array what elements, accumulator and fused adders
+    take less, as a share of what they take of all formats.
+
+    Parameters
+    ----------
+    target: ``cmos`` or ``liberty:FILE``
+    progress: called with a line of text before each synthesis
+    parameters: of :class:`GtaConfig`, which must have integers
+    """
+    config = GtaConfig(**parameters)
+    designs = {
+        f"separate units, {_stages(number)}": (
+            GTA_SEPARATE,
+            GtaSeparateConfig(formats=config.formats, pipeline=number),
+        )
+        for number in STAGES
+    }
+    found = measure("gta-area", designs, target, progress)
+    note_config("gta", config.resolved())
+    base = found[f"separate units, {_stages(config.adder_stages)}"]
+    scale = 1.0 if target == "cmos" else 1e-6
+    digits = (0 if target == "cmos" else 4, 2, 3, 1)
+
+    def row(label: str, figure: _Figure, whole: float = base.area) -> Row:
+        ours: Figures = [figure.area * scale, 100 * figure.area / whole, figure.ns, figure.fo4]
+        return Row(label, [None, _PAPER.get(label), None, None], ours, digits)
+
+    rows = [row(label, _of(report)) for label, report in found.items()]
+    parts = LaneParts(config, target, progress)
+    rows += [row(*named) for named in _lane(parts, config)]
+    for number in STAGES if config.floats else ():
+        staged = replace(config, adder_stages=number)
+        of_stages = parts if staged == config else LaneParts(staged, target, progress)
+        rows.append(row(f"a fused adder of a row, {_stages(number)}", _of(of_stages.row_adder())))
+    arithmetic = parts.arithmetic()
+    for name, units in _format_units(base).items():
+        rows.append(row(f"separate units without {name}", _Figure(base.area - units)))
+    for name in config.formats if len(config.formats) > 1 else ():
+        others = tuple(other for other in config.formats if other != name)
+        left = LaneParts(replace(config, formats=others), target, progress).arithmetic()
+        rows.append(row(f"array and adders without {name}", _Figure(left), arithmetic))
+    columns = [f"area, {area_unit(target)}", "share, %", "critical path, ns", "FO4"]
+    return Table("gta-area", target, columns, rows)
