@@ -16,7 +16,8 @@ class LaneMemory(wiring.Component):
     """Eight banks of words whose bytes are written one by one.
 
     Latency one cycle from ``read`` to ``read_data``, which stays until the bank's next read. A word
-    that is read while it is written gives its old content. Words are 0 before they are written.
+    that is read while it is written gives its old content. Nothing is known of a byte before it is
+    written.
 
     Parameters
     ----------

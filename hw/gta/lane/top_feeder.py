@@ -25,7 +25,8 @@ class TopFeeder(wiring.Component):
     Column c begins c cycles after column 0. Its string is of limbs of one place, as the column's
     number says, byte after byte: in OS ascending, in WS R of them, one for each row of the region,
     descending, so that the last row's comes first. A column reads a word every cycle and
-    picks a byte. The highest limb of an element is signed. Otherwise 0 comes.
+    picks a byte. The highest limb of an element is signed. Otherwise 0 comes, and to rows beyond
+    ``fold.rows`` of WS, whose bytes nobody has to write.
 
     Parameters
     ----------
@@ -90,14 +91,16 @@ class TopFeeder(wiring.Component):
         length = Signal.like(left, name="length")
         rows = Cat(Const(0, ROWS.bit_length() - 1), self.place.rows)
         m.d.comb += length.eq(Mux(self.weights, rows, self.fold.cycles))
+        used = Signal.like(self.fold.rows, name="rows_used")
         with m.If(self.valid):
             m.d.sync += [
                 left.eq(Mux(self.fold.real, length - 1, 0)),
-                head.valid.eq(self.fold.real),
+                used.eq(self.fold.rows),
+                head.valid.eq(self.fold.real & (~self.weights | (self.fold.rows == rows))),
                 head.address.eq(self.fold.top),
             ]
         with m.Else():
-            m.d.sync += head.valid.eq(left.any())
+            m.d.sync += head.valid.eq(left.any() & (~self.weights | (left <= used)))
             with m.If(self.weights):
                 m.d.sync += head.address.eq(head.address - 1)
             with m.Else():
