@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
 
 from ....hw.spec.gta import BANKS, COLS, ROWS, GtaConfig, is_float, limbs
 from ..array_job import ArrayJob
@@ -134,19 +136,25 @@ def _placed_cost(
 
 
 def _filled(config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline) -> Cost:
-    """The full folds, and what is left over on the layout that takes the least cycles."""
+    """The full folds, and behind them what is left over."""
     parts = cut(problem, schedule)
     if parts is None:
         raise ValueError(f"nothing is left over to fill the array with in {schedule.words}")
     full, rest = parts
     plain = replace(schedule, filled=False)
-    begun = evaluate(config, full, plain, pipeline).cost
-    left = []
-    for rows, cols in layouts(schedule.rows * schedule.cols):
+    return evaluate(config, full, plain, pipeline).cost + _left_over(config, rest, pipeline)
+
+
+@cache
+def _left_over(config: GtaConfig, rest: PGemm, pipeline: Pipeline) -> Cost:
+    """On the layout and in the dataflow that take the least cycles, then accesses and bytes."""
+    found = []
+    flows = ("os", "simd") if is_float(rest.format) else ("ws", "is", "os", "simd")
+    for dataflow, (rows, cols), lateral in product(flows, layouts(config.lanes), (True, False)):
+        one = Schedule(dataflow=dataflow, rows=rows, cols=cols, lateral=lateral)
         with suppress(DoesNotFit):
-            shaped = replace(plain, rows=rows, cols=cols)
-            left.append(evaluate(config, rest, shaped, pipeline).cost)
-    return begun + min(left, key=lambda cost: (cost.cycles, cost.accesses.total, cost.moved.total))
+            found.append(evaluate(config, rest, one, pipeline).cost)
+    return min(found, key=lambda cost: (cost.cycles, cost.accesses.total, cost.moved.total))
 
 
 def cut(problem: PGemm, schedule: Schedule) -> tuple[PGemm, PGemm] | None:

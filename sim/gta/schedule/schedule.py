@@ -19,7 +19,7 @@ class Schedule:
     lateral: whether blocks and folds go along rows of D first, or vectors lie along them
     filled: whether what is left over in the tiling direction, less than the array takes, does not
         leave the rest of the array idle, but comes together as a part of its own, on the layout
-        that suits it
+        and in the dataflow that suit it
     """
 
     dataflow: str
