@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
-from tilewright.hw.spec.gta import GtaConfig
+from tilewright.hw.spec.gta import GtaConfig, limbs
 from tilewright.sim.gta.array_cycles import array_cycles
 from tilewright.sim.gta.array_job import ArrayJob
 from tilewright.sim.gta.schedule.choice import choose, ranked
@@ -19,6 +20,7 @@ from tilewright.sim.gta.schedule.layouts import layouts
 from tilewright.sim.gta.schedule.pgemm import PGemm
 from tilewright.sim.gta.schedule.schedule import Schedule
 from tilewright.sim.gta.schedule.space import schedules, space
+from tilewright.verif.kit.sampling import by_size
 
 CONFIG = GtaConfig()
 
@@ -78,17 +80,19 @@ def test_stationary_inputs_are_stationary_weights_turned() -> None:
 
 
 def test_what_is_left_over() -> None:
-    """Rows of D behind full folds: one command each on the layout that suits them."""
+    """Rows of D behind full folds: one command each, in what suits them."""
     problem = PGemm(m=40, n=16, k=64, format="int8")
     one = Schedule(dataflow="os", rows=2, cols=2, lateral=False, filled=True)
     full, rest = cut(problem, one) or (problem, problem)
     assert (full.m, rest.m) == (32, 8)
     found = evaluate(CONFIG, problem, one).cost
-    jobs = [
-        ArrayJob(m=32, n=16, k=64, format="int8", dataflow="os", rows=2, cols=2),
-        ArrayJob(m=8, n=16, k=64, format="int8", dataflow="os", rows=1, cols=4),
+    job = ArrayJob(m=32, n=16, k=64, format="int8", dataflow="os", rows=2, cols=2)
+    others = [
+        evaluate(CONFIG, rest, Schedule(dataflow=dataflow, rows=rows, cols=cols)).cost.cycles
+        for dataflow in ("ws", "is", "os", "simd")
+        for rows, cols in layouts(4)
     ]
-    assert found.cycles == sum(array_cycles(CONFIG, job) for job in jobs)
+    assert found.cycles == array_cycles(CONFIG, job) + min(others)
     assert found.commands == 2
     # Of K, what is left over is added to sums.
     kept, later = cut(problem, replace(one, dataflow="ws", rows=1, cols=4)) or (problem, problem)
@@ -168,6 +172,27 @@ def test_the_chosen_one_is_of_the_space(name: str) -> None:
     assert score(chosen) == min(map(score, found))
     assert all(0 < one.utilisation <= 1 for one in found)
     assert all(one.cost.commands >= 1 for one in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(by_size(2, 8, 60)))
+def test_integers_keep_the_array_busy(seed: int) -> None:
+    """At least 95 % in the fastest schedule of what covers every layout both ways and streams 16
+    times as long as its longer side."""
+    rng = np.random.default_rng(seed)
+    name = str(rng.choice(["int8", "int16", "int32", "int64"]))
+    size = limbs(name)
+    m = int(rng.integers(16 * 32 // size, 1500))
+    n = int(rng.integers(32 // size, 200))
+    k = int(rng.integers(32, 200))
+    found = space(CONFIG, PGemm(m=m, n=n, k=k, format=name))
+    assert max(one.utilisation for one in found) >= 0.95
+
+
+def test_floats_are_rounded_up_to_lanes() -> None:
+    """52 x 52 sums take the place of 56 x 56."""
+    found = space(CONFIG, PGemm(m=52, n=52, k=130, format="fp32"))
+    assert max(one.utilisation for one in found) == pytest.approx(0.81, abs=0.005)
 
 
 def test_only_what_fits_is_in_the_space() -> None:
