@@ -37,6 +37,6 @@ SYSTEM = System(
             "All schedules of a layer of AlexNet on GTA in three precisions, by the model.",
         ),
     },
-    pages=("gta.md",),
+    pages=("gta.md", "gta-schedules.md"),
     place=7,
 )

@@ -20,18 +20,9 @@ def modelled(table: str, target: str, settings: Sequence[str]) -> GtaConfig:
     """
     if target != "cmos":
         raise UserError(f"{table} is computed by a model: no --target, not {target!r}")
-    from ...hw.spec.gta import GtaConfig
-    from ...hw.spec.unit import Unit
+    from ...hw.spec.gta import GTA, GtaConfig
     from ...settings import read_config
 
-    # Parameters alone: these tables build nothing.
-    unit = Unit(
-        name="gta",
-        summary="one array for every precision",
-        source="GTA",
-        config=GtaConfig,
-        component="tilewright.hw.gta.gta:Gta",
-    )
-    config = read_config(unit, None, settings)
+    config = read_config(GTA, None, settings)
     assert isinstance(config, GtaConfig)
     return config
