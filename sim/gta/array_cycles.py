@@ -1,7 +1,7 @@
 """Cycles that the array takes for a p-GEMM whose operands are on chip: a closed form, exact.
 
 Nothing beside the array can hold it up: no port that it uses inside a p-GEMM is another's. Those of
-integers are the RTL's, without deviation, which a bench demands.
+products of matrices are the RTL's, without deviation, which a bench demands.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ def chain_cycles(
     """Cycles of commands that are there before they are taken: how many of which job, in order, all
     of one format and dataflow on the same region.
 
-    A systolic command's folds follow those of the command before as if they were its own; vector
-    operations begin when those before are complete. Raises ValueError if there is no job, or if a
+    A systolic command's folds follow those of the command before as if they were its own, but of
+    floats whose products come less than 8 cycles apart when the array is empty; vector operations
+    begin when those before are complete. Raises ValueError if there is no job, or if a
     job does not fit the configuration.
     """
     if not jobs:
@@ -68,7 +69,12 @@ def chain_cycles(
     final = folds_of(config, last, _sequence(last)[-1])
     before -= final.folds * interval(final)
     if is_float(last.format):
-        ends = pipeline.float_sums + config.adder_stages
+        # The last product's limbs are multiplied first, then it waits for the next one's turn.
+        each = config.interval(last.format)
+        ends = pipeline.float_sums + config.adder_stages - (each - limbs(last.format) ** 2)
+        if each < ROWS:
+            commands = sum(count * len(_sequence(job)) for count, job in jobs)
+            before += (commands - 1) * (2 * last.array[0] + pipeline.emptied)
     else:
         most = max(limbs(name) for name in config.integers)
         ends = pipeline.sums + most.bit_length() - 1

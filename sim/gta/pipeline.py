@@ -17,14 +17,17 @@ class Pipeline:
     sums: from the last sum that leaves a column to the end of the command, of integers, where the
         configuration's have one limb; each doubling of the most limbs takes one more
     float_sums: the same from the last product of limbs, of floats, beside the adder's registers
+    emptied: between commands of floats whose products come less than 8 cycles apart, from when a
+        fold could follow to when the next command's first one begins, beside two for each row
     vectors: the same of vector operations, from the last products of the first column
     """
 
     begin: int = 2
     sums: int = 9
     float_sums: int = 9
+    emptied: int = 22
     vectors: int = 16
 
 
 PIPELINE = Pipeline()
-"""Of the hardware: of integers as the RTL has them; of floats and of vectors estimates."""
+"""Of the hardware: of products of matrices as the RTL has them; of vectors an estimate."""

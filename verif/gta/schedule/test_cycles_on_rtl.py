@@ -1,7 +1,8 @@
-"""Cycles of products of integers on the RTL are the model's, without deviation."""
+"""Cycles of products of matrices on the RTL are the model's, without deviation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from tilewright.sim.gta.array_cycles import array_cycles, chain_cycles
 from tilewright.sim.gta.array_job import ArrayJob
 from tilewright.sim.gta.schedule.layouts import layouts
 from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
+from tilewright.verif.gta.cluster.float_products import FloatProduct
 from tilewright.verif.gta.cluster.products import Product, Region
 from tilewright.verif.gta.cluster.random_products import masks_of
 from tilewright.verif.kit.sampling import by_size, slow_but
@@ -60,14 +62,14 @@ def products(job: ArrayJob) -> list[Product]:
     ]
 
 
-def fits(config: GtaConfig, found: list[Product]) -> bool:
+def fits(config: GtaConfig, found: Sequence[Product | FloatProduct]) -> bool:
     limits = config.edge_bytes // 16, config.edge_bytes // 16, config.bank_bytes // 32
     return all(
         words < limit for one in found for words, limit in zip(one.words, limits, strict=True)
     )
 
 
-def arrange(bench: ClusterBench, job: ArrayJob, found: list[Product]) -> None:
+def arrange(bench: ClusterBench, job: ArrayJob, found: Sequence[Product | FloatProduct]) -> None:
     masks = masks_of(bench.config, [one.region for one in found])
     used = job.lanes
     spare = [15] * (bench.config.lanes - used)
@@ -110,4 +112,54 @@ def test_chains(lanes: int) -> None:
         taken, ends = bench.run([one.command() for one in found])
         counted = [(1, job) for job in jobs]
         assert ends[-1][1] - taken[0] == chain_cycles(bench.config, counted), jobs
+        checked += 1
+
+
+FLOATS = {
+    "8 adders": GtaConfig(lanes=2, vector_bytes=32768),
+    "64 adders": GtaConfig(
+        lanes=4, formats=("int8", "bf16", "fp32"), float_adders=64, vector_bytes=32768
+    ),
+}
+
+
+def float_products(config: GtaConfig, job: ArrayJob) -> list[FloatProduct]:
+    """Of a job's segments, one after the other."""
+    return [
+        FloatProduct(
+            region=Region(job.rows, job.cols, across=job.cols),
+            config=config,
+            name=job.format,
+            a=np.zeros((job.m, k), np.uint64),
+            b=np.zeros((k, job.n), np.uint64),
+            use_c=bool(number),
+            lateral=job.lateral,
+            overlap=job.overlap,
+        )
+        for number, k in enumerate(job.segment_sizes)
+    ]
+
+
+@pytest.mark.parametrize("adders", slow_but([], FLOATS, ["8 adders"]))
+def test_chains_of_floats(adders: str) -> None:
+    """Jobs by themselves, in segments, and behind each other."""
+    config = FLOATS[adders]
+    bench, rng = ClusterBench(config), np.random.default_rng(300 + config.float_adders)
+    checked = 0
+    while checked < by_size(10, 30, 300):
+        drawn = random_job(rng, config)
+        segments = int(rng.choice([1, 1, 2, 3]))
+        name, k = str(rng.choice(config.floats)), max(drawn.k, segments)
+        first = replace(drawn, format=name, dataflow="os", k=k, segments=segments)
+        jobs = [first]
+        for _ in range(int(rng.integers(3))):
+            m, n, k = (int(size) for size in rng.integers(1, 40, 3))
+            jobs.append(replace(first, m=m, n=n, k=max(k, segments)))
+        found = [one for job in jobs for one in float_products(config, job)]
+        if not fits(config, found):
+            continue
+        arrange(bench, first, found[:1])
+        taken, ends = bench.run([one.command() for one in found])
+        cycles = chain_cycles(config, [(1, job) for job in jobs])
+        assert ends[-1][1] - taken[0] == cycles, jobs
         checked += 1
