@@ -8,12 +8,13 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import BANKS, LEFT_WORD_BYTES, LIMB_BITS, ROWS, GtaConfig
+from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig
 from ..fold_layouts import fold_layout, place_layout
 from ..layouts import Base, left_words, x_layout
 from .fold_window import FoldWindow
 from .layouts import row_step_layout
 from .limb_groups import by_limbs, group_sizes
+from .limb_pick import LimbPick
 
 __all__ = ["FOLD_TO_X", "LeftFeeder"]
 
@@ -80,32 +81,25 @@ class LeftFeeder(wiring.Component):
         m.d.comb += self.last_row.eq(steps[ROWS])
         shifts, drains = self._windows(m)
         low = LEFT_WORD_BYTES.bit_length() - 1
-        top_first = by_limbs(
-            self.limbs_log, {n: Const(n - 1, low) for n in group_sizes(self._config)}
-        )
+        # The bits of a place that say which limb of its element a byte is.
+        others = by_limbs(self.limbs_log, {n: Const(n - 1, low) for n in group_sizes(self._config)})
         for r in range(ROWS):
             reading, step = steps[r], steps[r + 1]
+            place = step.address[:low]
             m.d.comb += [
                 self.read[r].eq(reading.valid & self.place.left),
                 self.address[r].eq(reading.address[low:]),
             ]
-            place = Signal(low, name=f"place_{r}")
-            byte = Signal(LIMB_BITS, name=f"byte_{r}")
-            high = Signal(name=f"high_{r}")
-            used = Signal(name=f"used_{r}")
-            ends_group = by_limbs(
-                self.limbs_log,
-                {n: Const(int(r % n == n - 1), 1) for n in group_sizes(self._config)},
-            )
+            m.submodules[f"pick_{r}"] = pick = LimbPick()
             m.d.comb += [
-                place.eq(step.address[:low] ^ Mux(self.weights, top_first, 0)),
-                byte.eq(self.words[r].word_select(place, LIMB_BITS)),
-                high.eq(Mux(self.weights, ~(step.address[:low] & top_first).any(), ends_group)),
-                used.eq(step.valid & (step.rows > r)),
+                pick.word.eq(self.words[r]),
+                pick.place.eq(place ^ Mux(self.weights, others, 0)),
+                pick.high.eq(~(Mux(self.weights, place, Const(~r % ROWS, low)) & others).any()),
+                pick.used.eq(step.valid & (step.rows > r)),
             ]
             x = self.x[r]
             m.d.sync += [
-                x.limb.eq(Mux(used, Cat(byte, byte[-1] & high), 0)),
+                x.limb.eq(pick.limb),
                 x.base.eq(Mux(self.weights, Base.ABOVE, Mux(step.first, Base.ZERO, Base.OWN))),
                 x.y_shift.eq(~self.weights | shifts[r]),
                 x.swap.eq(~self.weights | step.first),

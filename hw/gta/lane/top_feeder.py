@@ -12,6 +12,7 @@ from ...spec.gta import BANKS, COLS, LEFT_WORD_BYTES, LIMB_BITS, ROWS, GtaConfig
 from ..fold_layouts import fold_cycles, fold_layout, place_layout
 from ..layouts import left_words
 from .limb_groups import by_limbs, group_sizes
+from .limb_pick import LimbPick
 
 __all__ = ["FOLD_TO_Y", "TopFeeder"]
 
@@ -70,19 +71,20 @@ class TopFeeder(wiring.Component):
         for before, after in pairwise(steps):
             m.d.sync += after.eq(before)
         low = LEFT_WORD_BYTES.bit_length() - 1
+        # The bits of a column's number that say which limb of its element it has.
+        others = by_limbs(self.limbs_log, {n: Const(n - 1, 3) for n in group_sizes(self._config)})
         for c in range(COLS):
             reading, shown = steps[c], steps[c + 1]
-            byte = Signal(LIMB_BITS, name=f"byte_{c}")
-            high = by_limbs(
-                self.limbs_log,
-                {n: Const(int(c % n == n - 1), 1) for n in group_sizes(self._config)},
-            )
+            m.submodules[f"pick_{c}"] = pick = LimbPick()
             m.d.comb += [
                 self.read[c].eq(reading.valid & self.place.top),
                 self.address[c].eq(reading.address[low:]),
-                byte.eq(self.words[c].word_select(shown.address[:low], LIMB_BITS)),
+                pick.word.eq(self.words[c]),
+                pick.place.eq(shown.address[:low]),
+                pick.high.eq(~(others & Const(~c % COLS, 3)).any()),
+                pick.used.eq(shown.valid),
             ]
-            m.d.sync += self.y[c].eq(Mux(shown.valid, Cat(byte, byte[-1] & high), 0))
+            m.d.sync += self.y[c].eq(pick.limb)
         return m
 
     def _string(self, m: Module, head: data.View[data.StructLayout]) -> None:
