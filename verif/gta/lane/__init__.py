@@ -1,0 +1,1 @@
+"""Benches of the parts of a lane."""
