@@ -40,11 +40,12 @@ CONFIGS = {
     "tiny": DEVICES["tiny"].config,
     "integers": small(lanes=4),
     "wide": small(lanes=2, data_bits=512, formats=("int16", "int64"), vector_bytes=16384),
+    "floats": small(lanes=2, formats=("int16", "bf16", "fp32", "fp64"), float_adders=16),
     "few_sums": small(lanes=2, partial_bits=22, formats=("int8", "int32"), data_bits=256),
 }
 
 
-@pytest.fixture(scope="module", params=slow_but(["tiny"], CONFIGS, ["integers"]))
+@pytest.fixture(scope="module", params=slow_but(["tiny"], CONFIGS, ["integers", "floats"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = CONFIGS[request.param]
     with NativeAccelerator(

@@ -80,7 +80,7 @@ class FloatLeftFeeder(wiring.Component):
             m.d.sync += accumulates[0].eq(self.fold.result.accumulate)
         steps = [sequence.step]
         for r in range(1, ROWS + 1):
-            step = Signal(step_layout(config), name=f"step_{r}", reset_less=True)
+            step = Signal(step_layout(config), name=f"step_{r}")
             steps.append(step)
         for (before, after), (first, second) in zip(
             pairwise(steps), pairwise(accumulates), strict=True

@@ -80,7 +80,7 @@ class FloatTopFeeder(wiring.Component):
         ]
         steps = [sequence.step]
         for c in range(1, COLS + 1):
-            steps.append(Signal(step_layout(config), name=f"step_{c}", reset_less=True))
+            steps.append(Signal(step_layout(config), name=f"step_{c}"))
         for before, after in pairwise(steps):
             m.d.sync += after.eq(before)
         found: list[Value] = []
