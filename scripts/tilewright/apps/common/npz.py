@@ -7,7 +7,8 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from ...errors import UserError
 from .limits import LARGEST
 
-__all__ = ["read_npz", "write_npz"]
+__all__ = ["read_arrays", "read_npz", "write_npz"]
 
 _MEMBER = LARGEST * 16 + (1 << 16)
 """Bytes of the largest member: the most elements, complex128, and a header."""
@@ -32,18 +33,35 @@ def read_npz(path: Path, content: bytes, check_shape: Callable[..., None]) -> An
     Raises UserError if the archive is damaged, or holds no array, several, or one that is too
     large.
     """
+    with _opened(path, content) as archive:
+        names = _names(path, archive)
+        if {"format", "shape", "data"} <= names.keys():
+            return _sparse(path, archive, names, check_shape)
+        if len(names) != 1:
+            raise UserError(f"{path}: must hold one array, not {_listed([*names])}")
+        (member,) = names.values()
+        return _array(archive, member)
+
+
+def read_arrays(path: Path, content: bytes) -> dict[str, NDArray[Any]]:
+    """All arrays that the bytes of an archive hold, by their names. Raises UserError if the archive
+    is damaged, or holds what is no array, or one that is too large."""
+    with _opened(path, content) as archive:
+        names = _names(path, archive)
+        if sum(member.file_size for member in names.values()) > _MEMBER:
+            raise UserError(f"{path}: its arrays have more than {_MEMBER} bytes together")
+        return {name: _array(archive, member) for name, member in names.items()}
+
+
+@contextmanager
+def _opened(path: Path, content: bytes) -> Iterator[zipfile.ZipFile]:
+    """The archive; whatever is found to be wrong with it is a UserError."""
     try:
         with (
             warnings.catch_warnings(action="ignore"),  # of old Python's files
             zipfile.ZipFile(io.BytesIO(content)) as archive,
         ):
-            names = _names(path, archive)
-            if {"format", "shape", "data"} <= names.keys():
-                return _sparse(path, archive, names, check_shape)
-            if len(names) != 1:
-                raise UserError(f"{path}: must hold one array, not {_listed([*names])}")
-            (member,) = names.values()
-            return _array(archive, member)
+            yield archive
     except zipfile.BadZipFile as error:
         raise UserError(f"{path}: not a whole .npz file: {_first(error)}") from None
     except (SyntaxError, tokenize.TokenError, RecursionError, TypeError):

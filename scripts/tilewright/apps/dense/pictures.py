@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from ...hw.spec.host import inputs
 from ..common.extras import need
 from ..common.files import PICTURES, write_whole
-from ..common.limits import check_size
 from ..common.matrix_files import read_matrix
+from ..common.opened_picture import opened_picture
 
 __all__ = ["read_picture", "write_pictures"]
 
@@ -32,16 +30,8 @@ def read_picture(path: Path | None) -> tuple[str, NDArray[Any]]:
         if np.iscomplexobj(matrix):
             raise UserError(f"{path}: holds complex numbers; a picture must be real")
         return str(path), matrix
-    image = need("PIL.Image", "Pillow")
-    try:
-        with image.open(io.BytesIO(inputs.read_bytes(path))) as opened:
-            check_size(path, *opened.size)
-            return str(path), np.asarray(opened.convert("L"), np.float64)
-    except (OSError, ValueError, SyntaxError, image.DecompressionBombError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        if isinstance(error, image.UnidentifiedImageError):  # which names what it cannot name
-            reason = "cannot identify image file"
-        raise UserError(f"{path}: not a picture that can be read: {reason}") from None
+    with opened_picture(path) as opened:
+        return str(path), np.asarray(opened.convert("L"), np.float64)
 
 
 def write_pictures(
