@@ -198,7 +198,7 @@ def test_refused_combinations(run: Run) -> None:
         ((a, b4, "--mode", "fp64"),
          "mode must be one of fp16, bf16, tf32, fp32, fp32c for products on m3xu, not 'fp64'"),
         ((a, b4, "--unit", "gpu"),
-         "unit must be one of m3xu, m3xu_baseline, m3xu_wide, simd2, tensaurus, not 'gpu'"),
+         "unit must be one of m3xu, m3xu_baseline, m3xu_wide, simd2, tensaurus, gta, not 'gpu'"),
         ((a, b4, "--unit", "m3xu_baseline"), "mode must be one that m3xu_baseline is built with"),
         ((a, b4, "--unit", "m3xu_baseline", "--mode", "fp32"),
          "mode must be one of fp16, bf16, tf32 for products on m3xu_baseline, not 'fp32'"),

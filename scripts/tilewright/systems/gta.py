@@ -37,6 +37,32 @@ SYSTEM = System(
             "All schedules of a layer of AlexNet on GTA in three precisions, by the model.",
         ),
     },
-    pages=("gta.md", "gta-schedules.md"),
+    commands={
+        "bignum": Work(
+            "tilewright.apps.gta.commands.bignum:bignum",
+            "Multiply two long integers on GTA, as p-GEMMs of their pieces in int64.",
+        ),
+        "color": Work(
+            "tilewright.apps.gta.commands.color:color",
+            "Convert a picture from sRGB to XYZ on GTA.",
+        ),
+        "fir": Work(
+            "tilewright.apps.gta.commands.fir:fir",
+            "Filter a signal of int16 by finite impulse responses on GTA.",
+        ),
+        "lu": Work(
+            "tilewright.apps.gta.commands.lu:lu",
+            "Decompose a matrix into L and U on GTA, in blocks, rows exchanged.",
+        ),
+        "pca": Work(
+            "tilewright.apps.gta.commands.pca:pca",
+            "Find the principal components of data, their covariance on GTA in fp64.",
+        ),
+        "mlp": Work(
+            "tilewright.apps.gta.commands.mlp:mlp",
+            "Pass samples through a network of full layers on GTA.",
+        ),
+    },
+    pages=("gta.md", "gta-schedules.md", "gta-applications.md"),
     place=7,
 )

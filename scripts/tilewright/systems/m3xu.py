@@ -41,8 +41,8 @@ SYSTEM = System(
     commands={
         "gemm": Work(
             "tilewright.apps.dense.commands.gemm:gemm",
-            "Multiply matrices on a matrix unit: D = A B + C, every operation checked; or D = A "
-            "B on tensaurus.",
+            "Multiply matrices on a matrix unit or on gta: D = A B + C, every operation checked; "
+            "or D = A B on tensaurus.",
         ),
         "dft": Work(
             "tilewright.apps.dense.commands.dft:dft",

@@ -9,11 +9,13 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
+from ....hw.spec.gta import GTA
 from ....hw.spec.tensaurus import TENSAURUS
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
 from ...common.limits import check_operations, check_size
 from ...engine.options import EngineOptions, choose_engine, refuse_values
+from ...gta.options import FlowOptions, refuse_flow
 from ..unit_choice import UnitChoice, choose_product_unit
 
 __all__ = ["gemm"]
@@ -29,19 +31,26 @@ def gemm(
     mode: Annotated[
         str | None,
         typer.Option(
-            help="Format on m3xu: fp16, bf16, tf32, fp32 or fp32c; default fp32. On simd2 it is "
-            "the parameter `format`."
+            help="Format on m3xu: fp16, bf16, tf32, fp32 or fp32c; on gta: int8, int16, int32, "
+            "int64, bf16, fp16, fp32 or fp64; default fp32. On simd2 it is the parameter `format`."
         ),
     ] = None,
     *,
+    flow: FlowOptions,
     options: EngineOptions,
 ) -> None:
-    """Multiply matrices on a matrix unit: D = A B + C, every operation checked; or D = A B on
-    tensaurus.
+    """Multiply matrices on a matrix unit or on gta: D = A B + C, every operation checked; or
+    D = A B on tensaurus.
 
     Files are rounded to the operands' format first (to nearest even); errors are those of the
     arithmetic on the rounded matrices, beside NumPy's float32 on the same.
     """
+    if options.unit == GTA.name:
+        from ...gta.commands.gemm import gemm_on_gta
+
+        gemm_on_gta(a, b, c, mode, output, options, flow)
+        return
+    refuse_flow(flow, options.unit)
     if options.unit == TENSAURUS.name:
         if options.on != "unit":
             choose_engine(options)
@@ -49,7 +58,7 @@ def gemm(
 
         gemm_on_tensaurus(a, b, c, mode, output, options.memory, options.gigahertz, options)
         return
-    others = (TENSAURUS.name,) if options.on == "unit" else ()
+    others = (TENSAURUS.name, GTA.name) if options.on == "unit" else ()
     choice = choose_product_unit(options, mode, others=others)
     if choice.backend == "cycles":
         refuse_values({"--output": output})

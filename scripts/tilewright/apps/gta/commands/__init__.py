@@ -1,0 +1,1 @@
+"""The commands of GTA: what they take, and what they refuse."""

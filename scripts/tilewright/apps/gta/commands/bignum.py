@@ -1,0 +1,41 @@
+"""``tilewright run bignum``: the product of two long integers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...common.files import check_output, check_readable
+from ..options import GtaOptions, choose_gta
+
+__all__ = ["bignum"]
+
+_SUFFIXES = (".txt", ".hex")
+
+
+def bignum(
+    a: Annotated[
+        Path, typer.Argument(metavar="A", help="An integer, decimal, or hexadecimal behind 0x.")
+    ],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another one; of .hex files 0x may lack.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The product, .txt (decimal) or .hex (hexadecimal)."),
+    ] = None,
+    *,
+    options: GtaOptions,
+) -> None:
+    """Multiply two long integers on GTA, as p-GEMMs of their pieces in int64.
+
+    Of at most 2^20 bits each; the product is checked against Python's, bit for bit.
+    """
+    choice = choose_gta(options, "int64")
+    if output:
+        check_output(output, _SUFFIXES)
+    for file in (a, b):
+        check_readable(file)
+    from ..bignum import multiply_integers
+
+    multiply_integers(choice, a, b, output)

@@ -1,0 +1,151 @@
+"""LU decomposition in blocks, with rows exchanged: panels on the host, all else on GTA.
+
+P A = L U. Of each block of columns the host decomposes the panel; then two p-GEMMs follow: rows of
+U are the inverse of the block's lower triangle times what is right of it, and from what is left
+L U is subtracted. (Golub and Van Loan, Matrix Computations, section 3.4.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UserError
+from ...hw.spec.formats import FORMATS
+from ...sim.numbers.values import encode
+from ..common.matrix_files import write_array
+from .agreement import Agreement, exactly
+from .operands import numbers_in, read_operand, result_format
+from .options import GtaChoice
+from .panels import Arithmetic, Doubles, Modular, NoPivot, inverse_of_lower
+from .products import GtaProducts, check_products
+from .report import finish_gta
+
+__all__ = ["MOST_ROWS", "decompose_file"]
+
+Matrix = NDArray[Any]
+
+MOST_ROWS = 2048
+"""Of a matrix: the check takes as many multiplications as there are triples of rows."""
+
+_THRESHOLD = 30.0
+"""Of the residual over N eps |A|, in the 1-norm: LAPACK's own tests take it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Factors:
+    """``packed``: L below the diagonal, U above; ``order``: rows of A, of which they are."""
+
+    packed: Matrix
+    order: NDArray[np.intp]
+
+
+def decompose_file(choice: GtaChoice, path: Path, block: int, output: Path | None) -> None:
+    """Decompose a matrix, write L and U in one square if that is asked for, and report.
+
+    Raises UserError for a matrix that is not square, or has no pivot in a column.
+    """
+    given = read_operand(path, choice.format)
+    rows, cols = given.words.shape
+    if rows != cols:
+        raise UserError(f"{path}: must be square, not {rows} x {cols}")
+    if rows > MOST_ROWS:
+        raise UserError(f"{path}: {rows} rows are too many; at most {MOST_ROWS} are allowed")
+    if choice.format == "fp64" and not np.isfinite(given.values).all():
+        raise UserError(f"{path}: must be finite to be decomposed")
+    check_products(path, choice, rows**3 // 3)
+    modular = choice.format == "int32"
+    arithmetic: Arithmetic = Modular() if modular else Doubles()
+    start = given.words.astype(np.uint32) if modular else given.values.astype(np.float64)
+    with GtaProducts(choice) as products, np.errstate(all="ignore"):
+        try:
+            factors = _decompose(choice.format, start, block, arithmetic, products)
+        except NoPivot as error:
+            needs = ("no odd pivot: modulo 2^32 only odd numbers can be divided by" if modular
+                     else "no pivot other than 0: the matrix is singular")  # fmt: skip
+            raise UserError(f"{path}: column {error.args[0] + 1} has {needs}") from None
+    agreement, residual = _recomposed(modular, start, factors)
+    lines = [
+        ("matrix", f"{rows:,} x {rows:,}, in blocks of {min(block, rows)}"),
+        ("on the host", "panels and inverses of triangles"),
+    ]
+    if residual is not None:
+        lines.append(("residual", f"{residual:.3g} x N eps |A|, in the 1-norm"))
+    if output:
+        packed = factors.packed
+        write_array(output, packed.view(np.int32) if modular else packed)
+        lines.append(("L and U", str(output)))
+    details = {
+        "rows": rows,
+        "block": block,
+        "order": [int(row) + 1 for row in factors.order],
+        "residual": residual,
+    }
+    title = f"LU of {path.name}"
+    finish_gta("lu", title, lines, choice, products.tally, [agreement], details)
+
+
+def _decompose(
+    format: str, start: Matrix, block: int, arithmetic: Arithmetic, products: GtaProducts
+) -> _Factors:
+    matrix, size = start.copy(), len(start)
+    order = np.arange(size)
+
+    def multiply(a: Matrix, b: Matrix, c: Matrix | None = None) -> Matrix:
+        addend = None if c is None else _words(c, result_format(format))
+        words = products.multiply(_words(a, format), _words(b, format), addend)
+        found = numbers_in(words, result_format(format))
+        return found.astype(start.dtype)
+
+    for first in range(0, size, block):
+        last = min(first + block, size)
+        try:
+            found = arithmetic.eliminate(matrix[first:, first:last])
+        except NoPivot as error:
+            raise NoPivot(first + error.args[0]) from None
+        for beside in (matrix[first:, :first], matrix[first:, last:]):
+            beside[:] = beside[found]
+        order[first:] = order[first:][found]
+        if last == size:
+            break
+        inverse = inverse_of_lower(matrix[first:last, first:last])
+        matrix[first:last, last:] = multiply(inverse, matrix[first:last, last:])
+        lower = np.negative(matrix[last:, first:last])
+        matrix[last:, last:] = multiply(lower, matrix[first:last, last:], matrix[last:, last:])
+    return _Factors(packed=matrix, order=order)
+
+
+def _words(values: Matrix, format: str) -> NDArray[np.uint64]:
+    """Patterns; of uint32 as of the integers that they are modulo 2^32."""
+    signed = values.view(np.int32) if values.dtype == np.uint32 else values
+    return encode(signed, FORMATS[format])
+
+
+def _recomposed(modular: bool, start: Matrix, factors: _Factors) -> tuple[Agreement, float | None]:
+    """L U beside P A; of fp64 the residual over N eps |A|."""
+    lower = np.tril(factors.packed, -1) + np.eye(len(start), dtype=start.dtype)
+    upper, wanted = np.triu(factors.packed), start[factors.order]
+    with np.errstate(all="ignore"):
+        again = lower @ upper
+        error = np.abs(again - wanted)
+    if modular:
+        return exactly("L U beside P A, NumPy modulo 2^32", again, wanted), None
+    limits = np.finfo(np.float64)
+    scale = len(start) * limits.eps * float(np.abs(start).sum(axis=0).max())
+    found = float(error.sum(axis=0).max()) / scale
+    # Beyond float64 on the way: no residual is as large.
+    residual = found if np.isfinite(found) else float(limits.max)
+    wrong = 0 if residual < _THRESHOLD else start.size
+    agreement = Agreement(
+        source=f"L U beside P A, NumPy, residual below {_THRESHOLD:g} N eps |A|",
+        criterion="rounding",
+        values=start.size,
+        wrong=wrong,
+        largest=float(np.nan_to_num(error.max(), nan=limits.max)),
+        worst=residual / _THRESHOLD,
+    )
+    return agreement, residual

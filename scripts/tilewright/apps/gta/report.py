@@ -1,0 +1,157 @@
+"""What the applications of GTA print and write about their run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ...reports import compiled_rows
+from ...sim.gta.schedule.explain import COLUMNS, explain
+from ..common.files import write_json
+from ..common.words import counted
+from .agreement import Agreement
+from .options import GtaChoice
+from .tally import GtaTally
+
+__all__ = ["finish_gta"]
+
+Rows = list[tuple[str, str]]
+
+_SHOWN = 3
+"""Schedules, those of the products that take the most cycles."""
+_LISTED = 100
+"""In the JSON report."""
+
+
+def finish_gta(
+    app: str,
+    title: str,
+    rows: Rows,
+    choice: GtaChoice,
+    tally: GtaTally,
+    agreements: Sequence[Agreement],
+    details: dict[str, Any],
+) -> None:
+    """Print the report, write it as JSON if asked, and exit with 1 if anything was wrong.
+
+    Parameters
+    ----------
+    app, title: what ran, and on what
+    rows: labels and texts, above those that every application has
+    agreements: results beside references
+    details: what the application adds to the JSON
+    """
+    if choice.json_file:
+        write_json(choice.json_file, _as_json(app, choice, tally, agreements, details))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=120)
+    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column()
+    verdicts = [("reference", agreement.verdict) for agreement in agreements]
+    for label, text in [*rows, *_rows(choice, tally), *verdicts]:
+        table.add_row(label, text)
+    console.print(table)
+    if choice.explain:
+        console.print(_explained(tally))
+    if tally.mismatches or any(agreement.wrong for agreement in agreements):
+        raise typer.Exit(1)
+
+
+def _as_json(
+    app: str,
+    choice: GtaChoice,
+    tally: GtaTally,
+    agreements: Sequence[Agreement],
+    details: dict[str, Any],
+) -> dict[str, Any]:
+    cost = tally.cost
+    order = _by_cycles(tally)
+    return {
+        "app": app,
+        **details,
+        "unit": "gta",
+        "config": choice.config.resolved(),
+        "mode": choice.format,
+        "backend": choice.backend,
+        "pgemms": tally.pgemms,
+        "multiplications": tally.multiplications,
+        "limb_products": tally.limb_products,
+        "cycles": cost.cycles if cost else None,
+        "port_cycles": cost.port_cycles if cost else None,
+        "utilisation": tally.utilisation,
+        "commands": cost.commands if cost else None,
+        "accesses": asdict(cost.accesses) if cost else None,
+        "bytes": asdict(cost.moved) if cost else None,
+        "schedules": [
+            {
+                "m": problem.m, "n": problem.n, "k": problem.k, "accumulate": problem.accumulate,
+                "count": tally.counts[problem], "schedule": one.schedule.words,
+                "coverage": one.coverage, "cycles": one.cost.cycles,
+                "utilisation": one.utilisation,
+            }
+            for problem in order[:_LISTED]
+            for one in [tally.schedules[problem][0].evaluated]
+        ],
+        "seconds": tally.seconds,
+        "checked": tally.checked,
+        "mismatches": tally.mismatches,
+        "references": [agreement.to_json() for agreement in agreements],
+    }  # fmt: skip
+
+
+def _by_cycles(tally: GtaTally) -> list[Any]:
+    """The products that have schedules, that of the most cycles first."""
+    return sorted(tally.schedules, key=tally.cycles_of, reverse=True)
+
+
+def _rows(choice: GtaChoice, tally: GtaTally) -> Rows:
+    lanes = counted(choice.config.lanes, "lane")
+    rows = [
+        ("unit", f"gta of {lanes}, {choice.format}, {choice.backend}"),
+        ("p-GEMMs", f"{tally.pgemms:,}: {tally.multiplications:,} multiplications, "
+                    f"{tally.limb_products:,} of limbs"),
+    ]  # fmt: skip
+    cost, share = tally.cost, tally.utilisation
+    if cost is not None and share is not None:
+        order = _by_cycles(tally)
+        for problem in order[:_SHOWN]:
+            chosen = tally.schedules[problem][0].evaluated
+            rows.append(("schedule", f"{problem.m:,} x {problem.n:,} x {problem.k:,}: "
+                                     f"{chosen.schedule.words} ({chosen.coverage}), "
+                                     f"{tally.cycles_of(problem):,} cycles"))  # fmt: skip
+        if len(order) > _SHOWN:
+            rows.append(("", f"and {len(order) - _SHOWN:,} more"))
+        accesses, moved = cost.accesses, cost.moved
+        rows += [
+            ("cycles", f"{cost.cycles:,} of the array, operands on chip in time; "
+                       f"{cost.port_cycles:,} of the busier memory port"),
+            ("utilisation", f"{share:.2%} of the multiplications of limbs that {lanes} can do"),
+            ("accesses", f"{accesses.total:,} elements in the lanes' memories: A {accesses.a:,}, "
+                         f"B {accesses.b:,}, sums {accesses.sums_read:,} read and "
+                         f"{accesses.sums_written:,} written"),
+            ("bytes", f"{moved.read:,} read, {moved.sums_written:,} written"),
+        ]  # fmt: skip
+    return [*rows, *compiled_rows(), ("simulation", f"{tally.seconds:.2f} s")]
+
+
+def _explained(tally: GtaTally) -> Table:
+    """The schedules of the product that takes the most cycles."""
+    problem = tally.largest()
+    table = Table(
+        title=f"schedules of {problem.m:,} x {problem.n:,} x {problem.k:,} in {problem.format}, "
+        "figures from cycles to bytes in thousands",
+        title_justify="left",
+    )
+    table.add_column("schedule", no_wrap=True)
+    for name in COLUMNS:
+        table.add_column(name, justify="right")
+    for line in explain(tally.schedules[problem]):
+        table.add_row(line.label, *(f"{figure:,.4g}" for figure in line.figures))
+    return table

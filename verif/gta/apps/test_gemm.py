@@ -1,0 +1,167 @@
+"""``tilewright run gemm --unit gta``: in every format, schedules of the user's choice, reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.apps.gta.options import GtaChoice
+from tilewright.apps.gta.products import GtaProducts
+from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float
+from tilewright.sim.gta.golden.pgemm import pgemm
+from tilewright.sim.gta.schedule.choice import choose
+from tilewright.sim.gta.schedule.evaluate import evaluate
+from tilewright.sim.gta.schedule.pgemm import PGemm
+from tilewright.sim.gta.schedule.schedule import Schedule
+from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.sampling import slow_but
+
+GTA = ("--unit", "gta", "--backend", "cycles")
+
+
+def drawn(run: Run, mode: str, shape: tuple[int, int, int]) -> tuple[Path, Path, Path, Any]:
+    """Files of A, B and C, and what A B + C is, in NumPy."""
+    rng = np.random.default_rng(len(mode) * 7 + shape[0])
+    rows, cols, depth = shape
+    if is_float(mode):
+        # Few digits: every sum is exact in any format.
+        a, b = rng.integers(-15, 16, (rows, depth)) / 4, rng.integers(-15, 16, (depth, cols)) / 8
+        c = rng.integers(-99, 99, (rows, cols)) / 32
+        expected = a @ b + c
+    else:
+        bits = int(mode[3:])
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        a, b = (rng.integers(low, high, s, np.int64, True) for s in ((rows, depth), (depth, cols)))
+        wide = 32 if bits < 32 else 64
+        c = rng.integers(-(1 << (wide - 1)), (1 << (wide - 1)) - 1, (rows, cols), np.int64, True)
+        exact = np.dot(a.astype(object), b.astype(object)) + c.astype(object)
+        half = 1 << (wide - 1)
+        expected = (exact + half) % (1 << wide) - half
+    files = [run.save(f"{name}.npy", array) for name, array in (("a", a), ("b", b), ("c", c))]
+    return files[0], files[1], files[2], expected
+
+
+@pytest.mark.parametrize("mode", slow_but(["int8", "fp64"], FORMATS_OF_GTA))
+def test_every_format(run: Run, mode: str) -> None:
+    a, b, c, expected = drawn(run, mode, (5, 9, 17))
+    out = run.directory / "d.npy"
+    assert run("gemm", a, b, "--c", c, *GTA, "--mode", mode, "-o", out) == 0
+    found = np.load(out)
+    wide = result_type(mode)
+    assert found.dtype == wide
+    assert np.array_equal(found, expected.astype(wide))
+
+
+def result_type(mode: str) -> Any:
+    if is_float(mode):
+        return np.float64 if mode == "fp64" else np.float32
+    return np.int64 if mode in ("int32", "int64") else np.int32
+
+
+def test_matrix_market(run: Run) -> None:
+    """Integers are read as such, and written so."""
+    path = run.directory / "a.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 7\n2 1 -3\n")
+    out = run.directory / "d.mtx"
+    assert run("gemm", path, path, *GTA, "--mode", "int8", "-o", out) == 0
+    assert out.read_text().splitlines()[0] == "%%MatrixMarket matrix array integer general"
+    assert out.read_text().split()[-4:] == ["49", "-21", "0", "0"]
+
+
+def report_of(run: Run, *words: object, shape: tuple[int, int, int] = (70, 33, 40)) -> Any:
+    a, b, _, _ = drawn(run, "int16", shape)
+    where = run.directory / "report.json"
+    assert run("gemm", a, b, *GTA, "--mode", "int16", *words, "--json", where) == 0
+    return run.report()
+
+
+def test_what_is_reported(run: Run) -> None:
+    """Figures are those of the schedule that is chosen."""
+    report = report_of(run)
+    problem = PGemm(m=70, n=33, k=40, format="int16")
+    best = choose(GtaConfig(), problem)
+    (schedule,) = report["schedules"]
+    assert (schedule["schedule"], schedule["count"]) == (best.schedule.words, 1)
+    assert report["cycles"] == schedule["cycles"] == best.cost.cycles
+    assert report["port_cycles"] == best.cost.port_cycles
+    assert report["accesses"] == vars(best.cost.accesses)
+    assert report["bytes"] == vars(best.cost.moved)
+    assert report["utilisation"] == pytest.approx(best.utilisation, rel=1e-12)
+    assert (report["multiplications"], report["limb_products"]) == (92400, 369600)
+    assert report["references"][0]["wrong"] == 0
+    assert (report["app"], report["unit"], report["mode"]) == ("gemm", "gta", "int16")
+    assert f"{best.cost.cycles:,} of the array" in run.out
+
+
+@pytest.mark.parametrize("dataflow", slow_but(["ws"], ["ws", "is", "os"]))
+@pytest.mark.parametrize("layout", slow_but(["2x2"], ["1x4", "2x2", "4x1"]))
+def test_dataflow_and_layout(run: Run, dataflow: str, layout: str) -> None:
+    report = report_of(run, "--dataflow", dataflow, "--layout", layout)
+    words = report["schedules"][0]["schedule"]
+    assert words.startswith(f"{dataflow} {layout}, ")
+    rows, cols = map(int, layout.split("x"))
+    schedule = Schedule(
+        dataflow=dataflow,
+        rows=rows,
+        cols=cols,
+        lateral="lateral" in words,
+        filled="filled" in words,
+    )
+    problem = PGemm(m=70, n=33, k=40, format="int16")
+    assert report["cycles"] == evaluate(GtaConfig(), problem, schedule).cost.cycles
+
+
+def test_vectors(run: Run) -> None:
+    assert report_of(run, "--dataflow", "simd")["schedules"][0]["coverage"] == "vector"
+
+
+def test_explain(run: Run) -> None:
+    """All schedules that the user has left, the chosen one first."""
+    report = report_of(run, "--dataflow", "os", "--layout", "2x2", "--explain")
+    lines = [line for line in run.out.splitlines() if line.startswith("│ os 2x2")]
+    assert len(lines) >= 2
+    assert lines[0].split("│")[1].strip().startswith(report["schedules"][0]["schedule"])
+    assert "│ ws " not in run.out
+
+
+def test_the_model_alone_counts_nothing(run: Run) -> None:
+    a, b, _, expected = drawn(run, "int16", (3, 4, 5))
+    where = run.directory / "report.json"
+    assert run("gemm", a, b, "--unit", "gta", "--backend", "model", "--mode", "int16", "--json",
+               where) == 0  # fmt: skip
+    report = run.report()
+    assert [report[name] for name in ("cycles", "utilisation", "accesses", "bytes")] == [None] * 4
+    assert report["schedules"] == []
+    assert report["multiplications"] == 60
+    assert expected.shape == (3, 4)
+
+
+def test_products_add_up() -> None:
+    """Of several p-GEMMs, some of them again."""
+    choice = GtaChoice(
+        config=GtaConfig(),
+        format="int32",
+        backend="cycles",
+        dataflow=None,
+        layout=None,
+        explain=False,
+        json_file=None,
+    )
+    rng = np.random.default_rng(5)
+    shapes = [(9, 5, 8), (20, 30, 12), (9, 5, 8)]
+    with GtaProducts(choice) as products:
+        for rows, cols, depth in shapes:
+            a, b = (rng.integers(0, 1 << 32, s, np.uint64) for s in ((rows, depth), (depth, cols)))
+            assert np.array_equal(products.multiply(a, b), pgemm("int32", a, b))
+    tally = products.tally
+    assert (tally.pgemms, len(tally.counts)) == (3, 2)
+    costs = [choose(GtaConfig(), PGemm(m=m, n=n, k=k, format="int32")).cost for m, n, k in shapes]
+    assert tally.cost is not None
+    assert tally.cost.cycles == sum(cost.cycles for cost in costs)
+    assert tally.cost.accesses == costs[0].accesses + costs[1].accesses + costs[2].accesses
+    assert tally.cost.moved.total == sum(cost.moved.total for cost in costs)
+    assert tally.limb_products == 16 * sum(m * n * k for m, n, k in shapes)
+    assert tally.utilisation == tally.limb_products / (tally.cost.cycles * 256)
+    assert tally.largest() == PGemm(m=20, n=30, k=12, format="int32")
