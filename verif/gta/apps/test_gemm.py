@@ -25,6 +25,9 @@ def drawn(run: Run, mode: str, shape: tuple[int, int, int]) -> tuple[Path, Path,
     """Files of A, B and C, and what A B + C is, in NumPy."""
     rng = np.random.default_rng(len(mode) * 7 + shape[0])
     rows, cols, depth = shape
+    a: Any
+    b: Any
+    c: Any
     if is_float(mode):
         # Few digits: every sum is exact in any format.
         a, b = rng.integers(-15, 16, (rows, depth)) / 4, rng.integers(-15, 16, (depth, cols)) / 8

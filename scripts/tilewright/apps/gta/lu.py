@@ -125,13 +125,13 @@ def _words(values: Matrix, format: str) -> NDArray[np.uint64]:
     return encode(signed, FORMATS[format])
 
 
+@np.errstate(all="ignore")
 def _recomposed(modular: bool, start: Matrix, factors: _Factors) -> tuple[Agreement, float | None]:
     """L U beside P A; of fp64 the residual over N eps |A|."""
     lower = np.tril(factors.packed, -1) + np.eye(len(start), dtype=start.dtype)
     upper, wanted = np.triu(factors.packed), start[factors.order]
-    with np.errstate(all="ignore"):
-        again = lower @ upper
-        error = np.abs(again - wanted)
+    again = lower @ upper
+    error = np.abs(again - wanted)
     if modular:
         return exactly("L U beside P A, NumPy modulo 2^32", again, wanted), None
     limits = np.finfo(np.float64)
