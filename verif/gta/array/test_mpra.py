@@ -11,8 +11,11 @@ from amaranth.sim import Simulator
 from tilewright.hw.gta.layouts import Base
 from tilewright.hw.gta.mpra import Mpra
 from tilewright.hw.spec.gta import COLS, ROWS, GtaConfig
+from tilewright.verif.kit.sampling import slow_but
 
 Matrix = npt.NDArray[np.int64]
+
+TIMES = [1, 5, 8, 13]
 
 IDLE: dict[str, int] = {"limb": 0, "base": 0, "y_shift": 0, "swap": 0, "shift_drain": 0}
 
@@ -59,7 +62,7 @@ def matrices(seed: int, count: int, shape: tuple[int, int]) -> list[Matrix]:
     return found
 
 
-@pytest.mark.parametrize("time", [1, 5, 8, 13])
+@pytest.mark.parametrize("time", slow_but([5], TIMES))
 def test_held_operands(time: int) -> None:
     """A fold every max(T, 8) cycles: the next operands move down behind the wave that swaps."""
     interval, folds = max(time, ROWS), 4
@@ -83,7 +86,7 @@ def test_held_operands(time: int) -> None:
         assert found == (a[f] @ b[f]).tolist(), f
 
 
-@pytest.mark.parametrize("time", [1, 5, 8, 13])
+@pytest.mark.parametrize("time", slow_but([5], TIMES))
 def test_held_sums(time: int) -> None:
     """A fold every max(T, 8) cycles: the last one's sums leave row by row meanwhile."""
     interval, folds = max(time, ROWS), 4

@@ -52,7 +52,8 @@ def test_random_products(name: str) -> None:
     """Both operations, every arrangement, regions beside each other, segments of K; commands that
     follow each other at once, and ones that come when they like."""
     bench = ClusterBench(CONFIGS[name])
-    total, runs = 0, by_size(30, 100, 400)
+    many = by_size(30, 100, 400)
+    total, runs = 0, many * 2 // max(2, bench.config.lanes)
     for seed in range(runs):
         pauses = Pauses(seed=seed, gap=0.99) if seed % 3 == 2 else None
         total += run_random(bench, 1000 + seed, pauses=pauses)
