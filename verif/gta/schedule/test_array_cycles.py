@@ -56,6 +56,9 @@ def test_the_parts_of_a_job() -> None:
     assert array_cycles(CONFIG, long, NONE) == 2 * 16 + 16 + 320 - 2 + DOUBLINGS
     floats = ArrayJob(m=16, n=16, k=32, format="fp32", dataflow="os", rows=2, cols=2)
     assert array_cycles(CONFIG, floats, NONE) == 32 * 9 + 16 + 16 - 2 + CONFIG.adder_stages
+    # An element waits 7 cycles of 8 for the adder, but not behind the last product.
+    narrow = replace(floats, format="bf16")
+    assert array_cycles(CONFIG, narrow, NONE) == 31 * 8 + 1 + 16 + 16 - 2 + CONFIG.adder_stages
 
 
 def test_segments() -> None:
@@ -80,6 +83,13 @@ def test_commands_in_a_chain() -> None:
     assert chain_cycles(CONFIG, [(1, first)], NONE) == array_cycles(CONFIG, first, NONE)
     stays = [(2, replace(first, dataflow="os")), (1, replace(short, dataflow="os"))]
     assert chain_cycles(CONFIG, stays, NONE) == 2 * 3 * 32 + 16 + 2 * 16 + 16 - 1 + DOUBLINGS
+    # Products of floats two cycles apart: the array is empty in between.
+    often = GtaConfig(float_adders=64)
+    floats = ArrayJob(m=16, n=16, k=32, format="bf16", dataflow="os", rows=2, cols=2)
+    gap = 64 + 2 * 16 + PIPELINE.emptied
+    alone = array_cycles(often, floats)
+    assert chain_cycles(often, [(2, floats)]) == gap + alone
+    assert array_cycles(often, replace(floats, segments=2)) == gap - 32 + alone - 32
     vectors = replace(first, dataflow="simd")
     assert chain_cycles(CONFIG, [(3, vectors)]) == 3 * array_cycles(CONFIG, vectors)
     with pytest.raises(ValueError, match=r"^there must be a job at least$"):
