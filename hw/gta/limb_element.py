@@ -30,8 +30,8 @@ class LimbElement(wiring.Component):
     product, a cycle after ``x`` comes. Bits beyond these, of fp64, stay.
     With ``Base.CARRY`` the sum's lowest byte is shifted into its top, and the product is added to
     the rest. So limbs of significands give their whole product: by diagonals, the low one first,
-    each but the first beginning with a carry, its top 16 bits are in the sum in the end, the bytes
-    below them in the top of the second rank.
+    each but the first beginning with a carry, its top 16 bits are in the sum in the end, those
+    below them in the top of the second rank, which ends where the longest significands' do.
 
     Latency: ``x_right`` and ``y_down`` 1; ``sum`` 2 from ``x``. Sums are modulo
     ``2 ** partial_bits``. Nothing has a reset: after it idle x have to come for as many cycles as a

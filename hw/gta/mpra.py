@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, signed
+from amaranth.hdl import C, Cat, Module, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -76,9 +76,8 @@ class Mpra(wiring.Component):
                 m.d.comb += [element.x.eq(x), element.y.eq(y[c])]
                 x, y[c] = element.x_right, element.y_down
                 if config.floats:
-                    whole = Cat(element.drain, element.sum[:SUM_BITS])
                     m.d.comb += [
-                        self.products[r][c].eq(whole[len(whole) - product_bits(config) :]),
+                        self.products[r][c].eq(self._product(element)),
                         self.last_limbs[r][c].eq(x.last),
                     ]
                 if config.integers:
@@ -90,3 +89,9 @@ class Mpra(wiring.Component):
             if config.integers:
                 m.d.comb += [self.sum[c].eq(above[c]), self.drain[c].eq(drain[c])]
         return m
+
+    def _product(self, element: LimbElement) -> Value:
+        """A product's top bits are the sum's, others the second rank's; below these it has none."""
+        whole = Cat(element.drain, element.sum[:SUM_BITS])
+        missing = product_bits(self._config) - len(whole)
+        return Cat(C(0, missing), whole) if missing > 0 else whole[-missing:]
