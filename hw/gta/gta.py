@@ -205,16 +205,22 @@ class Gta(AcceleratorTop):
         """How many commands are complete: a STORE when the bus has said so of all before it, too,
         and nothing is on its way to the bus."""
         complete = Signal(counts_layout())
-        sent = Signal(COMMANDS_BITS)
-        m.d.comb += complete.executes.eq(executes.complete)
+        loads = Signal(COMMANDS_BITS, name="complete_loads")
+        stores = Signal(COMMANDS_BITS, name="complete_stores")
+        sent = Signal(COMMANDS_BITS, name="sent_stores")
+        m.d.comb += [
+            complete.loads.eq(loads),
+            complete.executes.eq(executes.complete),
+            complete.stores.eq(stores),
+        ]
         with m.If(loader.done):
-            m.d.sync += complete.loads.eq(complete.loads + 1)
+            m.d.sync += loads.eq(loads + 1)
         with m.If(storer.sent):
             m.d.sync += sent.eq(sent + 1)
         with m.If(writer.idle):
-            m.d.sync += complete.stores.eq(sent)
+            m.d.sync += stores.eq(sent)
         with m.If(control.taken):
-            m.d.sync += [complete.loads.eq(0), complete.stores.eq(0), sent.eq(0)]
+            m.d.sync += [loads.eq(0), stores.eq(0), sent.eq(0)]
         for queue in queues.values():
             m.d.comb += queue.complete.eq(complete)
         return complete.as_value()

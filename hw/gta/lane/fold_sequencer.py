@@ -206,7 +206,9 @@ class FoldSequencer(wiring.Component):
         alone = Signal(range(most))
         beyond = Signal(range(most))
         m.d.comb += [
-            beyond.eq((rows << weights) + Cat(Const(0, 3), self.place.columns)),
+            beyond.eq(
+                Mux(weights, Cat(Const(0, 1), rows), rows) + Cat(Const(0, 3), self.place.columns)
+            ),
             alone.eq(cycles + beyond - 3),
         ]
         last = Signal(range(most), name="interval_less_1")

@@ -100,7 +100,8 @@ class BeatBuilder(wiring.Component):
             # A part of 16 bytes begins at an even octet.
             mine = Mux(part.half, at == place, at[1:] == place // 2)
             source = Mux(part.half, 0, half)
-            octet = Mux(mine, part.data.word_select(source, 8 * _OCTET), data_held[place])
+            held = Mux(strobes[place].any(), data_held[place], 0)
+            octet = Mux(mine, part.data.word_select(source, 8 * _OCTET), held)
             strobe = Mux(mine, part.strobe.word_select(source, _OCTET), strobes[place])
             bytes_now.append(octet)
             strobes_now.append(strobe)

@@ -152,7 +152,8 @@ class LaneStorer(wiring.Component):
             gatherer.place.eq(come.place),
             gatherer.words.eq(self.words),
             waiting.i.valid.eq(valid[-1]),
-            waiting.i.payload.data.eq(gatherer.data),
+            # What does not count is 0, whatever lies there.
+            waiting.i.payload.data.eq(gatherer.data & Cat(bit.replicate(8) for bit in come.valid)),
             taken.eq(waiting.o.valid & waiting.o.ready),
         ]
         names = [name for name, _ in wide_layout() if name != "data"]

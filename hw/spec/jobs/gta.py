@@ -51,11 +51,11 @@ COUNTERS: dict[str, str] = {
     "bytes_left": "bytes of the beats that were read for the rows' memories",
     "bytes_top": "bytes of the beats that were read for the columns' memories",
     "bytes_result": "bytes of the beats that were read for the memories of results",
-    "element_cycles": "of each EXECUTE the cycles that it took, times the elements of its lanes",
-    "wait_list": "cycles without an EXECUTE under way, in which none had come from the list",
-    "wait_loads": "the same, in which the next one waited for LOADs",
-    "wait_stores": "the same, in which it waited for STOREs but for no LOAD",
-    "wait_results": "cycles in which a LOAD or a STORE waited for the array at the results",
+    "element_cycles": "cycles of elements in lanes that had an EXECUTE",
+    "wait_list": "cycles without an EXECUTE, for want of one from the list",
+    "wait_loads": "cycles without an EXECUTE, as the next one waited for LOADs",
+    "wait_stores": "the same, for STOREs and no LOAD",
+    "wait_results": "cycles in which a LOAD or a STORE waited for the array",
 }
 """What is counted from the start of a job to its end."""
 
@@ -129,7 +129,7 @@ def mask_registers(config: GtaConfig) -> tuple[Register, ...]:
                 )
                 for lane in range(first, min(first + _REGISTER_LANES, config.lanes))
             ),
-            doc="lanes of one mask work together: they must be a rectangle of the layout",
+            doc="masks; lanes of one mask are a rectangle of the layout",
         )
         for index, first in enumerate(firsts)
     )
@@ -168,7 +168,7 @@ def _constants(config: GtaConfig) -> tuple[Register, ...]:
 
 def _job(config: GtaConfig) -> tuple[Register, ...]:
     most = most_across(config)
-    across = {f"{config.lanes >> n}x{1 << n}": n for n in range(most + 1)}
+    rows = {f"rows_{config.lanes >> n}": n for n in range(most + 1)}
     return (
         number("LIST", 0x200, "rw", 64, f"address of the commands, a multiple of {COMMAND_BYTES}"),
         number("COMMANDS", 0x208, "rw", 32, "commands of the job"),
@@ -177,8 +177,8 @@ def _job(config: GtaConfig) -> tuple[Register, ...]:
             0x20C,
             "rw",
             32,
-            "rows x columns of lanes; lane 0 is first, row by row",
-            across,
+            "rows of lanes; lane 0 is first, row by row",
+            rows,
         ),
         *mask_registers(config),
     )
