@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.gta import LEFT_WORD_BYTES, ROWS, GtaConfig
 from ..fold_layouts import place_layout, result_fold_layout
 from ..layouts import Operation, left_words, pgemm_layout
+from .limb_groups import by_limbs, group_sizes
 
 __all__ = ["FoldWalk"]
 
@@ -98,9 +99,11 @@ class FoldWalk(wiring.Component):
         offset = Signal.like(self.top, name="next_offset")
         element = Signal.like(self.result.element, name="next_element")
         elements = Signal(range(ROWS * self._config.lanes + 1))
+        sizes = group_sizes(self._config) or (1,)
+        whole = {size: rows[size.bit_length() - 1 :] for size in sizes}
         m.d.comb += [
             last.eq(count <= 1),
-            elements.eq(Mux(self.floats, ROWS, rows >> self.limbs_log)),
+            elements.eq(Mux(self.floats, ROWS, by_limbs(self.limbs_log, whole))),
         ]
         with m.If(self.restart | (step & last)):
             m.d.sync += [

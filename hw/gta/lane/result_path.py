@@ -134,6 +134,11 @@ class ResultPath(wiring.Component):
             double.eq(Mux(place[1] & (self.size <= 1), half[64:], half[:64])),
             found.eq(Cat(double, half[64:])[: self._widest]),
         ]
+        # The next elements do not count, but in four states they would make a whole sum unknown.
+        for size, bits in enumerate((32, 64)):
+            if bits < self._widest:
+                with m.If(self.size == size):
+                    m.d.comb += found[bits:].eq(0)
         with m.If(place[0] & (self.size == 0)):
             m.d.comb += found[:32].eq(double[32:])
         return found
