@@ -137,6 +137,8 @@ class GtaConfig(Config):
         adders = self.float_adders
         if adders & (adders - 1):
             raise ValueError(f"`float_adders` must be 0, 8, 16, 32 or 64, not {adders}")
+        if not (self.integers or self.floats):
+            raise ValueError("`float_adders` must not be 0 with formats of floats alone")
 
     @property
     def integers(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def _real(**changes: Any) -> Built:
 DEVICES: dict[str, Built] = {
     "tiny": _real(formats=("int8",), data_bits=64, managers=1, mask_bits=2),
     "plain": _plain(),
-    "integers": _real(formats=("int8", "int16", "int32", "int64")),
+    "all": _real(),
     "regions": _real(formats=("int8", "int32"), lanes=8, data_bits=64, managers=1),
     "plain_narrow": _plain(data_bits=64, lanes=4, managers=1, addr_bits=64),
     "plain_wide": _plain(data_bits=512, lanes=8, mask_bits=2),

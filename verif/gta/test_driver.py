@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.gta import GTA, GtaConfig, result_bytes
+from tilewright.hw.spec.gta import FORMATS_OF_GTA, GTA, GtaConfig, result_bytes
 from tilewright.hw.spec.jobs.gta import job_spec
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.driver import GtaDriver
@@ -38,14 +38,14 @@ def small(**changes: Any) -> GtaConfig:
 
 CONFIGS = {
     "tiny": DEVICES["tiny"].config,
-    "integers": small(lanes=4),
+    "all": small(lanes=4, formats=FORMATS_OF_GTA, vector_bytes=4096),
+    "floats": small(lanes=2, formats=("bf16", "fp32", "fp64"), float_adders=16, adder_stages=1),
     "wide": small(lanes=2, data_bits=512, formats=("int16", "int64"), vector_bytes=16384),
-    "floats": small(lanes=2, formats=("int16", "bf16", "fp32", "fp64"), float_adders=16),
     "few_sums": small(lanes=2, partial_bits=22, formats=("int8", "int32"), data_bits=256),
 }
 
 
-@pytest.fixture(scope="module", params=slow_but(["tiny"], CONFIGS, ["integers", "floats"]))
+@pytest.fixture(scope="module", params=slow_but(["tiny"], CONFIGS, ["all"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     config = CONFIGS[request.param]
     with NativeAccelerator(
@@ -99,7 +99,7 @@ def test_the_bus_and_the_array_work_at_the_same_time(device: Device) -> None:
     config = device.config
     rng = rng_of(4)
     device.behave(AxiBehaviour())
-    name = config.integers[0]
+    name = (*config.integers, *config.floats)[0]
     k = min(512, config.most_products)
     a, b = words(rng, name, (64, k)), words(rng, name, (k, 64))
     counts = check_product(device, ProductCase(name, a, b, None, {}))
@@ -206,6 +206,11 @@ def test_results_that_fit_no_bank() -> None:
     assert not driver.pgemm("int8", zeros, zeros, dataflow="os", result="saturate").any()
     assert driver.choice is not None
     assert driver.choice.layout > 0
+
+
+def test_floats_need_adders() -> None:
+    with refused(ValueError, "`float_adders` must not be 0 with formats of floats alone"):
+        GtaConfig(formats=("fp32",), float_adders=0)
 
 
 def test_no_dataflow_for_sums_that_are_too_short() -> None:

@@ -18,7 +18,12 @@ pytestmark = pytest.mark.slow
 
 MEMORY_BYTES = 1 << 17
 CONFIG = GtaConfig(
-    lanes=1, formats=("int8", "int32"), vector_bytes=2048, outstanding=4, mask_bits=1, data_bits=64
+    lanes=1,
+    formats=("int8", "int32", "fp16"),
+    vector_bytes=2048,
+    outstanding=4,
+    mask_bits=1,
+    data_bits=64,
 )
 
 
@@ -37,6 +42,6 @@ def test_products(axi_ram: bool) -> None:
         registers = job_spec(CONFIG).registers
         found = register_answers(device, registers)
         assert found == register_answers(GtaModel(CONFIG, MEMORY_BYTES), registers)
-        for flow in ("ws", "is", "os", "os"):
-            check_product(device, random_case(rng, CONFIG, most=20, dataflow=flow))
+        for name, flow in (("int8", "ws"), ("int32", "is"), ("int32", "os"), ("fp16", "os")):
+            check_product(device, random_case(rng, CONFIG, most=20, format=name, dataflow=flow))
         assert device.faults == []

@@ -32,13 +32,12 @@ def unit_delay(config: GtaConfig, column: int) -> int:
 def sum_bits(config: GtaConfig, column: int) -> int:
     """Width of the sums of groups whose last column this is; 0: there are none.
 
-    Sums of int8 and int16 are exact in 64 bits. With int64 those of int32 and int64 have 128.
+    Sums of int8 and int16 are exact in 64 bits; those of int32 and int64 have 128.
     """
     sizes = unit_sizes(config, column)
     if not sizes:
         return 0
-    wide = sizes[-1] >= limbs("int32") and "int64" in config.formats
-    return _WIDE if wide else _NARROW
+    return _WIDE if sizes[-1] >= limbs("int32") else _NARROW
 
 
 def by_limbs(limbs_log: ValueLike, values: Mapping[int, ValueLike]) -> Value:

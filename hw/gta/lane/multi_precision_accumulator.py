@@ -31,8 +31,8 @@ class MultiPrecisionAccumulator(wiring.Component):
     Where a group ends in column c, its partial results come d cycles after ``sums[c]``, d as
     :func:`unit_delay` says, with ``first[c]``; a cycle later ``o`` has them added to 256 times what
     it had, or to 0 with ``first[c]``. Latency from ``sums[c]`` to ``o``: d + 1 cycles; a partial
-    result a group and cycle. Sums are modulo 2 to the width of ``o``, which 16 bytes are of int32
-    and int64 where there is int64, and 8 else.
+    result a group and cycle. Sums are modulo 2 to the width of ``o``, 16 bytes of groups of int32
+    and int64, and 8 of others.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ SYSTEM = System(
             driver="tilewright.sim.gta.driver:GtaDriver",
             small={
                 "lanes": 2,
-                "formats": ("int8", "int16"),
+                "formats": ("int16", "fp16"),
                 "vector_bytes": 2048,
                 "mask_bits": 1,
                 "data_bits": 64,
@@ -22,6 +22,7 @@ SYSTEM = System(
             },
             variants=(
                 {"lanes": 1, "formats": ("int32",), "managers": 1},
+                {"lanes": 1, "formats": ("fp64",), "float_adders": 64},
                 {"data_bits": 256, "addr_bits": 64, "partial_bits": 20},
             ),
         ),
