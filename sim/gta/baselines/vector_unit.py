@@ -1,15 +1,16 @@
 """A vector unit with a multiplier for each format: the lanes of Ara, at their best.
 
 Each lane has a datapath of 64 bits, and 32 vector registers share memories as large as GTA's. Where
-its programs could lose time, they do not, so that no real one is faster:
+its programs could lose time, they do not:
 
-* chaining and issue are perfect: no start-up, no dead time, loads and stores beside the arithmetic;
+* the datapath is always busy: no start-up, no dead time, no ends of vectors, loads and stores
+  beside the arithmetic;
 * a multiply-add of every format sums in the wide format at full rate, int8 in 32 bits, too, for
   which there is no instruction;
 * numbers of the operand that is not a vector cost no cycle, and come from memory once: a cache
   without limits;
 * blocks of sums stay in registers until they are complete, as many as registers allow beside two
-  loads, of the length that takes the least time.
+  loads, of the length that moves least.
 
 Source: the paper's table 1 and section 6.3; RISC-V "V" (vfmacc.vf: reads a vector and sums, writes
 sums).
@@ -46,7 +47,7 @@ def vector_unit_cost(config: GtaConfig, problem: PGemm) -> Cost:
         accesses, moved = cost.accesses, cost.moved
         cost = replace(cost, accesses=replace(accesses, a=accesses.b, b=accesses.a))
         found.append(replace(cost, moved=replace(moved, a=moved.b, b=moved.a)))
-    return min(found, key=lambda cost: (cost.time, cost.cycles, cost.moved.total))
+    return min(found, key=lambda cost: (cost.time, cost.moved.total, cost.accesses.total))
 
 
 def _blocks(config: GtaConfig, problem: PGemm) -> Iterator[Cost]:
@@ -61,10 +62,8 @@ def _blocks(config: GtaConfig, problem: PGemm) -> Iterator[Cost]:
 
 
 def _block_cost(config: GtaConfig, problem: PGemm, length: int, rows: int) -> Cost:
-    full, rest = divmod(problem.n, length)
     rate = config.lanes * vector_rate(problem.format)
-    steps = full * -(-length // rate) + -(-rest // rate)
-    chunks, blocks = full + bool(rest), -(-problem.m // rows)
+    chunks, blocks = -(-problem.n // length), -(-problem.m // rows)
     each, results = problem.element_bytes, problem.m * problem.n
     moved = Moved(
         a=problem.m * problem.k * each,
@@ -74,7 +73,7 @@ def _block_cost(config: GtaConfig, problem: PGemm, length: int, rows: int) -> Co
     )
     added = problem.products - (0 if problem.accumulate else results)
     return Cost(
-        cycles=problem.m * problem.k * steps,
+        cycles=-(-problem.products // rate),
         port_cycles=port_cycles(config, moved),
         accesses=Accesses(
             a=problem.m * problem.k * chunks,

@@ -87,7 +87,8 @@ class Cost:
 
     @property
     def time(self) -> int:
-        """Cycles that no run is faster than: the array's, or the memory port's."""
+        """Cycles that no run of the same commands is faster than: the array's, or the memory
+        port's."""
         return max(self.cycles, self.port_cycles)
 
     def __add__(self, other: Cost) -> Cost:
