@@ -77,11 +77,12 @@ class RegionScan(wiring.Component):
                 m.d.sync += [count.eq(count + 1), bottom.eq(row)]
                 with m.If(count == 0):
                     m.d.sync += [top.eq(row), left.eq(col), right.eq(col)]
-                with m.Else():
-                    m.d.sync += [
-                        left.eq(Mux(col < left, col, left)),
-                        right.eq(Mux(col > right, col, right)),
-                    ]
+                if lanes > 1:
+                    with m.Else():
+                        m.d.sync += [
+                            left.eq(Mux(col < left, col, left)),
+                            right.eq(Mux(col > right, col, right)),
+                        ]
         return m
 
     def _place(self, m: Module, lane: Value, row: Signal, col: Signal) -> None:
