@@ -92,9 +92,10 @@ class GtaDriver(JobDriver[GtaConfig]):
 
         Raises
         ------
-        TypeError for words that are no integers; ValueError for those too wide, for shapes that do
-        not match, for what the device has not, for int64 to be saturated whose sums may not fit
-        128 bits, and if its memory is too small. JobError if it reports an error.
+        TypeError for words that are no integers, and for a layout of another type; ValueError for
+        those too wide, for shapes that do not match, for what the device has not, for int64 to be
+        saturated whose sums may not fit 128 bits, and if its memory is too small. JobError if it
+        reports an error.
         """
         self._check(format, result, dataflow, layout, segments)
         left, right = words_of(a, FORMATS[format].bits), words_of(b, FORMATS[format].bits)
@@ -149,7 +150,7 @@ class GtaDriver(JobDriver[GtaConfig]):
         layout: tuple[int, int] | None,
         segments: int,
     ) -> None:
-        """Raise ValueError for what the device has not."""
+        """Raise TypeError and ValueError for what the device has not."""
         config = self.config
         known = (*config.integers, *config.floats)
         if format not in known:
@@ -164,6 +165,14 @@ class GtaDriver(JobDriver[GtaConfig]):
         flows = ("auto", "os") if is_float(format) else DATAFLOWS
         if dataflow not in flows:
             raise ValueError(f"`dataflow` must be one of {', '.join(flows)}, not {dataflow!r}")
+        if layout is not None and not (
+            isinstance(layout, tuple)
+            and len(layout) == 2
+            and all(isinstance(side, int) for side in layout)
+        ):
+            raise TypeError(
+                f"`layout` must be a tuple of two integers, rows and columns, not {layout!r}"
+            )
         if layout is not None and (
             layout[0] < 1 or layout[1] < 1 or layout[0] * layout[1] != config.lanes
         ):

@@ -191,6 +191,15 @@ def test_what_is_refused(changes: dict[str, Any], message: str) -> None:
         GtaDriver(model).pgemm(**{**call, **changes})
 
 
+@pytest.mark.parametrize("layout", ["2x1", 2, (2,), (2, 1.0), (1, 1, 2)])
+def test_what_is_no_layout(layout: Any) -> None:
+    driver = GtaDriver(GtaModel(GtaConfig(lanes=2), 1 << 16))
+    zeros = np.zeros((2, 2), np.uint64)
+    message = f"`layout` must be a tuple of two integers, rows and columns, not {layout!r}"
+    with refused(TypeError, message):
+        driver.pgemm("int8", zeros, zeros, layout=layout)
+
+
 _TOO_LITTLE = (
     "`partial_bits` or `vector_bytes` must be more for this dataflow and layout, not {} and {}"
 )
