@@ -97,7 +97,7 @@ class LimbElement(wiring.Component):
                     m.d.comb += base.eq(self.sum_above)
             if config.floats:
                 with m.Case(Base.CARRY):
-                    m.d.comb += base.eq(total >> LIMB_BITS)
+                    m.d.comb += base.eq(total[LIMB_BITS:].as_signed())
         m.d.comb += product.eq(x.limb * held)
         m.d.sync += total.eq(base + product)
         if config.integers:

@@ -66,7 +66,9 @@ class BankWave(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        waiting = Signal(wave_layout(self._config), reset_less=True)
+        kept = ("rows", "word", "last")
+        shapes = wave_layout(self._config).members
+        waiting = Signal(data.StructLayout({name: shapes[name] for name in kept}), reset_less=True)
         with m.If(self.start):
             m.d.sync += [
                 waiting.rows.eq(self.rows),
@@ -83,7 +85,7 @@ class BankWave(wiring.Component):
             m.d.sync += [
                 head.active.eq(1),
                 head.row.eq(0),
-                *(head[name].eq(waiting[name]) for name in ("rows", "word", "last")),
+                *(head[name].eq(waiting[name]) for name in kept),
             ]
         with m.Else():
             m.d.sync += [
