@@ -34,7 +34,9 @@ class LaneCluster(wiring.Component):
     over, see :class:`FoldSequencer`. It is ``done`` 2 R + C + T' + d + 6 cycles after
     its last fold has begun in WS, with d = log2 of the most limbs that the configuration has. In OS
     it is 2 R + C + d + 7 cycles after the fold behind its last one has, the next command's first if
-    that comes in time, an empty one otherwise.
+    that comes in time, an empty one otherwise. Of floats, whose chains have K products, L limbs
+    a significand and I = ``GtaConfig.interval`` cycles a product, it is (K - 1) I + L L + R + C +
+    ``adder_stages`` + 6 cycles after its last fold has begun.
     Accesses from outside change none of this.
 
     Parameters
