@@ -116,6 +116,7 @@ def test_chains(lanes: int) -> None:
 
 
 FLOATS = {
+    "bf16 alone": GtaConfig(lanes=1, formats=("bf16",), vector_bytes=8192),
     "8 adders": GtaConfig(lanes=2, vector_bytes=32768),
     "64 adders": GtaConfig(
         lanes=4, formats=("int8", "bf16", "fp32"), float_adders=64, vector_bytes=32768
@@ -140,7 +141,7 @@ def float_products(config: GtaConfig, job: ArrayJob) -> list[FloatProduct]:
     ]
 
 
-@pytest.mark.parametrize("adders", slow_but([], FLOATS, ["8 adders"]))
+@pytest.mark.parametrize("adders", slow_but([], FLOATS, ["bf16 alone"]))
 def test_chains_of_floats(adders: str) -> None:
     """Jobs by themselves, in segments, and behind each other."""
     config = FLOATS[adders]
