@@ -40,11 +40,11 @@ class _Chosen:
     """Outputs of the path for integers, or of that for floats, as a command has them."""
 
     def __init__(self, paths: list[Path], floats: Value) -> None:
-        self._paths, self._floats = paths, floats
+        self._paths, self.floats = paths, floats
 
     def value(self, name: str) -> Value:
         values = [Value.cast(getattr(path, name)) for path in self._paths]
-        return Mux(self._floats, values[1], values[0]) if len(values) > 1 else values[0]
+        return Mux(self.floats, values[1], values[0]) if len(values) > 1 else values[0]
 
 
 class Lane(wiring.Component):
@@ -209,7 +209,6 @@ class Lane(wiring.Component):
         outside = Signal()
         own = self.write.enable & (self.write.memory == LaneMemoryName.RESULT)
         write = data.View(data.ArrayLayout(RESULT_WORD_BYTES, BANKS), chosen.value("write"))
-        write_data = data.View(memory.write_data.shape(), chosen.value("write_data"))
         write_address = data.View(memory.write_address.shape(), chosen.value("write_address"))
         read_address = data.View(memory.read_address.shape(), chosen.value("read_address"))
         m.d.comb += [
@@ -229,9 +228,7 @@ class Lane(wiring.Component):
                 memory.read_address[n].eq(Mux(reads, read_address[n], self.read.address[1:])),
                 memory.write_address[n].eq(Mux(outside, word, write_address[n])),
                 memory.write[n].eq(Mux(outside, half, write[n])),
-                memory.write_data[n].eq(
-                    Mux(outside, self.write.data[n].replicate(2), write_data[n])
-                ),
+                memory.write_data[n].eq(self._written(paths, chosen, n, outside)),
             ]
         upper = Signal()
         m.d.sync += upper.eq(self.read.address[0])
@@ -239,3 +236,15 @@ class Lane(wiring.Component):
             bits = 8 * LEFT_WORD_BYTES
             found = memory.read_data[n]
             m.d.comb += self.read_data[n].eq(Mux(upper, found[bits:], found[:bits]))
+
+    def _written(self, paths: list[Path], chosen: _Chosen, bank: int, outside: Value) -> Value:
+        """What a bank of results is given. From outside, and of integers, both halves are alike."""
+        found = self.write.data[bank]
+        for path in paths:
+            word = path.write_data[bank]
+            if isinstance(path, IntegerPath):
+                found = Mux(outside, found, word[: len(found)])
+            else:
+                own = ~outside & (chosen.floats | (len(paths) == 1))
+                return Mux(own, word, found.replicate(2))
+        return found.replicate(2)
