@@ -28,7 +28,11 @@ def gemm(run: Run, *words: object) -> str:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("--backend", "rtl"), "backend must be cycles or model, not 'rtl'"),
+        (("--backend", "gpu"), "backend must be one of rtl, cycles, model, not 'gpu'"),
+        (("--backend", "rtl", "--dataflow", "simd"),
+         "--dataflow must be ws, is, os or auto with backend rtl, not 'simd'"),
+        (("--backend", "rtl", "--explain"),
+         "--explain must come with backend cycles, not with rtl"),
         (("--mode", "tf32"), f"mode must be one of {FORMATS}, not 'tf32'"),
         (("--set", "formats=int8,fp32", "--mode", "int16"),
          "mode must be one that gta is built with (int8, fp32), not 'int16': see `formats`"),
@@ -117,6 +121,15 @@ def test_too_many_multiplications(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     assert line == (
         f"the product of {run.directory}/a.npy and {run.directory}/b.npy: 24 multiplications are "
         "too many for the cycles backend; at most 23 are allowed"
+    )
+
+
+def test_too_many_on_the_rtl(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There limbs count; nothing is built."""
+    monkeypatch.setitem(products.MOST_PRODUCTS, "rtl", 383)
+    line = gemm(run, "--backend", "rtl", "--mode", "int32")
+    assert line.endswith(
+        ": 384 multiplications of limbs are too many for the rtl backend; at most 383 are allowed"
     )
 
 

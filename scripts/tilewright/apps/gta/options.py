@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...errors import UserError
+from ...errors import UserError, user_errors
 from ...hw.spec.gta import FORMATS_OF_GTA, GTA, GtaConfig, is_float
 from ...settings import read_config
+from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption
 
@@ -29,7 +30,7 @@ __all__ = [
     "refuse_flow",
 ]
 
-BACKENDS = ("cycles", "model")
+BACKENDS = ("rtl", "cycles", "model")
 FLOATS = tuple(name for name in FORMATS_OF_GTA if is_float(name))
 """Formats of an application that takes no integers."""
 
@@ -76,7 +77,8 @@ class GtaOptions(FlowOptions):
     backend: Annotated[
         str,
         typer.Option(
-            help="cycles: the models of results and of cycles; model: that of results alone.",
+            help="rtl: simulate the Verilog and check it against the model; cycles: the models of "
+            "results and of cycles, the default; model: that of results alone.",
             rich_help_panel=PANEL,
         ),
     ] = "cycles"
@@ -125,17 +127,22 @@ def choose_gta(
     Raises UserError for what cannot be run.
     """
     if options.backend not in BACKENDS:
-        raise UserError(f"backend must be {' or '.join(BACKENDS)}, not {options.backend!r}")
+        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
     if format not in allowed:
         raise UserError(f"mode must be one of {', '.join(allowed)}, not {format!r}")
     config: Any = read_config(GTA, options.config_file, options.settings or ())
     _check_format(config, format)
     dataflow = _dataflow(options.dataflow, format)
     layout = _layout(options.layout, config.lanes, dataflow)
-    if options.explain and options.backend == "model":
-        raise UserError("--explain must come with backend cycles, not with model")
+    if options.explain and options.backend != "cycles":
+        raise UserError(f"--explain must come with backend cycles, not with {options.backend}")
+    if dataflow == "simd" and options.backend == "rtl":
+        raise UserError("--dataflow must be ws, is, os or auto with backend rtl, not 'simd'")
     if options.json_file:
         check_output(options.json_file, (".json",))
+    if options.backend == "rtl":
+        with user_errors(ToolMissing):
+            require_tools()
     return GtaChoice(
         config=config,
         format=format,

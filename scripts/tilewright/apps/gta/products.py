@@ -3,43 +3,50 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ...hw.spec.gta import limbs
 from ...hw.spec.host.activity import Stopwatch, activity
 from ...sim.gta.golden.pgemm import pgemm
 from ...sim.gta.schedule.pgemm import PGemm
 from .options import GtaChoice
 from .plan import planned
-from .tally import GtaTally
+from .tally import Chosen, GtaTally
+
+if TYPE_CHECKING:
+    from .device import GtaRtl
 
 __all__ = ["MOST_PRODUCTS", "GtaProducts", "check_products"]
 
 Patterns = NDArray[np.uint64]
 
-MOST_PRODUCTS = {"cycles": 8_000_000_000, "model": 8_000_000_000}
-"""Multiplications of a run, by backend: some minutes."""
+MOST_PRODUCTS = {"rtl": 500_000_000, "cycles": 8_000_000_000, "model": 8_000_000_000}
+"""Multiplications of a run, on the RTL of limbs, by backend: some minutes."""
 
 
 def check_products(what: object, choice: GtaChoice, products: int) -> None:
     """Raise UserError for a run of more multiplications than anybody waits for."""
+    rtl = choice.backend == "rtl"
+    count, named = products * (limbs(choice.format) ** 2 if rtl else 1), " of limbs" * rtl
     most = MOST_PRODUCTS[choice.backend]
-    if products > most:
+    if count > most:
         raise UserError(
-            f"{what}: {products:,} multiplications are too many for the {choice.backend} backend; "
-            f"at most {most:,} are allowed"
+            f"{what}: {count:,} multiplications{named} are too many for the {choice.backend} "
+            f"backend; at most {most:,} are allowed"
         )
 
 
 class GtaProducts:
     """Multiplies matrices on GTA; keeps a tally. A context manager.
 
-    With backend "cycles" each product is given the schedule that is chosen for it among those that
-    the user has left, and what that takes is counted; values are the golden model's, as with
-    "model". They do not depend on schedules.
+    With backend "rtl" the generated Verilog computes each product, by the driver, and every result
+    is compared with the golden model's, bit for bit. With "cycles" each product is given the
+    schedule that is chosen for it among those that the user has left, and what that takes is
+    counted; values are the golden model's, as with "model". They do not depend on schedules.
 
     Parameters
     ----------
@@ -48,10 +55,17 @@ class GtaProducts:
 
     def __init__(self, choice: GtaChoice) -> None:
         self._choice, self._open = choice, ExitStack()
+        self._rtl: GtaRtl | None = None
         self.tally = GtaTally(config=choice.config)
 
     def __enter__(self) -> Self:
-        self._open.enter_context(activity("computing on the model of gta"))
+        if self._choice.backend == "rtl":
+            from .device import GtaRtl
+
+            self._rtl = GtaRtl(self._choice)
+            self._open.callback(self._rtl.close)
+        where = "gta" if self._rtl else "the model of gta"
+        self._open.enter_context(activity(f"computing on {where}"))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -63,8 +77,8 @@ class GtaProducts:
         """``c + a b`` of patterns of the choice's format, (M, K) and (K, N); ``c`` and what is
         returned as the golden model has it.
 
-        ``result``: what is kept of sums of integers, "wrap" or "saturate". Raises UserError if no
-        schedule fits the lanes' memories.
+        ``result``: what is kept of sums of integers, "wrap" or "saturate". Raises UserError if it
+        does not fit the lanes' memories.
         """
         choice, tally = self._choice, self.tally
         problem = PGemm(
@@ -75,9 +89,21 @@ class GtaProducts:
             accumulate=c is not None,
         )
         watch = Stopwatch()
-        if choice.backend != "model" and problem not in tally.schedules:
-            tally.schedules[problem] = planned(choice, problem)
-        found = pgemm(choice.format, a, b, c, result=result)
-        tally.counts[problem] = tally.counts.get(problem, 0) + 1
+        chosen = self._chosen(problem) if choice.backend == "cycles" else None
+        expected = found = pgemm(choice.format, a, b, c, result=result)
+        if self._rtl:
+            found, chosen = self._rtl.multiply(a, b, c, result)
+            tally.counters.update(self._rtl.counts)
+            tally.checked += found.size
+            tally.mismatches += int(np.count_nonzero(found != expected))
+        tally.add(problem, chosen)
         tally.seconds += watch.seconds
         return found
+
+    def _chosen(self, problem: PGemm) -> Chosen:
+        """The best of the schedules that are left."""
+        known = self.tally.schedules
+        if problem not in known:
+            known[problem] = planned(self._choice, problem)
+        best = known[problem][0].evaluated
+        return Chosen(words=best.schedule.words, coverage=best.coverage, cycles=best.cost.cycles)

@@ -72,7 +72,6 @@ def _as_json(
     details: dict[str, Any],
 ) -> dict[str, Any]:
     cost = tally.cost
-    order = _by_cycles(tally)
     return {
         "app": app,
         **details,
@@ -83,32 +82,27 @@ def _as_json(
         "pgemms": tally.pgemms,
         "multiplications": tally.multiplications,
         "limb_products": tally.limb_products,
-        "cycles": cost.cycles if cost else None,
+        "cycles": tally.cycles,
         "port_cycles": cost.port_cycles if cost else None,
         "utilisation": tally.utilisation,
         "commands": cost.commands if cost else None,
         "accesses": asdict(cost.accesses) if cost else None,
         "bytes": asdict(cost.moved) if cost else None,
+        "counters": dict(tally.counters) or None,
         "schedules": [
             {
                 "m": problem.m, "n": problem.n, "k": problem.k, "accumulate": problem.accumulate,
-                "count": tally.counts[problem], "schedule": one.schedule.words,
-                "coverage": one.coverage, "cycles": one.cost.cycles,
-                "utilisation": one.utilisation,
+                "count": tally.counts[problem], "schedule": tally.chosen[problem].words,
+                "coverage": tally.chosen[problem].coverage,
+                "cycles": tally.chosen[problem].cycles,
             }
-            for problem in order[:_LISTED]
-            for one in [tally.schedules[problem][0].evaluated]
+            for problem in tally.by_cycles()[:_LISTED]
         ],
         "seconds": tally.seconds,
         "checked": tally.checked,
         "mismatches": tally.mismatches,
         "references": [agreement.to_json() for agreement in agreements],
     }  # fmt: skip
-
-
-def _by_cycles(tally: GtaTally) -> list[Any]:
-    """The products that have schedules, that of the most cycles first."""
-    return sorted(tally.schedules, key=tally.cycles_of, reverse=True)
 
 
 def _rows(choice: GtaChoice, tally: GtaTally) -> Rows:
@@ -118,32 +112,57 @@ def _rows(choice: GtaChoice, tally: GtaTally) -> Rows:
         ("p-GEMMs", f"{tally.pgemms:,}: {tally.multiplications:,} multiplications, "
                     f"{tally.limb_products:,} of limbs"),
     ]  # fmt: skip
-    cost, share = tally.cost, tally.utilisation
-    if cost is not None and share is not None:
-        order = _by_cycles(tally)
-        for problem in order[:_SHOWN]:
-            chosen = tally.schedules[problem][0].evaluated
-            rows.append(("schedule", f"{problem.m:,} x {problem.n:,} x {problem.k:,}: "
-                                     f"{chosen.schedule.words} ({chosen.coverage}), "
-                                     f"{tally.cycles_of(problem):,} cycles"))  # fmt: skip
-        if len(order) > _SHOWN:
-            rows.append(("", f"and {len(order) - _SHOWN:,} more"))
-        accesses, moved = cost.accesses, cost.moved
-        rows += [
-            ("cycles", f"{cost.cycles:,} of the array, operands on chip in time; "
-                       f"{cost.port_cycles:,} of the busier memory port"),
-            ("utilisation", f"{share:.2%} of the multiplications of limbs that {lanes} can do"),
-            ("accesses", f"{accesses.total:,} elements in the lanes' memories: A {accesses.a:,}, "
-                         f"B {accesses.b:,}, sums {accesses.sums_read:,} read and "
-                         f"{accesses.sums_written:,} written"),
-            ("bytes", f"{moved.read:,} read, {moved.sums_written:,} written"),
-        ]  # fmt: skip
-    return [*rows, *compiled_rows(), ("simulation", f"{tally.seconds:.2f} s")]
+    order = tally.by_cycles()
+    for problem in order[:_SHOWN]:
+        chosen = tally.chosen[problem]
+        covers = f" ({chosen.coverage})" if chosen.coverage else ""
+        rows.append(("schedule", f"{problem.m:,} x {problem.n:,} x {problem.k:,}: {chosen.words}"
+                                 f"{covers}, {chosen.cycles:,} cycles"))  # fmt: skip
+    if len(order) > _SHOWN:
+        rows.append(("", f"and {len(order) - _SHOWN:,} more"))
+    rows += _modelled(tally) if tally.schedules else []
+    rows += _measured(tally) if tally.counters else []
+    if tally.utilisation is not None:
+        rows.append(("utilisation", f"{tally.utilisation:.2%} of the multiplications of limbs that "
+                                    f"{lanes} can do"))  # fmt: skip
+    rows += [*compiled_rows(), ("simulation", f"{tally.seconds:.2f} s")]
+    if choice.backend == "rtl":
+        verdict = "bit for bit equal" if not tally.mismatches else "DIFFERENT"
+        rows.append(("against the model", f"{tally.mismatches:,} mismatches in {tally.checked:,} "
+                                          f"results: {verdict}"))  # fmt: skip
+    return rows
+
+
+def _modelled(tally: GtaTally) -> Rows:
+    """By the model of cycles."""
+    cost = tally.cost
+    assert cost is not None
+    accesses, moved = cost.accesses, cost.moved
+    return [
+        ("cycles", f"{cost.cycles:,} of the array, operands on chip in time; "
+                   f"{cost.port_cycles:,} of the busier memory port"),
+        ("accesses", f"{accesses.total:,} elements in the lanes' memories: A {accesses.a:,}, "
+                     f"B {accesses.b:,}, sums {accesses.sums_read:,} read and "
+                     f"{accesses.sums_written:,} written"),
+        ("bytes", f"{moved.read:,} read, {moved.sums_written:,} written"),
+    ]  # fmt: skip
+
+
+def _measured(tally: GtaTally) -> Rows:
+    """By counters."""
+    counts = tally.counters
+    waits = ", ".join(f"{name} {counts[f'wait_{name}']:,}" for name in ("list", "loads", "stores"))
+    return [
+        ("cycles", f"{counts['cycles']:,} of jobs, {counts['busy_cycles']:,} with the array at "
+                   f"work; waited for {waits}"),
+        ("bytes", f"{counts['bytes_read']:,} read, {counts['bytes_list']:,} of them of lists; "
+                  f"{counts['bytes_written']:,} written"),
+    ]  # fmt: skip
 
 
 def _explained(tally: GtaTally) -> Table:
     """The schedules of the product that takes the most cycles."""
-    problem = tally.largest()
+    problem = tally.by_cycles()[0]
     table = Table(
         title=f"schedules of {problem.m:,} x {problem.n:,} x {problem.k:,} in {problem.format}, "
         "figures from cycles to bytes in thousands",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from ...hw.spec.gta import COLS, ROWS, GtaConfig
@@ -9,7 +10,23 @@ from ...sim.gta.schedule.choice import Ranked
 from ...sim.gta.schedule.cost import Cost
 from ...sim.gta.schedule.pgemm import PGemm
 
-__all__ = ["GtaTally"]
+__all__ = ["Chosen", "GtaTally"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """How products of a kind were laid out.
+
+    Parameters
+    ----------
+    words: the dataflow, the layout, and what else there is to say
+    coverage: how a product covers the array; None if the driver has cut it into tiles
+    cycles: of all products of the kind
+    """
+
+    words: str
+    coverage: str | None
+    cycles: int
 
 
 @dataclass(kw_only=True)
@@ -20,17 +37,30 @@ class GtaTally:
     ----------
     config: of the accelerator
     counts: how often each product was computed
-    schedules: of each, the best first; of the model of results alone none
+    chosen: how each was laid out; of the model of results alone nothing
+    schedules: with the model of cycles those of each product, the best first
+    counters: with the RTL its counters, added
     seconds: of the wall clock spent in simulation
     checked, mismatches: results compared with the model, and those that differ
     """
 
     config: GtaConfig
     counts: dict[PGemm, int] = field(default_factory=dict)
+    chosen: dict[PGemm, Chosen] = field(default_factory=dict)
     schedules: dict[PGemm, list[Ranked]] = field(default_factory=dict)
+    counters: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     checked: int = 0
     mismatches: int = 0
+
+    def add(self, problem: PGemm, chosen: Chosen | None) -> None:
+        """One more product, and how it was laid out."""
+        self.counts[problem] = self.counts.get(problem, 0) + 1
+        if chosen is not None:
+            before = self.chosen[problem].cycles if problem in self.chosen else 0
+            self.chosen[problem] = Chosen(
+                words=chosen.words, coverage=chosen.coverage, cycles=before + chosen.cycles
+            )
 
     @property
     def pgemms(self) -> int:
@@ -49,7 +79,7 @@ class GtaTally:
 
     @property
     def cost(self) -> Cost | None:
-        """Of all, one after the other; None where nothing counts."""
+        """Of all, one after the other, by the model of cycles; None without it."""
         if not self.schedules:
             return None
         total = Cost()
@@ -65,17 +95,19 @@ class GtaTally:
         return total
 
     @property
+    def cycles(self) -> int | None:
+        """The array's by the model of cycles; of whole jobs on the RTL; None where nothing
+        counts."""
+        if not self.chosen:
+            return None
+        return sum(chosen.cycles for chosen in self.chosen.values())
+
+    @property
     def utilisation(self) -> float | None:
         """Multiplications of limbs over those that all lanes could do; None likewise."""
-        cost = self.cost
-        if cost is None or not cost.cycles:
-            return None
-        return self.limb_products / (cost.cycles * ROWS * COLS * self.config.lanes)
+        cycles = self.cycles
+        return self.limb_products / (cycles * ROWS * COLS * self.config.lanes) if cycles else None
 
-    def largest(self) -> PGemm:
-        """The product that took the most cycles in all."""
-        return max(self.schedules, key=self.cycles_of)
-
-    def cycles_of(self, problem: PGemm) -> int:
-        """Cycles of all products like this."""
-        return self.counts[problem] * self.schedules[problem][0].evaluated.cost.cycles
+    def by_cycles(self) -> list[PGemm]:
+        """The products that were laid out, that of the most cycles in all first."""
+        return sorted(self.chosen, key=lambda problem: self.chosen[problem].cycles, reverse=True)

@@ -1,0 +1,98 @@
+"""Products on GTA's RTL, by its driver, with as much memory as they take."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UserError
+from ...hw.spec.gta import GTA
+from ...hw.spec.host.activity import activity
+from ...sim.device.placement import NoRoom
+from ...sim.device.protocol import JobError
+from ...sim.gta.driver import GtaDriver
+from ..common.memory import available_memory, in_words
+from ..common.native import native
+from .options import GtaChoice
+from .tally import Chosen
+
+__all__ = ["GtaRtl"]
+
+Patterns = NDArray[np.uint64]
+
+_LATENCY = 20
+"""Of the memory, in cycles."""
+_FIRST_BYTES = 1 << 22
+
+
+class GtaRtl:
+    """The generated Verilog in front of a flat memory. A context manager.
+
+    Parameters
+    ----------
+    choice: the accelerator; its dataflow and layout are the driver's to choose where the user has
+        left them
+
+    Members
+    -------
+    counts: counters of the last product
+
+    Raises UserError if it cannot be built.
+    """
+
+    def __init__(self, choice: GtaChoice) -> None:
+        self._choice, self._device = choice, ExitStack()
+        self._bytes = _FIRST_BYTES
+        with activity("building gta"):
+            self._native = native(GTA, choice.config, _LATENCY)
+            self._driver = self._make()
+        self.counts: dict[str, int] = {}
+
+    def close(self) -> None:
+        """End the simulation."""
+        self._device.close()
+
+    def _make(self) -> GtaDriver:
+        self._device.close()
+        return GtaDriver(self._device.enter_context(self._native(self._bytes)))
+
+    def multiply(
+        self, a: Patterns, b: Patterns, c: Patterns | None, result: str
+    ) -> tuple[Patterns, Chosen]:
+        """``c + a b``, and how it was laid out. Raises UserError for what the accelerator cannot
+        do."""
+        choice = self._choice
+        settings: dict[str, Any] = {"dataflow": choice.dataflow or "auto", "layout": choice.layout}
+        while True:
+            driver = self._driver
+            try:
+                found = driver.pgemm(choice.format, a, b, c, result=result, **settings)
+                break
+            except NoRoom as lacking:
+                self._grow(lacking)
+            except ValueError as error:
+                raise UserError(f"gta: {error}") from None
+            except JobError as error:
+                raise UserError(f"gta: the product cannot be computed: {error}") from None
+        self.counts = driver.counts
+        laid = driver.choice
+        assert laid is not None
+        tiles = " x ".join(map(str, (laid.tiling.m, laid.tiling.n, laid.tiling.k)))
+        rows, cols = choice.config.lanes >> laid.layout, 1 << laid.layout
+        words = f"{laid.dataflow} {rows}x{cols}, tiles of {tiles}"
+        return found, Chosen(words=words, coverage=None, cycles=self.counts["cycles"])
+
+    def _grow(self, lacking: NoRoom) -> None:
+        if lacking.end > 1 << self._choice.config.addr_bits:
+            raise UserError(f"gta: {lacking}")
+        self._bytes = max(lacking.end, 2 * self._bytes)
+        try:
+            self._driver = self._make()
+        except MemoryError:
+            raise UserError(
+                f"the product takes {in_words(self._bytes)} of the accelerator's memory; "
+                f"{in_words(available_memory())} are available"
+            ) from None

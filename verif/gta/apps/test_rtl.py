@@ -1,0 +1,164 @@
+"""Applications on the RTL, by the driver: what it computes and counts; quickly, on a model in its
+place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.apps.gta import device
+from tilewright.sim.device.placement import NoRoom
+from tilewright.sim.gta.driver import GtaDriver
+from tilewright.sim.gta.model import GtaModel
+from tilewright.verif.gta.devices import DEVICES
+from tilewright.verif.kit.commands import Run
+
+Made = Callable[[int], AbstractContextManager[GtaModel]]
+
+
+def settings(name: str) -> list[str]:
+    """Of a configuration that other tests build, too."""
+    chosen = DEVICES[name].config.resolved().items()
+    texts = {k: ",".join(v) if isinstance(v, (list, tuple)) else str(v) for k, v in chosen}
+    return [word for k, v in texts.items() for word in ("--set", f"{k}={v}")]
+
+
+def files(run: Run) -> dict[str, tuple[object, ...]]:
+    """A small run of each command."""
+    rng = np.random.default_rng(12)
+    number = run.directory / "n.txt"
+    number.write_text(str(7**900))
+    odd = np.diag(np.full(9, 3)) + np.triu(rng.integers(-9, 9, (9, 9)), 1)
+    signal = run.save("s.npy", rng.integers(-9, 9, 30))
+    operands = [
+        run.save(f"{name}.npy", rng.integers(-99, 99, shape))
+        for name, shape in (("a", (20, 9)), ("b", (9, 21)), ("c", (20, 21)))
+    ]
+    return {
+        "bignum": (number, number),
+        "fir": (signal, signal),
+        "fir, clamped": (signal, signal, "--saturate"),
+        "lu": (run.save("m.npy", odd), "--mode", "int32", "--block", 4),
+        "lu in fp64": (run.save("f.npy", rng.standard_normal((9, 9))), "--block", 4),
+        "pca": (run.save("d.npy", rng.standard_normal((12, 4))),),
+        "mlp": ("--layers", 2, "--width", 8, "--samples", 4),
+        "gemm": (*operands[:2], "--c", operands[2], "--unit", "gta", "--mode", "int8"),
+    }
+
+
+APPS = ["bignum", "fir", "fir, clamped", "lu", "lu in fp64", "pca", "mlp", "gemm"]
+
+
+def words(run: Run, app: str, name: str) -> list[object]:
+    command = app.replace(",", "").split()[0]
+    where = run.directory / "report.json"
+    return [command, *files(run)[app], "--backend", "rtl", *settings(name), "--json", where]
+
+
+@pytest.fixture
+def on_model(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The model of the whole accelerator stands for the RTL; sizes of memories that were made."""
+    sizes = []
+
+    def native(unit: Any, config: Any, latency: int) -> Made:
+        def make(size: int) -> AbstractContextManager[GtaModel]:
+            sizes.append(size)
+            return nullcontext(GtaModel(config, size))
+
+        return make
+
+    monkeypatch.setattr(device, "native", native)
+    return sizes
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_every_command(run: Run, app: str, on_model: list[int]) -> None:
+    assert run(*words(run, app, "all")) == 0
+    report = run.report()
+    assert (report["backend"], report["mismatches"]) == ("rtl", 0)
+    assert report["checked"] > 0
+    assert report["counters"]["operations"] > 0
+    assert report["counters"]["bytes_written"] > 0
+    assert [one["coverage"] for one in report["schedules"]] == [None] * len(report["schedules"])
+    assert "bit for bit equal" in run.out
+    assert len(on_model) == 1
+
+
+def test_memory_grows(run: Run, on_model: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_FIRST_BYTES", 1 << 10)
+    assert run(*words(run, "gemm", "all")) == 0
+    assert on_model[0] == 1 << 10
+    assert on_model[-1] > 1 << 12
+
+
+def test_what_the_driver_refuses(
+    run: Run, on_model: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line; so is a memory that `addr_bits` do not reach."""
+    reasons: list[ValueError] = [
+        ValueError("`vector_bytes` must be more"),
+        NoRoom("too little memory", 1 << 41),
+    ]
+
+    def refuse(*operands: Any, **named: Any) -> None:
+        raise reasons[0]
+
+    monkeypatch.setattr(GtaDriver, "pgemm", refuse)
+    out = run.directory / "out.npy"
+    line = run.refused(*words(run, "gemm", "all"), "-o", out)
+    assert line == "gta: `vector_bytes` must be more"
+    del reasons[0]
+    line = run.refused(*words(run, "gemm", "all"), "-o", out)
+    assert line == "gta: too little memory"
+    assert not out.exists()
+    assert len(on_model) == 2
+
+
+def test_what_differs_is_found(
+    run: Run, on_model: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bit of the accelerator's result: against the model, and against NumPy."""
+    taken = GtaModel.read_memory
+
+    def wrong(self: GtaModel, address: int, size: int) -> bytes:
+        found = taken(self, address, size)
+        return bytes([found[0] ^ 1]) + found[1:]
+
+    monkeypatch.setattr(GtaModel, "read_memory", wrong)
+    assert run(*words(run, "gemm", "all")) == 1
+    assert run.report()["mismatches"] == 1
+    assert run.report()["references"][0]["wrong"] == 1
+    assert "DIFFERENT" in run.out
+    assert len(on_model) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dataflow", ["ws", "is", "os"])
+def test_on_the_rtl(run: Run, dataflow: str) -> None:
+    """Of the smallest configuration, each dataflow; figures are those of the counters."""
+    assert run(*words(run, "gemm", "tiny"), "--dataflow", dataflow, "--layout", "2x1") == 0
+    report = run.report()
+    assert (report["checked"], report["mismatches"]) == (420, 0)
+    assert report["schedules"][0]["schedule"].startswith(f"{dataflow} 2x1, tiles of ")
+    assert report["cycles"] == report["counters"]["cycles"] > 0
+    assert report["utilisation"] == 20 * 9 * 21 / (report["cycles"] * 128)
+    assert "waited for list" in run.out
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("app", APPS)
+def test_every_command_on_the_rtl(run: Run, app: str) -> None:
+    assert run(*words(run, app, "all")) == 0
+    assert run.report()["mismatches"] == 0
+
+
+def test_output_is_the_accelerators(run: Run, on_model: list[int], tmp_path: Path) -> None:
+    out = tmp_path / "out.npy"
+    assert run(*words(run, "gemm", "all"), "-o", out) == 0
+    a, b, c = (np.load(tmp_path / f"{name}.npy") for name in "abc")
+    assert np.array_equal(np.load(out), a @ b + c)
+    assert len(on_model) == 1
