@@ -64,7 +64,7 @@ def triples(x: Patterns, y: Patterns, c: Patterns) -> tuple[Patterns, Patterns, 
     return a.ravel(), b.ravel(), d.ravel()
 
 
-@pytest.mark.parametrize("build", slow_but([], BUILDS, [f"{ALL} 2"]))
+@pytest.mark.parametrize("build", slow_but(["bf16 2"], BUILDS, [f"{ALL} 2"]))
 def test_sums_are_rounded_once(build: str) -> None:
     """All combinations of classes of values, and random ones, formats mixed from sum to sum."""
     *names, stages = build.split()
