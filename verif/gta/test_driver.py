@@ -38,7 +38,8 @@ def small(**changes: Any) -> GtaConfig:
 
 CONFIGS = {
     "tiny": DEVICES["tiny"].config,
-    "all": small(lanes=4, formats=FORMATS_OF_GTA, vector_bytes=4096),
+    "all": DEVICES["all"].config,
+    "lanes": small(lanes=4, formats=FORMATS_OF_GTA, vector_bytes=4096),
     "floats": small(lanes=2, formats=("bf16", "fp32", "fp64"), float_adders=16, adder_stages=1),
     "wide": small(lanes=2, data_bits=512, formats=("int16", "int64"), vector_bytes=16384),
     "few_sums": small(lanes=2, partial_bits=22, formats=("int8", "int32"), data_bits=256),
@@ -63,7 +64,7 @@ def test_any_product_on_any_memory(device: Device) -> None:
     """The counters that do not tell of time are the model's."""
     rng = rng_of(1)
     model = GtaModel(device.config, MEMORY_BYTES)
-    for number in range(by_size(40, 100, 3000)):
+    for number in range(by_size(40, 80, 3000)):
         device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
         case = random_case(rng, device.config)
         found, wanted = check_product(QuietAtEnd(device), case), check_product(model, case)
@@ -84,7 +85,7 @@ def test_after_a_soft_reset_nothing_is_left(device: Device) -> None:
     """Of a job that is broken off in the middle of bursts and folds."""
     rng = rng_of(3)
     registers = JobRegisters(device, job_spec(device.config))
-    stopped, count = 0, by_size(10, 30, 600)
+    stopped, count = 0, by_size(10, 20, 600)
     for _ in range(count):
         device.behave(any_behaviour(rng))
         check_product(device, random_case(rng, device.config))

@@ -13,8 +13,7 @@ from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.gta.jobs import check_product, random_case
 from tilewright.verif.kit.job_checks import register_answers
-
-pytestmark = pytest.mark.slow
+from tilewright.verif.kit.sampling import slow_but
 
 MEMORY_BYTES = 1 << 17
 CONFIG = GtaConfig(
@@ -27,7 +26,7 @@ CONFIG = GtaConfig(
 )
 
 
-@pytest.mark.parametrize("axi_ram", [True, False])
+@pytest.mark.parametrize("axi_ram", slow_but([], [True, False], [True]))
 def test_products(axi_ram: bool) -> None:
     """Registers are those of the table; products on a memory that pauses, bit for bit."""
     rng = np.random.default_rng(1)
