@@ -15,6 +15,8 @@ from tilewright.apps.gta import products
 from tilewright.cli import main
 from tilewright.verif.kit.commands import Run
 
+pytestmark = pytest.mark.slow
+
 FORMATS = "int8, int16, int32, int64, bf16, fp16, fp32, fp64"
 
 

@@ -16,6 +16,7 @@ from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.gta.devices import DEVICES
 from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.sampling import slow_but
 
 Made = Callable[[int], AbstractContextManager[GtaModel]]
 
@@ -75,7 +76,7 @@ def on_model(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-@pytest.mark.parametrize("app", APPS)
+@pytest.mark.parametrize("app", slow_but(["gemm"], APPS))
 def test_every_command(run: Run, app: str, on_model: list[int]) -> None:
     assert run(*words(run, app, "all")) == 0
     report = run.report()
