@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, ShapeLike, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..spec.gta import LIMB_BITS, GtaConfig
+from ..spec.gta import LIMB_BITS, GtaConfig, limbs
 from .layouts import Base, x_layout
 
 __all__ = ["LimbElement"]
@@ -106,9 +106,10 @@ class LimbElement(wiring.Component):
                 m.d.sync += sums.eq(total)
             with m.Elif(x.shift_drain):
                 m.d.sync += sums.eq(self.drain_above)
-        if len(drain) > LIMB_BITS and config.floats:
+        if any(limbs(name) > 1 for name in config.floats):
             with m.If(x.base == Base.CARRY):
-                m.d.sync += drain.eq(Cat(drain[LIMB_BITS:], total[:LIMB_BITS]))
+                # Of fp16 alone the second rank is shorter than a byte.
+                m.d.sync += drain.eq(Cat(drain, total[:LIMB_BITS])[LIMB_BITS:])
         m.d.comb += [
             self.x_right.eq(x),
             self.y_down.eq(y),

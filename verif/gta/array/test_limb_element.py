@@ -9,7 +9,8 @@ import pytest
 from amaranth.sim import Simulator
 from tilewright.hw.gta.layouts import Base
 from tilewright.hw.gta.limb_element import LimbElement
-from tilewright.hw.spec.gta import GtaConfig
+from tilewright.hw.spec.formats import FLOAT_FORMATS
+from tilewright.hw.spec.gta import GtaConfig, limbs
 
 _LIMBS = (-256, -255, -128, -1, 0, 1, 127, 128, 255)
 
@@ -86,3 +87,40 @@ def test_every_cycle(partial_bits: int) -> None:
     simulator.add_testbench(bench)
     simulator.run()
     assert min(compared.values()) > 1400
+
+
+@pytest.mark.parametrize("name", ["fp16", "fp32", "fp64"])
+def test_products_of_significands(name: str) -> None:
+    """By diagonals, of a configuration without integers: all bits are in the two ranks."""
+    element = LimbElement(GtaConfig(formats=(name,)))
+    count, bits = limbs(name), FLOAT_FORMATS[name].significand_bits
+    diagonals = [
+        [(i, n - i) for i in range(count) if 0 <= n - i < count] for n in range(2 * count - 1)
+    ]
+    steps = [
+        (i, j, Base.OWN if k else Base.CARRY if n else Base.ZERO)
+        for n, pairs in enumerate(diagonals)
+        for k, (i, j) in enumerate(pairs)
+    ]
+    rng = random.Random(1)
+
+    async def bench(sim: Any) -> None:
+        for _ in range(20):
+            x, y = (1 << bits - 1 | rng.getrandbits(bits - 1) for _ in range(2))
+            at_top = [number << 8 * count - bits for number in (x, y)]
+            xs, ys = ([number >> 8 * n & 255 for n in range(count)] for number in at_top)
+            for before, here in zip([*steps, None], [None, *steps], strict=True):
+                sim.set(element.y, ys[before[1]] if before else 0)
+                base = here[2].value if here else Base.OWN.value
+                sim.set(element.x, {"limb": xs[here[0]] if here else 0, "base": base, "last": 0})
+                await sim.tick()
+            sim.set(element.x, {"limb": 0, "base": Base.OWN.value, "last": 0})
+            await sim.tick()
+            low = 2 * bits - 16
+            drain = sim.get(element.drain) % (1 << len(element.drain)) >> len(element.drain) - low
+            assert (sim.get(element.sum) % (1 << 16)) << low | drain == x * y
+
+    simulator = Simulator(element)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
