@@ -92,12 +92,15 @@ class GtaDriver(JobDriver[GtaConfig]):
 
         Raises
         ------
-        TypeError for words that are no integers, and for a layout of another type; ValueError for
+        TypeError for words that are no integers, and for options of another type; ValueError for
         those too wide, for shapes that do not match, for what the device has not, for int64 to be
         saturated whose sums may not fit 128 bits, and if its memory is too small. JobError if it
         reports an error.
         """
         self._check(format, result, dataflow, layout, segments)
+        for name, given in (("lateral", lateral), ("overlap", overlap)):
+            if not isinstance(given, bool):
+                raise TypeError(f"`{name}` must be True or False, not {given!r}")
         left, right = words_of(a, FORMATS[format].bits), words_of(b, FORMATS[format].bits)
         sizes = left.shape, right.shape
         if (

@@ -201,6 +201,15 @@ def test_what_is_no_layout(layout: Any) -> None:
         driver.pgemm("int8", zeros, zeros, layout=layout)
 
 
+@pytest.mark.parametrize("name", ["lateral", "overlap"])
+@pytest.mark.parametrize("given", [1, "x"])
+def test_what_is_no_flag(name: str, given: Any) -> None:
+    driver = GtaDriver(GtaModel(GtaConfig(lanes=1), 1 << 16))
+    zeros = np.zeros((2, 2), np.uint64)
+    with refused(TypeError, f"`{name}` must be True or False, not {given!r}"):
+        driver.pgemm("int8", zeros, zeros, **{name: given})
+
+
 _TOO_LITTLE = (
     "`partial_bits` or `vector_bytes` must be more for this dataflow and layout, not {} and {}"
 )
