@@ -259,4 +259,4 @@ def test_wrong_specs_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^`code` of late must be in 1\.\.255, not 256$"):
         Error("late", 256, "row", "")
     with pytest.raises(ValueError, match=r"^`detail` of late must be one of register, address, r"):
-        Error("late", 1, "lane", "")
+        Error("late", 1, "channel", "")
