@@ -16,12 +16,18 @@ from ....hw.spec.gta import (
     result_bytes,
 )
 from ....hw.spec.jobs.gta import beat_bytes
-from ....hw.spec.jobs.gta_commands import lane_words
+from ....hw.spec.jobs.gta_commands import COMMAND_BYTES, lane_words
 from ..regions import Region
 
 __all__ = ["Problem", "Tiling", "tilings"]
 
 _MOST_FOLDS = 8
+
+_COMMANDS = 3
+"""Of a tile: an operand's LOAD each, and an EXECUTE."""
+
+_CHECK_CYCLES = 10
+"""That the check of a command takes, about, beside one for each lane and fold."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +134,8 @@ class Tiling:
 
     @property
     def cycles(self) -> int:
-        """About how many cycles the product takes: what is more of the array's and the bus's."""
+        """About how many cycles the product takes: the most of the array's, of the bus's, and of
+        those that the list of commands takes."""
         problem, (rows, cols) = self.problem, self.region.array
         folds = self.row_folds * self.col_folds
         if problem.operation == "ws":
@@ -137,19 +144,33 @@ class Tiling:
             each = self.config.interval(problem.format) if problem.floats else 1
             fold = max(self.k * each, rows + 1)
         down, across, deep = self.counts
-        loads = (self.m + self.n) * self.k * problem.element
-        stored = self.m * self.n * result_bytes(problem.format)
-        moved = max(deep * loads, stored) // beat_bytes(self.config)
+        beat = beat_bytes(self.config)
+        stored = self.m * self.n * result_bytes(problem.format) // beat
+        listed = _COMMANDS * -(-COMMAND_BYTES // beat)
+        moved = max(deep * (self.load_beats + listed), stored)
+        checked = deep * (_COMMANDS * (_CHECK_CYCLES + self.config.lanes) + folds)
+        moved = max(moved, checked)
         beyond = 2 * rows + cols
         if self.slots == 1:
             return down * across * (deep * folds * fold + moved) + beyond
         return down * across * max(deep * folds * fold, moved) + beyond
 
     @property
+    def load_beats(self) -> int:
+        """Beats of the operands of a tile; each row of a stream begins with one."""
+        problem, beat = self.problem, beat_bytes(self.config)
+        along_k = -(-self.k * problem.element // beat)
+        if problem.operation == "ws":
+            return self.k * -(-self.m * problem.element // beat) + self.n * along_k
+        return (self.m + self.n) * along_k
+
+    @property
     def loaded(self) -> int:
-        """Bytes that are loaded in all: of equals the one with the fewest is best."""
+        """Beats that are loaded in all, of operands and of the list: of equals the one with the
+        fewest is best."""
         down, across, deep = self.counts
-        return down * across * deep * (self.m + self.n) * self.k * self.problem.element
+        listed = _COMMANDS * -(-COMMAND_BYTES // beat_bytes(self.config))
+        return down * across * deep * (self.load_beats + listed)
 
 
 def _words(count: int) -> int:
