@@ -8,22 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tilewright.hw.catalogue import find_unit
 from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.gta_lane.separate import GtaSeparateConfig
-from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.gta.separate import mixed_operations
 from tilewright.sim.rtl.streams import pack
 from tilewright.sim.rtl.waves import wave_format
+from tilewright.verif.bench.operations_run import ILLEGAL, TIMED, run_operations
 from tilewright.verif.bench.stream_job import JobResult, StreamBuild
 from tilewright.verif.gta.separate.stimuli import Operations, operations
-from tilewright.verif.kit.reports import Report, Timing
+from tilewright.verif.kit.reports import Report
 
 __all__ = ["packed", "run", "run_icarus"]
-
-GAP, STALL, ILLEGAL = 0.25, 0.45, 0.1
-_TIMED = 16
 
 
 def run(
@@ -51,39 +47,19 @@ def run(
     build = StreamBuild(emitted, simulator=simulator, waves=wave_format(waves))
     sent = operations(config, count, seed, illegal=ILLEGAL)
     legal = operations(config, count, seed + 1, illegal=0)
-    send = partial(_job, build, emitted, config)
-    with activity("simulating operations", total=2 * count) as shown:
-        stalled = send(sent, seed=seed, gap=GAP, stall=STALL, waves=waves)
-        shown.step(count)
-        free = send(legal, seed=seed)
-        shown.step(count)
-        shown.about("latencies")
-        timings = [
-            _timing(
-                send(operations(config, _TIMED, seed, formats=(name,), illegal=0)), config, name
-            )
-            for name in config.formats
-        ]
-    complaints = [text for text in [stalled.complaint()] if text]
-    complaints += [f"back to back: {text}" for text in [free.complaint()] if text]
-    complaints += [
-        f"{t.mode}: latency or interval is not the sidecar's" for t in timings if not t.kept
-    ]
-    first, last = free.streams["i"].transfers, free.streams["o"].transfers
-    cycles = int(last[-1] - first[0]) if len(first) and len(last) else -1
-    promised = count - 1 + config.pipeline
-    if cycles != promised:
-        complaints.append(f"back to back: {cycles} cycles, not {promised}")
-    return Report(
-        unit=find_unit(unit).name,
+    return run_operations(
+        unit,
+        emitted,
+        partial(_job, build, emitted, config),
+        mixed=sent,
+        legal=legal,
+        alone=lambda name: operations(config, TIMED, seed, formats=(name,), illegal=0),
+        count=count,
+        promised=count - 1 + config.pipeline,
+        coverage=lambda _: _coverage(config, sent),
         simulator=simulator,
         seed=seed,
-        operations=stalled.checked + free.checked,
-        cycles=cycles,
-        cycles_promised=promised,
-        timings=timings,
-        coverage=_coverage(config, sent),
-        complaints=complaints,
+        waves=waves,
     )
 
 
@@ -106,19 +82,6 @@ def _job(
 ) -> JobResult:
     inputs, expected = packed(config, sent, emitted.sidecar)
     return build.run({"i": inputs}, {"o": expected}, **pauses)
-
-
-def _timing(done: JobResult, config: GtaSeparateConfig, name: str) -> Timing:
-    """Of a few operations in one format on their own."""
-    taken, left = (done.streams[stream].transfers for stream in "io")
-    complete = len(left) == _TIMED
-    return Timing(
-        mode=name,
-        latency=int(left[0] - taken[0]) if complete else -1,
-        latency_promised=config.latency[name],
-        interval=float(left[-1] - left[0]) / (_TIMED - 1) if complete else -1.0,
-        interval_promised=config.initiation_interval[name],
-    )
 
 
 def _coverage(config: GtaSeparateConfig, sent: Operations) -> Counter[tuple[str, str]]:

@@ -12,9 +12,9 @@ from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.sequencer import Instruction, SequencerConfig
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses
+from tilewright.verif.bench.operations_run import GAP, STALL
 from tilewright.verif.kit.reports import Report, Timing
 from tilewright.verif.matrix_units.m3xu.instructions import ILLEGAL, Program
-from tilewright.verif.matrix_units.simulate import GAP, STALL
 
 __all__ = ["run"]
 

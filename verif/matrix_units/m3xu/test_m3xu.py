@@ -11,6 +11,7 @@ from tilewright.hw.emit.unit import Emitted, emit
 from tilewright.hw.spec.m3xu import BaselineConfig, GridUnitConfig, M3xuConfig, WideConfig
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack
 from tilewright.sim.units.m3xu import mixed_operations
+from tilewright.verif.bench.operations_run import elapsed
 from tilewright.verif.bench.stream_job import StreamBuild
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.matrix_units.coverage import CLASSES, missing
@@ -20,7 +21,7 @@ from tilewright.verif.matrix_units.matrix_stimuli import (
     illegal_opcodes,
     operations,
 )
-from tilewright.verif.matrix_units.simulate import elapsed, expected_cycles, matrix_job, run
+from tilewright.verif.matrix_units.simulate import expected_cycles, matrix_job, run
 
 MAIN = M3xuConfig(rows=2, cols=3)
 

@@ -13,6 +13,7 @@ from tilewright.hw.spec.semirings import SEMIRINGS
 from tilewright.hw.spec.simd2 import Simd2Config
 from tilewright.sim.rtl.streams import Pauses, pack
 from tilewright.sim.units.simd2 import mixed_operations
+from tilewright.verif.bench.operations_run import elapsed
 from tilewright.verif.bench.stream_job import StreamBuild
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.matrix_units.coverage import (
@@ -25,7 +26,7 @@ from tilewright.verif.matrix_units.coverage import (
 from tilewright.verif.matrix_units.matrix_stimuli import illegal_opcodes, operations
 from tilewright.verif.matrix_units.semiring_stimuli import FLOAT_KINDS, INT_KINDS
 from tilewright.verif.matrix_units.simd2.semiring_rtl import emitted, rtl
-from tilewright.verif.matrix_units.simulate import elapsed, expected_cycles, matrix_job, run
+from tilewright.verif.matrix_units.simulate import expected_cycles, matrix_job, run
 
 MAIN = Simd2Config(tile=2, format="fp8e5m2")
 FEW = Simd2Config(tile=2, format="fp8e5m2", ops=("minplus", "orand"), pipeline=2)

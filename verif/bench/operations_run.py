@@ -1,0 +1,98 @@
+"""Simulates a unit of streams on operations, and says whether it does what its sidecar promises."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tilewright.hw.catalogue import find_unit
+from tilewright.hw.emit.unit import Emitted
+from tilewright.hw.spec.host.activity import activity
+from tilewright.hw.spec.unit import Unit
+from tilewright.verif.bench.stream_job import JobResult
+from tilewright.verif.kit.reports import Report, Timing
+
+__all__ = ["GAP", "ILLEGAL", "STALL", "TIMED", "elapsed", "run_operations"]
+
+GAP, STALL, ILLEGAL = 0.25, 0.45, 0.1
+"""Shares of cycles with a pause on the streams, and of operations that the unit has not."""
+
+TIMED = 16
+"""Operations of a mode on their own."""
+
+
+def run_operations(
+    unit: Unit | str,
+    emitted: Emitted,
+    send: Callable[..., JobResult],
+    *,
+    mixed: Any,
+    legal: Any,
+    alone: Callable[[str], Any],
+    count: int,
+    promised: int,
+    coverage: Callable[[JobResult], Counter[tuple[str, str]]],
+    simulator: str,
+    seed: int,
+    waves: Path | None,
+) -> Report:
+    """Send operations with gaps and stalls, back to back, and a few of each mode on their own.
+
+    Parameters
+    ----------
+    unit, emitted: the unit, or its name in the catalogue, and its Verilog
+    send: sends operations, with ``seed``, ``gap``, ``stall`` and ``waves`` if given, and compares
+        what they give with the model
+    mixed, legal: ``count`` operations each; all of ``legal`` are the unit's
+    alone: ``TIMED`` operations of a mode
+    promised: cycles of ``legal`` back to back
+    coverage: of the run with stalls
+    simulator, seed: for the report; ``seed`` of gaps and stalls, too
+    waves: file for the waves of the run with stalls
+    """
+    with activity("simulating operations", total=2 * count) as shown:
+        stalled = send(mixed, seed=seed, gap=GAP, stall=STALL, waves=waves)
+        shown.step(count)
+        free = send(legal, seed=seed)
+        shown.step(count)
+        shown.about("latencies")
+        timings = [_timing(send(alone(mode)), emitted, mode) for mode in emitted.sidecar["opcodes"]]
+    complaints = [text for text in [stalled.complaint()] if text]
+    complaints += [f"back to back: {text}" for text in [free.complaint()] if text]
+    complaints += [
+        f"{t.mode}: latency or interval is not the sidecar's" for t in timings if not t.kept
+    ]
+    cycles = elapsed(free)
+    if cycles != promised:
+        complaints.append(f"back to back: {cycles} cycles, not {promised}")
+    return Report(
+        unit=find_unit(unit).name,
+        simulator=simulator,
+        seed=seed,
+        operations=stalled.checked + free.checked,
+        cycles=cycles,
+        cycles_promised=promised,
+        timings=timings,
+        coverage=coverage(stalled),
+        complaints=complaints,
+    )
+
+
+def elapsed(result: JobResult) -> int:
+    """Clock edges from the first input transfer to the last output transfer; -1 if none."""
+    first, last = result.streams["i"].transfers, result.streams["o"].transfers
+    return int(last[-1] - first[0]) if len(first) and len(last) else -1
+
+
+def _timing(done: JobResult, emitted: Emitted, mode: str) -> Timing:
+    taken, left = done.streams["i"].transfers, done.streams["o"].transfers
+    complete = len(left) == TIMED
+    return Timing(
+        mode=mode,
+        latency=int(left[0] - taken[0]) if complete else -1,
+        latency_promised=emitted.sidecar["latency"][mode],
+        interval=float(left[-1] - left[0]) / (TIMED - 1) if complete else -1.0,
+        interval_promised=emitted.sidecar["initiation_interval"][mode],
+    )
