@@ -44,7 +44,8 @@ def words_of(words: npt.ArrayLike, bits: int) -> npt.NDArray[np.uint64]:
         array = array if hasattr(words, "dtype") else np.asarray(words, object)
         strange = [word for word in array.flat if type(word) is not int]
         if strange:
-            raise TypeError(f"words must be integers, not {strange[0]!r}")
+            shown = strange[0].item() if isinstance(strange[0], np.generic) else strange[0]
+            raise TypeError(f"words must be integers, not {shown!r}")
     _refuse(array, (array < 0) | (array > (1 << bits) - 1), f"words must be of {bits} bits")
     return array.astype(np.uint64)
 

@@ -57,6 +57,13 @@ FAMILIES = {
     "run pagerank graph.mtx --backend model": ("graph.mtx",),
     "run cg definite.mtx --right signal.npy --backend model": ("definite.mtx", "signal.npy"),
     "run kmeanspp a.npy --backend model --seed 6": ("a.npy",),
+    "run gemm a.npy graph.mtx --unit gta --backend model": ("a.npy", "graph.mtx"),
+    "run bignum one.txt two.txt --backend model": ("one.txt", "two.txt"),
+    "run color photo.png --backend model": ("photo.png",),
+    "run fir labels.npy labels.npy --backend model": ("labels.npy",),
+    "run lu a.npy --backend model": ("a.npy",),
+    "run pca a.npy --backend model": ("a.npy",),
+    "run mlp --samples 8 --backend model --seed 3": (),
     "run passes graph.mtx --program own.ew --x signal.npy --backend model": (
         "graph.mtx", "own.ew", "signal.npy",
     ),
@@ -102,6 +109,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     np.save(tmp_path / "signal.npy", rng.standard_normal(16))
     (tmp_path / "tensor.tns").write_text("1 1 1 2.0\n2 3 1 1.5\n3 2 2 -1.0\n")
     Image.fromarray(rng.integers(0, 255, (9, 8)).astype(np.uint8)).save(tmp_path / "picture.png")
+    photo = rng.integers(0, 255, (5, 4, 3)).astype(np.uint8)
+    Image.fromarray(photo).save(tmp_path / "photo.png")
+    (tmp_path / "one.txt").write_text("123456789123456789\n")
+    (tmp_path / "two.txt").write_text("0xfedcba9876543210\n")
     (tmp_path / "cells.lib").write_text(library_text())
     (tmp_path / "own.ew").write_text("vector u\ne1:\n    store u, y\n    out y\ne2:\n    out y\n")
     (tmp_path / "simd2.toml").write_text("tile = 2\n")
