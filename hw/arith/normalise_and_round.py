@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Module, Mux, Value
 
 from ..spec.formats import FloatFormat
@@ -19,7 +21,7 @@ def normalise_and_round(
     result: FloatFormat,
     pipeline: Pipeline,
     *,
-    narrow: FloatFormat | None = None,
+    narrow: Sequence[FloatFormat] = (),
 ) -> Value:
     """The total, rounded to nearest even and packed, special values included.
 
@@ -31,10 +33,11 @@ def normalise_and_round(
     m: the module
     bundle: ``total``, ``limit``, ``flip``, ``negative_zero`` and, if anything was lost,
         ``lost_positive`` and ``lost_negative``, see :class:`NormaliseSum`; ``nan``, ``infinite``
-        and ``negative``, see ``special_layout``; with a narrow format ``narrow``
+        and ``negative``, see ``special_layout``; with narrow formats ``narrow``
     result: format of the result
     pipeline: of the operator
-    narrow: of the result while the bundle's ``narrow`` is set; it comes in the low bits
+    narrow: formats of the result while their bit in the bundle's ``narrow`` is set, at most one; it
+        comes in the low bits
     """
     register = pipeline.has("shifted")
     m.submodules.normalise = normalise = NormaliseSum(
@@ -54,10 +57,9 @@ def normalise_and_round(
     m.d.comb += rounder.i.eq(normalise.o)
     m.d.comb += [rounder.special[name].eq(kept[name]) for name in _SPECIALS]
     o: Value = rounder.o
-    if narrow:
-        m.submodules.round_narrow = second = RoundPack(narrow)
-        m.d.comb += second.i.eq(normalise.o_narrow)
-        m.d.comb += [second.special[name].eq(kept[name]) for name in _SPECIALS]
-        low = Mux(kept["narrow"], second.o, rounder.o[: narrow.bits])
-        o = Cat(low, rounder.o[narrow.bits :])
+    for n, fmt in enumerate(narrow):
+        m.submodules[f"round_{fmt.name}"] = other = RoundPack(fmt)
+        m.d.comb += other.i.eq(normalise.o_narrow[fmt.name])
+        m.d.comb += [other.special[name].eq(kept[name]) for name in _SPECIALS]
+        o = Cat(Mux(kept["narrow"][n], other.o, o[: fmt.bits]), o[fmt.bits :])
     return pipeline.cut("result", {"o": o})["o"]

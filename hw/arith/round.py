@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, ValueLike, signed
 from amaranth.lib import data, wiring
@@ -83,8 +83,8 @@ class NormaliseSum(wiring.Component):
     sum_bits: width of the total
     limit_bits: width of the limit
     register: whether there is a register stage
-    narrow: a second format of fewer significand bits that the total is rounded to as well, where
-        the limit is that of ``narrow``, with leading zeros of ``format``
+    narrow: further formats of fewer significand bits that the total is rounded to as well, where
+        the limit is that of one of them, with leading zeros of ``format``
 
     Members
     -------
@@ -96,7 +96,7 @@ class NormaliseSum(wiring.Component):
     negative_zero: sign of an exactly zero total
     advance: (register) enables the registers
     o: see :func:`rounding_layout`
-    o_narrow: (narrow) likewise
+    o_narrow: (narrow) likewise, of each, a structure with their names
     """
 
     def __init__(
@@ -106,10 +106,10 @@ class NormaliseSum(wiring.Component):
         sum_bits: int,
         limit_bits: int,
         register: bool = False,
-        narrow: FloatFormat | None = None,
+        narrow: Sequence[FloatFormat] = (),
     ) -> None:
         self._format = format
-        self._narrow = narrow
+        self._narrow = tuple(narrow)
         self._sum_bits = sum_bits
         self._register = register
         members = {
@@ -124,7 +124,8 @@ class NormaliseSum(wiring.Component):
         if register:
             members["advance"] = In(1)
         if narrow:
-            members["o_narrow"] = Out(rounding_layout(narrow))
+            layouts = {fmt.name: rounding_layout(fmt) for fmt in narrow}
+            members["o_narrow"] = Out(data.StructLayout(layouts))
         super().__init__(members)
 
     @property
@@ -132,7 +133,7 @@ class NormaliseSum(wiring.Component):
         return self._format
 
     @property
-    def narrow(self) -> FloatFormat | None:
+    def narrow(self) -> tuple[FloatFormat, ...]:
         return self._narrow
 
     def elaborate(self, platform: object) -> Module:
@@ -145,8 +146,9 @@ class NormaliseSum(wiring.Component):
         state = {"negative": negative, **{name: getattr(self, name) for name in _STATE}}
         shifted, distance = self._shift(m, magnitude, state)
         self._cut(m, state, shifted, distance, fmt, self.o, "")
-        if self._narrow:
-            self._cut(m, state, shifted, distance, self._narrow, self.o_narrow, "narrow_")
+        for other in self._narrow:
+            o = self.o_narrow[other.name]
+            self._cut(m, state, shifted, distance, other, o, f"{other.name}_")
         return m
 
     def _cut(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Member, Out
 
 from ...arith.fused.aligned_sum import head_bits
 from ...arith.fused.product_and_addend import anchor_terms, sum_terms
@@ -48,42 +48,52 @@ class FloatAccumulate(wiring.Component):
     """``o = RNE(x * y + sum)``, of the exact product's significand and header.
 
     IEEE 754 in every case, with the canonical NaN. fp64 products have fp64 sums, all others fp32
-    sums, their operands widened exactly. A product and a sum a cycle; latency ``stages - 1``
-    cycles, for the last of the register stages is the one that holds the running sum, outside.
-    Registers have no reset.
+    sums, their operands widened exactly, or, if they are to, sums of their own format, which are
+    rounded once, too. A product and a sum a cycle; latency ``stages - 1`` cycles, for the last of
+    the register stages is the one that holds the running sum, outside. Registers have no reset.
 
     Parameters
     ----------
     formats: of the operands
     stages: register stages, 1..3, see :data:`ACCUMULATE_CUTS`
+    own: products of fp16 and bf16 may have sums of these formats
 
     Members
     -------
     product: significand of the product, its binary point behind the two top bits
     header: see ``product_header``, exponents as in the widest of operands and sums
-    sum: the running sum, fp32 in the low bits
-    narrow: (formats with fp64 and others) the sum is fp32
-    o: the new sum
+    sum: the running sum, in the low bits
+    narrow: (sums of several formats) a bit for each but the widest, fp32, fp16, bf16 as they are
+        there: set if the sum is of that format
+    o: the new sum, in the low bits
     """
 
-    def __init__(self, formats: Sequence[FloatFormat], *, stages: int = 2) -> None:
+    def __init__(
+        self, formats: Sequence[FloatFormat], *, stages: int = 2, own: bool = False
+    ) -> None:
         self._formats = tuple(formats)
         self._stages = stages
+        self._own = own
         if not self._formats:
             raise ValueError("`formats` must name at least one format, not none")
         if stages not in ACCUMULATE_CUTS:
             raise ValueError(f"`stages` must be in 1..{max(ACCUMULATE_CUTS)}, not {stages}")
         sums = {sum_format(fmt.name).name for fmt in self._formats}
+        if own:
+            sums |= {fmt.name for fmt in self._formats if fmt.bits < 32}
         self._sums = tuple(fmt for name, fmt in FLOAT_FORMATS.items() if name in sums)
         self._result = widest(self._sums)
+        self._narrow = tuple(fmt for fmt in self._sums if fmt != self._result)
         bits = self._result.bits
-        members = {
+        members: dict[str, Member] = {
             "product": In(2 * max(fmt.significand_bits for fmt in self._formats)),
             "header": In(product_header(self._result.exponent_bits)),
             "sum": In(bits),
             "o": Out(bits),
         }
-        super().__init__(members | ({"narrow": In(1)} if self._narrow else {}))
+        if self._narrow:
+            members["narrow"] = In(data.StructLayout({fmt.name: 1 for fmt in self._narrow}))
+        super().__init__(members)
 
     @property
     def formats(self) -> tuple[FloatFormat, ...]:
@@ -94,9 +104,8 @@ class FloatAccumulate(wiring.Component):
         return self._stages
 
     @property
-    def _narrow(self) -> FloatFormat | None:
-        """The narrower of two formats of sums."""
-        return self._sums[0] if len(self._sums) > 1 else None
+    def own(self) -> bool:
+        return self._own
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -109,9 +118,11 @@ class FloatAccumulate(wiring.Component):
     def _total(self, m: Module) -> Bundle:
         """The exact sum, and what special values decide."""
         m.submodules.addend = addend = FloatOperand(self._sums)
-        m.d.comb += addend.word.eq(self.sum)
-        if self._narrow:
-            m.d.comb += addend.format.eq(~self.narrow)
+        bits = len(addend.format)
+        m.d.comb += [
+            addend.word.eq(self.sum),
+            addend.format.eq(self._of_sum(lambda fmt: C(self._sums.index(fmt), bits))),
+        ]
         product, c = self.header, addend.header
         m.submodules.specials = specials = self._specials(m, addend)
         # The addend's bias becomes that of the product's exponent: 2**(bits - 1) more.
@@ -131,9 +142,8 @@ class FloatAccumulate(wiring.Component):
             alignment_bits=max(_alignment_bits(fmt) for fmt in self._formats),
         )
         zeros, bias = self._result.significand_bits, (1 << self._result.exponent_bits) - 1
-        offsets = [C(limit_offset(fmt, _HEAD_BITS, zeros) - bias) for fmt in self._sums]
-        offset = Mux(self.narrow, *offsets) if self._narrow else offsets[0]
-        narrow = {"narrow": self.narrow} if self._narrow else {}
+        offset = self._of_sum(lambda fmt: C(limit_offset(fmt, _HEAD_BITS, zeros) - bias))
+        narrow = {"narrow": self.narrow.as_value()} if self._narrow else {}
         return (
             total
             | narrow
@@ -146,6 +156,13 @@ class FloatAccumulate(wiring.Component):
                 "negative": specials.o.negative,
             }
         )
+
+    def _of_sum(self, value: Callable[[FloatFormat], Value]) -> Value:
+        """A number of the sum's format."""
+        found = value(self._result)
+        for fmt in self._narrow:
+            found = Mux(self.narrow[fmt.name], value(fmt), found)
+        return found
 
     def _specials(self, m: Module, addend: FloatOperand) -> SpecialCases:
         """The product, which is one operand by now, times one."""

@@ -150,7 +150,7 @@ class RowAdder(wiring.Component):
             self.o.eq(adder.o),
         ]
         if self._mixed:
-            m.d.comb += adder.narrow.eq(~self.wide)
+            m.d.comb += adder.narrow.fp32.eq(~self.wide)
         for step in range(stages):
             later = Signal(name=f"last_{step}", reset_less=True)
             m.d.sync += later.eq(last)

@@ -23,19 +23,22 @@ class AccumulateUnit(wiring.Component):
     ----------
     formats: of operands
     stages: of the adder
+    own: fp16 and bf16 may have sums of these formats
 
     Members
     -------
-    i: ``x``, ``y`` in the low bits, their ``format``'s number, ``sum``
-    o: the new sum, in the low bits of fp32 sums
+    i: ``x``, ``y`` in the low bits, their ``format``'s number, ``sum``; ``own``: it is of that
+      format, too
+    o: the new sum, in the low bits
     """
 
-    def __init__(self, formats: Sequence[FloatFormat], stages: int) -> None:
+    def __init__(self, formats: Sequence[FloatFormat], stages: int, *, own: bool = False) -> None:
         self._formats = tuple(formats)
         self._stages = stages
+        self._own = own
         bits = max(sum_format(fmt.name).bits for fmt in formats)
         operand = max(fmt.bits for fmt in formats)
-        given = {"x": operand, "y": operand, "format": 2, "sum": bits}
+        given = {"x": operand, "y": operand, "format": 2, "sum": bits, "own": 1}
         super().__init__(
             {
                 "i": In(stream.Signature(data.StructLayout(given))),
@@ -48,7 +51,9 @@ class AccumulateUnit(wiring.Component):
         given = self.i.payload
         m.submodules.x = x = FloatOperand(self._formats)
         m.submodules.y = y = FloatOperand(self._formats)
-        m.submodules.adder = adder = FloatAccumulate(self._formats, stages=self._stages)
+        m.submodules.adder = adder = FloatAccumulate(
+            self._formats, stages=self._stages, own=self._own
+        )
         layout = adder.header.shape()
         m.submodules.headers = headers = ProductOfHeaders(layout["exponent"].width - 1)
         for operand, word, header in ((x, given.x, headers.x), (y, given.y, headers.y)):
@@ -66,8 +71,15 @@ class AccumulateUnit(wiring.Component):
             self.i.ready.eq(1),
         ]
         if "narrow" in adder.signature.members:
-            fp64 = [fmt.name for fmt in self._formats].index("fp64")
-            m.d.comb += adder.narrow.eq(given.format != fp64)
+            names = [fmt.name for fmt in self._formats]
+            for name, _ in adder.narrow.shape():
+                if name == "fp32":
+                    here = ~given.own | (given.format == names.index(name) if name in names else 0)
+                    if "fp64" in names:
+                        here = here & (given.format != names.index("fp64"))
+                else:
+                    here = given.own & (given.format == names.index(name))
+                m.d.comb += adder.narrow[name].eq(here)
         valid = Signal(self._stages)
         result = Signal.like(adder.o)
         m.d.sync += [valid.eq(Cat(self.i.valid, valid)[: self._stages]), result.eq(adder.o)]

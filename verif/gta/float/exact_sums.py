@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS, FloatFormat
+from tilewright.sim.numbers.multiply_add import multiply_add
 from tilewright.verif.oracles import softfloat
 from tilewright.verif.oracles.values import decode, round_exact
 
@@ -27,16 +28,28 @@ def widened(patterns: Patterns, fmt: FloatFormat) -> Patterns:
     return values.view(np.uint32).astype(np.uint64)
 
 
-def accumulated(x: Patterns, y: Patterns, total: Patterns, fmt: FloatFormat) -> Patterns:
-    """``x * y + total`` rounded once, by SoftFloat; operands of ``fmt``, sums fp32 or fp64."""
-    result = FLOAT_FORMATS["fp64" if fmt.name == "fp64" else "fp32"]
+def accumulated(
+    x: Patterns, y: Patterns, total: Patterns, fmt: FloatFormat, result: FloatFormat | None = None
+) -> Patterns:
+    """``x * y + total`` rounded once, by SoftFloat; operands of ``fmt``, sums of ``result``, fp32
+    or fp64 if it is None.
+
+    bf16 sums, which SoftFloat has not, are those of the project's own golden models.
+    """
+    result = result or _sums_of(fmt)
+    if result.name == "bf16":
+        return multiply_add(x, y, total, result)
+    if result == fmt:
+        return softfloat.multiply_add(x, y, total, result)
     return softfloat.multiply_add(widened(x, fmt), widened(y, fmt), total, result)
 
 
-def exactly(x: int, y: int, total: int, fmt: FloatFormat) -> int | None:
+def exactly(
+    x: int, y: int, total: int, fmt: FloatFormat, result: FloatFormat | None = None
+) -> int | None:
     """The same of finite numbers by exact fractions; None where a value is not finite, or the
     exact sum is zero."""
-    result = FLOAT_FORMATS["fp64" if fmt.name == "fp64" else "fp32"]
+    result = result or _sums_of(fmt)
     a, b, c = decode(x, fmt), decode(y, fmt), decode(total, result)
     if {a.kind, b.kind, c.kind} != {"finite"}:
         return None
@@ -47,6 +60,10 @@ def exactly(x: int, y: int, total: int, fmt: FloatFormat) -> int | None:
         return None
     shift = exact.denominator.bit_length() - 1
     return round_exact(exact.numerator, -shift, result)
+
+
+def _sums_of(fmt: FloatFormat) -> FloatFormat:
+    return FLOAT_FORMATS["fp64" if fmt.name == "fp64" else "fp32"]
 
 
 def chain(a: Patterns, b: Patterns, c: Patterns | None, name: str) -> Patterns:

@@ -26,21 +26,24 @@ BUILDS = [
     *(f"{formats} {stages}" for formats in (ALL, "bf16 fp16 fp32") for stages in (1, 2, 3)),
     *("bf16 2", "fp16 2", "fp32 2", "fp64 2", "bf16 fp64 2", "fp16 bf16 3"),
 ]
+OWN = [
+    *(f"{ALL} {stages} own" for stages in (1, 2, 3)),
+    *("bf16 2 own", "fp16 2 own", "bf16 fp64 1 own", "fp16 fp32 3 own"),
+]
 
 
 @cache
-def unit(build: str) -> NativeSimulation:
-    *formats, stages = build.split()
-    component = AccumulateUnit([FLOAT_FORMATS[name] for name in formats], int(stages))
+def unit(names: tuple[str, ...], stages: int, own: bool) -> NativeSimulation:
+    component = AccumulateUnit([FLOAT_FORMATS[name] for name in names], stages, own=own)
     return NativeSimulation(emit_component(component, name="accumulate"))
 
 
-def sums(x: Patterns, y: Patterns, fmt: FloatFormat, seed: int) -> Patterns:
+def sums(x: Patterns, y: Patterns, fmt: FloatFormat, result: FloatFormat, seed: int) -> Patterns:
     """Running sums: near minus the product, which leave little of it; far below and above;
     special values; zeros."""
-    result = FLOAT_FORMATS["fp64" if fmt.name == "fp64" else "fp32"]
     rng = np.random.default_rng(seed)
-    product = accumulated(x, y, np.zeros_like(x), fmt) ^ np.uint64(1 << (result.bits - 1))
+    zeros = np.zeros_like(x)
+    product = accumulated(x, y, zeros, fmt, result) ^ np.uint64(1 << (result.bits - 1))
     near = product ^ rng.integers(0, 4, x.shape, dtype=np.uint64)
     around = stimuli.near_values(rng, product, result, 2 * result.significand_bits + 6)
     special = stimuli.values(rng, "special", x.shape, result)
@@ -64,39 +67,51 @@ def triples(x: Patterns, y: Patterns, c: Patterns) -> tuple[Patterns, Patterns, 
     return a.ravel(), b.ravel(), d.ravel()
 
 
-@pytest.mark.parametrize("build", slow_but(["bf16 2"], BUILDS, [f"{ALL} 2"]))
+def kinds(names: tuple[str, ...], own: bool) -> list[tuple[str, str]]:
+    """Formats of operands, and of their sums."""
+    found = [(name, "fp64" if name == "fp64" else "fp32") for name in names]
+    return found + [(name, name) for name in names if own and name in ("bf16", "fp16")]
+
+
+@pytest.mark.parametrize("build", slow_but(["bf16 2 own"], BUILDS + OWN, [f"{ALL} 2 own"]))
 def test_sums_are_rounded_once(build: str) -> None:
     """All combinations of classes of values, and random ones, formats mixed from sum to sum."""
-    *names, stages = build.split()
+    own = build.endswith(" own")
+    *listed, stages = build.removesuffix(" own").split()
+    names = tuple(listed)
     columns: list[tuple[Patterns, ...]] = []
     wanted: list[Patterns] = []
-    for number, name in enumerate(names):
-        fmt = FLOAT_FORMATS[name]
-        a, b = operand_pairs(fmt, cases(200_000) // len(names), seed=301 + number)
-        result = FLOAT_FORMATS["fp64" if name == "fp64" else "fp32"]
+    pairs = kinds(names, own)
+    for number, (name, sum_name) in enumerate(pairs):
+        fmt, result = FLOAT_FORMATS[name], FLOAT_FORMATS[sum_name]
+        a, b = operand_pairs(fmt, cases(200_000) // len(pairs), seed=301 + number)
         x, y, c = triples(representatives(fmt), representatives(fmt), representatives(result))
         triple = (
             np.concatenate([a, x]),
             np.concatenate([b, y]),
-            np.concatenate([sums(a, b, fmt, 320 + number), c]),
+            np.concatenate([sums(a, b, fmt, result, 320 + number), c]),
         )
-        columns.append((*triple, np.full(len(triple[0]), number, np.uint64)))
-        wanted.append(accumulated(*triple, fmt))
+        wanted.append(accumulated(*triple, fmt, result))
+        beside = (names.index(name), int(name == sum_name), result.bits)
+        columns.append((*triple, *(np.full(len(triple[0]), n, np.uint64) for n in beside)))
         if name == "bf16":
             some = np.arange(0, len(triple[0]), 5)
             for n in some.tolist():
-                exact = exactly(int(triple[0][n]), int(triple[1][n]), int(triple[2][n]), fmt)
+                first, second, total = (int(part[n]) for part in triple)
+                exact = exactly(first, second, total, fmt, result)
                 assert exact in (None, int(wanted[-1][n]))
     order = np.random.default_rng(330).permutation(sum(len(column[0]) for column in columns))
-    x, y, c, number_of = (np.concatenate(parts)[order] for parts in zip(*columns, strict=True))
-    simulation = unit(build)
+    x, y, c, number_of, owned, bits = (
+        np.concatenate(parts)[order] for parts in zip(*columns, strict=True)
+    )
+    simulation = unit(names, int(stages), own)
     simulation.reset()
-    words = pack({"x": x, "y": y, "sum": c, "format": number_of}, simulation.stream("i"))
+    words = pack(
+        {"x": x, "y": y, "sum": c, "format": number_of, "own": owned}, simulation.stream("i")
+    )
     run = simulation.run(words)
     got = unpack(run.payloads, simulation.stream("o"))["o"].astype(np.uint64)
-    low = np.array([FLOAT_FORMATS["fp64" if n == "fp64" else "fp32"].bits for n in names])
-    bits = low.astype(np.uint64)[number_of.astype(np.int64)]
-    mask = np.where(bits == 64, np.uint64(2**64 - 1), np.uint64(2**32 - 1))
+    mask = np.uint64(2**64 - 1) >> (np.uint64(64) - bits)
     agree(f"accumulate ({build})", got & mask, np.concatenate(wanted)[order], x, y, c, number_of)
     assert (run.output_cycles - run.input_cycles == int(stages)).all()
 
