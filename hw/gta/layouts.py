@@ -16,6 +16,7 @@ from ..spec.gta import (
     ROWS,
     GtaConfig,
 )
+from ..spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS
 
 __all__ = [
     "Base",
@@ -33,10 +34,11 @@ __all__ = [
 
 
 class Operation(IntEnum):
-    """What a command does: products with one operand held, or with the sums held."""
+    """What a command does: products with one operand held, or with the sums held; vectors."""
 
     WS = 0
     OS = 1
+    SIMD = 2
 
 
 class LaneMemoryName(IntEnum):
@@ -88,6 +90,10 @@ def pgemm_layout(config: GtaConfig) -> data.StructLayout:
     a column fold to the next one; all modulo a bank's words. In WS a column's string goes on from
     row fold to row fold, R bytes each; so do, in OS, a group's results, R / L elements each.
     ``result_size``: an element of the results has 4 << result_size bytes.
+
+    Of SIMD only ``operation``, ``format``, ``group``, ``use_c``, ``time`` (octets of results in
+    each bank), the bases, and ``function``, its place in ``VECTOR_FUNCTIONS``, ``amount`` and
+    ``chain``, mean something, see ``hw/spec/jobs/gta_vector.py``.
     """
     folds = range(config.edge_bytes // ROWS + 1)
     left, result = range(left_words(config)), range(result_words(config))
@@ -109,6 +115,9 @@ def pgemm_layout(config: GtaConfig) -> data.StructLayout:
         "result_base": result,
         "result_stride": result,
         "result_size": 2,
+        "function": range(len(VECTOR_FUNCTIONS)),
+        "amount": range(OCTET),
+        "chain": range(config.edge_bytes // OCTET + 1),
     }
     return data.StructLayout(fields)
 

@@ -128,6 +128,9 @@ FIELDS: dict[str, dict[str, tuple[int, int]]] = {
         "left_stride": (272, 16),
         "top_stride": (288, 16),
         "result_stride": (304, 16),
+        "function": (320, 8),
+        "amount": (328, 8),
+        "chain": (336, 16),
     },
     "store": {**_BEFORE, "narrow": (8, 8), **_ROWS},
 }
@@ -152,6 +155,8 @@ top_stride: words from a fold of columns to the next; in WS a column's weights o
     follow each other, 8 a row of lanes
 result_stride: words from a fold of columns to the next, an even number; in OS results of all folds
     of rows follow each other. Those of several folds of columns lie apart
+function, amount, chain: of SIMD, see ``gta_vector.py``: its place in ``VECTOR_FUNCTIONS``; places
+    that a slide moves elements by; octets of operands of an octet of sums
 """
 
 

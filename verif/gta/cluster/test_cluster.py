@@ -39,7 +39,7 @@ def test_accesses_from_outside_cost_the_array_nothing() -> None:
     bench = ClusterBench(CONFIG)
     bench.arrange(1, [3, 9])
     words = CONFIG.bank_bytes // 16
-    for seed, mode in enumerate(Operation):
+    for seed, mode in enumerate((Operation.WS, Operation.OS)):
         rng = np.random.default_rng(seed)
         products = [p for region in SIDE_BY_SIDE for p in segments(rng, region, mode)]
         memories = bench.memories(rng)
@@ -91,7 +91,7 @@ def test_utilisation() -> None:
     longer side."""
     bench = ClusterBench(CONFIG)
     bench.arrange(1, [3, 9])
-    for seed, mode in enumerate(Operation):
+    for seed, mode in enumerate((Operation.WS, Operation.OS)):
         products = segments(np.random.default_rng(seed), SIDE_BY_SIDE[0], mode)
         assert all(product.cycles >= 12 * product.region.height for product in products)
         taken, ends = bench.run([product.command() for product in products] * 10)
