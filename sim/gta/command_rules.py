@@ -26,6 +26,7 @@ from ...hw.spec.jobs.gta_commands import (
     widths_of_results,
 )
 from .regions import region_of
+from .vector.rules import vector_faults
 
 __all__ = ["first_fault"]
 
@@ -97,11 +98,11 @@ def _execute_faults(
     config: GtaConfig, masks: Sequence[int], layout: int, fields: Mapping[str, int]
 ) -> list[str]:
     """Of an EXECUTE."""
-    if (
-        fields["operation"] >= len(OPERATIONS)
-        or fields["result_base"] % 2
-        or fields["result_stride"] % 2
-    ):
+    if fields["operation"] >= len(OPERATIONS):
+        return ["command"]
+    if OPERATIONS[fields["operation"]] == "simd":
+        return vector_faults(config, masks, layout, fields)
+    if fields["result_base"] % 2 or fields["result_stride"] % 2:
         return ["command"]
     ws = OPERATIONS[fields["operation"]] == "ws"
     usable = (*config.integers, *config.floats)

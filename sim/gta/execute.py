@@ -21,6 +21,7 @@ from .golden.float_chain import chains
 from .golden.integer_sums import integer_sums
 from .lane_memories import LaneMemories
 from .regions import Region
+from .vector.execute import execute_vectors
 
 __all__ = ["execute"]
 
@@ -31,7 +32,10 @@ Patterns = npt.NDArray[np.uint64]
 def execute(memories: LaneMemories, region: Region, fields: Mapping[str, int]) -> None:
     """Do an EXECUTE that holds, on the lanes of its region."""
     name = FORMATS_OF_GTA[fields["format"]]
-    if OPERATIONS[fields["operation"]] == "ws":
+    operation = OPERATIONS[fields["operation"]]
+    if operation == "simd":
+        execute_vectors(memories, region, fields)
+    elif operation == "ws":
         _held_weights(memories, region, fields, name)
     else:
         _held_sums(memories, region, fields, name)

@@ -17,7 +17,7 @@ from tilewright.hw.gta.layouts import (
     write_layout,
 )
 from tilewright.hw.spec.gta import BANKS, GtaConfig
-from tilewright.hw.spec.jobs.gta_commands import MEMORIES, lane_words
+from tilewright.hw.spec.jobs.gta_commands import MEMORIES, OPERATIONS, lane_words
 
 __all__ = ["PlainCluster"]
 
@@ -26,8 +26,9 @@ class PlainCluster(wiring.Component):
     """The members of the lanes' cluster.
 
     A command copies, of the lanes of its group, ``time`` words of 16 bytes a bank to the results:
-    of the rows' memory in WS, of the columns' in OS. While it does, the results are its own; a
-    command takes some cycles more, depending on its group.
+    of the rows' memory in WS, of the columns' in OS, of those in SIMD from as many words further on
+    as function, amount and chain are together. While it does, the results are its own; a command
+    takes some cycles more, depending on its group.
     """
 
     def __init__(self, config: GtaConfig) -> None:
@@ -98,9 +99,11 @@ class PlainCluster(wiring.Component):
             works.eq(copies & (self.csr.masks[lane] == command.group)),
             target.eq(command.result_base * 2 + at),
         ]
+        simd = command.operation == OPERATIONS.index("simd")
+        skipped = Mux(simd, command.function + command.amount + command.chain, 0)
         m.d.comb += [
             left[1].addr.eq(command.left_base + at),
-            top[1].addr.eq(command.top_base + at),
+            top[1].addr.eq(command.top_base + skipped + at),
             result[1].addr.eq(self.read.address),
         ]
         with m.If(works):

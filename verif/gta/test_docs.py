@@ -9,6 +9,7 @@ import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, element_bytes, limbs, result_bytes
 from tilewright.hw.spec.jobs.gta import job_spec
 from tilewright.hw.spec.jobs.gta_commands import DEALS, FIELDS
+from tilewright.hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS
 from tilewright.verif.kit.pages import (
     documented_errors,
     documented_registers,
@@ -60,4 +61,12 @@ def test_deals_and_formats() -> None:
     assert formats == [
         (name, *map(str, (limbs(name), element_bytes(name), result_bytes(name))))
         for name in FORMATS_OF_GTA
+    ]
+
+
+def test_functions_of_vectors() -> None:
+    rows = re.findall(r"^\| (\d+) \| (\w+) \| .* \| (.*) \| (.*) \|$", section(" Vectors"), re.M)
+    assert rows == [
+        (str(n), name, *(", ".join(memories or "-") for memories in row))
+        for n, (name, row) in enumerate(VECTOR_FUNCTIONS.items())
     ]

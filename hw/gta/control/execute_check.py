@@ -15,6 +15,7 @@ from .format_table import FormatTable
 from .layouts import command_layout
 from .region_scan import RegionScan
 from .row_walk import log2
+from .vector_check import VectorCheck
 
 __all__ = ["ExecuteCheck"]
 
@@ -22,7 +23,8 @@ __all__ = ["ExecuteCheck"]
 class ExecuteCheck(wiring.Component):
     """Looks at all that an EXECUTE says by itself, and at the lanes of its group.
 
-    Takes a cycle for each lane, one for each fold downwards or across, and four.
+    Takes a cycle for each lane, one for each fold downwards or across, and four; in SIMD there are
+    no folds.
 
     Parameters
     ----------
@@ -55,6 +57,8 @@ class ExecuteCheck(wiring.Component):
         m.submodules.scan = scan = RegionScan(config)
         m.submodules.table = table = FormatTable(config)
         m.submodules.extents = extents = FoldExtents(config)
+        m.submodules.vector = vector = VectorCheck(config)
+        simd = command.operation == OPERATIONS.index("simd")
         scanning = Signal()
         rows = Signal(range(ROWS * config.lanes + 1))
         m.d.comb += [
@@ -68,19 +72,31 @@ class ExecuteCheck(wiring.Component):
             extents.element.eq(table.element),
             extents.limbs.eq(table.limbs),
             extents.rows.eq(rows),
-            extents.start.eq(scanning & scan.done),
+            extents.start.eq(scanning & scan.done & ~simd),
+            vector.command.eq(self.command),
+            *(
+                getattr(vector, name).eq(getattr(table, name))
+                for name in ("there", "floats", "element", "limbs", "sizes")
+            ),
             self.done.eq(~scanning & extents.done),
         ]
         with m.If(self.start):
             m.d.sync += scanning.eq(1)
         with m.Elif(scan.done):
             m.d.sync += scanning.eq(0)
-        found = self._found(m, scan.some, rows, table) | {"command_memory": extents.over}
-        m.d.comb += self.faults.eq(Cat(found.get(name, Const(0)) for name in FAULTS))
+        both = {
+            "command": command.operation >= len(OPERATIONS),
+            "command_lanes": command.group[config.mask_bits :].any() | ~scan.some,
+        }
+        folds = self._folds(rows, table) | {"command_memory": extents.over}
+        of_both, of_folds = (
+            Cat(found.get(name, Const(0)) for name in FAULTS) for found in (both, folds)
+        )
+        m.d.comb += self.faults.eq(of_both | Mux(simd, vector.faults, of_folds))
         return m
 
-    def _found(self, m: Module, some: Value, rows: Value, table: FormatTable) -> dict[str, Value]:
-        """What is wrong, but for the memories."""
+    def _folds(self, rows: Value, table: FormatTable) -> dict[str, Value]:
+        """What is wrong with a product of matrices, but for the memories."""
         config = self._config
         command = command_layout("execute")(self.command)
         ws = command.operation == OPERATIONS.index("ws")
@@ -95,11 +111,8 @@ class ExecuteCheck(wiring.Component):
         )
         products = Mux(ws, rows, command.time)
         return {
-            "command": (command.operation >= len(OPERATIONS))
-            | command.result_base[0]
-            | command.result_stride[0],
+            "command": command.result_base[0] | command.result_stride[0],
             "command_format": ~table.there | (table.floats & ws) | ~width_there,
-            "command_lanes": command.group[config.mask_bits :].any() | ~some,
             "command_size": ~Cat(size.any() for size in sizes).all() | (last > rows) | (~ws & cut),
             "command_sum": ~table.floats & (products > config.most_products),
         }

@@ -11,7 +11,7 @@ from ...spec.jobs.gta_commands import COMMAND_BYTES, OPERATIONS, lane_words, mos
 from .layouts import command_layout
 from .row_walk import log2
 
-__all__ = ["FoldExtents"]
+__all__ = ["FoldExtents", "scaled"]
 
 _WORD = log2(LEFT_WORD_BYTES)
 
@@ -117,12 +117,12 @@ class FoldExtents(wiring.Component):
         groups = Signal(len(weights) + 1)
         size = Signal(len(weights) + 6)
         m.d.comb += [
-            whole.eq(_scaled(time, self.element)),
+            whole.eq(scaled(time, self.element)),
             stream.eq(Mux(ws | self.floats, whole, time)),
             weights.eq(Mux(ws, used, stream)),
             elements.eq(Mux(ws, time, _divided(used, self.limbs))),
-            groups.eq(_divided(elements + _scaled(1, self.limbs) - 1, self.limbs)),
-            size.eq(_scaled(groups.shift_left(2), command.result_size[:2])),
+            groups.eq(_divided(elements + scaled(1, self.limbs) - 1, self.limbs)),
+            size.eq(scaled(groups.shift_left(2), command.result_size[:2])),
         ]
         own = _words(size)
         return (
@@ -138,7 +138,7 @@ def _words(count: Value) -> Value:
     return (count + (LEFT_WORD_BYTES - 1))[_WORD:]
 
 
-def _scaled(value: Value | int, log: Value) -> Value:
+def scaled(value: Value | int, log: Value) -> Value:
     """Times a power of two of at most 8."""
     result: Value = Mux(log[0], value * 2, value)
     return Mux(log[1], result * 4, result)

@@ -39,8 +39,9 @@ KINDS = ("load", "execute", "store")
 MEMORIES = ("left", "top", "result")
 """A lane's memories, by the number that a LOAD has."""
 
-OPERATIONS = ("ws", "os")
-"""Dataflows of an EXECUTE, by number. IS is WS of the transposed product."""
+OPERATIONS = ("ws", "os", "simd")
+"""Dataflows of an EXECUTE, by number. IS is WS of the transposed product; SIMD are operations on
+vectors, see ``gta_vector.py``."""
 
 NARROWINGS = ("none", "truncate", "saturate")
 """What a STORE does to elements of 8 or 16 bytes, by number: the lower half is kept, or the
@@ -141,13 +142,13 @@ narrow: see ``NARROWINGS``; rows in memory have half of ``row_bytes`` then
 operation: see ``OPERATIONS``
 format: see ``FORMATS_OF_GTA``
 group: the mask of the lanes that work
-use_c: sums begin with what the memory of results has; else with 0
+use_c: sums begin with what the memory of results has; else with 0; SIMD: those of chains
 lateral: 1: the columns' folds are the inner ones; 0: the rows'
 overlap: 1: a fold begins while the one before is under way; 0: behind it
 result_size: an element of the result has 4 << result_size bytes, see :func:`widths_of_results`
 rows_last: rows of elements that the last fold of rows uses, of OS on integers whole groups
 row_folds, col_folds: folds downwards and across
-time: elements of a stream: M of WS, K of OS
+time: elements of a stream: M of WS, K of OS; octets of results in each bank in SIMD
 left_base, top_base, result_base: where the operands of the first fold begin in each bank, in words
     of 16 bytes, an even one for results
 left_stride: words from a fold of rows to the next; WS: of the inner index, OS: of M
@@ -156,7 +157,10 @@ top_stride: words from a fold of columns to the next; in WS a column's weights o
 result_stride: words from a fold of columns to the next, an even number; in OS results of all folds
     of rows follow each other. Those of several folds of columns lie apart
 function, amount, chain: of SIMD, see ``gta_vector.py``: its place in ``VECTOR_FUNCTIONS``; places
-    that a slide moves elements by; octets of operands of an octet of sums
+    that a slide moves elements by; octets of operands of an octet of sums, 1 of other functions
+
+SIMD uses of the others ``operation``, ``format``, ``group``, ``use_c``, ``time`` and the bases, and
+does not look at the rest; the other operations do not look at its own.
 """
 
 
