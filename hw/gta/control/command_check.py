@@ -21,7 +21,8 @@ __all__ = ["CommandCheck"]
 class CommandCheck(wiring.Component):
     """Passes commands on that hold, to their kind's queue, in order.
 
-    A command takes some ten cycles, and one for each lane or fold, while those before it work.
+    An EXECUTE takes some ten cycles, and one for each lane and fold, a LOAD or a STORE six, and one
+    for each time that its rows go through the lanes; commands before it work meanwhile.
     After one that is wrong nothing is taken any more, until ``clear``.
 
     Parameters
@@ -73,10 +74,10 @@ class CommandCheck(wiring.Component):
         m.d.comb += [
             rows.command.eq(word),
             rows.store.eq(store),
-            rows.start.eq(begin),
+            rows.start.eq(begin & (load | store)),
             execute.csr.eq(self.csr),
             execute.command.eq(word),
-            execute.start.eq(begin),
+            execute.start.eq(begin & executes),
             done.eq(rows.done & execute.done),
         ]
         faults = Signal(len(FAULTS))
