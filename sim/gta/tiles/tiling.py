@@ -29,6 +29,16 @@ _COMMANDS = 3
 _CHECK_CYCLES = 10
 """That the check of a command takes, about, beside one for each lane and fold."""
 
+_TAIL_CYCLES = 12
+"""From a fold's last sum to the end of its command, about."""
+
+_ROUND_TRIP = 28
+"""From a burst's address to its data, about, of a memory that answers after 20."""
+
+_LOAD_CYCLES = 45
+"""From when a LOAD may begin to its first beat in the lanes, about, of a memory that answers after
+20."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
@@ -134,35 +144,65 @@ class Tiling:
 
     @property
     def cycles(self) -> int:
-        """About how many cycles the product takes: the most of the array's, of the bus's, and of
-        those that the list of commands takes."""
+        """About how many cycles the product takes: of each EXECUTE the most of those of the array,
+        of the bus, of the list of commands, and of its way round, for it frees what the LOAD of the
+        one after the next fills; beside what nothing hides, the first operands, the last results,
+        and results that wait while WS reads the sums that it adds to."""
         problem, (rows, cols) = self.problem, self.region.array
         folds = self.row_folds * self.col_folds
         if problem.operation == "ws":
-            fold = max(self.m * problem.limbs, 2 * rows)
+            fold = max(self.m * problem.limbs, rows)
         else:
             each = self.config.interval(problem.format) if problem.floats else 1
-            fold = max(self.k * each, rows + 1)
+            fold = max(self.k * each, rows)
+        m, n, k = self._most
         down, across, deep = self.counts
+        tiles = down * across
         beat = beat_bytes(self.config)
-        stored = self.m * self.n * result_bytes(problem.format) // beat
+        rows_loaded = n + (k if problem.operation == "ws" else m)
+        stored = max(n * -(-m * result_bytes(problem.format) // beat), self._requested(n))
         listed = _COMMANDS * -(-COMMAND_BYTES // beat)
-        moved = max(deep * (self.load_beats + listed), stored)
-        checked = deep * (_COMMANDS * (_CHECK_CYCLES + self.config.lanes) + folds)
-        moved = max(moved, checked)
-        beyond = 2 * rows + cols
+        checked = _COMMANDS * (_CHECK_CYCLES + self.config.lanes) + folds
+        loaded = max(self.load_beats + listed, self._requested(rows_loaded))
+        array = folds * fold
+        tail = 2 * rows + cols + _TAIL_CYCLES
+        round_trip = array + tail + _LOAD_CYCLES + loaded
+        beyond = tail + _LOAD_CYCLES + loaded + stored
         if self.slots == 1:
-            return down * across * (deep * folds * fold + moved) + beyond
-        return down * across * max(deep * folds * fold, moved) + beyond
+            return tiles * (deep * round_trip + stored) + beyond
+        each_execute = max(array, loaded, checked, -(-round_trip // 2))
+        late = max(0, stored - self._unread(deep * each_execute))
+        return tiles * max(deep * each_execute, stored) + (tiles - 1) * late + beyond
+
+    def _requested(self, rows: int) -> int:
+        """Cycles in which so many rows are asked for, a burst each at least."""
+        return -(-rows * _ROUND_TRIP // self.config.outstanding)
+
+    def _unread(self, cycles: int) -> int:
+        """Of a tile's cycles those in which the array does not read results: of WS those of the
+        first fold of rows, which begins sums, and those between the limbs of a result."""
+        problem = self.problem
+        if problem.operation != "ws":
+            return cycles
+        deep = self.counts[2]
+        reading = self.m * (deep * self.row_folds - 1) * self.col_folds
+        return max(0, cycles - reading)
 
     @property
     def load_beats(self) -> int:
         """Beats of the operands of a tile; each row of a stream begins with one."""
         problem, beat = self.problem, beat_bytes(self.config)
-        along_k = -(-self.k * problem.element // beat)
+        m, n, k = self._most
+        along_k = -(-k * problem.element // beat)
         if problem.operation == "ws":
-            return self.k * -(-self.m * problem.element // beat) + self.n * along_k
-        return (self.m + self.n) * along_k
+            return k * -(-m * problem.element // beat) + n * along_k
+        return (m + n) * along_k
+
+    @property
+    def _most(self) -> tuple[int, int, int]:
+        """M, N and K of the largest tile: the problem may be smaller than the folds."""
+        problem = self.problem
+        return min(self.m, problem.m), min(self.n, problem.n), min(self.k, problem.k)
 
     @property
     def loaded(self) -> int:
