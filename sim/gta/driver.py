@@ -9,28 +9,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import FORMATS
-from ...hw.spec.gta import GtaConfig, is_float, result_bytes
-from ...hw.spec.jobs.gta import COMMANDS_BITS, job_spec, mask_registers
-from ...hw.spec.jobs.gta_commands import COMMAND_BYTES
-from ..device.driver import JobDriver
-from ..device.protocol import AcceleratorDevice
+from ...hw.spec.gta import is_float, result_bytes
 from ..numbers.given import words_of
+from .command_driver import GtaDevice
 from .golden.pgemm import RESULTS
 from .tiles.choice import DATAFLOWS, Choice, choose
-from .tiles.command_list import CommandList
 from .tiles.tiled_product import TiledProduct
 from .tiles.tiling import Tiling
+from .vector.driver import VectorDriver
 
 __all__ = ["DATAFLOWS", "GtaDevice", "GtaDriver"]
-
-GtaDevice = AcceleratorDevice[GtaConfig]
-"""A GTA with its memory."""
 
 Patterns = npt.NDArray[np.uint64]
 
 
-class GtaDriver(JobDriver[GtaConfig]):
-    """Multiplies matrices on a device.
+class GtaDriver(VectorDriver):
+    """Multiplies matrices on a device, and computes with vectors.
 
     Parameters
     ----------
@@ -47,19 +41,11 @@ class GtaDriver(JobDriver[GtaConfig]):
     ValueError if the device's ID is not a GTA's.
     """
 
-    counts: dict[str, int]
     choice: Choice | None
 
     def __init__(self, device: GtaDevice, first_address: int = 0) -> None:
-        config = device.config
-        super().__init__(
-            device,
-            job_spec(config),
-            first_address,
-            alignment=COMMAND_BYTES,
-            addr_bits=config.addr_bits,
-        )
-        self.counts, self.choice = {}, None
+        super().__init__(device, first_address)
+        self.choice = None
 
     def pgemm(
         self,
@@ -155,9 +141,7 @@ class GtaDriver(JobDriver[GtaConfig]):
     ) -> None:
         """Raise TypeError and ValueError for what the device has not."""
         config = self.config
-        known = (*config.integers, *config.floats)
-        if format not in known:
-            raise ValueError(f"`format` must be one of {', '.join(known)}, not {format!r}")
+        self._check_format(format)
         if result not in RESULTS:
             raise ValueError(f"`result` must be one of {', '.join(RESULTS)}, not {result!r}")
         if result != "wrap" and (
@@ -197,32 +181,12 @@ class GtaDriver(JobDriver[GtaConfig]):
         """A product in the array's own terms."""
         tiling, layout = choice.tiling, choice.layout
         made = TiledProduct(tiling, narrow=narrow, use_c=c is not None)
-        # The addresses of commands do not change their number.
-        counted = CommandList()
-        made.commands(dict.fromkeys(made.images, 0), counted)
-        if len(counted) >> COMMANDS_BITS:
-            most = (1 << COMMANDS_BITS) - 1
-            raise ValueError(f"a job must be of at most {most} commands, not {len(counted)}")
-        sizes = {"list": len(counted) * COMMAND_BYTES}
-        sizes |= {name: image.size for name, image in made.images.items()}
-        base = self._memory.fit(sizes, "operands, results and commands")
-        commands = CommandList()
-        made.commands(base, commands)
         ws = tiling.problem.operation == "ws"
         contents = {"a": a.T if ws else a, "b": b.T}
         if c is not None:
             wide = _widened(c, tiling) if narrow != "none" else c
             contents["c"] = np.swapaxes(wide, 0, 1)
-        for name, words in contents.items():
-            self._device.write_memory(base[name], made.images[name].to_bytes(words))
-        self._device.write_memory(base["list"], commands.to_bytes())
-        masks = {register.name: 0 for register in mask_registers(self.config)}
-        job = {"LIST": base["list"], "COMMANDS": len(commands), "LAYOUT": layout, **masks}
-        status = self._registers.submit(job)
-        self.counts = status.counts
-        status.check()
-        image = made.images["d"]
-        found = image.from_bytes(self._device.read_memory(base["d"], image.size))
+        found = self._run_commands(made, contents, layout)
         return np.ascontiguousarray(np.swapaxes(found, 0, 1))
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ....hw.spec.jobs.gta_vector import OCTET
 
-__all__ = ["from_planes", "to_planes"]
+__all__ = ["from_planes", "octets_of", "octets_of_rows", "to_planes"]
 
 Patterns = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
@@ -37,3 +37,19 @@ def from_planes(planes: Bytes, size: int) -> Patterns:
     wide = np.zeros((*parts.shape[:-2], OCTET, 8), np.uint8)
     wide[..., :size] = np.swapaxes(parts, -1, -2)
     return wide.view("<u8")[..., 0].astype(np.uint64)
+
+
+def octets_of(words: Patterns) -> Patterns:
+    """A vector cut into octets, (octets, 8), the last one filled up with zeros."""
+    filled = np.zeros((-(-len(words) // OCTET), OCTET), np.uint64)
+    filled.reshape(-1)[: len(words)] = words
+    return filled
+
+
+def octets_of_rows(rows: Patterns) -> Patterns:
+    """Rows of terms, (rows, chain), eight at a time: octets of a term of each, those of the same
+    rows behind each other, (octets * chain, 8)."""
+    count, chain = rows.shape
+    padded = np.zeros((-(-count // OCTET) * OCTET, chain), np.uint64)
+    padded[:count] = rows
+    return padded.reshape(-1, OCTET, chain).swapaxes(1, 2).reshape(-1, OCTET)
