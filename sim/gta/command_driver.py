@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.gta import GtaConfig
-from ...hw.spec.jobs.gta import COMMANDS_BITS, job_spec, mask_registers
+from ...hw.spec.jobs.gta import COMMANDS_BITS, job_spec
 from ...hw.spec.jobs.gta_commands import COMMAND_BYTES
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from .tiles.command_list import CommandList
 from .tiles.images import StreamImage
+from .tiles.program import LaneJob, Operands, Program, add_commands
 
 __all__ = ["CommandDriver", "Commands", "GtaDevice"]
 
@@ -39,7 +40,7 @@ class Commands(Protocol):
 
 
 class CommandDriver(JobDriver[GtaConfig]):
-    """Runs jobs of one region, all lanes.
+    """Runs jobs.
 
     Parameters
     ----------
@@ -74,38 +75,80 @@ class CommandDriver(JobDriver[GtaConfig]):
         if format not in known:
             raise ValueError(f"`format` must be one of {', '.join(known)}, not {format!r}")
 
-    def _run_commands(
-        self, made: Commands, contents: Mapping[str, Patterns], layout: int = 0
-    ) -> Patterns:
-        """The result of a job.
+    def _run_commands(self, made: Commands, contents: Mapping[str, Patterns]) -> Patterns:
+        """The result of a job on all lanes one below the other, as its image has it.
 
         Parameters
         ----------
         made: what it does
         contents: operands by name, as their images take them
-        layout: the number of the lanes' layout
+
+        Raises as :meth:`_submit`.
+        """
+        job = LaneJob(0, (0,) * self.config.lanes)
+        base = self._submit(job, made.images, contents, made.commands)
+        image = made.images["d"]
+        return image.from_bytes(self._device.read_memory(base["d"], image.size))
+
+    def _run_programs(
+        self, job: LaneJob, work: Sequence[tuple[Program, Operands]]
+    ) -> list[Patterns]:
+        """The results of products that run at the same time. Raises as :meth:`_submit`."""
+        images: dict[str, StreamImage] = {}
+        contents: dict[str, Patterns] = {}
+        for number, (made, operands) in enumerate(work):
+            images |= {f"{name} {number}": image for name, image in made.images.items()}
+            found = made.contents(*operands)
+            contents |= {f"{name} {number}": words for name, words in found.items()}
+
+        def own(bases: Mapping[str, int], number: int) -> dict[str, int]:
+            return {name: bases[f"{name} {number}"] for name in work[number][0].images}
+
+        def write(bases: Mapping[str, int], into: CommandList) -> None:
+            steps = ((made, own(bases, number)) for number, (made, _) in enumerate(work))
+            add_commands(steps, into)
+
+        bases = self._submit(job, images, contents, write)
+        return [
+            made.result(self._device.read_memory(bases[f"d {number}"], made.images["d"].size))
+            for number, (made, _) in enumerate(work)
+        ]
+
+    def _submit(
+        self,
+        job: LaneJob,
+        images: Mapping[str, StreamImage],
+        contents: Mapping[str, Patterns],
+        write: Callable[[Mapping[str, int], CommandList], None],
+    ) -> dict[str, int]:
+        """Run a job; returns the addresses of its images.
+
+        Parameters
+        ----------
+        job: how the lanes stand
+        images: of operands and results
+        contents: of operands
+        write: adds the commands to a list, given the addresses of the images
 
         Raises ValueError for too many commands or too little memory, JobError if the device reports
         an error.
         """
         # The addresses of commands do not change their number.
         counted = CommandList()
-        made.commands(dict.fromkeys(made.images, 0), counted)
+        write(dict.fromkeys(images, 0), counted)
         if len(counted) >> COMMANDS_BITS:
             most = (1 << COMMANDS_BITS) - 1
             raise ValueError(f"a job must be of at most {most} commands, not {len(counted)}")
         sizes = {"list": len(counted) * COMMAND_BYTES}
-        sizes |= {name: image.size for name, image in made.images.items()}
+        sizes |= {name: image.size for name, image in images.items()}
         base = self._memory.fit(sizes, "operands, results and commands")
         commands = CommandList()
-        made.commands(base, commands)
+        write(base, commands)
         for name, words in contents.items():
-            self._device.write_memory(base[name], made.images[name].to_bytes(words))
+            self._device.write_memory(base[name], images[name].to_bytes(words))
         self._device.write_memory(base["list"], commands.to_bytes())
-        masks = {register.name: 0 for register in mask_registers(self.config)}
-        job = {"LIST": base["list"], "COMMANDS": len(commands), "LAYOUT": layout, **masks}
-        status = self._registers.submit(job)
+        registers = {"LIST": base["list"], "COMMANDS": len(commands)}
+        status = self._registers.submit({**registers, **job.registers(self.config)})
         self.counts = status.counts
         status.check()
-        image = made.images["d"]
-        return image.from_bytes(self._device.read_memory(base["d"], image.size))
+        return base

@@ -13,9 +13,11 @@ from ...hw.spec.gta import is_float, result_bytes
 from ..numbers.given import words_of
 from .command_driver import GtaDevice
 from .golden.pgemm import RESULTS
-from .tiles.choice import DATAFLOWS, Choice, choose
+from .regions import rectangles
+from .tiles.choice import DATAFLOWS, Choice, choose, regions_of
+from .tiles.program import LaneJob, widened
+from .tiles.segmented_product import SegmentedProduct
 from .tiles.tiled_product import TiledProduct
-from .tiles.tiling import Tiling
 from .vector.driver import VectorDriver
 
 __all__ = ["DATAFLOWS", "GtaDevice", "GtaDriver"]
@@ -70,9 +72,12 @@ class GtaDriver(VectorDriver):
             (M, N, 2) words if that is "long"
         result: "wrap", "saturate" or "long"
         dataflow: one of ``DATAFLOWS``; of floats "os"
-        layout: rows and columns of lanes; None: those that take fewest cycles
-        segments: parts into which K is cut at least, one after the other; of integers in OS as many
-            more as the elements' sums need
+        layout: rows and columns of the lanes of a region; None: those that take fewest cycles
+        segments: parts into which K is cut at least. Of integers as many as there are lanes or
+            masks, a power of two, run at the same time in regions of their own, if the device has
+            the format as which their sums are added up, int32 for those of 4 bytes and int64 for
+            those of 8; others one after the other. In OS of integers there are as many more as the
+            elements' sums need
         lateral: tiles and folds go along rows of D first, else along columns
         overlap: a fold begins while the one before is under way
 
@@ -83,7 +88,7 @@ class GtaDriver(VectorDriver):
         saturated whose sums may not fit 128 bits, and if its memory is too small. JobError if it
         reports an error.
         """
-        self._check(format, result, dataflow, layout, segments)
+        self._check(format, result, dataflow, segments)
         for name, given in (("lateral", lateral), ("overlap", overlap)):
             if not isinstance(given, bool):
                 raise TypeError(f"`{name}` must be True or False, not {given!r}")
@@ -98,6 +103,8 @@ class GtaDriver(VectorDriver):
                 f"`a` and `b` must be M x K and K x N, from 1, not {sizes[0]}, {sizes[1]}"
             )
         m, n, k = left.shape[0], right.shape[1], left.shape[1]
+        regions = regions_of(self.config, format, result, segments, k)
+        self._check_layout(layout, self.config.lanes // regions)
         usual = result_bytes(format)
         addend = None
         if c is not None:
@@ -125,22 +132,26 @@ class GtaDriver(VectorDriver):
             )
         self.choice = chosen
         narrow = "saturate" if result == "saturate" else "none"
+        if addend is not None and result == "saturate":
+            addend = widened(addend, chosen.tiling.problem.width)
+        made: TiledProduct | SegmentedProduct
+        if chosen.sums:
+            made = SegmentedProduct(
+                chosen.tiling, k, chosen.sums, narrow=narrow, use_c=c is not None
+            )
+        else:
+            made = TiledProduct(chosen.tiling, narrow=narrow, use_c=c is not None)
+        regions_used = chosen.sums.regions if chosen.sums else (chosen.tiling.region,)
+        job = LaneJob(chosen.layout, rectangles(self.config, chosen.layout, regions_used))
         if chosen.dataflow == "is":
             turned = None if addend is None else np.swapaxes(addend, 0, 1)
-            found = self._run(chosen, narrow, right.T, left.T, turned)
+            (found,) = self._run_programs(job, [(made, (right.T, left.T, turned))])
             return np.ascontiguousarray(np.swapaxes(found, 0, 1))
-        return self._run(chosen, narrow, left, right, addend)
+        (found,) = self._run_programs(job, [(made, (left, right, addend))])
+        return found
 
-    def _check(
-        self,
-        format: str,
-        result: str,
-        dataflow: str,
-        layout: tuple[int, int] | None,
-        segments: int,
-    ) -> None:
-        """Raise TypeError and ValueError for what the device has not."""
-        config = self.config
+    def _check(self, format: str, result: str, dataflow: str, segments: int) -> None:
+        """Raise ValueError for what the device has not."""
         self._check_format(format)
         if result not in RESULTS:
             raise ValueError(f"`result` must be one of {', '.join(RESULTS)}, not {result!r}")
@@ -152,7 +163,14 @@ class GtaDriver(VectorDriver):
         flows = ("auto", "os") if is_float(format) else DATAFLOWS
         if dataflow not in flows:
             raise ValueError(f"`dataflow` must be one of {', '.join(flows)}, not {dataflow!r}")
-        if layout is not None and not (
+        if segments < 1:
+            raise ValueError(f"`segments` must be at least 1, not {segments}")
+
+    def _check_layout(self, layout: tuple[int, int] | None, lanes: int) -> None:
+        """Raise TypeError and ValueError for what is not that of so many lanes."""
+        if layout is None:
+            return
+        if not (
             isinstance(layout, tuple)
             and len(layout) == 2
             and all(isinstance(side, int) for side in layout)
@@ -160,34 +178,10 @@ class GtaDriver(VectorDriver):
             raise TypeError(
                 f"`layout` must be a tuple of two integers, rows and columns, not {layout!r}"
             )
-        if layout is not None and (
-            layout[0] < 1 or layout[1] < 1 or layout[0] * layout[1] != config.lanes
-        ):
+        if layout[0] < 1 or layout[1] < 1 or layout[0] * layout[1] != lanes:
             raise ValueError(
-                f"`layout` must be rows x columns of {config.lanes} lanes, not "
-                f"{layout[0]}x{layout[1]}"
+                f"`layout` must be rows x columns of {lanes} lanes, not {layout[0]}x{layout[1]}"
             )
-        if segments < 1:
-            raise ValueError(f"`segments` must be at least 1, not {segments}")
-
-    def _run(
-        self,
-        choice: Choice,
-        narrow: str,
-        a: Patterns,
-        b: Patterns,
-        c: Patterns | None,
-    ) -> Patterns:
-        """A product in the array's own terms."""
-        tiling, layout = choice.tiling, choice.layout
-        made = TiledProduct(tiling, narrow=narrow, use_c=c is not None)
-        ws = tiling.problem.operation == "ws"
-        contents = {"a": a.T if ws else a, "b": b.T}
-        if c is not None:
-            wide = _widened(c, tiling) if narrow != "none" else c
-            contents["c"] = np.swapaxes(wide, 0, 1)
-        found = self._run_commands(made, contents, layout)
-        return np.ascontiguousarray(np.swapaxes(found, 0, 1))
 
 
 def _check_sums(a: Patterns, b: Patterns, c: Patterns | None) -> None:
@@ -201,13 +195,3 @@ def _check_sums(a: Patterns, b: Patterns, c: Patterns | None) -> None:
             "sums of int64 must fit 128 bits to be saturated; K times the largest of `a` and of "
             f"`b` has {most.bit_length()} bits and a sign"
         )
-
-
-def _widened(c: Patterns, tiling: Tiling) -> Patterns:
-    """Signed words of half the width of the sums, in that width: of 16 bytes two words each."""
-    half = 4 * tiling.problem.width
-    negative = (c >> np.uint64(half - 1)) & np.uint64(1)
-    sign = np.uint64(0) - negative
-    if half == 64:
-        return np.stack([c, sign], axis=-1)
-    return c | (sign << np.uint64(half))

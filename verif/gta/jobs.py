@@ -11,7 +11,7 @@ from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS
 from tilewright.hw.spec.gta import GtaConfig, is_float, result_bytes
 from tilewright.sim.gta.driver import DATAFLOWS, GtaDevice, GtaDriver
 from tilewright.sim.gta.golden.pgemm import RESULTS, pgemm
-from tilewright.sim.gta.tiles.choice import choose
+from tilewright.sim.gta.tiles.choice import choose, regions_of
 from tilewright.verif.oracles import stimuli
 
 __all__ = ["ProductCase", "check_product", "random_case", "words"]
@@ -79,18 +79,21 @@ def random_case(
     format = fixed.pop("format", None) or str(rng.choice([*config.integers, *config.floats]))
     floats = is_float(format)
     results = RESULTS if result_bytes(format) == 8 else RESULTS[:2]
-    lanes = config.lanes
-    layouts = [(lanes >> n, 1 << n) for n in range(lanes.bit_length())]
     drawn: dict[str, Any] = {
         "result": "wrap" if floats else str(rng.choice(results)),
         "dataflow": str(rng.choice(("auto", "os") if floats else DATAFLOWS)),
-        "layout": layouts[int(rng.integers(len(layouts)))] if rng.integers(2) else None,
-        "segments": int(rng.choice([1, 1, 2, 4])),
+        "layout": None,
+        "segments": int(rng.choice([1, 1, 2, 3, 4])),
         "lateral": bool(rng.integers(2)),
         "overlap": bool(rng.integers(2)),
     }
     settings = drawn | fixed
     m, n, k = (int(rng.integers(1, int(rng.choice([3, most // 2, most])) + 2)) for _ in range(3))
+    if "layout" not in fixed and rng.integers(2):
+        count = regions_of(config, format, settings["result"], settings["segments"], k)
+        lanes = config.lanes // count
+        layouts = [(lanes >> number, 1 << number) for number in range(lanes.bit_length())]
+        settings["layout"] = layouts[int(rng.integers(len(layouts)))]
     if choose(config, format, (m, n, k), **settings) is None:
         # Results that no bank holds, or sums that no element does.
         settings |= {"layout": None, "dataflow": "auto", "result": "wrap"}

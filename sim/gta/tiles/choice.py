@@ -1,4 +1,4 @@
-"""Which dataflow, layout and tiles a product takes."""
+"""Which dataflow, layout, segments and tiles a product takes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ....hw.spec.gta import GtaConfig, is_float, result_bytes
 from ..regions import Region
+from .segment_sums import SegmentSums, segment_sums
 from .tiling import Problem, Tiling, tilings
 
-__all__ = ["DATAFLOWS", "Choice", "choose"]
+__all__ = ["DATAFLOWS", "Choice", "choose", "regions_of"]
 
 DATAFLOWS = ("auto", "ws", "is", "os")
 """What stays in the array: weights, inputs or sums; or what takes fewest cycles."""
@@ -23,20 +24,55 @@ class Choice:
     ----------
     dataflow: one of ``DATAFLOWS`` but "auto"
     layout: the number of the lanes' layout
-    tiling: tiles, of IS those of the transposed product
+    tiling: tiles, of IS those of the transposed product; of several regions those of the first
+    sums: how the sums of several regions, a segment of K each, are added up; None: there is one
     """
 
     dataflow: str
     layout: int
     tiling: Tiling
+    sums: SegmentSums | None = None
+
+    @property
+    def cycles(self) -> int:
+        """About how many cycles it takes."""
+        problem = self.tiling.problem
+        added = self.sums.cycles(problem.m, problem.n) if self.sums else 0
+        return self.tiling.cycles + added
+
+    @property
+    def regions(self) -> int:
+        """Segments that run at the same time."""
+        return self.sums.segments if self.sums else 1
 
 
-def _regions(config: GtaConfig, layout: tuple[int, int] | None) -> Iterator[tuple[int, Region]]:
-    """Layouts by number, with all lanes as one region."""
-    for number in range(config.lanes.bit_length()):
-        rows, cols = config.lanes >> number, 1 << number
+def regions_of(config: GtaConfig, format: str, result: str, segments: int, k: int) -> int:
+    """How many segments of K run at the same time: of integers as many as there are, a power of
+    two, at most the lanes and the masks, if the device has a format in which their sums can be
+    added up, and memories that hold some; else one."""
+    most = 1 if is_float(format) else min(segments, k, config.lanes, 1 << config.mask_bits)
+    count = 1 << (most.bit_length() - 1)
+    while count > 1 and not any(
+        segment_sums(config, count, _width(format, result), regions)
+        for _, regions in _layouts(config.lanes // count, None, count)
+    ):
+        count //= 2
+    return count
+
+
+def _width(format: str, result: str) -> int:
+    """Bytes of a sum in the lanes."""
+    return result_bytes(format) * (1 if result == "wrap" else 2)
+
+
+def _layouts(
+    lanes: int, layout: tuple[int, int] | None, count: int
+) -> Iterator[tuple[int, tuple[Region, ...]]]:
+    """Layouts by number, with so many regions of ``lanes`` lanes, one below the other."""
+    for number in range(lanes.bit_length()):
+        rows, cols = lanes >> number, 1 << number
         if layout is None or layout == (rows, cols):
-            yield number, Region(cols, 0, rows, cols)
+            yield number, tuple(Region(cols, part * lanes, rows, cols) for part in range(count))
 
 
 def choose(
@@ -60,22 +96,28 @@ def choose(
     """
     m, n, k = sizes
     flows = (dataflow,) if dataflow != "auto" else ("os",) if is_float(format) else DATAFLOWS[1:]
+    count = regions_of(config, format, result, segments, k)
+    width = _width(format, result)
     best: tuple[tuple[int, int], Choice] | None = None
-    for flow in flows:
-        problem = Problem(
-            m=n if flow == "is" else m,
-            n=m if flow == "is" else n,
-            k=k,
-            format=format,
-            operation="os" if flow == "os" else "ws",
-            width=result_bytes(format) * (1 if result == "wrap" else 2),
-            segments=segments,
-            lateral=lateral,
-            overlap=overlap,
-        )
-        for number, region in _regions(config, layout):
-            for tiling in tilings(problem, region, config):
-                cost = tiling.cycles, tiling.loaded
+    for number, regions in _layouts(config.lanes // count, layout, count):
+        sums = segment_sums(config, count, width, regions) if count > 1 else None
+        if count > 1 and not sums:
+            continue
+        for flow in flows:
+            problem = Problem(
+                m=n if flow == "is" else m,
+                n=m if flow == "is" else n,
+                k=-(-k // count),
+                format=format,
+                operation="os" if flow == "os" else "ws",
+                width=width,
+                segments=-(-segments // count),
+                lateral=lateral,
+                overlap=overlap,
+            )
+            for tiling in tilings(problem, regions[0], config, count):
+                made = Choice(flow, number, tiling, sums)
+                cost = made.cycles, tiling.loaded
                 if best is None or cost < best[0]:
-                    best = cost, Choice(flow, number, tiling)
+                    best = cost, made
     return None if best is None else best[1]

@@ -24,6 +24,7 @@ class StreamImage:
     piece: elements of a piece; the last one is filled up with zeros
     element: bytes of an element, a power of two up to 16
     beat: bytes of a beat
+    apart: a stream begins so many streams' room behind the one before: others lie between them
     """
 
     streams: int
@@ -31,6 +32,7 @@ class StreamImage:
     piece: int
     element: int
     beat: int
+    apart: int = 1
 
     @property
     def pieces(self) -> int:
@@ -43,9 +45,14 @@ class StreamImage:
         return -(-self.piece * self.element // self.beat) * self.beat
 
     @property
+    def stream_bytes(self) -> int:
+        """Bytes of a stream."""
+        return self.pieces * self.piece_bytes
+
+    @property
     def stride(self) -> int:
         """Bytes from a stream to the next."""
-        return self.pieces * self.piece_bytes
+        return self.apart * self.stream_bytes
 
     @property
     def size(self) -> int:
@@ -62,14 +69,15 @@ class StreamImage:
         parts = np.ascontiguousarray(words).astype(f"<u{min(element, 8)}")
         content = np.zeros((self.streams, self.pieces * self.piece, element), np.uint8)
         content[:, : self.count] = parts.view(np.uint8).reshape(self.streams, self.count, element)
-        found = np.zeros((self.streams, self.pieces, self.piece_bytes), np.uint8)
+        found = np.zeros((self.streams, self.apart, self.pieces, self.piece_bytes), np.uint8)
         rows = content.reshape(self.streams, self.pieces, self.piece * element)
-        found[:, :, : self.piece * element] = rows
+        found[:, 0, :, : self.piece * element] = rows
         return found.tobytes()
 
     def from_bytes(self, content: bytes) -> Words:
         """The elements again."""
-        rows = np.frombuffer(content, np.uint8).reshape(self.streams, self.pieces, -1)
+        shape = self.streams, self.apart, self.pieces, -1
+        rows = np.frombuffer(content, np.uint8).reshape(shape)[:, 0]
         used = np.ascontiguousarray(rows[:, :, : self.piece * self.element])
         flat = used.reshape(self.streams, -1).view(f"<u{min(self.element, 8)}").astype(np.uint64)
         if self.element == 16:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from ....hw.spec.gta import FORMATS_OF_GTA, ROWS, GtaConfig
 from ....hw.spec.jobs.gta import beat_bytes
 from ....hw.spec.jobs.gta_commands import (
@@ -21,6 +24,8 @@ from .slots import Slot, Slots
 from .tiling import Tiling
 
 __all__ = ["TiledProduct"]
+
+Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class TiledProduct:
     group: the mask of its region's lanes
     narrow: one of ``NARROWINGS``
     use_c: whether there is a C
+    apart: so far apart lie streams of d, see :class:`StreamImage`
 
     Members
     -------
@@ -57,7 +63,13 @@ class TiledProduct:
     """
 
     def __init__(
-        self, tiling: Tiling, *, group: int = 0, narrow: str = "none", use_c: bool
+        self,
+        tiling: Tiling,
+        *,
+        group: int = 0,
+        narrow: str = "none",
+        use_c: bool,
+        apart: int = 1,
     ) -> None:
         self._tiling, self._group, self._narrow, self._use_c = tiling, group, narrow, use_c
         problem = tiling.problem
@@ -73,7 +85,12 @@ class TiledProduct:
             else StreamImage(streams=problem.m, count=problem.k, piece=tiling.k, **sizes),
             "b": StreamImage(streams=problem.n, count=problem.k, piece=tiling.k, **sizes),
             "d": StreamImage(
-                streams=problem.n, count=problem.m, piece=piece, element=width, beat=beat
+                streams=problem.n,
+                count=problem.m,
+                piece=piece,
+                element=width,
+                beat=beat,
+                apart=apart,
             ),
         }
         if use_c:
@@ -81,8 +98,19 @@ class TiledProduct:
                 streams=problem.n, count=problem.m, piece=piece, element=problem.width, beat=beat
             )
 
-    def commands(self, bases: Mapping[str, int], into: CommandList) -> None:
-        """Add all commands to a list.
+    def contents(self, a: Words, b: Words, c: Words | None) -> dict[str, Words]:
+        """What the images of operands hold; of C elements as wide as the lanes' sums."""
+        ws = self._tiling.problem.operation == "ws"
+        found = {"a": a.T if ws else a, "b": b.T}
+        return found if c is None else {**found, "c": np.swapaxes(c, 0, 1)}
+
+    def result(self, content: bytes) -> Words:
+        """D, of what memory holds of its image."""
+        return np.ascontiguousarray(np.swapaxes(self.images["d"].from_bytes(content), 0, 1))
+
+    def steps(self, bases: Mapping[str, int], into: CommandList) -> Iterator[int]:
+        """Add all commands to a list, some at a time: after each EXECUTE, and what goes before and
+        behind it, about the cycles that it takes. Commands of others may come between steps.
 
         Parameters
         ----------
@@ -95,8 +123,10 @@ class TiledProduct:
             result = slots["result"].take(place)[0]
             self._begin(place, result, bases, into)
             for k in range(deep):
-                self._execute(place, k, slots, bases, into)
-            self._end(place, result, bases, into)
+                done = self._execute(place, k, slots, bases, into)
+                if k == deep - 1:
+                    self._end(place, result, bases, into, done)
+                yield max(self._tiling.execute_cycles, self._tiling.load_beats)
 
     def _begin(
         self, place: tuple[int, int], result: Slot, bases: Mapping[str, int], into: CommandList
@@ -118,8 +148,8 @@ class TiledProduct:
         slots: Mapping[str, Slots],
         bases: Mapping[str, int],
         into: CommandList,
-    ) -> None:
-        """One part of the sums of a tile."""
+    ) -> int:
+        """One part of the sums of a tile; returns how many EXECUTEs have to be complete for it."""
         tiling = self._tiling
         result = slots["result"].take(place)[0]
         left, load_left = slots["left"].take((place[0], k))
@@ -134,6 +164,7 @@ class TiledProduct:
                 needs[kind] = max(count, needs.get(kind, 0))
         done = into.add("execute", self._folds(place, k, left, top, result), behind=needs)
         left.used, top.used, result.filled = {"execute": done}, {"execute": done}, {}
+        return done
 
     def _folds(
         self, place: tuple[int, int], k: int, left: Slot, top: Slot, result: Slot
@@ -174,10 +205,15 @@ class TiledProduct:
         }
 
     def _end(
-        self, place: tuple[int, int], result: Slot, bases: Mapping[str, int], into: CommandList
+        self,
+        place: tuple[int, int],
+        result: Slot,
+        bases: Mapping[str, int],
+        into: CommandList,
+        done: int,
     ) -> None:
-        """The results of a tile to memory."""
-        behind = {"execute": into.count["execute"]}
+        """The results of a tile to memory, when its last EXECUTE is complete."""
+        behind = {"execute": done}
         for part in self._results(place, "d"):
             fields = self._result_rows(part, result)
             fields |= {

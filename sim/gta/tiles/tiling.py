@@ -91,6 +91,7 @@ class Tiling:
     row_folds, col_folds: of a tile
     m, n, k: elements of a tile
     slots: parts of each memory: of two one is filled, or emptied, while the other works
+    sharers: regions at work like this one, which take turns on the bus
     """
 
     problem: Problem
@@ -102,6 +103,7 @@ class Tiling:
     n: int
     k: int
     slots: int = 2
+    sharers: int = 1
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -143,28 +145,34 @@ class Tiling:
         )
 
     @property
+    def execute_cycles(self) -> int:
+        """About how many cycles of the array an EXECUTE of a whole tile takes."""
+        problem, rows = self.problem, self.region.array[0]
+        if problem.operation == "ws":
+            fold = max(self.m * problem.limbs, rows)
+        else:
+            each = self.config.interval(problem.format) if problem.floats else 1
+            fold = max(self.k * each, rows)
+        return self.row_folds * self.col_folds * fold
+
+    @property
     def cycles(self) -> int:
         """About how many cycles the product takes: of each EXECUTE the most of those of the array,
         of the bus, of the list of commands, and of its way round, for it frees what the LOAD of the
         one after the next fills; beside what nothing hides, the first operands, the last results,
         and results that wait while WS reads the sums that it adds to."""
         problem, (rows, cols) = self.problem, self.region.array
-        folds = self.row_folds * self.col_folds
-        if problem.operation == "ws":
-            fold = max(self.m * problem.limbs, rows)
-        else:
-            each = self.config.interval(problem.format) if problem.floats else 1
-            fold = max(self.k * each, rows)
+        folds, array = self.row_folds * self.col_folds, self.execute_cycles
         m, n, k = self._most
         down, across, deep = self.counts
         tiles = down * across
         beat = beat_bytes(self.config)
         rows_loaded = n + (k if problem.operation == "ws" else m)
         stored = max(n * -(-m * result_bytes(problem.format) // beat), self._requested(n))
+        stored *= self.sharers
         listed = _COMMANDS * -(-COMMAND_BYTES // beat)
-        checked = _COMMANDS * (_CHECK_CYCLES + self.config.lanes) + folds
-        loaded = max(self.load_beats + listed, self._requested(rows_loaded))
-        array = folds * fold
+        checked = self.sharers * (_COMMANDS * (_CHECK_CYCLES + self.config.lanes) + folds)
+        loaded = max(self.load_beats + listed, self._requested(rows_loaded)) * self.sharers
         tail = 2 * rows + cols + _TAIL_CYCLES
         round_trip = array + tail + _LOAD_CYCLES + loaded
         beyond = tail + _LOAD_CYCLES + loaded + stored
@@ -226,13 +234,18 @@ def _up_to(most: int) -> Iterator[int]:
     yield most
 
 
-def tilings(problem: Problem, region: Region, config: GtaConfig) -> Iterator[Tiling]:
+def tilings(
+    problem: Problem, region: Region, config: GtaConfig, sharers: int = 1
+) -> Iterator[Tiling]:
     """Tilings that fit, twice if any does, of tiles of all sizes. None if a sum of limbs of the
     array's rows is more than an element holds."""
-    yield from list(_tilings(problem, region, config, 2)) or _tilings(problem, region, config, 1)
+    found = list(_tilings(problem, region, config, 2, sharers))
+    yield from found or _tilings(problem, region, config, 1, sharers)
 
 
-def _tilings(problem: Problem, region: Region, config: GtaConfig, slots: int) -> Iterator[Tiling]:
+def _tilings(
+    problem: Problem, region: Region, config: GtaConfig, slots: int, sharers: int
+) -> Iterator[Tiling]:
     rows, cols = region.array
     down, across = rows // problem.limbs, cols // problem.limbs
     ws = problem.operation == "ws"
@@ -258,6 +271,7 @@ def _tilings(problem: Problem, region: Region, config: GtaConfig, slots: int) ->
             n=col_folds * across,
             k=row_folds * rows if ws else time,
             slots=slots,
+            sharers=sharers,
         )
         if made.fits:
             yield made

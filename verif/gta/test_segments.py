@@ -1,0 +1,168 @@
+"""Segments of K that run at the same time, each in a region of its own, and their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.gta import GTA, GtaConfig
+from tilewright.sim.gta.driver import GtaDriver
+from tilewright.sim.gta.golden.pgemm import pgemm
+from tilewright.sim.gta.model import GtaModel
+from tilewright.sim.gta.regions import Region
+from tilewright.sim.gta.tiles.choice import regions_of
+from tilewright.sim.gta.tiles.merged import merged
+from tilewright.sim.gta.tiles.segment_sums import segment_sums
+from tilewright.sim.gta.tiles.segmented_product import segment_sizes
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.verif.gta.devices import DEVICES
+from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, words
+from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.job_checks import QuietAtEnd
+from tilewright.verif.kit.refusal import refused
+from tilewright.verif.kit.sampling import by_size, slow_but
+
+MEMORY_BYTES = 1 << 20
+INTEGERS = ("int8", "int16", "int32", "int64")
+CONFIGS = {
+    "all": DEVICES["all"].config,
+    "four": GtaConfig(lanes=4, formats=INTEGERS, vector_bytes=4096, outstanding=4, mask_bits=2),
+}
+Device = NativeAccelerator[GtaConfig]
+
+
+def cases(config: GtaConfig, seed: int, count: int) -> Iterator[ProductCase]:
+    """Of integers, of more than one segment."""
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    while count:
+        segments = int(rng.choice([2, 3, 4, 5]))
+        case = random_case(
+            rng, config, format=str(rng.choice(config.integers)), segments=segments, most=60
+        )
+        count -= 1
+        yield case
+
+
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["all"]))
+def test_on_the_rtl(name: str) -> None:
+    """Every result, whatever the memory; where a product is small beside its K, in less time."""
+    config = CONFIGS[name]
+    rng = np.random.default_rng(61)
+    with NativeAccelerator(
+        emit(GTA, config), config, memory_bytes=MEMORY_BYTES, time_out=2_000_000
+    ) as device:
+        for case in cases(config, 62, by_size(0, 40, 1500)):
+            device.behave(any_behaviour(rng))
+            check_product(QuietAtEnd(device), case)
+        device.behave(AxiBehaviour())
+        cycles = [_cycles(device, segments) for segments in (1, 2)]
+        assert cycles[1] < 0.9 * cycles[0]
+        assert device.faults == []
+
+
+def _cycles(device: Device, segments: int) -> int:
+    """Of 8 x 8 sums of 1,000 products: one array's rows and columns."""
+    rng = np.random.default_rng(63)
+    a, b = words(rng, "int8", (8, 1000)), words(rng, "int8", (1000, 8))
+    settings = {"segments": segments, "dataflow": "os"}
+    return check_product(device, ProductCase("int8", a, b, None, settings))["cycles"]
+
+
+MODELS = {
+    "default": GtaConfig(),
+    "beats": GtaConfig(lanes=8, vector_bytes=2048, data_bits=512),
+    "many": GtaConfig(lanes=16, vector_bytes=4096, data_bits=64, mask_bits=3),
+    "sums": GtaConfig(lanes=4, partial_bits=22, vector_bytes=2048, data_bits=64, mask_bits=1),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_on_the_model(name: str) -> None:
+    config = MODELS[name]
+    model = GtaModel(config, MEMORY_BYTES)
+    seen: set[int] = set()
+    for case in cases(config, 64, by_size(12, 30, 800)):
+        check_product(model, case)
+        k, settings = case.a.shape[1], case.settings
+        seen.add(regions_of(config, case.format, settings["result"], settings["segments"], k))
+    assert max(seen) == min(4, 1 << config.mask_bits)
+
+
+def driver_of(**changes: Any) -> GtaDriver:
+    return GtaDriver(GtaModel(GtaConfig(**changes), MEMORY_BYTES))
+
+
+def laid_out(driver: GtaDriver, format: str, segments: int, **settings: Any) -> tuple[int, int]:
+    """How many segments run at the same time, and into how many parts K is cut."""
+    rng = np.random.default_rng(65)
+    a, b = words(rng, format, (5, 100)), words(rng, format, (100, 7))
+    result = settings.get("result", "wrap")
+    found = driver.pgemm(format, a, b, segments=segments, **settings)
+    assert np.array_equal(found, pgemm(format, a, b, result=result))
+    choice = driver.choice
+    assert choice is not None
+    return choice.regions, choice.regions * choice.tiling.counts[2]
+
+
+def test_how_many_run_at_the_same_time() -> None:
+    """Only where the device has what adds their sums up."""
+    driver = driver_of()
+    assert laid_out(driver, "int8", 1)[0] == 1
+    assert laid_out(driver, "int8", 4, dataflow="os") == (4, 4)
+    assert laid_out(driver, "int8", 3, dataflow="os")[0] == 2
+    assert laid_out(driver, "int8", 100)[0] == 4
+    assert laid_out(driver, "int16", 2, result="saturate")[0] == 2
+    assert laid_out(driver, "int32", 4)[0] == 4
+    one, parts = laid_out(driver, "int32", 4, result="saturate", dataflow="os")
+    assert (one, parts >= 4) == (1, True)
+    one, parts = laid_out(driver, "fp32", 4)
+    assert (one, parts >= 4) == (1, True)
+    assert laid_out(driver_of(formats=("int8", "int64")), "int8", 4)[0] == 1
+    assert laid_out(driver_of(formats=("int8", "int64")), "int8", 4, result="saturate")[0] == 4
+    assert laid_out(driver_of(formats=("int8", "int32")), "int8", 4)[0] == 4
+    assert laid_out(driver_of(mask_bits=1), "int8", 4)[0] == 2
+
+
+def test_the_layout_is_that_of_a_region() -> None:
+    driver = driver_of()
+    for layout in ((1, 2), (2, 1)):
+        assert laid_out(driver, "int8", 2, layout=layout)[0] == 2
+        assert driver.choice is not None
+        region = driver.choice.tiling.region
+        assert (region.rows, region.cols) == layout
+    zeros = np.zeros((2, 2), np.uint64)
+    with refused(ValueError, "`layout` must be rows x columns of 2 lanes, not 2x2"):
+        driver.pgemm("int8", zeros, zeros, segments=2, layout=(2, 2))
+
+
+def test_sizes_of_segments() -> None:
+    assert segment_sizes(10, 4) == (3, 3, 2, 2)
+    assert segment_sizes(3, 3) == (1, 1, 1)
+
+
+def test_no_format_or_no_room_for_sums() -> None:
+    regions = [Region(1, 0, 1, 1), Region(1, 1, 1, 1)]
+    assert segment_sums(GtaConfig(), 2, 16, regions) is None
+    assert segment_sums(GtaConfig(formats=("int8",)), 2, 4, regions) is None
+    little = GtaConfig(lanes=16, vector_bytes=2048, data_bits=512)
+    assert segment_sums(little, 16, 8, [Region(1, n, 1, 1) for n in range(16)]) is None
+    found = segment_sums(GtaConfig(), 2, 4, regions)
+    assert found is not None
+    assert found.weights().tolist() == [[1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0, 0, 0]]
+
+
+def test_what_is_behind_goes_first() -> None:
+    """Steps of 10 cycles beside steps of 3."""
+    order: list[str] = []
+
+    def steps(name: str, cycles: int, count: int) -> Iterator[int]:
+        for _ in range(count):
+            order.append(name)
+            yield cycles
+
+    assert sum(merged([steps("a", 10, 2), steps("b", 3, 6)])) == 20
+    assert "".join(order) == "abbbbabb"
