@@ -1,0 +1,1 @@
+"""Benches of GTA's vector operations."""
