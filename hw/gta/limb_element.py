@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, ShapeLike, Signal, signed
-from amaranth.lib import wiring
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, ShapeLike, Signal, Value, signed
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ..spec.gta import LIMB_BITS, GtaConfig, limbs
@@ -100,16 +102,7 @@ class LimbElement(wiring.Component):
                     m.d.comb += base.eq(total[LIMB_BITS:].as_signed())
         m.d.comb += product.eq(x.limb * held)
         m.d.sync += total.eq(base + product)
-        if config.integers:
-            sums = drain[: config.partial_bits]
-            with m.If(x.base == Base.ZERO):
-                m.d.sync += sums.eq(total)
-            with m.Elif(x.shift_drain):
-                m.d.sync += sums.eq(self.drain_above)
-        if any(limbs(name) > 1 for name in config.floats):
-            with m.If(x.base == Base.CARRY):
-                # Of fp16 alone the second rank is shorter than a byte.
-                m.d.sync += drain.eq(Cat(drain, total[:LIMB_BITS])[LIMB_BITS:])
+        self._second_rank(m, x, total, drain)
         m.d.comb += [
             self.x_right.eq(x),
             self.y_down.eq(y),
@@ -117,3 +110,38 @@ class LimbElement(wiring.Component):
             self.drain.eq(drain),
         ]
         return m
+
+    def _second_rank(
+        self, m: Module, x: data.View[data.StructLayout], total: Signal, drain: Signal
+    ) -> None:
+        config = self._config
+        low = config.partial_bits if config.integers else 0
+        choices: list[tuple[Value, Value]] = []
+        if any(limbs(name) > 1 for name in config.floats):
+            carries = Signal()
+            m.d.comb += carries.eq(x.base == Base.CARRY)
+            # Of fp16 alone the second rank is shorter than a byte.
+            choices.append((carries, Cat(drain, total[:LIMB_BITS])[LIMB_BITS:]))
+        if choices and low < len(drain):
+            above = [(select, value[low:]) for select, value in choices]
+            m.d.sync += drain[low:].eq(_chosen(drain[low:], above))
+        if config.integers:
+            takes = Signal()
+            shifts = Signal()
+            others = [takes, *(select for select, _ in choices)]
+            m.d.comb += [
+                takes.eq(x.base == Base.ZERO),
+                shifts.eq(x.shift_drain & ~Cat(*others).any()),
+            ]
+            choices = [(select, value[:low]) for select, value in choices]
+            choices += [(takes, total[:low]), (shifts, self.drain_above)]
+            m.d.sync += drain[:low].eq(_chosen(drain[:low], choices))
+
+
+def _chosen(held: Value, choices: Sequence[tuple[Value, Value]]) -> Value:
+    """The value whose bit is set, of none or one; else what is held. Gated and joined: that takes
+    less than multiplexers behind each other."""
+    found = held & ~Cat(*(select for select, _ in choices)).any().replicate(len(held))
+    for select, value in choices:
+        found = found | (value & select.replicate(len(held)))
+    return found
