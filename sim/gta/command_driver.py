@@ -33,7 +33,8 @@ class Commands(Protocol):
     images: of operands, and of the result, "d"
     """
 
-    images: dict[str, StreamImage]
+    @property
+    def images(self) -> Mapping[str, StreamImage]: ...
 
     def commands(self, bases: Mapping[str, int], into: CommandList) -> None:
         """Add all commands to a list; ``bases``: addresses of the images, by name."""

@@ -5,6 +5,8 @@ The same program runs on the RTL in a simulator and on anything else that is a `
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,13 +16,19 @@ from ..numbers.given import words_of
 from .command_driver import GtaDevice
 from .golden.pgemm import RESULTS
 from .regions import rectangles
-from .tiles.choice import DATAFLOWS, Choice, choose, regions_of
+from .tiles.choice import DATAFLOWS as FOLDS
+from .tiles.choice import Choice, choose, regions_of
 from .tiles.program import LaneJob, widened
 from .tiles.segmented_product import SegmentedProduct
 from .tiles.tiled_product import TiledProduct
 from .vector.driver import VectorDriver
+from .vector.products import VectorProduct
+from .vector.tiling import VectorTiling
 
 __all__ = ["DATAFLOWS", "GtaDevice", "GtaDriver"]
+
+DATAFLOWS = (*FOLDS, "simd")
+"""What stays in the array, see ``tiles/choice.py``, or each sum in an element of its own."""
 
 Patterns = npt.NDArray[np.uint64]
 
@@ -36,7 +44,7 @@ class GtaDriver(VectorDriver):
     Members
     -------
     counts: the counters of the last job; empty before the first
-    choice: how the last product was done
+    choice: how the last product was laid over the array; None: by vectors
 
     Raises
     ------
@@ -71,7 +79,8 @@ class GtaDriver(VectorDriver):
         a, b, c: patterns of the format, (M, K) and (K, N), and of the result, (M, N), or
             (M, N, 2) words if that is "long"
         result: "wrap", "saturate" or "long"
-        dataflow: one of ``DATAFLOWS``; of floats "os"
+        dataflow: one of ``DATAFLOWS``; of floats "os" or "simd"; "auto" is never "simd", whose
+            lanes work each by itself, and whose segments follow each other
         layout: rows and columns of the lanes of a region; None: those that take fewest cycles
         segments: parts into which K is cut at least. Of integers as many as there are lanes or
             masks, a power of two, run at the same time in regions of their own, if the device has
@@ -103,6 +112,8 @@ class GtaDriver(VectorDriver):
                 f"`a` and `b` must be M x K and K x N, from 1, not {sizes[0]}, {sizes[1]}"
             )
         m, n, k = left.shape[0], right.shape[1], left.shape[1]
+        if layout is not None and dataflow == "simd":
+            raise ValueError(f"`layout` must be None with dataflow simd, not {layout!r}")
         regions = regions_of(self.config, format, result, segments, k)
         self._check_layout(layout, self.config.lanes // regions)
         usual = result_bytes(format)
@@ -112,6 +123,14 @@ class GtaDriver(VectorDriver):
             shape = (m, n, 2) if result == "long" else (m, n)
             if addend.shape != shape:
                 raise ValueError(f"`c` must have shape {shape}, not {addend.shape}")
+        flags: dict[str, Any] = {"segments": segments, "lateral": lateral, "overlap": overlap}
+        if dataflow == "simd":
+            tiling = VectorTiling(
+                config=self.config, format=format, sizes=(m, n, k), use_c=c is not None, **flags
+            )
+            self.choice = None
+            contents = tiling.contents(left, right, addend)
+            return tiling.result(self._run_commands(VectorProduct(tiling), contents))
         if result == "saturate" and format == "int64":
             _check_sums(left, right, addend)
         chosen = choose(
@@ -121,9 +140,7 @@ class GtaDriver(VectorDriver):
             result=result,
             dataflow=dataflow,
             layout=layout,
-            segments=segments,
-            lateral=lateral,
-            overlap=overlap,
+            **flags,
         )
         if chosen is None:
             raise ValueError(
@@ -155,12 +172,14 @@ class GtaDriver(VectorDriver):
         self._check_format(format)
         if result not in RESULTS:
             raise ValueError(f"`result` must be one of {', '.join(RESULTS)}, not {result!r}")
+        if result != "wrap" and dataflow == "simd":
+            raise ValueError(f"`result` must be wrap with dataflow simd, not {result!r}")
         if result != "wrap" and (
             is_float(format) or (result == "long" and result_bytes(format) != 8)
         ):
             allowed = "wrap" if is_float(format) else "wrap or saturate"
             raise ValueError(f"`result` of {format} must be {allowed}, not {result!r}")
-        flows = ("auto", "os") if is_float(format) else DATAFLOWS
+        flows = ("auto", "os", "simd") if is_float(format) else DATAFLOWS
         if dataflow not in flows:
             raise ValueError(f"`dataflow` must be one of {', '.join(flows)}, not {dataflow!r}")
         if segments < 1:

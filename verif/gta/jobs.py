@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FORMATS
 from tilewright.hw.spec.gta import GtaConfig, is_float, result_bytes
-from tilewright.sim.gta.driver import DATAFLOWS, GtaDevice, GtaDriver
+from tilewright.sim.gta.driver import GtaDevice, GtaDriver
 from tilewright.sim.gta.golden.pgemm import RESULTS, pgemm
-from tilewright.sim.gta.tiles.choice import choose, regions_of
+from tilewright.sim.gta.tiles.choice import DATAFLOWS, choose, regions_of
 from tilewright.verif.oracles import stimuli
 
 __all__ = ["ProductCase", "check_product", "random_case", "words"]
@@ -89,12 +89,13 @@ def random_case(
     }
     settings = drawn | fixed
     m, n, k = (int(rng.integers(1, int(rng.choice([3, most // 2, most])) + 2)) for _ in range(3))
-    if "layout" not in fixed and rng.integers(2):
+    simd = settings["dataflow"] == "simd"
+    if not simd and "layout" not in fixed and rng.integers(2):
         count = regions_of(config, format, settings["result"], settings["segments"], k)
         lanes = config.lanes // count
         layouts = [(lanes >> number, 1 << number) for number in range(lanes.bit_length())]
         settings["layout"] = layouts[int(rng.integers(len(layouts)))]
-    if choose(config, format, (m, n, k), **settings) is None:
+    if not simd and choose(config, format, (m, n, k), **settings) is None:
         # Results that no bank holds, or sums that no element does.
         settings |= {"layout": None, "dataflow": "auto", "result": "wrap"}
     a, b = words(rng, format, (m, k)), words(rng, format, (k, n))

@@ -159,9 +159,17 @@ def test_every_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             {"format": "fp32", "dataflow": "ws"},
-            "`dataflow` must be one of auto, os, not 'ws'",
+            "`dataflow` must be one of auto, os, simd, not 'ws'",
         ),
-        ({"dataflow": "rs"}, "`dataflow` must be one of auto, ws, is, os, not 'rs'"),
+        ({"dataflow": "rs"}, "`dataflow` must be one of auto, ws, is, os, simd, not 'rs'"),
+        (
+            {"dataflow": "simd", "result": "saturate"},
+            "`result` must be wrap with dataflow simd, not 'saturate'",
+        ),
+        (
+            {"dataflow": "simd", "layout": (1, 2)},
+            "`layout` must be None with dataflow simd, not (1, 2)",
+        ),
         ({"layout": (3, 1)}, "`layout` must be rows x columns of 2 lanes, not 3x1"),
         ({"segments": 0}, "`segments` must be at least 1, not 0"),
         (

@@ -10,6 +10,8 @@ import pytest
 from tilewright.hw.spec.gta import GtaConfig
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import GtaModel
+from tilewright.sim.gta.vector.rules import most_chain
+from tilewright.verif.gta.jobs import check_product, random_case
 from tilewright.verif.gta.vectors import check_vector, random_vector, things_of
 from tilewright.verif.kit.refusal import refused
 from tilewright.verif.kit.sampling import by_size
@@ -45,6 +47,17 @@ def test_any_vector_on_the_model(name: str) -> None:
     assert len(seen) == 4 * (14 + 6) + 4 * (10 + 6)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_any_product_by_vectors_on_the_model(name: str) -> None:
+    rng, config = rng_of(3), MODELS[name]
+    model = GtaModel(config, MEMORY_BYTES)
+    fitting = [x for x in config.integers if most_chain(config, x)]
+    for format in (*fitting, *config.floats):
+        for _ in range(by_size(1, 3, 40)):
+            case = random_case(rng, config, dataflow="simd", format=format, result="wrap")
+            check_product(model, case)
+
+
 def test_chains_that_no_memory_holds() -> None:
     """Sums go on, part by part, with and without a start."""
     rng = rng_of(2)
@@ -59,6 +72,15 @@ def test_chains_that_no_memory_holds() -> None:
     driver = GtaDriver(model)
     assert driver.reduce("sum", "int16", long) == long.sum() & 0xFFFF
     assert driver.counts["operations"] > 3
+
+
+def test_sums_that_no_element_holds() -> None:
+    """Of int64, of which a product has eight of limbs."""
+    driver = GtaDriver(GtaModel(MODELS["sums"], 1 << 16))
+    ones = np.ones((2, 2), np.uint64)
+    message = "`partial_bits` must be more for sums of products of int64, not 20"
+    with refused(ValueError, message):
+        driver.pgemm("int64", ones, ones, dataflow="simd")
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,9 @@ from ..tiles.images import StreamImage
 from ..tiles.slots import Slot, Slots
 from .octets import from_planes, to_planes
 from .rules import most_chain
+from .tiling import PLANE_BYTES
 
 __all__ = ["VectorCommands"]
-
-_PLANE_BYTES = OCTET
-"""What the images have as elements."""
 
 
 class VectorCommands:
@@ -86,7 +84,7 @@ class VectorCommands:
                 streams=self._streams,
                 count=count * length,
                 piece=length,
-                element=_PLANE_BYTES,
+                element=PLANE_BYTES,
                 beat=beat,
             )
             for count, length in zip(pieces, lengths, strict=True)
@@ -199,7 +197,7 @@ class VectorCommands:
         image = self.images[name]
         return {
             "rows": self._streams,
-            "row_bytes": planes * _PLANE_BYTES,
+            "row_bytes": planes * PLANE_BYTES,
             "base": bases[name] + image.offset(0, piece),
             "stride": image.stride,
             "step": int(self._config.lanes > 1),
