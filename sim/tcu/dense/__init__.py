@@ -1,0 +1,1 @@
+"""Products of dense matrices: tall left operands, and recursion down to the unit."""

@@ -1,0 +1,16 @@
+"""Calls of one block against a left operand of any number of rows."""
+
+from __future__ import annotations
+
+from ..blocks import multiple
+from ..cost import UnitWork
+
+__all__ = ["stream"]
+
+
+def stream(rows: int, s: int, weak: bool = False) -> UnitWork:
+    """One call of at least ``s`` rows; on a weak unit as many squares as hold them."""
+    if weak:
+        wide = multiple(rows, s)
+        return UnitWork(wide // s, wide)
+    return UnitWork(1, max(rows, s))

@@ -1,0 +1,158 @@
+"""The tensor unit of the model: checks what an algorithm asks of it, and counts it.
+
+Source: section 2 of the paper; the weak unit is section 4's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .backend import Backend
+from .cost import Cost
+from .words import Array, Words
+
+__all__ = ["TensorUnit", "require", "side_of"]
+
+
+class TensorUnit:
+    """A backend with words and a latency, and the cost of everything done with it.
+
+    One thing runs at a time: costs add up. An algorithm charges its own work by :meth:`cpu`.
+
+    Parameters
+    ----------
+    backend: what multiplies
+    words: what is multiplied
+    latency: l, in the time of a word, from 0
+    weak: left operands are square, as right ones are
+
+    Members
+    -------
+    s: side of right operands; ``m = s * s``
+    cost: of everything so far
+
+    Raises
+    ------
+    TypeError for words that are none or a latency that is no number; ValueError for words that the
+    backend does not hold, and a latency below 0.
+    """
+
+    def __init__(
+        self, backend: Backend, words: Words, latency: float = 0, weak: bool = False
+    ) -> None:
+        if not isinstance(words, Words):
+            raise TypeError(f"`words` must be Words, not {type(words).__name__}")
+        if isinstance(latency, bool) or not isinstance(latency, int | float):
+            raise TypeError(f"`latency` must be a number, not {type(latency).__name__}")
+        if not 0 <= latency < math.inf:
+            raise ValueError(f"`latency` must be 0 or more, and finite, not {latency}")
+        if not backend.holds(words):
+            held = ", ".join(backend.held)
+            raise ValueError(f"words of backend {backend.name} must be {held}, not {words.name}")
+        self.backend, self.words = backend, words
+        self.latency, self.weak = latency, weak
+        self.cost = Cost()
+
+    @property
+    def s(self) -> int:
+        return self.backend.side
+
+    @property
+    def m(self) -> int:
+        return self.s * self.s
+
+    @property
+    def unit_time(self) -> float:
+        """Time of the unit so far, in words: ``rows * s + calls * latency``."""
+        return self.cost.unit_time(self.s, self.latency)
+
+    def multiply(self, a: Array, b: Array) -> Array:
+        """``a b``: (n, s) by (s, s), n >= s; n = s on a weak unit. Takes ``n s + l``.
+
+        Raises TypeError for what are no arrays of the words' dtype, ValueError for other shapes,
+        and a WordOverflow if integers do not fit; nothing is counted then.
+        """
+        self._check(a, b)
+        found = self.backend.multiply(a, b, self.words)
+        self._count(a)
+        return found
+
+    def multiply_add(self, a: Array, b: Array, c: Array) -> Array:
+        """``a b (+) c``, which the paper's unit cannot: counted as a call, and apart.
+
+        Raises what :meth:`multiply` raises, of ``c`` (n, s) as well.
+        """
+        self._check(a, b)
+        self._check_dtype("c", c)
+        if c.shape != a.shape:
+            raise ValueError(f"`c` must be of shape {a.shape}, not {c.shape}")
+        found = self.backend.multiply_add(a, b, c, self.words)
+        self._count(a)
+        self.cost.fused_calls += 1
+        return found
+
+    def cpu(self, *, adds: int = 0, multiplies: int = 0, moves: int = 0) -> None:
+        """Charge work of the CPU, in words."""
+        self.cost.cpu_adds += adds
+        self.cost.cpu_multiplies += multiplies
+        self.cost.cpu_moves += moves
+
+    def _count(self, a: Array) -> None:
+        self.cost.calls += 1
+        self.cost.rows += a.shape[0]
+
+    def _check(self, a: Array, b: Array) -> None:
+        self._check_dtype("a", a)
+        self._check_dtype("b", b)
+        s = self.s
+        if b.shape != (s, s):
+            raise ValueError(f"`b` must be of shape ({s}, {s}), not {b.shape}")
+        if self.weak and a.shape != (s, s):
+            raise ValueError(f"`a` of a weak unit must be of shape ({s}, {s}), not {a.shape}")
+        if a.ndim != 2 or a.shape[1] != s or a.shape[0] < s:
+            raise ValueError(f"`a` must be of shape (n, {s}), n >= {s}, not {a.shape}")
+
+    def _check_dtype(self, name: str, x: Array) -> None:
+        if not isinstance(x, np.ndarray):
+            raise TypeError(f"`{name}` must be an array, not {type(x).__name__}")
+        if x.dtype != self.words.dtype:
+            raise TypeError(f"`{name}` must be of {self.words.dtype}, not {x.dtype}")
+
+
+def require(
+    unit: TensorUnit,
+    algorithm: str,
+    *,
+    subtraction: bool = False,
+    division: bool = False,
+    exact: bool = False,
+    kinds: tuple[str, ...] = (),
+) -> None:
+    """Refuse a unit whose words an algorithm cannot use, before anything runs.
+
+    Parameters
+    ----------
+    algorithm: its name, for the message
+    subtraction, division, exact: what its words must do
+    kinds: of words, one of which it takes; empty if any will do
+
+    Raises ValueError.
+    """
+    words = unit.words
+    if kinds and words.kind not in kinds:
+        raise ValueError(f"words of {algorithm} must be {' or '.join(kinds)}, not {words.name}")
+    if subtraction and not words.subtracts:
+        raise ValueError(f"words of {algorithm} must subtract, which {words.name} does not")
+    if division and not words.divides:
+        raise ValueError(f"words of {algorithm} must divide, which {words.name} does not")
+    if exact and not words.exact:
+        raise ValueError(f"words of {algorithm} must be exact, which {words.name} is not")
+
+
+def side_of(m: int) -> int:
+    """The side of a unit of ``m`` words. Raises ValueError if ``m`` is no square from 1."""
+    if m < 1 or math.isqrt(m) ** 2 != m:
+        raise ValueError(f"`m` must be a square, 1 or more, not {m}")
+    return math.isqrt(m)

@@ -1,0 +1,23 @@
+"""The kinds of words that a tensor unit multiplies: numbers of one dtype with their (+) and (x)."""
+
+from .boolean import BOOLEAN
+from .floats import COMPLEX, COMPLEX64, FP32, FP64
+from .integers import INT64, WordOverflow, integer
+from .kind import Array, Words
+from .minplus import MINPLUS
+from .modular import modular
+
+__all__ = [
+    "BOOLEAN",
+    "COMPLEX",
+    "COMPLEX64",
+    "FP32",
+    "FP64",
+    "INT64",
+    "MINPLUS",
+    "Array",
+    "WordOverflow",
+    "Words",
+    "integer",
+    "modular",
+]

@@ -1,0 +1,1 @@
+"""Algorithms on the (m, l)-TCU model."""
