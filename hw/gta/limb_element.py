@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, ShapeLike, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -35,6 +35,9 @@ class LimbElement(wiring.Component):
     each but the first beginning with a carry, its top 16 bits are in the sum in the end, those
     below them in the top of the second rank, which ends where the longest significands' do.
 
+    Of a vector the limbs are an element's own, ``x_vector`` and ``y_vector``, and only what it does
+    comes from its neighbour.
+
     Latency: ``x_right`` and ``y_down`` 1; ``sum`` 2 from ``x``. Sums are modulo
     ``2 ** partial_bits``. Nothing has a reset: after it idle x have to come for as many cycles as a
     row has elements, and no sum is defined before ``Base.ZERO``.
@@ -46,6 +49,7 @@ class LimbElement(wiring.Component):
     Members
     -------
     x, y: in; see :func:`x_layout`; a limb with its sign
+    vector: in; limbs are the element's own; x_vector, y_vector: in; these
     sum_above, drain_above: in; of the element above; of a configuration with integers
     x_right, y_down, sum, drain: out; registers
     """
@@ -57,6 +61,9 @@ class LimbElement(wiring.Component):
         members: dict[str, Member] = {
             "x": In(x),
             "y": In(limb),
+            "vector": In(1),
+            "x_vector": In(limb),
+            "y_vector": In(limb),
             "x_right": Out(x),
             "y_down": Out(limb),
             "sum": Out(partial),
@@ -84,11 +91,12 @@ class LimbElement(wiring.Component):
         total = Signal(signed(config.partial_bits), reset_less=True)
         drain = Signal(self.drain_shape(config), reset_less=True)
         x = Signal(x_layout(config), name="x_held", reset_less=True)
-        m.d.sync += x.eq(self.x)
+        m.d.sync += [x.eq(self.x), x.limb.eq(Mux(self.vector, self.x_vector, self.x.limb))]
         with m.If(self.x.y_shift if config.integers else 1):
-            m.d.sync += y.eq(self.y)
+            m.d.sync += y.eq(Mux(self.vector, self.y_vector, self.y))
         with m.If(self.x.swap if config.integers else 1):
             m.d.sync += held.eq(y)
+        long_floats = any(limbs(name) > 1 for name in config.floats)
         product = Signal(signed(2 * (LIMB_BITS + 1)))
         base = Signal(signed(config.partial_bits))
         with m.Switch(x.base):
@@ -97,7 +105,7 @@ class LimbElement(wiring.Component):
             if config.integers:
                 with m.Case(Base.ABOVE):
                     m.d.comb += base.eq(self.sum_above)
-            if config.floats:
+            if config.integers or long_floats:
                 with m.Case(Base.CARRY):
                     m.d.comb += base.eq(total[LIMB_BITS:].as_signed())
         m.d.comb += product.eq(x.limb * held)

@@ -29,6 +29,8 @@ class Mpra(wiring.Component):
     -------
     x, x_right: by row, in and out; see :func:`x_layout`
     y, y_down: by column, in and out; limbs with their sign
+    vector: in; limbs are the elements' own; x_vector, y_vector: in, by column and row; these
+    bytes: out; by column and row, the lowest byte of each sum
     sum_above, sum, drain_above, drain: by column, in and out; of a configuration with integers.
       Above the array's first row 0 comes as the sum
     products, last_limbs: out; by row and column, of a configuration with floats: products of
@@ -41,7 +43,17 @@ class Mpra(wiring.Component):
         x = data.ArrayLayout(x_layout(config), ROWS)
         y = data.ArrayLayout(signed(LIMB_BITS + 1), COLS)
         partial = data.ArrayLayout(signed(config.partial_bits), COLS)
-        members: dict[str, Member] = {"x": In(x), "x_right": Out(x), "y": In(y), "y_down": Out(y)}
+        own = data.ArrayLayout(data.ArrayLayout(signed(LIMB_BITS + 1), ROWS), COLS)
+        members: dict[str, Member] = {
+            "x": In(x),
+            "x_right": Out(x),
+            "y": In(y),
+            "y_down": Out(y),
+            "vector": In(1),
+            "x_vector": In(own),
+            "y_vector": In(own),
+            "bytes": Out(data.ArrayLayout(data.ArrayLayout(LIMB_BITS, ROWS), COLS)),
+        }
         if config.integers:
             members |= {
                 "sum_above": In(partial),
@@ -73,7 +85,14 @@ class Mpra(wiring.Component):
             x = self.x[r]
             for c in columns:
                 m.submodules[f"element_{r}_{c}"] = element = LimbElement(config)
-                m.d.comb += [element.x.eq(x), element.y.eq(y[c])]
+                m.d.comb += [
+                    element.x.eq(x),
+                    element.y.eq(y[c]),
+                    element.vector.eq(self.vector),
+                    element.x_vector.eq(self.x_vector[c][r]),
+                    element.y_vector.eq(self.y_vector[c][r]),
+                    self.bytes[c][r].eq(element.sum[:LIMB_BITS]),
+                ]
                 x, y[c] = element.x_right, element.y_down
                 if config.floats:
                     m.d.comb += [

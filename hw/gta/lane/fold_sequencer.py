@@ -53,7 +53,8 @@ class FoldSequencer(wiring.Component):
 
     Members
     -------
-    command, start: in; a command, taken in the cycle of ``start``
+    command, start: in; a command, taken in the cycle of ``start``; one on vectors, taken while all
+      is quiet, has no folds
     place: in; of the lane in its region; rows and columns are used; constant while not ``quiet``
     ready: out; ``command`` may be taken; depends on it
     current: out; the command taken last
@@ -115,7 +116,7 @@ class FoldSequencer(wiring.Component):
             go.eq(active & free),
             close.eq(~active & ~fresh & stay & free),
         ]
-        m.d.sync += fresh.eq(self.start)
+        m.d.sync += fresh.eq(self.start & (self.command.operation != Operation.SIMD))
         with m.If(self.start):
             m.d.sync += [
                 current.eq(self.command),

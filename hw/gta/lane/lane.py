@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ...spec.gta import BANKS, LEFT_WORD_BYTES, RESULT_WORD_BYTES, ROWS, GtaConfig
+from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig
 from ..float.float_path import FloatPath
 from ..float.headers import row_header
 from ..fold_layouts import place_layout
 from ..layouts import (
-    LaneMemoryName,
     Operation,
-    left_words,
     pgemm_layout,
     read_data_layout,
     read_layout,
-    result_words,
     write_layout,
     x_layout,
 )
 from ..mpra import Mpra
+from ..vector.vector_path import VectorPath
+from ..vector.vector_sequencer import VectorSequencer
 from .fold_sequencer import FoldSequencer
 from .integer_path import IntegerPath
-from .lane_memory import LaneMemory
+from .lane_memories import LaneMemories
 from .layouts import edge_layout
 from .waiting_fold import WaitingFold
 
 __all__ = ["Lane"]
-
-
-Path: TypeAlias = "IntegerPath | FloatPath"
-
-
-class _Chosen:
-    """Outputs of the path for integers, or of that for floats, as a command has them."""
-
-    def __init__(self, paths: list[Path], floats: Value) -> None:
-        self._paths, self.floats = paths, floats
-
-    def value(self, name: str) -> Value:
-        values = [Value.cast(getattr(path, name)) for path in self._paths]
-        return Mux(self.floats, values[1], values[0]) if len(values) > 1 else values[0]
 
 
 class Lane(wiring.Component):
@@ -52,8 +35,8 @@ class Lane(wiring.Component):
 
     Source: the paper's section 4.2. A lane at the left edge of its region feeds its rows, one at
     the top its columns, and one at the bottom takes the results; else they come from, and go to,
-    the lanes beside it. The array never waits: writes of results go before those from outside,
-    and its reads, too.
+    the lanes beside it. Of vectors each feeds itself, from its own banks. The array never waits:
+    writes of results go before those from outside, and its reads, too.
 
     Parameters
     ----------
@@ -108,15 +91,9 @@ class Lane(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.sequencer = sequencer = FoldSequencer(config)
-        m.d.comb += [
-            sequencer.command.eq(self.command),
-            sequencer.start.eq(self.start),
-            sequencer.place.eq(self.place),
-            self.ready.eq(sequencer.ready),
-            self.current.eq(sequencer.current),
-            self.quiet.eq(sequencer.quiet),
-        ]
+        sequencer, steps = self._commands(m)
+        vector = Signal()
+        m.d.comb += vector.eq(sequencer.current.operation == Operation.SIMD)
         m.submodules.waiting = waiting = WaitingFold(config)
         m.d.comb += [
             waiting.weights.eq(sequencer.current.operation == Operation.WS),
@@ -125,8 +102,10 @@ class Lane(wiring.Component):
             waiting.fold.eq(sequencer.fold),
         ]
         m.submodules.array = array = Mpra(config)
+        m.submodules.memories = memories = LaneMemories(config)
         m.d.comb += [self.x_right.eq(array.x_right), self.below.y.eq(array.y_down)]
-        paths: list[Path] = []
+        vectors = self._vectors(m, sequencer, steps, array)
+        paths: list[IntegerPath | FloatPath] = []
         if config.integers:
             paths.append(self._integers(m, sequencer, array))
         if config.floats:
@@ -141,16 +120,87 @@ class Lane(wiring.Component):
                 path.go.eq(waiting.go & own),
                 path.waiting.eq(waiting.o),
             ]
-        chosen = _Chosen(paths, sequencer.floats)
+
+        def folds(name: str) -> Value:
+            values = [Value.cast(getattr(path, name)) for path in paths]
+            return Mux(sequencer.floats, values[1], values[0]) if len(values) > 1 else values[0]
+
+        x = Mux(vector, vectors.x.as_value(), folds("x"))
         m.d.comb += [
-            array.x.eq(Mux(self.place.left, chosen.value("x"), self.x_left.as_value())),
-            array.y.eq(Mux(self.place.top, chosen.value("y"), self.above.y.as_value())),
-            self.done.eq(chosen.value("done")),
+            array.x.eq(Mux(self.place.left | vector, x, self.x_left.as_value())),
+            array.y.eq(Mux(self.place.top, folds("y"), self.above.y.as_value())),
+            array.vector.eq(vector),
+            self.done.eq(Mux(vector, vectors.done, folds("done"))),
         ]
-        self._edge_memory(m, "left", paths, chosen, LaneMemoryName.LEFT)
-        self._edge_memory(m, "top", paths, chosen, LaneMemoryName.TOP)
-        self._result_memory(m, paths, chosen)
+        for name in ("left_read", "left_address", "top_read", "top_address"):
+            chosen = Mux(vector, Value.cast(getattr(vectors, name)), folds(name))
+            m.d.comb += getattr(memories, name).eq(chosen)
+        by_planes = Signal()
+        m.d.comb += by_planes.eq(vector & ~steps.properties.floats)
+        for name in ("read", "read_address", "write", "write_address"):
+            chosen = Mux(by_planes, Value.cast(getattr(vectors, name)), folds(name))
+            m.d.comb += getattr(memories, name).eq(chosen)
+        for taker in (vectors, *paths):
+            m.d.comb += [
+                taker.left_words.eq(memories.left_words),
+                taker.top_words.eq(memories.top_words),
+                taker.words.eq(memories.words),
+            ]
+        if config.floats:
+            m.d.comb += [
+                memories.whole.eq(sequencer.floats & ~by_planes),
+                memories.write_data.eq(paths[-1].write_data),
+            ]
+        for n in range(BANKS):
+            half: Value = vectors.write_data[n].replicate(2)
+            if config.integers:
+                half = Mux(by_planes, half, paths[0].write_data[n][: 8 * LEFT_WORD_BYTES])
+            m.d.comb += memories.write_half[n].eq(half)
+        m.d.comb += [
+            memories.outside_write.eq(self.write),
+            memories.outside_read.eq(self.read),
+            self.write_ready.eq(memories.write_ready),
+            self.read_ready.eq(memories.read_ready),
+            self.read_data.eq(memories.read_data),
+        ]
         return m
+
+    def _commands(self, m: Module) -> tuple[FoldSequencer, VectorSequencer]:
+        """Those on vectors, and on matrices, each begin when all others are over."""
+        m.submodules.sequencer = folds = FoldSequencer(self._config)
+        m.submodules.vector_sequencer = vectors = VectorSequencer(self._config)
+        simd = Signal()
+        m.d.comb += [
+            simd.eq(self.command.operation == Operation.SIMD),
+            folds.command.eq(self.command),
+            folds.start.eq(self.start),
+            folds.place.eq(self.place),
+            vectors.command.eq(self.command),
+            vectors.start.eq(self.start & simd),
+            vectors.current.eq(folds.current),
+            self.ready.eq(
+                Mux(simd, vectors.ready & folds.quiet, folds.ready & vectors.quiet),
+            ),
+            self.current.eq(folds.current),
+            self.quiet.eq(folds.quiet & vectors.quiet),
+        ]
+        return folds, vectors
+
+    def _vectors(
+        self, m: Module, folds: FoldSequencer, sequencer: VectorSequencer, array: Mpra
+    ) -> VectorPath:
+        m.submodules.vectors = path = VectorPath(self._config)
+        m.d.comb += [
+            path.function_number.eq(folds.current.function),
+            path.format.eq(folds.current.format),
+            path.amount.eq(folds.current.amount),
+            path.properties.eq(sequencer.properties),
+            path.step.eq(sequencer.step),
+            array.x_vector.eq(path.x_vector),
+            array.y_vector.eq(path.y_vector),
+            path.bytes.eq(array.bytes),
+        ]
+        return path
 
     def _integers(self, m: Module, sequencer: FoldSequencer, array: Mpra) -> IntegerPath:
         m.submodules.integers = path = IntegerPath(self._config)
@@ -178,73 +228,3 @@ class Lane(wiring.Component):
             self.below.headers.eq(path.headers_below),
         ]
         return path
-
-    def _edge_memory(
-        self, m: Module, name: str, paths: list[Path], chosen: _Chosen, number: LaneMemoryName
-    ) -> None:
-        memory = LaneMemory(words=left_words(self._config), word_bytes=LEFT_WORD_BYTES)
-        m.submodules[f"{name}_memory"] = memory
-        writes = Signal(name=f"writes_{name}")
-        write = self.write
-        m.d.comb += [
-            writes.eq(write.enable & (write.memory == number)),
-            memory.read.eq(chosen.value(f"{name}_read")),
-            memory.read_address.eq(chosen.value(f"{name}_address")),
-            *(getattr(path, f"{name}_words").eq(memory.read_data) for path in paths),
-            memory.write_data.eq(write.data),
-        ]
-        for n in range(BANKS):
-            m.d.comb += [
-                memory.write[n].eq(Mux(writes, write.mask[n], 0)),
-                memory.write_address[n].eq(write.address[: len(memory.write_address[n])]),
-            ]
-
-    def _result_memory(self, m: Module, paths: list[Path], chosen: _Chosen) -> None:
-        """The array's accesses go before those from outside."""
-        memory = LaneMemory(words=result_words(self._config), word_bytes=RESULT_WORD_BYTES)
-        m.submodules.result_memory = memory
-        writes = Signal()
-        reads = Signal()
-        outside_reads = self.read.enable.replicate(BANKS)
-        outside = Signal()
-        own = self.write.enable & (self.write.memory == LaneMemoryName.RESULT)
-        write = data.View(data.ArrayLayout(RESULT_WORD_BYTES, BANKS), chosen.value("write"))
-        write_address = data.View(memory.write_address.shape(), chosen.value("write_address"))
-        read_address = data.View(memory.read_address.shape(), chosen.value("read_address"))
-        m.d.comb += [
-            writes.eq(chosen.value("write").any()),
-            reads.eq(chosen.value("read").any()),
-            self.write_ready.eq(~writes),
-            self.read_ready.eq(~reads),
-            outside.eq(own & ~writes),
-            memory.read.eq(Mux(reads, chosen.value("read"), outside_reads)),
-            *(path.words.eq(memory.read_data) for path in paths),
-        ]
-        low, word = self.write.address[0], self.write.address[1:]
-        for n in range(BANKS):
-            part = self.write.mask[n]
-            half = Mux(low, Cat(Const(0, LEFT_WORD_BYTES), part), part)
-            m.d.comb += [
-                memory.read_address[n].eq(Mux(reads, read_address[n], self.read.address[1:])),
-                memory.write_address[n].eq(Mux(outside, word, write_address[n])),
-                memory.write[n].eq(Mux(outside, half, write[n])),
-                memory.write_data[n].eq(self._written(paths, chosen, n, outside)),
-            ]
-        upper = Signal()
-        m.d.sync += upper.eq(self.read.address[0])
-        for n in range(BANKS):
-            bits = 8 * LEFT_WORD_BYTES
-            found = memory.read_data[n]
-            m.d.comb += self.read_data[n].eq(Mux(upper, found[bits:], found[:bits]))
-
-    def _written(self, paths: list[Path], chosen: _Chosen, bank: int, outside: Value) -> Value:
-        """What a bank of results is given. From outside, and of integers, both halves are alike."""
-        found = self.write.data[bank]
-        for path in paths:
-            word = path.write_data[bank]
-            if isinstance(path, IntegerPath):
-                found = Mux(outside, found, word[: len(found)])
-            else:
-                own = ~outside & (chosen.floats | (len(paths) == 1))
-                return Mux(own, word, found.replicate(2))
-        return found.replicate(2)

@@ -48,8 +48,8 @@ def plane_step_layout() -> data.StructLayout:
     """What becomes of the lowest bytes of a column's sums, if ``valid``.
 
     ``plane``: their number, of products from 0 to twice an element's planes; of a pass in ascending
-    order. ``first``, ``last``: of a pass over an octet. ``second``: of two passes that which gives
-    results.
+    order. ``first``, ``last``: of a pass over an octet; of a shift to the right the plane below the
+    results is the first. ``second``: of two passes that which gives results.
     """
     return data.StructLayout(
         {"valid": 1, "plane": range(MOST_PLANES), "first": 1, "second": 1, "last": 1}

@@ -18,6 +18,7 @@ from tilewright.sim.rtl.streams import NativeSimulation, Pauses
 from .cluster_unit import ClusterUnit
 from .float_products import FloatProduct
 from .products import Memories, Product
+from .vector_command import VectorCommand
 
 __all__ = ["INTEGERS", "ClusterBench"]
 
@@ -122,7 +123,7 @@ class ClusterBench:
 
     def run_beside(
         self,
-        products: Sequence[Product],
+        products: Sequence[Product] | Sequence[VectorCommand],
         *,
         writes: Sequence[Mapping[str, int]],
         reads: Sequence[Mapping[str, int]],
@@ -150,7 +151,7 @@ class ClusterBench:
 
     def check(
         self,
-        products: Sequence[Product | FloatProduct],
+        products: Sequence[Product | FloatProduct | VectorCommand],
         rng: np.random.Generator,
         *,
         pauses: Pauses = _PLAIN,

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from tilewright.hw.spec.gta import ROWS, GtaConfig, limbs
+from tilewright.hw.spec.gta import COLS, ROWS, GtaConfig, limbs
 
 from .float_products import FloatProduct
 from .products import Product
+from .vector_command import VectorCommand
 
-__all__ = ["GroupCycles", "check_cycles"]
+__all__ = ["Command", "GroupCycles", "check_cycles"]
+
+Command: TypeAlias = Product | FloatProduct | VectorCommand
+
+_QUIET = 14
+"""Cycles from the end of a command of vectors until all is quiet."""
 
 
 @dataclass
@@ -21,14 +28,15 @@ class GroupCycles:
     Members
     -------
     delay: log2 of the most limbs of the configuration
-    last: the command taken last
-    begun, interval: its last fold, and the cycles until another one may begin
+    last: the command taken last; taken: the cycle
+    begun, interval: its last fold, and the cycles until another one may begin; of vectors all of it
     stays: sums stay in the elements
     done: the cycles in which commands were complete, as far as that is known
     """
 
     delay: int
-    last: Product | FloatProduct | None = None
+    last: Command | None = None
+    taken: int = 0
     begun: int = 0
     interval: int = 0
     stays: bool = False
@@ -36,24 +44,42 @@ class GroupCycles:
     def __post_init__(self) -> None:
         self.done: list[int] = []
 
-    def earliest(self, product: Product | FloatProduct, arrival: int) -> int:
+    def earliest(self, product: Command, arrival: int) -> int:
         """The cycle in which a command is taken that is there from a cycle on."""
         if self.last is None:
             return arrival
+        if isinstance(self.last, VectorCommand):
+            if isinstance(product, VectorCommand) and product.kind == self.last.kind:
+                return max(arrival, self.taken + COLS, self.begun)
+            return max(arrival, self.begun + self.interval + _QUIET)
+        if isinstance(product, VectorCommand):
+            return self._all_quiet(arrival)
         alike = (product.mode, product.name, product.size)
         free = self.begun + self.interval
         # Of floats whose products come faster, chains of other lengths would meet.
         steady = not isinstance(product, FloatProduct) or product.interval >= ROWS
         if alike != (self.last.mode, self.last.name, self.last.size) or not steady:
-            closed = free + self.last.region.height if self.stays else free
-            return max(arrival, closed + 2 * self.last.region.height + 20)
+            return self._all_quiet(arrival)
         if self.stays and arrival > free:
             return max(arrival, free + self.last.region.height - 2)
         return max(arrival, free - 2)
 
-    def take(self, product: Product | FloatProduct, taken: int) -> None:
+    def _all_quiet(self, arrival: int) -> int:
+        """Behind folds."""
+        assert self.last is not None
+        height, free = self.last.region.height, self.begun + self.interval
+        return max(arrival, free + height * (2 + self.stays) + 20)
+
+    def take(self, product: Command, taken: int) -> None:
         """A command that was taken in a cycle."""
         self._close(taken)
+        self.taken = taken
+        if isinstance(product, VectorCommand):
+            self.begun = max(taken + 2, self.begun + self.interval)
+            self.interval = product.cycles
+            self.last = product
+            self.done.append(self.begun + product.cycles + product.region.width + 6)
+            return
         region, folds = product.region, product.row_folds * product.col_folds
         first = max(taken + 2, self.begun + self.interval)
         self._leave(first)
@@ -90,12 +116,12 @@ class GroupCycles:
             self.done.append(begun + 2 * self.last.region.height + self._columns(self.last) + 8)
             self.stays = False
 
-    def _columns(self, product: Product | FloatProduct) -> int:
+    def _columns(self, product: Command) -> int:
         return product.region.width + self.delay
 
 
 def check_cycles(
-    products: Sequence[Product | FloatProduct],
+    products: Sequence[Command],
     times: tuple[list[int], list[tuple[int, int]]],
     config: GtaConfig,
     *,

@@ -1,0 +1,100 @@
+"""Commands of vectors, one after the other."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.gta import COLS, GtaConfig
+from ..layouts import pgemm_layout
+from .function_table import FunctionTable, properties_layout
+from .layouts import STEP_TO_WRITE, vector_step_layout
+from .vector_steps import VectorSteps
+
+__all__ = ["VectorSequencer"]
+
+_TAIL = COLS + STEP_TO_WRITE + 1
+"""Cycles from a command's last one to the write of the last column, and one more."""
+
+_KEPT = ("operation", "format", "function", "amount")
+
+
+class VectorSequencer(wiring.Component):
+    """Says what the lane's columns do, see :class:`VectorSteps`.
+
+    A command is taken when none waits, and not less than 8 cycles after the one before: ``current``
+    stays that long. It begins two cycles later, or where the one before ends. One of another
+    function, format or amount is taken when all is quiet.
+
+    Parameters
+    ----------
+    config: of the accelerator
+
+    Members
+    -------
+    command, start: in; a command of SIMD, taken in the cycle of ``start``
+    current: in; the lane's command, from the cycle after it was taken on
+    ready: out; ``command`` may be taken, as far as vectors go; depends on it
+    quiet: out; everything is over, the last result is written
+    properties: out; of the command's function and format
+    step: out; of column 0
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        super().__init__(
+            {
+                "command": In(pgemm_layout(config)),
+                "start": In(1),
+                "current": In(pgemm_layout(config)),
+                "ready": Out(1),
+                "quiet": Out(1),
+                "properties": Out(properties_layout(config)),
+                "step": Out(vector_step_layout(config)),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.table = table = FunctionTable(self._config)
+        m.submodules.steps = steps = VectorSteps(self._config)
+        waits = Signal()
+        early = Signal(range(COLS), name="cycles_too_early")
+        tail = Signal(range(_TAIL + 1))
+        same = Signal()
+        begins = Signal()
+        m.d.comb += [
+            table.function_number.eq(self.command.function),
+            table.format.eq(self.command.format),
+            begins.eq(waits & (~steps.works | steps.ends)),
+            steps.start.eq(begins),
+            steps.command.eq(self.current),
+            steps.properties.eq(self.properties),
+            self.step.eq(steps.step),
+            same.eq(
+                Cat(self.current[n] for n in _KEPT) == Cat(self.command[n] for n in _KEPT),
+            ),
+            self.quiet.eq(~(waits | steps.works | tail.any())),
+            self.ready.eq(~waits & ~early.any() & (same | self.quiet)),
+        ]
+        with m.If(self.start):
+            m.d.sync += [
+                self.properties.eq(table.o),
+                waits.eq(1),
+                early.eq(COLS - 1),
+            ]
+        with m.Else():
+            with m.If(begins):
+                m.d.sync += waits.eq(0)
+            with m.If(early.any()):
+                m.d.sync += early.eq(early - 1)
+        with m.If(steps.works):
+            m.d.sync += tail.eq(_TAIL)
+        with m.Elif(tail.any()):
+            m.d.sync += tail.eq(tail - 1)
+        return m

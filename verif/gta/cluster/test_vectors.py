@@ -1,0 +1,141 @@
+"""Vectors on joined lanes, bit for bit, and their cycles, by a formula; products of matrices
+before and behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.gta.layouts import LaneMemoryName
+from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
+from tilewright.hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS, functions_of
+from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.kit.sampling import by_size, slow_but
+
+from .cluster_bench import ClusterBench
+from .cluster_cycles import Command, check_cycles
+from .products import Region
+from .random_products import cut, masks_of, random_products
+from .random_vectors import FLOAT_FUNCTIONS, random_vectors
+
+
+def config_of(formats: Sequence[str], lanes: int = 2, kib: int = 8, **others: Any) -> GtaConfig:
+    return GtaConfig(formats=tuple(formats), lanes=lanes, vector_bytes=1024 * kib, **others)
+
+
+INTEGERS = FORMATS_OF_GTA[:4]
+
+CONFIGS = {
+    "two lanes, two formats": config_of(["int8", "int16"]),
+    "integers": config_of(INTEGERS, kib=32),
+    "one lane": config_of(INTEGERS, lanes=1, kib=32, partial_bits=24),
+    "int64 alone": config_of(["int64"], partial_bits=22),
+    "all": config_of(FORMATS_OF_GTA, kib=32),
+    "four lanes": config_of(["int8", "int32", "fp16"], lanes=4, kib=16),
+    "eight lanes": config_of(["int16"], lanes=8),
+    "floats alone": config_of(FORMATS_OF_GTA[4:], kib=16, adder_stages=1),
+    "bf16 alone": config_of(["bf16"], lanes=1),
+}
+
+
+def mixed(
+    rng: np.random.Generator, config: GtaConfig, regions: Sequence[Region], products: int
+) -> list[Command]:
+    """Commands of vectors, and so many products at most, in any order."""
+    names = rng.choice(config.formats, int(rng.integers(1, 4))).tolist()
+    of_matrices = random_products(rng, config, regions, products, names=names) if products else []
+    used = {
+        region.group: [
+            max((p.bases[n] + p.words[n] for p in of_matrices if p.region == region), default=0)
+            for n in range(3)
+        ]
+        for region in regions
+    }
+    vectors = random_vectors(rng, config, regions, 12, names=names, used=used)
+    # In any order, but each kind in its own.
+    turns = rng.permutation([0] * len(of_matrices) + [1] * len(vectors)).tolist()
+    kinds = iter(of_matrices), iter(vectors)
+    return [next(kinds[turn]) for turn in turns]
+
+
+def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) -> int:
+    """Any arrangement, and commands for its regions; the number of these on vectors."""
+    rng = np.random.default_rng(seed)
+    config = bench.config
+    layout = int(rng.integers(config.lanes.bit_length()))
+    regions = cut(rng, config, layout, int(rng.integers(0, 3)))
+    bench.arrange(layout, masks_of(config, regions))
+    commands = mixed(rng, config, regions, int(rng.integers(0, 4)))
+    times = bench.check(commands, rng, pauses=pauses or Pauses())
+    check_cycles(commands, times, config, pauses=pauses is not None)
+    return len(commands)
+
+
+@pytest.mark.parametrize(
+    "name", slow_but(["two lanes, two formats"], CONFIGS, ["integers", "floats alone"])
+)
+def test_random_commands(name: str) -> None:
+    """Any functions in any order, alike ones at once behind each other, among products."""
+    bench = ClusterBench(CONFIGS[name])
+    runs = by_size(12, 40, 150) // max(1, bench.config.lanes // 2)
+    total = 0
+    for seed in range(runs):
+        pauses = Pauses(seed=seed, gap=0.99) if seed % 3 == 2 else None
+        total += run_random(bench, 3000 + seed, pauses=pauses)
+    assert total > 3 * runs
+
+
+@pytest.mark.parametrize("name", slow_but([], ["one lane", "all"], ["all"]))
+def test_every_function(name: str) -> None:
+    """On every format, with many octets."""
+    config = CONFIGS[name]
+    bench = ClusterBench(config)
+    regions = [Region(1, config.lanes, across=config.lanes)]
+    bench.arrange(config.lanes.bit_length() - 1, [0] * config.lanes)
+    for number, format in enumerate(config.formats):
+        ready = FLOAT_FUNCTIONS if format in config.floats else tuple(VECTOR_FUNCTIONS)
+        for function in functions_of(format):
+            if function not in ready:
+                continue
+            for seed in range(by_size(1, 2, 20)):
+                rng = np.random.default_rng([number, seed, *function.encode()])
+                commands = random_vectors(
+                    rng, config, regions, 10, names=[format], functions=[function]
+                )
+                check_cycles(commands, bench.check(commands, rng), config)
+                assert commands
+
+
+def test_accesses_from_outside_cost_the_array_nothing() -> None:
+    """Meanwhile other words are written, and the memory is read, as often as it allows."""
+    config = CONFIGS["two lanes, two formats"]
+    bench = ClusterBench(config)
+    bench.arrange(1, [3, 9])
+    regions = [Region(1, 1, 3, 0, 2), Region(1, 1, 9, 1, 2)]
+    words = config.bank_bytes // 16
+    for seed in range(by_size(2, 4, 20)):
+        rng = np.random.default_rng(seed)
+        commands = random_vectors(rng, config, regions, 10, names=["int8", "int16"])
+        memories = bench.memories(rng)
+        for command in commands:
+            command.load(memories)
+        bench.fill(memories)
+        used = 2 * max(command.bases[2] + command.words[2] for command in commands)
+        others = bench.memories(rng)
+        lines = [
+            line
+            for line in bench.writes(others)
+            if line["memory"] == LaneMemoryName.RESULT and line["address"] >= used
+        ]
+        asked = [{"lane": n % 2, "address": n % words} for n in range(80)]
+        times, read = bench.run_beside(commands, writes=lines, reads=asked)
+        check_cycles(commands, times, config)
+        want = others.result.copy()
+        want[:, :, : 16 * used] = memories.result[:, :, : 16 * used]
+        for command in commands:
+            old = command.found(want) if command.use_c else None
+            command.store(want, command.computed(old))
+        assert read == len(asked)
+        assert np.array_equal(bench.results(), want)
