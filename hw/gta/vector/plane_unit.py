@@ -52,7 +52,8 @@ class PlaneUnit(wiring.Component):
         a command's first plane to its last one
     add_c, amount: in; likewise
     step: in; see :func:`plane_step_layout`
-    x, y, c: in; planes; only those that count need to be there
+    x, y, c: in; planes; only those that count need to be there: in the first pass of a relation x
+        and y, in its second one none; in the first pass of select c, in its second one x and y
     o: out; a plane; a register
     """
 
