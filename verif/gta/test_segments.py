@@ -105,7 +105,7 @@ def laid_out(driver: GtaDriver, format: str, segments: int, **settings: Any) -> 
     assert np.array_equal(found, pgemm(format, a, b, result=result))
     choice = driver.choice
     assert choice is not None
-    return choice.regions, choice.regions * choice.tiling.counts[2]
+    return len(choice.regions), len(choice.regions) * choice.tiling.counts[2]
 
 
 def test_how_many_run_at_the_same_time() -> None:

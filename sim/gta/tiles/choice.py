@@ -10,7 +10,7 @@ from ..regions import Region
 from .segment_sums import SegmentSums, segment_sums
 from .tiling import Problem, Tiling, tilings
 
-__all__ = ["DATAFLOWS", "Choice", "choose", "regions_of"]
+__all__ = ["DATAFLOWS", "Choice", "choose", "choose_on", "regions_of"]
 
 DATAFLOWS = ("auto", "ws", "is", "os")
 """What stays in the array: weights, inputs or sums; or what takes fewest cycles."""
@@ -23,15 +23,23 @@ class Choice:
     Parameters
     ----------
     dataflow: one of ``DATAFLOWS`` but "auto"
-    layout: the number of the lanes' layout
     tiling: tiles, of IS those of the transposed product; of several regions those of the first
     sums: how the sums of several regions, a segment of K each, are added up; None: there is one
     """
 
     dataflow: str
-    layout: int
     tiling: Tiling
     sums: SegmentSums | None = None
+
+    @property
+    def layout(self) -> int:
+        """The number of the lanes' layout."""
+        return self.tiling.region.across.bit_length() - 1
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """Where segments run at the same time."""
+        return self.sums.regions if self.sums else (self.tiling.region,)
 
     @property
     def cycles(self) -> int:
@@ -41,9 +49,9 @@ class Choice:
         return self.tiling.cycles + added
 
     @property
-    def regions(self) -> int:
-        """Segments that run at the same time."""
-        return self.sums.segments if self.sums else 1
+    def cost(self) -> tuple[int, int]:
+        """What is least of the best one."""
+        return self.cycles, self.tiling.loaded
 
 
 def regions_of(config: GtaConfig, format: str, result: str, segments: int, k: int) -> int:
@@ -54,7 +62,7 @@ def regions_of(config: GtaConfig, format: str, result: str, segments: int, k: in
     count = 1 << (most.bit_length() - 1)
     while count > 1 and not any(
         segment_sums(config, count, _width(format, result), regions)
-        for _, regions in _layouts(config.lanes // count, None, count)
+        for regions in _layouts(config.lanes // count, None, count)
     ):
         count //= 2
     return count
@@ -67,12 +75,12 @@ def _width(format: str, result: str) -> int:
 
 def _layouts(
     lanes: int, layout: tuple[int, int] | None, count: int
-) -> Iterator[tuple[int, tuple[Region, ...]]]:
-    """Layouts by number, with so many regions of ``lanes`` lanes, one below the other."""
+) -> Iterator[tuple[Region, ...]]:
+    """So many regions of ``lanes`` lanes, one below the other, in each layout."""
     for number in range(lanes.bit_length()):
         rows, cols = lanes >> number, 1 << number
         if layout is None or layout == (rows, cols):
-            yield number, tuple(Region(cols, part * lanes, rows, cols) for part in range(count))
+            yield tuple(Region(cols, part * lanes, rows, cols) for part in range(count))
 
 
 def choose(
@@ -94,30 +102,61 @@ def choose(
     sizes: M, N and K
     others: see ``GtaDriver.pgemm``
     """
+    count = regions_of(config, format, result, segments, sizes[2])
+    found = [
+        choose_on(
+            config,
+            regions,
+            format,
+            sizes,
+            result=result,
+            dataflow=dataflow,
+            segments=segments,
+            lateral=lateral,
+            overlap=overlap,
+            sharers=count,
+        )
+        for regions in _layouts(config.lanes // count, layout, count)
+    ]
+    return min((one for one in found if one), key=lambda one: one.cost, default=None)
+
+
+def choose_on(
+    config: GtaConfig,
+    regions: tuple[Region, ...],
+    format: str,
+    sizes: tuple[int, int, int],
+    *,
+    result: str = "wrap",
+    dataflow: str = "auto",
+    segments: int = 1,
+    lateral: bool = True,
+    overlap: bool = True,
+    sharers: int = 1,
+) -> Choice | None:
+    """The same on given regions, a segment of K each.
+
+    ``sharers``: regions at work at the same time, these among them
+    """
     m, n, k = sizes
+    count, width = len(regions), _width(format, result)
+    sums = segment_sums(config, count, width, regions) if count > 1 else None
+    if count > 1 and not sums:
+        return None
     flows = (dataflow,) if dataflow != "auto" else ("os",) if is_float(format) else DATAFLOWS[1:]
-    count = regions_of(config, format, result, segments, k)
-    width = _width(format, result)
-    best: tuple[tuple[int, int], Choice] | None = None
-    for number, regions in _layouts(config.lanes // count, layout, count):
-        sums = segment_sums(config, count, width, regions) if count > 1 else None
-        if count > 1 and not sums:
-            continue
-        for flow in flows:
-            problem = Problem(
-                m=n if flow == "is" else m,
-                n=m if flow == "is" else n,
-                k=-(-k // count),
-                format=format,
-                operation="os" if flow == "os" else "ws",
-                width=width,
-                segments=-(-segments // count),
-                lateral=lateral,
-                overlap=overlap,
-            )
-            for tiling in tilings(problem, regions[0], config, count):
-                made = Choice(flow, number, tiling, sums)
-                cost = made.cycles, tiling.loaded
-                if best is None or cost < best[0]:
-                    best = cost, made
-    return None if best is None else best[1]
+    found = []
+    for flow in flows:
+        problem = Problem(
+            m=n if flow == "is" else m,
+            n=m if flow == "is" else n,
+            k=-(-k // count),
+            format=format,
+            operation="os" if flow == "os" else "ws",
+            width=width,
+            segments=-(-segments // count),
+            lateral=lateral,
+            overlap=overlap,
+        )
+        tiled = tilings(problem, regions[0], config, sharers)
+        found += [Choice(flow, tiling, sums) for tiling in tiled]
+    return min(found, key=lambda one: one.cost, default=None)
