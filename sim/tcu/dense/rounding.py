@@ -1,0 +1,81 @@
+"""How far products of floats may be from the true ones.
+
+``u`` is the roundoff of the words; ``gamma(k) = k u / (1 - k u)`` bounds what k roundings in a row
+do (Higham, "Accuracy and stability of numerical algorithms", chapter 3). Neither underflow nor
+overflow is covered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..formulas.dense import levels
+from ..words import Array
+from ..words.floats import Floats
+from .bilinear import Bilinear, Sum
+
+__all__ = ["gamma", "product_error", "recursive_error"]
+
+
+def gamma(roundings: int, words: Floats) -> float:
+    """``k u / (1 - k u)``."""
+    error = roundings * words.roundoff
+    return error / (1 - error)
+
+
+def product_error(a: Array, b: Array, words: Floats) -> Array:
+    """Bound of each element's error in ``a b`` if products are summed in any order: ``gamma(k)
+    |a| |b|``; of complex words ``sqrt(2) gamma(2 k)`` (each part is a sum of 2 k products)."""
+    k = a.shape[1]
+    factor = math.sqrt(2) * gamma(2 * k, words) if words.dtype.kind == "c" else gamma(k, words)
+    # Twice the last place of the bound itself, which is computed in floats.
+    return np.asarray(np.abs(a).astype(float) @ np.abs(b).astype(float) * factor * (1 + 1e-12))
+
+
+class _Bound(NamedTuple):
+    """Of a block, in units of the operands' largest elements: its largest element, its error."""
+
+    size: float
+    error: float
+
+
+def recursive_error(scheme: Bilinear, n: int, s: int, words: Floats) -> float:
+    """Bound of the error of `recursive` on matrices of side ``n``, in units of the product of the
+    largest elements of both: the statements followed with bounds in place of blocks.
+
+    Raises TypeError for complex words.
+    """
+    if words.dtype.kind == "c":
+        raise TypeError(f"`words` must be real, not {words.name}")
+    error = s * gamma(s, words)
+    for level in range(levels(n, s, scheme.side)):
+        error = _a_level(scheme, s * scheme.side**level, error, words.roundoff)
+    return error
+
+
+def _a_level(scheme: Bilinear, depth: int, error: float, u: float) -> float:
+    """Error of one level more than a product of ``depth`` columns with ``error``."""
+    sums, products, results = scheme.steps
+    of = {f"{matrix}{place}": _Bound(1.0, 0.0) for matrix in "AB" for place in scheme.places}
+    for one in sums:
+        of[one.target] = _added(one, of, u)
+    for product in products:
+        x, y = of[product.left], of[product.right]
+        computed = (x.size + x.error) * (y.size + y.error)
+        carried = depth * (computed - x.size * y.size)
+        of[product.target] = _Bound(depth * x.size * y.size, error * computed + carried)
+    for one in results:
+        of[one.target] = _added(one, of, u)
+    return max(of[f"C{place}"].error for place in scheme.places)
+
+
+def _added(one: Sum, of: Mapping[str, _Bound], u: float) -> _Bound:
+    size, error = of[one.terms[0][1]]
+    for _, name in one.terms[1:]:
+        size, error = size + of[name].size, error + of[name].error
+        error += u * (size + error)
+    return _Bound(size, error)

@@ -1,0 +1,44 @@
+"""Calls and rows of products of dense matrices (Theorems 1 and 2, Corollary 1)."""
+
+from __future__ import annotations
+
+from ..blocks import multiple
+from ..cost import UnitWork
+from .streaming import stream
+
+__all__ = ["levels", "rectangular", "recursive", "standard", "strassen", "tall"]
+
+
+def tall(n: int, s: int, weak: bool = False) -> UnitWork:
+    """Matrices of side ``n``: q^2 calls of n rows, q = n / s."""
+    return rectangular(n, n, n, s, weak)
+
+
+def rectangular(n: int, k: int, p: int, s: int, weak: bool = False) -> UnitWork:
+    """Matrices (n, k) and (k, p): a call of n rows a block of the right one."""
+    return stream(n, s, weak) * (multiple(k, s) // s * (multiple(p, s) // s))
+
+
+def levels(n: int, s: int, side: int = 2) -> int:
+    """Levels of recursion, by ``side`` each, from matrices of side ``n`` down to the unit's."""
+    found = 0
+    while s * side**found < n:
+        found += 1
+    return found
+
+
+def recursive(n: int, s: int, products: int, side: int = 2) -> UnitWork:
+    """Matrices of side ``n`` by a Strassen-like algorithm of p0 = ``products``, n0 = ``side``^2:
+    p0^h calls of s rows, on a weak unit as on any."""
+    calls = products ** levels(n, s, side)
+    return UnitWork(calls, calls * s)
+
+
+def standard(n: int, s: int, weak: bool = False) -> UnitWork:
+    """The standard recursion, (p0, n0) = (8, 4)."""
+    return recursive(n, s, 8)
+
+
+def strassen(n: int, s: int, weak: bool = False) -> UnitWork:
+    """Strassen's, (p0, n0) = (7, 4)."""
+    return recursive(n, s, 7)

@@ -1,0 +1,1 @@
+"""Products of dense matrices on the TCU model."""
