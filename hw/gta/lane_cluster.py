@@ -37,6 +37,11 @@ class LaneCluster(wiring.Component):
     that comes in time, an empty one otherwise. Of floats, whose chains have K products, L limbs
     a significand and I = ``GtaConfig.interval`` cycles a product, it is (K - 1) I + L L + R + C +
     ``adder_stages`` + 6 cycles after its last fold has begun.
+    A command of vectors that is taken in cycle t begins in cycle t + 2, or where one of the same
+    function, format and amount before it ends, and takes T O cycles, T its ``time`` and O its
+    ``octet_cycles``. The next one like it is taken where it begins, but not less than 8 cycles
+    after t; others T O + 14 cycles after it has begun, and it where folds are over. It is done
+    T O + C + 6 cycles after it has begun, unless it multiplies or adds floats.
     Accesses from outside change none of this.
 
     Parameters

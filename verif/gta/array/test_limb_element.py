@@ -33,9 +33,16 @@ class Registers:
         self.drain: int | None = None
 
     def step(self, x: dict[str, int], y: int, sum_above: int, drain_above: int) -> None:
+        """A cycle, with the limbs that the element takes."""
         before, own = self.x, self.sum
         if before and self.held is not None:
-            base = {Base.ZERO: 0, Base.OWN: own, Base.ABOVE: sum_above}[Base(before["base"])]
+            carry = None if own is None else own >> 8
+            base = {
+                Base.ZERO: 0,
+                Base.OWN: own,
+                Base.ABOVE: sum_above,
+                Base.CARRY: carry,
+            }[Base(before["base"])]
             product = before["limb"] * self.held
             self.sum = None if base is None else wrapped(base + product, self._bits)
         if before and before["base"] == Base.ZERO:
@@ -51,7 +58,8 @@ class Registers:
 
 @pytest.mark.parametrize("partial_bits", [20, 40])
 def test_every_cycle(partial_bits: int) -> None:
-    """Any controls in any cycle, ends of the range of limbs among others."""
+    """Any controls in any cycle, ends of the range of limbs among others, from the neighbours or
+    the element's own."""
     config = GtaConfig(formats=("int8",), partial_bits=partial_bits)
     element = LimbElement(config)
     rng = random.Random(partial_bits)
@@ -62,15 +70,22 @@ def test_every_cycle(partial_bits: int) -> None:
         for _ in range(1500):
             x = {
                 "limb": rng.choice([*_LIMBS, rng.randint(-256, 255)]),
-                "base": rng.choice([Base.ZERO, Base.OWN, Base.OWN, Base.ABOVE]).value,
+                "base": rng.choice([Base.OWN, *Base]).value,
                 "y_shift": rng.randint(0, 1),
                 "swap": rng.randint(0, 1),
                 "shift_drain": rng.randint(0, 1),
             }
             y = rng.choice([*_LIMBS, rng.randint(-256, 255)])
+            own = [rng.choice([*_LIMBS, rng.randint(-256, 255)]) for _ in range(2)]
+            vector = rng.randint(0, 1)
             above = [wrapped(rng.getrandbits(64), partial_bits) for _ in range(2)]
             sim.set(element.x, x)
             sim.set(element.y, y)
+            sim.set(element.vector, vector)
+            sim.set(element.x_vector, own[0])
+            sim.set(element.y_vector, own[1])
+            if vector:
+                x, y = {**x, "limb": own[0]}, own[1]
             sim.set(element.sum_above, above[0])
             sim.set(element.drain_above, above[1])
             await sim.tick()
