@@ -63,6 +63,10 @@ SYSTEM = System(
             "tilewright.apps.gta.commands.mlp:mlp",
             "Pass samples through a network of full layers on GTA.",
         ),
+        "vector": Work(
+            "tilewright.apps.gta.commands.vector:vector",
+            "Compute with vectors on GTA, element by element, or reduce them.",
+        ),
     },
     pages=("gta.md", "gta-schedules.md", "gta-applications.md"),
     place=7,

@@ -1,7 +1,8 @@
-"""Products on GTA's RTL, by its driver, with as much memory as they take."""
+"""GTA's RTL, by its driver, with as much memory as is needed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -38,7 +39,7 @@ class GtaRtl:
 
     Members
     -------
-    counts: counters of the last product
+    counts: counters of the last product, or of what else was computed
 
     Raises UserError if it cannot be built.
     """
@@ -66,26 +67,36 @@ class GtaRtl:
         do."""
         choice = self._choice
         settings: dict[str, Any] = {"dataflow": choice.dataflow or "auto", "layout": choice.layout}
+        found = self.compute(
+            "product",
+            lambda driver: driver.pgemm(choice.format, a, b, c, result=result, **settings),
+        )
+        laid, words = self._driver.choice, "simd, a sum an element"
+        if laid:
+            tiles = " x ".join(map(str, (laid.tiling.m, laid.tiling.n, laid.tiling.k)))
+            rows, cols = choice.config.lanes >> laid.layout, 1 << laid.layout
+            words = f"{laid.dataflow} {rows}x{cols}, tiles of {tiles}"
+        return found, Chosen(words=words, coverage=None, cycles=self.counts["cycles"])
+
+    def compute(self, what: str, work: Callable[[GtaDriver], Patterns]) -> Patterns:
+        """The result of something that a driver does, with as much memory as that takes.
+
+        ``what`` it is to messages. Raises UserError for what the accelerator cannot do.
+        """
         while True:
-            driver = self._driver
             try:
-                found = driver.pgemm(choice.format, a, b, c, result=result, **settings)
+                found = work(self._driver)
                 break
             except NoRoom as lacking:
-                self._grow(lacking)
+                self._grow(what, lacking)
             except ValueError as error:
                 raise UserError(f"gta: {error}") from None
             except JobError as error:
-                raise UserError(f"gta: the product cannot be computed: {error}") from None
-        self.counts = driver.counts
-        laid = driver.choice
-        assert laid is not None
-        tiles = " x ".join(map(str, (laid.tiling.m, laid.tiling.n, laid.tiling.k)))
-        rows, cols = choice.config.lanes >> laid.layout, 1 << laid.layout
-        words = f"{laid.dataflow} {rows}x{cols}, tiles of {tiles}"
-        return found, Chosen(words=words, coverage=None, cycles=self.counts["cycles"])
+                raise UserError(f"gta: the {what} cannot be computed: {error}") from None
+        self.counts = self._driver.counts
+        return found
 
-    def _grow(self, lacking: NoRoom) -> None:
+    def _grow(self, what: str, lacking: NoRoom) -> None:
         if lacking.end > 1 << self._choice.config.addr_bits:
             raise UserError(f"gta: {lacking}")
         self._bytes = max(lacking.end, 2 * self._bytes)
@@ -93,6 +104,6 @@ class GtaRtl:
             self._driver = self._make()
         except MemoryError:
             raise UserError(
-                f"the product takes {in_words(self._bytes)} of the accelerator's memory; "
+                f"the {what} takes {in_words(self._bytes)} of the accelerator's memory; "
                 f"{in_words(available_memory())} are available"
             ) from None

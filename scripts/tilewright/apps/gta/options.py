@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BACKENDS",
     "FLOATS",
+    "DeviceOptions",
     "FlowOptions",
     "GtaChoice",
     "GtaOptions",
@@ -66,6 +67,23 @@ class FlowOptions:
             rich_help_panel=PANEL,
         ),
     ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceOptions:
+    """The accelerator that computes with vectors, and where the report goes."""
+
+    config_file: ConfigOption = None
+    settings: SettingsOption = None
+    backend: Annotated[
+        str,
+        typer.Option(
+            help="rtl: simulate the Verilog and check it against the model; model: that of results "
+            "alone.",
+            rich_help_panel=PANEL,
+        ),
+    ] = "rtl"
+    json_file: JsonOption = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,68 @@
+"""``tilewright run vector``: operations on vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ...common.files import ARRAY_NAMES, check_output
+from ...common.first_lines import check_first_lines
+from ..options import DeviceOptions, GtaOptions, choose_gta
+from ..vector_names import SLIDES, check_function
+
+__all__ = ["vector"]
+
+_BACKENDS = ("rtl", "model")
+
+
+def vector(
+    function: Annotated[
+        str,
+        typer.Argument(
+            metavar="FUNCTION",
+            help="add, sub, mul, mulh, fma, min, max, sll, srl, sra, eq, ne, lt, le, select, "
+            "slide_up, slide_down, reduce_sum, reduce_min or reduce_max.",
+        ),
+    ],
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"Numbers, {ARRAY_NAMES}.")],
+    b: Annotated[Path | None, typer.Argument(metavar="B", help="As many, or one number.")] = None,
+    c: Annotated[Path | None, typer.Argument(metavar="C", help="The same.")] = None,
+    mode: Annotated[
+        str, typer.Option("--mode", "--format", metavar="FORMAT", help="Of all numbers.")
+    ] = "fp32",
+    places: Annotated[
+        int | None, typer.Option(min=0, help="Of slide_up and slide_down; default: 1.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The result, .npy or .npz.")
+    ] = None,
+    *,
+    options: DeviceOptions,
+) -> None:
+    """Compute with vectors on GTA, element by element, or reduce them.
+
+    Checked against NumPy where it computes the same, and on the RTL against the model, bit for bit.
+    """
+    if options.backend not in _BACKENDS:
+        raise UserError(f"backend must be one of {', '.join(_BACKENDS)}, not {options.backend!r}")
+    chosen = GtaOptions(
+        config_file=options.config_file,
+        settings=options.settings,
+        backend=options.backend,
+        json_file=options.json_file,
+    )
+    files = [file for file in (a, b, c) if file]
+    choice = choose_gta(chosen, mode)
+    check_function(function, mode, len(files))
+    if places is not None and function not in SLIDES:
+        raise UserError(f"--places must come with {' or '.join(SLIDES)}, not with {function}")
+    if output:
+        check_output(output, (".npy", ".npz"))
+    for file in files:
+        check_first_lines(file)
+    from ..vectors import compute_vectors
+
+    compute_vectors(choice, function, files, 1 if places is None else places, output)
