@@ -1,14 +1,15 @@
 """Cycles that the array takes for a p-GEMM whose operands are on chip: a closed form, exact.
 
-Nothing beside the array can hold it up: no port that it uses inside a p-GEMM is another's. Those of
-products of matrices are the RTL's, without deviation, which a bench demands.
+Nothing beside the array can hold it up: no port that it uses inside a p-GEMM is another's. All are
+the RTL's, without deviation, which a bench demands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...hw.spec.gta import COLS, ROWS, GtaConfig, is_float, limbs
+from ...hw.spec.gta import ROWS, GtaConfig, is_float, limbs
+from ...hw.spec.jobs.gta_vector import octet_cycles
 from .array_job import ArrayJob
 from .fold_cycles import Folds, drained, interval, multiplied
 from .pipeline import PIPELINE, Pipeline
@@ -49,9 +50,9 @@ def chain_cycles(
     of one format and dataflow on the same region.
 
     A systolic command's folds follow those of the command before as if they were its own, but of
-    floats whose products come less than 8 cycles apart when the array is empty; vector operations
-    begin when those before are complete. Raises ValueError if there is no job, or if a
-    job does not fit the configuration.
+    floats whose products come less than 8 cycles apart when the array is empty; so do vectors
+    those of the command before. Raises ValueError if there is no job, or if a job does not fit the
+    configuration.
     """
     if not jobs:
         raise ValueError("there must be a job at least")
@@ -59,8 +60,8 @@ def chain_cycles(
         job.check(config)
     last = jobs[-1][1]
     if last.dataflow == "simd":
-        ends = pipeline.begin + pipeline.vectors
-        return sum(count * (_vectors(config, job) + ends) for count, job in jobs)
+        begun = _last_begun([(count, _vectors(config, job)) for count, job in jobs], pipeline)
+        return begun + _vectors(config, last) + last.array[1] + pipeline.vectors
     before = 0
     for count, job in jobs:
         for k in _sequence(job):
@@ -91,17 +92,36 @@ def product_cycles(config: GtaConfig, job: ArrayJob) -> int:
     loaded, to the last product: what SCALE-Sim counts."""
     job.check(config)
     if job.dataflow == "simd":
-        return _vectors(config, job) + COLS - 1
+        return _vectors(config, job) + job.array[1] - 1
     return multiplied(folds_of(config, job, job.segment_sizes[0]))
 
 
 def _vectors(config: GtaConfig, job: ArrayJob) -> int:
-    """A vector is multiplied by a number and added to another; each element of the array takes one
-    of a vector's and works through its products of limbs."""
+    """An octet of each bank after the other: each element of the array takes one of D's and adds up
+    its products."""
     length, others = (job.n, job.m) if job.lateral else (job.m, job.n)
-    places = ROWS * COLS * job.rows * job.cols
-    if is_float(job.format):
-        step, products = config.interval(job.format), job.k
-    else:
-        step, products = limbs(job.format) ** 2, job.segment_sizes[0]
-    return others * products * -(-length // places) * step
+    places = job.array[0] * job.array[1]
+    octets = others * -(-length // places)
+    return octets * octet_cycles(config, "dot", job.format, job.segment_sizes[0])
+
+
+def _last_begun(commands: Sequence[tuple[int, int]], pipeline: Pipeline) -> int:
+    """When the last of vectors' commands begins, how many of which cycles, that are there in time.
+
+    One is taken when the one before has begun, some cycles behind that one; it begins when that one
+    ends.
+    """
+    taken, begun, ends = -pipeline.taken, 0, 0
+    for count, cycles in commands:
+        for number in range(count):
+            was = taken, begun
+            taken = max(taken + pipeline.taken, begun)
+            begun = max(taken + pipeline.begin, ends)
+            ends = begun + cycles
+            step = taken - was[0]
+            if number and step == begun - was[1]:
+                # So all that are alike follow each other.
+                rest = (count - number - 1) * step
+                taken, begun, ends = taken + rest, begun + rest, ends + rest
+                break
+    return begun

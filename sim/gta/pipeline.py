@@ -19,15 +19,17 @@ class Pipeline:
     float_sums: the same from the last product of limbs, of floats, beside the adder's registers
     emptied: between commands of floats whose products come less than 8 cycles apart, from when a
         fold could follow to when the next command's first one begins, beside two for each row
-    vectors: the same of vector operations, from the last products of the first column
+    vectors: the same of vector operations, from the last step of the last column
+    taken: between vector operations at least, from when one is taken to when the next one is
     """
 
     begin: int = 2
     sums: int = 9
     float_sums: int = 9
     emptied: int = 22
-    vectors: int = 16
+    vectors: int = 6
+    taken: int = 8
 
 
 PIPELINE = Pipeline()
-"""Of the hardware: of products of matrices as the RTL has them; of vectors an estimate."""
+"""Of the hardware, as the RTL has them."""

@@ -73,7 +73,7 @@ def block_cost(placed: Placed, problem: PGemm, block: Block) -> Cost:
     # Of K blocks, all but the first add to sums, and the first if there is a C.
     added = problem.m * problem.n * (blocks[2] - (not problem.accumulate))
     accesses += Accesses(sums_read=added)
-    moved = _moved(problem, blocks, placed.lateral)
+    moved = _moved(placed, problem, blocks)
     return Cost(
         cycles=chain_cycles(placed.config, jobs, placed.pipeline),
         port_cycles=port_cycles(placed.config, moved),
@@ -93,14 +93,9 @@ def _accesses(placed: Placed, job: ArrayJob) -> Accesses:
     """Of a command. What it adds the first product of a sum to is left out."""
     results = job.m * job.n
     if placed.dataflow == "simd":
-        places = placed.array[0] * placed.array[1]
+        # Each element reads its own operands, and keeps its sum.
         products = results * job.k
-        return Accesses(
-            a=job.m * job.k * -(-job.n // places),
-            b=products,
-            sums_read=products - results,
-            sums_written=products,
-        )
+        return Accesses(a=products, b=products, sums_written=results)
     down, across, _ = job.extent(placed.config)
     rows, cols = placed.array
     row_folds, col_folds = -(-down // rows), -(-across // cols)
@@ -114,17 +109,20 @@ def _accesses(placed: Placed, job: ArrayJob) -> Accesses:
     return Accesses(a=job.m * job.k * col_folds, b=job.k * job.n * row_folds, sums_written=results)
 
 
-def _moved(problem: PGemm, blocks: tuple[int, ...], lateral: bool) -> Moved:
+def _moved(placed: Placed, problem: PGemm, blocks: tuple[int, ...]) -> Moved:
     """Blocks of sums follow each other along one side of D; a block of A or B stays if the next
-    block of sums takes it, too."""
-    along_m, along_n, along_k = blocks
+    block of sums takes it, too. Of vectors each element of the array is brought its own."""
+    lateral, (along_m, along_n, along_k) = placed.lateral, blocks
     once_a = along_n == 1 or (along_k == 1 and (lateral or along_m == 1))
     once_b = along_m == 1 or (along_k == 1 and (not lateral or along_n == 1))
     each, result = problem.element_bytes, problem.result_bytes
     results = problem.m * problem.n * result
+    times_a, times_b = (1 if once_a else along_n), (1 if once_b else along_m)
+    if placed.dataflow == "simd":
+        times_a, times_b = problem.n, problem.m
     return Moved(
-        a=problem.m * problem.k * each * (1 if once_a else along_n),
-        b=problem.k * problem.n * each * (1 if once_b else along_m),
+        a=problem.m * problem.k * each * times_a,
+        b=problem.k * problem.n * each * times_b,
         sums_read=results if problem.accumulate else 0,
         sums_written=results,
     )

@@ -91,21 +91,34 @@ def test_commands_in_a_chain() -> None:
     assert chain_cycles(often, [(2, floats)]) == gap + alone
     assert array_cycles(often, replace(floats, segments=2)) == gap - 32 + alone - 32
     vectors = replace(first, dataflow="simd")
-    assert chain_cycles(CONFIG, [(3, vectors)]) == 3 * array_cycles(CONFIG, vectors)
+    own = product_cycles(CONFIG, vectors) - 15
+    assert chain_cycles(CONFIG, [(3, vectors)]) == 2 * own + array_cycles(CONFIG, vectors)
+    # Short ones are taken every 8 cycles.
+    tiny = replace(vectors, m=1, n=1, k=1)
+    assert chain_cycles(CONFIG, [(100, tiny)]) == 99 * 8 + array_cycles(CONFIG, tiny)
+    mixed = chain_cycles(CONFIG, [(1, tiny), (2, vectors), (1, tiny)])
+    assert mixed == 8 + 2 * own + array_cycles(CONFIG, tiny)
     with pytest.raises(ValueError, match=r"^there must be a job at least$"):
         chain_cycles(CONFIG, [])
 
 
 @pytest.mark.parametrize(
-    ("format_", "adders", "step"),
-    [("int8", 8, 1), ("int64", 8, 64), ("bf16", 8, 8), ("bf16", 64, 2), ("fp64", 64, 49)],
+    ("format_", "adders", "octet"),
+    [
+        ("int8", 8, 4 * 1 + 3),
+        ("int64", 8, 4 * 64),
+        ("bf16", 8, 4 * 8),
+        ("bf16", 64, 4 * 2),
+        ("fp64", 64, 4 * 49),
+    ],
 )
-def test_vectors(format_: str, adders: int, step: int) -> None:
-    """65 elements are two steps of a lane, whichever way they lie, for each of 3 x 4 products."""
+def test_vectors(format_: str, adders: int, octet: int) -> None:
+    """65 elements are two octets of a bank, whichever way they lie, for each of three vectors of
+    chains of four products; sums of int8 have three bytes more than these."""
     config = GtaConfig(float_adders=adders)
     along = ArrayJob(m=3, n=65, k=4, format=format_, dataflow="simd")
-    assert array_cycles(config, along, NONE) == 3 * 4 * 2 * step
-    assert product_cycles(config, along) == 3 * 4 * 2 * step + 7
+    assert array_cycles(config, along, NONE) == 3 * 2 * octet + 8
+    assert product_cycles(config, along) == 3 * 2 * octet + 7
     down = replace(along, m=65, n=3, lateral=False)
     assert array_cycles(config, down) == array_cycles(config, along)
 

@@ -1,4 +1,4 @@
-"""Cycles of products of matrices on the RTL are the model's, without deviation."""
+"""Cycles of products of matrices and of vectors on the RTL are the model's, without deviation."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
 from tilewright.verif.gta.cluster.float_products import FloatProduct
 from tilewright.verif.gta.cluster.products import Product, Region
 from tilewright.verif.gta.cluster.random_products import masks_of
+from tilewright.verif.gta.cluster.vector_command import VectorCommand
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 
@@ -161,6 +162,54 @@ def test_chains_of_floats(adders: str) -> None:
             continue
         arrange(bench, first, found[:1])
         taken, ends = bench.run([one.command() for one in found])
+        cycles = chain_cycles(config, [(1, job) for job in jobs])
+        assert ends[-1][1] - taken[0] == cycles, jobs
+        checked += 1
+
+
+def vector_command(
+    config: GtaConfig, job: ArrayJob, results: np.random.Generator
+) -> VectorCommand | None:
+    """A job as a command; None if it does not fit the memories."""
+    length, others = (job.n, job.m) if job.lateral else (job.m, job.n)
+    places = job.array[0] * job.array[1]
+    found = VectorCommand(
+        config=config,
+        region=Region(job.rows, job.cols, across=job.cols),
+        function="dot",
+        name=job.format,
+        time=others * -(-length // places),
+        chain=job.k,
+        bases=(0, 0, int(results.integers(2))),
+    )
+    limits = config.edge_bytes // 16, config.edge_bytes // 16, config.bank_bytes // 32 - 1
+    fit = all(words <= limit for words, limit in zip(found.words, limits, strict=True))
+    return found if fit else None
+
+
+VECTORS = {"integers": config_of(2), "four lanes": config_of(4), **FLOATS}
+
+
+@pytest.mark.parametrize("name", slow_but([], VECTORS, ["integers", "bf16 alone"]))
+def test_chains_of_vectors(name: str) -> None:
+    """A job by itself, or some behind each other, long and short."""
+    config = VECTORS[name]
+    bench, rng = ClusterBench(config), np.random.default_rng(500 + config.lanes)
+    checked = 0
+    while checked < by_size(10, 40, 300):
+        drawn = replace(random_job(rng, config), segments=1, dataflow="simd")
+        first = replace(drawn, format=str(rng.choice(config.formats)))
+        jobs = []
+        for _ in range(int(rng.integers(1, 7))):
+            m, n, k = (int(size) for size in rng.integers(1, (4, 200, 8)))
+            jobs.append(replace(first, m=m, n=n, k=k))
+        found = [vector_command(config, job, rng) for job in jobs]
+        commands = [one for one in found if one is not None]
+        if len(commands) < len(jobs):
+            continue
+        spare = [15] * (config.lanes - first.lanes)
+        bench.arrange(first.cols.bit_length() - 1, [0] * first.lanes + spare)
+        taken, ends = bench.run([one.command() for one in commands])
         cycles = chain_cycles(config, [(1, job) for job in jobs])
         assert ends[-1][1] - taken[0] == cycles, jobs
         checked += 1

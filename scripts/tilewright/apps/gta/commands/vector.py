@@ -11,7 +11,7 @@ from ....errors import UserError
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
 from ..options import DeviceOptions, GtaOptions, choose_gta
-from ..vector_names import SLIDES, check_function
+from ..vector.names import SLIDES, check_function
 
 __all__ = ["vector"]
 
@@ -63,6 +63,6 @@ def vector(
         check_output(output, (".npy", ".npz"))
     for file in files:
         check_first_lines(file)
-    from ..vectors import compute_vectors
+    from ..vector.compute import compute_vectors
 
     compute_vectors(choice, function, files, 1 if places is None else places, output)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...errors import UserError
-from ...hw.spec.jobs.gta_vector import functions_of, operand_memories
+from ....errors import UserError
+from ....hw.spec.jobs.gta_vector import functions_of, operand_memories
+from ...common.words import counted
 
 __all__ = ["COMPARISONS", "REDUCTIONS", "SLIDES", "check_function", "functions"]
 
@@ -31,4 +32,4 @@ def check_function(function: str, format: str, files: int) -> None:
     count = 1 if single else len(operand_memories(function, format))
     if files != count:
         names = ("A", "A and B", "A, B and C")[count - 1]
-        raise UserError(f"{function} takes {names}, not {files} operands")
+        raise UserError(f"{function} takes {names}, not {counted(files, 'operand')}")

@@ -13,24 +13,24 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from ...errors import UserError
-from ...hw.spec.gta import BANKS, element_bytes, is_float
-from ...hw.spec.host.activity import Stopwatch, activity
-from ...hw.spec.jobs.gta_vector import OCTET, octet_cycles
-from ...reports import compiled_rows
-from ...sim.gta.driver import GtaDriver
-from ...sim.gta.golden.moves import select, slide_down, slide_up
-from ...sim.gta.golden.reduction import reduce
-from ...sim.gta.golden.vector import elementwise
-from ..common.files import write_json
-from ..common.matrix_files import write_array
-from ..common.words import counted
-from .agreement import Agreement
-from .device import GtaRtl
-from .operands import Operand, numbers_in, operand_of, read_numbers
-from .options import GtaChoice
-from .vector_names import COMPARISONS, REDUCTIONS, SLIDES
-from .vector_reference import reference
+from ....errors import UserError
+from ....hw.spec.gta import BANKS, element_bytes, is_float
+from ....hw.spec.host.activity import Stopwatch, activity
+from ....hw.spec.jobs.gta_vector import OCTET, octet_cycles
+from ....reports import compiled_rows
+from ....sim.gta.driver import GtaDriver
+from ....sim.gta.golden.moves import select, slide_down, slide_up
+from ....sim.gta.golden.reduction import reduce
+from ....sim.gta.golden.vector import elementwise
+from ...common.files import write_json
+from ...common.matrix_files import write_array
+from ...common.words import counted
+from ..agreement import Agreement
+from ..device import GtaRtl
+from ..operands import Operand, numbers_in, operand_of, read_numbers
+from ..options import GtaChoice
+from .names import COMPARISONS, REDUCTIONS, SLIDES
+from .reference import reference
 
 __all__ = ["MOST_CYCLES", "compute_vectors"]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hw.spec.formats import FORMATS
-from ...hw.spec.gta import is_float
-from .agreement import Agreement, exactly
-from .operands import Operand
-from .vector_names import SLIDES
+from ....hw.spec.formats import FORMATS
+from ....hw.spec.gta import is_float
+from ..agreement import Agreement, exactly
+from ..operands import Operand
+from .names import SLIDES
 
 __all__ = ["reference"]
 
