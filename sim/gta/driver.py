@@ -12,14 +12,16 @@ import numpy.typing as npt
 
 from .command_driver import GtaDevice
 from .given_product import DATAFLOWS, GivenProduct, check_layout, given_product
+from .product_call import ProductCall, check_lanes
 from .regions import rectangles
 from .tiles.choice import Choice, choose, regions_of
 from .tiles.program import LaneJob
+from .tiles.side_by_side import Wanted, choose_side_by_side
 from .vector.driver import VectorDriver
 from .vector.products import VectorProduct
 from .vector.tiling import VectorTiling
 
-__all__ = ["DATAFLOWS", "GtaDevice", "GtaDriver"]
+__all__ = ["DATAFLOWS", "GtaDevice", "GtaDriver", "ProductCall"]
 
 Patterns = npt.NDArray[np.uint64]
 
@@ -36,6 +38,7 @@ class GtaDriver(VectorDriver):
     -------
     counts: the counters of the last job; empty before the first
     choice: how the last product was laid over the array; None: by vectors
+    choices: how the last two were that ran at the same time
 
     Raises
     ------
@@ -43,10 +46,11 @@ class GtaDriver(VectorDriver):
     """
 
     choice: Choice | None
+    choices: tuple[Choice, Choice] | None
 
     def __init__(self, device: GtaDevice, first_address: int = 0) -> None:
         super().__init__(device, first_address)
-        self.choice = None
+        self.choice, self.choices = None, None
 
     def pgemm(
         self,
@@ -116,6 +120,50 @@ class GtaDriver(VectorDriver):
         job = LaneJob(chosen.layout, rectangles(self.config, chosen.layout, chosen.regions))
         (found,) = self._run_programs(job, [made.laid_out(chosen)])
         return made.result_of(found, chosen)
+
+    def pair(
+        self,
+        first: ProductCall,
+        second: ProductCall,
+        layout: tuple[int, int] | None = None,
+    ) -> tuple[Patterns, Patterns]:
+        """Two products at the same time, each on a region of lanes with a mask of its own; each
+        result is that of ``pgemm``.
+
+        Parameters
+        ----------
+        first, second: both with lanes, or both without: then they are cut in two as it takes fewest
+            cycles by the driver's estimate
+        layout: rows and columns of all lanes; None: those that take fewest cycles
+
+        Raises as ``pgemm``, and ValueError for lanes that there are not, that are no rectangle, or
+        that both products have.
+        """
+        calls = first, second
+        given = [call.checked(self.config) for call in calls]
+        check_layout(layout, self.config.lanes)
+        check_lanes(self.config, first.lanes, second.lanes, layout)
+        wanted = tuple(
+            Wanted(
+                format=call.format,
+                sizes=one.sizes,
+                result=call.result,
+                dataflow=call.dataflow,
+                lanes=call.lanes,
+            )
+            for call, one in zip(calls, given, strict=True)
+        )
+        chosen = choose_side_by_side(self.config, (wanted[0], wanted[1]), layout)
+        if chosen is None:
+            raise self._does_not_fit()
+        self.choices = chosen
+        regions = [choice.tiling.region for choice in chosen]
+        number = chosen[0].layout
+        job = LaneJob(number, rectangles(self.config, number, regions))
+        made = zip(given, chosen, strict=True)
+        work = [one.laid_out(choice, group) for group, (one, choice) in enumerate(made)]
+        found = self._run_programs(job, work)
+        return given[0].result_of(found[0], chosen[0]), given[1].result_of(found[1], chosen[1])
 
     def _by_vectors(self, made: GivenProduct, flags: dict[str, Any]) -> Patterns:
         tiling = VectorTiling(

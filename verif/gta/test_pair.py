@@ -1,0 +1,205 @@
+"""Two products at the same time, each on lanes of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.gta import GTA, GtaConfig
+from tilewright.sim.gta.driver import GtaDevice, GtaDriver, ProductCall
+from tilewright.sim.gta.model import TIMELESS, GtaModel
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.verif.gta.devices import DEVICES
+from tilewright.verif.gta.jobs import ProductCase, random_case, words
+from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.job_checks import QuietAtEnd
+from tilewright.verif.kit.refusal import refused
+from tilewright.verif.kit.sampling import by_size, slow_but
+
+MEMORY_BYTES = 1 << 20
+CONFIGS = {
+    "all": DEVICES["all"].config,
+    "regions": DEVICES["regions"].config,
+}
+Device = NativeAccelerator[GtaConfig]
+SPLITS: list[tuple[tuple[int, ...], tuple[int, ...]] | None] = [
+    None,
+    ((0,), (1,)),
+    ((1,), (0,)),
+]
+
+
+def call_of(case: ProductCase, lanes: tuple[int, ...] | None) -> ProductCall:
+    kept = {name: case.settings[name] for name in ("result", "dataflow")}
+    return ProductCall(format=case.format, a=case.a, b=case.b, c=case.c, lanes=lanes, **kept)
+
+
+def check_pair(device: GtaDevice, rng: np.random.Generator) -> dict[str, int]:
+    """Any two products, on lanes that are given or not."""
+    config = device.config
+    fixed: dict[str, Any] = {"segments": 1, "layout": None}
+    drawn = [random_case(rng, config, most=30, **fixed) for _ in range(2)]
+    lanes = SPLITS[int(rng.integers(len(SPLITS)))] or (None, None)
+    driver = GtaDriver(device)
+    first, second = (call_of(case, own) for case, own in zip(drawn, lanes, strict=True))
+    found = driver.pair(first, second)
+    for case, result in zip(drawn, found, strict=True):
+        assert np.array_equal(result, case.expected()), str(case)
+    return driver.counts
+
+
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["all"]))
+def test_on_the_rtl(name: str) -> None:
+    """Every result, whatever the memory; counters that do not tell of time are the model's; two
+    products that each fill a lane take less time together than behind each other on all lanes."""
+    config = CONFIGS[name]
+    model = GtaModel(config, MEMORY_BYTES)
+    rng = np.random.default_rng(71)
+    with NativeAccelerator(
+        emit(GTA, config), config, memory_bytes=MEMORY_BYTES, time_out=2_000_000
+    ) as device:
+        for seed in range(by_size(0, 25, 800)):
+            device.behave(any_behaviour(rng))
+            counts = check_pair(QuietAtEnd(device), np.random.default_rng(seed))
+            wanted = check_pair(model, np.random.default_rng(seed))
+            assert [counts[x] for x in TIMELESS] == [wanted[x] for x in TIMELESS], seed
+        device.behave(AxiBehaviour())
+        if name == "all":
+            _less_than_alone(device)
+        assert device.faults == []
+
+
+def _less_than_alone(device: Device) -> None:
+    """Of floats, 8 x 8 sums: one lane's elements."""
+    rng, driver = np.random.default_rng(72), GtaDriver(device)
+    calls = [
+        ProductCall(format=name, a=words(rng, name, (8, k)), b=words(rng, name, (k, 8)))
+        for name, k in (("fp32", 200), ("fp16", 225))
+    ]
+    together = driver.pair(calls[0], calls[1])
+    cycles = driver.counts["cycles"]
+    alone = 0
+    for call, found in zip(calls, together, strict=True):
+        assert np.array_equal(driver.pgemm(call.format, call.a, call.b), found)
+        alone += driver.counts["cycles"]
+    assert cycles < 0.6 * alone
+
+
+MODELS = {
+    "default": GtaConfig(),
+    "wide": GtaConfig(lanes=8, vector_bytes=4096, data_bits=512, float_adders=16),
+    "two": GtaConfig(lanes=2, vector_bytes=2048, partial_bits=24, data_bits=64, mask_bits=1),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_on_the_model(name: str) -> None:
+    model = GtaModel(MODELS[name], MEMORY_BYTES)
+    rng = np.random.default_rng(73)
+    for _ in range(by_size(10, 25, 600)):
+        check_pair(model, rng)
+
+
+@pytest.mark.parametrize(
+    ("layout", "lanes", "rows", "cols"),
+    [
+        ((2, 2), ((0, 2), (1, 3)), (2, 2), (1, 1)),
+        ((2, 2), ((2, 3), (0, 1)), (1, 1), (2, 2)),
+        ((4, 1), ((0, 1, 2), (3,)), (3, 1), (1, 1)),
+        ((1, 4), ((3,), (0, 1, 2)), (1, 1), (1, 3)),
+        (None, ((1, 3), (0,)), (2, 1), (1, 1)),
+    ],
+)
+def test_lanes_that_are_given(
+    layout: tuple[int, int] | None,
+    lanes: tuple[tuple[int, ...], tuple[int, ...]],
+    rows: tuple[int, int],
+    cols: tuple[int, int],
+) -> None:
+    rng = np.random.default_rng(74)
+    config = GtaConfig()
+    driver = GtaDriver(GtaModel(config, MEMORY_BYTES))
+    fixed: dict[str, Any] = {"segments": 1, "layout": None}
+    drawn = [random_case(rng, config, **fixed) for _ in lanes]
+    calls = [call_of(case, own) for case, own in zip(drawn, lanes, strict=True)]
+    found = driver.pair(calls[0], calls[1], layout)
+    for case, result in zip(drawn, found, strict=True):
+        assert np.array_equal(result, case.expected())
+    assert driver.choices is not None
+    regions = [choice.tiling.region for choice in driver.choices]
+    assert tuple(region.rows for region in regions) == rows
+    assert tuple(region.cols for region in regions) == cols
+    assert [tuple(sorted(region.lanes)) for region in regions] == [tuple(sorted(x)) for x in lanes]
+
+
+def test_the_longer_one_has_more_lanes() -> None:
+    rng = np.random.default_rng(75)
+    driver = GtaDriver(GtaModel(GtaConfig(), MEMORY_BYTES))
+    long = ProductCall(
+        format="int32", a=words(rng, "int32", (40, 60)), b=words(rng, "int32", (60, 40))
+    )
+    short = ProductCall(
+        format="int32", a=words(rng, "int32", (4, 60)), b=words(rng, "int32", (60, 4))
+    )
+    driver.pair(long, short)
+    assert driver.choices is not None
+    sizes = [choice.tiling.region.rows * choice.tiling.region.cols for choice in driver.choices]
+    assert sizes == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("lanes", "layout", "message"),
+    [
+        (((0,), None), None, "`lanes` must be given of both products, or of neither"),
+        (((0,), (4,)), None, "`lanes` must be in 0..3, not 4"),
+        (((0,), (-1,)), None, "`lanes` must be in 0..3, not -1"),
+        (((0,), ()), None, "`lanes` must be at least one, not none"),
+        (((0, 1), (1, 2)), None, "`lanes` must be of one product each, not 1 of both"),
+        (((0, 3), (1,)), None, "`lanes` must be a rectangle of any layout, not 0+3"),
+        (((0, 1), (2, 3)), (2, 2), ""),
+        (((0, 2), (1,)), (1, 4), "`lanes` must be a rectangle of the layout 1x4, not 0+2"),
+        (((0, 2), (1,)), None, ""),
+        (((0, 1, 2), (3,)), (2, 2), "`lanes` must be a rectangle of the layout 2x2, not 0+1+2"),
+        (((0,), (1,)), (3, 1), "`layout` must be rows x columns of 4 lanes, not 3x1"),
+    ],
+)
+def test_what_is_refused(
+    lanes: tuple[tuple[int, ...] | None, ...], layout: tuple[int, int] | None, message: str
+) -> None:
+    driver = GtaDriver(GtaModel(GtaConfig(), MEMORY_BYTES))
+    zeros = np.zeros((2, 2), np.uint64)
+    first, second = (ProductCall(format="int8", a=zeros, b=zeros, lanes=own) for own in lanes)
+    if not message:
+        assert not any(found.any() for found in driver.pair(first, second, layout))
+        return
+    with refused(ValueError, message):
+        driver.pair(first, second, layout)
+
+
+def test_what_a_device_has_not() -> None:
+    zeros = np.zeros((2, 2), np.uint64)
+    call = ProductCall(format="int8", a=zeros, b=zeros)
+    driver = GtaDriver(GtaModel(GtaConfig(lanes=1), MEMORY_BYTES))
+    message = "`lanes` must be at least 2 for two products at the same time, not 1"
+    with refused(ValueError, message):
+        driver.pair(call, call)
+    driver = GtaDriver(GtaModel(GtaConfig(formats=("int8",)), MEMORY_BYTES))
+    with refused(ValueError, "`format` must be one of int8, not 'fp32'"):
+        driver.pair(call, ProductCall(format="fp32", a=zeros, b=zeros))
+    with refused(ValueError, "`dataflow` must be ws, is, os or auto on lanes of its own, not "
+                             "'simd'"):  # fmt: skip
+        driver.pair(call, ProductCall(format="int8", a=zeros, b=zeros, dataflow="simd"))
+
+
+def test_rectangles_of_different_layouts() -> None:
+    """Of eight lanes: 0 and 2 are one below the other in 4 x 2, 4 to 7 beside each other too, 1 and
+    5 in 2 x 4."""
+    driver = GtaDriver(GtaModel(GtaConfig(lanes=8), MEMORY_BYTES))
+    zeros = np.zeros((2, 2), np.uint64)
+    first, second = (
+        ProductCall(format="int8", a=zeros, b=zeros, lanes=lanes) for lanes in ((0, 2), (1, 5))
+    )
+    with refused(ValueError, "`lanes` must be rectangles of one layout, not 0+2 and 1+5"):
+        driver.pair(first, second)
