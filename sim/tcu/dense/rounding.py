@@ -30,10 +30,15 @@ def gamma(roundings: int, words: Floats) -> float:
 def product_error(a: Array, b: Array, words: Floats) -> Array:
     """Bound of each element's error in ``a b`` if products are summed in any order: ``gamma(k)
     |a| |b|``; of complex words ``sqrt(2) gamma(2 k)`` (each part is a sum of 2 k products)."""
-    k = a.shape[1]
-    factor = math.sqrt(2) * gamma(2 * k, words) if words.dtype.kind == "c" else gamma(k, words)
-    # Twice the last place of the bound itself, which is computed in floats.
-    return np.asarray(np.abs(a).astype(float) @ np.abs(b).astype(float) * factor * (1 + 1e-12))
+    factor = _product_factor(a.shape[1], words)
+    # A little more, as the bound itself is computed in floats.
+    return np.asarray(np.abs(a).astype(float) @ np.abs(b).astype(float) * factor * (1 + 1e-9))
+
+
+def _product_factor(depth: int, words: Floats) -> float:
+    if words.dtype.kind == "c":
+        return math.sqrt(2) * gamma(2 * depth, words)
+    return gamma(depth, words)
 
 
 class _Bound(NamedTuple):
@@ -45,13 +50,10 @@ class _Bound(NamedTuple):
 
 def recursive_error(scheme: Bilinear, n: int, s: int, words: Floats) -> float:
     """Bound of the error of `recursive` on matrices of side ``n``, in units of the product of the
-    largest elements of both: the statements followed with bounds in place of blocks.
-
-    Raises TypeError for complex words.
+    largest elements of both (largest magnitudes, of complex words): the statements followed with
+    bounds in place of blocks.
     """
-    if words.dtype.kind == "c":
-        raise TypeError(f"`words` must be real, not {words.name}")
-    error = s * gamma(s, words)
+    error = s * _product_factor(s, words)
     for level in range(levels(n, s, scheme.side)):
         error = _a_level(scheme, s * scheme.side**level, error, words.roundoff)
     return error
@@ -66,7 +68,7 @@ def _a_level(scheme: Bilinear, depth: int, error: float, u: float) -> float:
     for product in products:
         x, y = of[product.left], of[product.right]
         computed = (x.size + x.error) * (y.size + y.error)
-        carried = depth * (computed - x.size * y.size)
+        carried = depth * (x.error * y.size + x.size * y.error + x.error * y.error)
         of[product.target] = _Bound(depth * x.size * y.size, error * computed + carried)
     for one in results:
         of[one.target] = _added(one, of, u)
