@@ -34,7 +34,8 @@ def _asked_entry() -> Entry | None:
     known, words = entries(), asked_words()
     found = [known[word] for word in words if word in known]
     if words[:1] == ["run"]:
-        found += [one.entries[0] for one in systems() if words[1:2] and words[1] in one.commands]
+        asked = [one for one in systems() if words[1:2] and words[1] in one.commands]
+        found += [entry for one in asked for entry in one.entries[:1]]
     return found[0] if found else None
 
 

@@ -26,12 +26,13 @@ def _split(words: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     name, behind = words[place], words[place + 1 :]
     if name not in COMMANDS:
         raise UserError(f"the command must be one of {', '.join(COMMANDS)}, not {name!r}")
-    if name == "run" and not (behind and behind[0].startswith("-")):
+    if COMMANDS[name].group and not (behind and behind[0].startswith("-")):
         from .registry import commands
 
-        if not behind or behind[0] not in commands():
+        known = commands(name)
+        if not behind or behind[0] not in known:
             found = repr(behind[0]) if behind else "nothing"
-            raise UserError(f"run must be given one of {', '.join(commands())}, not {found}")
+            raise UserError(f"{name} must be given one of {', '.join(known)}, not {found}")
     return name, behind
 
 

@@ -95,6 +95,7 @@ class System:
         what comes next, to a table, which has ``print(console)`` and ``to_json()``
     commands: functions behind ``run`` by name, of modules that import little: they are what a help
         and a refusal wait for
+    groups: the same of other groups of commands that `tilewright.commands` names, by group
     pages: its pages below ``docs``
     place: where it stands in lists; among equals names decide
     """
@@ -103,6 +104,7 @@ class System:
     entries: tuple[Entry, ...]
     tables: Mapping[str, Work] = field(default_factory=dict)
     commands: Mapping[str, Work] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, Work]] = field(default_factory=dict)
     pages: tuple[str, ...] = ()
     place: int = 100
 
@@ -111,6 +113,8 @@ class System:
         yield from (f"unit {entry.unit.name}" for entry in self.entries)
         yield from (f"table {name}" for name in self.tables)
         yield from (f"command {name}" for name in self.commands)
+        for group, those in self.groups.items():
+            yield from (f"command {group} {name}" for name in those)
 
 
 _systems: dict[str, System] = {}
@@ -165,6 +169,9 @@ def tables() -> dict[str, Work]:
     return {name: made for system in systems() for name, made in system.tables.items()}
 
 
-def commands() -> dict[str, Work]:
-    """The functions of all commands of ``run`` by name."""
-    return {name: run for system in systems() for name, run in system.commands.items()}
+def commands(group: str = "run") -> dict[str, Work]:
+    """The functions of all commands of a group by name."""
+    found: dict[str, Work] = {}
+    for system in systems():
+        found |= system.commands if group == "run" else system.groups.get(group, {})
+    return found

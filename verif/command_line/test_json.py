@@ -256,8 +256,8 @@ def test_files_are_read_or_written() -> None:
     """Of each option that takes a file it is known which, so that none is both."""
     found: set[str] = set()
     for words in [
-        *([name] for name in COMMANDS if name != "run"),
-        *(["run", n] for n in commands()),
+        *([name] for name, command in COMMANDS.items() if not command.group),
+        *([group, name] for group in ("run", "tcu") for name in commands(group)),
     ]:
         command: Any = typer.main.get_command(application(words[0], words[1:]))
         for word in words:

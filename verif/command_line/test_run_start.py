@@ -23,6 +23,7 @@ EMITTING = {"tilewright.hw.emit", "tilewright.synth", "tilewright.verif"}
 FILES: dict[str, int | tuple[str, ...]] = {
     "gemm": 2, "knn": 2, "gcn": 2, "label": ("--labels", "0,1"), "tucker": ("--ranks", "2,2,2"),
     "passes": ("--program", "{program}"), "bignum": 2, "fir": 2,
+    "strassen": 2,
 }  # fmt: skip
 """Files that a command must be given, if not one; or what else it must be."""
 
@@ -55,6 +56,12 @@ def given(name: str, file: str, program: str = "absent.ew") -> list[str]:
     if isinstance(wanted, int):
         return ["run", name, *[file] * wanted]
     return ["run", name, file, *(word.format(program=program) for word in wanted)]
+
+
+def modelled(name: str) -> tuple[str, str]:
+    """The backend of a command that runs no Verilog."""
+    on_tcu = ".apps.tcu." in commands()[name].function
+    return "--backend", "numpy" if on_tcu else "model"
 
 
 SOME = by_size(["gemm", "spgemm", "cg"], list(commands()), list(commands()))
@@ -100,7 +107,7 @@ def test_refused_files(tmp_path: Path) -> None:
     for file in list(REFUSED_FILES)[1:]:
         (tmp_path / file).write_text("not what its name says\n")
     some = [name for name in SOME if name not in OF_OTHER_FILES]
-    lines = [[*given(name, str(tmp_path / file), str(program)), "--backend", "model"]
+    lines = [[*given(name, str(tmp_path / file), str(program)), *modelled(name)]
              for file in REFUSED_FILES for name in some]  # fmt: skip
     statuses, said = taken(COMPUTING | EMITTING, lines)
     assert statuses == [2] * len(lines)
@@ -122,7 +129,8 @@ def test_refused_shapes(tmp_path: Path) -> None:
     pairs = [("gemm", wide), ("gemm", array), ("spgemm", wide), ("spmm", array)]
     lines = [["run", name, str(file), str(file)] for name, file in pairs]
     lines += [given(name, str(file), str(program)) for name in square for file in (wide, array)]
-    lines = [[*line, "--backend", "model"] for line in lines]
+    lines += [given("strassen", str(file)) for file in (wide, array)]
+    lines = [[*line, *modelled(line[1])] for line in lines]
     statuses, said = taken(COMPUTING | EMITTING, lines)
     assert statuses == [2] * len(lines)
     assert [line for line in said if "must be square" not in line and "must have" not in line] == []

@@ -1,4 +1,4 @@
-"""Whole computations on a unit's RTL: the commands of ``tilewright run``."""
+"""Whole computations on units, and what is said about them: commands of registrations."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..registry import commands
 __all__ = ["register"]
 
 
-def register(app: typer.Typer, only: str | None = None) -> None:
-    """Add the registered commands to the group ``tilewright run``; if there is one named ``only``,
-    just that, so that no other is imported.
+def register(app: typer.Typer, only: str | None = None, of: str = "run") -> None:
+    """Add the registered commands of a group to it; if there is one named ``only``, just that, so
+    that no other is imported.
 
     They raise `tilewright.errors.UserError` for bad input and exit with status 1 if a result
     differs from the model's.
     """
     from .common.options import expanded
 
-    known = commands()
+    known = commands(of)
     for name in [only] if only in known else known:
         app.command(name)(expanded(named_object(known[name].function)))

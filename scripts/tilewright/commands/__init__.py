@@ -62,6 +62,11 @@ COMMANDS = {
         f"{__name__}.run:run",
         group=True,
     ),
+    "tcu": Command(
+        "Count what algorithms cost on a tensor unit, by the (m, l)-TCU model.",
+        f"{__name__}.tcu:tcu",
+        group=True,
+    ),
     "cache": Command(
         "Show what is kept between runs, and remove it.",
         f"{__name__}.cache:cache",

@@ -1,0 +1,1 @@
+"""Algorithms on the (m, l)-TCU model on backends: what is asked for, run, and reported."""

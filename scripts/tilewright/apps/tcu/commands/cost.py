@@ -1,0 +1,93 @@
+"""``tilewright tcu cost``: calls, rows and time of an algorithm, without running it."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....hw.spec.unit import named_object
+from ....numbers_given import whole
+from ....reports import write_json
+from ...common.files import check_output
+from ...common.options import JsonOption, named_parameters
+from ..algorithms import ALGORITHMS, Algorithm
+from ..options import LatencyOption, UnitSizeOption, WeakOption, side_given, whole_if_so
+
+__all__ = ["cost"]
+
+_MOST = 10**9
+
+
+def _an_algorithm() -> list[tuple[str, str]]:
+    return [(name, row.problem) for name, row in ALGORITHMS.items()]
+
+
+def cost(
+    algorithm: Annotated[
+        str,
+        typer.Argument(
+            metavar="ALGORITHM",
+            help="One of `tilewright tcu list`.",
+            autocompletion=_an_algorithm,
+        ),
+    ],
+    n: Annotated[
+        int,
+        typer.Option("--n", parser=whole("--n", 1, _MOST), metavar="N", help="The first size."),
+    ],
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option("--size", metavar="NAME=VALUE", help="Another size."),
+    ] = None,
+    m: UnitSizeOption = 256,
+    latency: LatencyOption = 0,
+    weak: WeakOption = False,
+    json_file: JsonOption = None,
+) -> None:
+    """Count the calls, rows and time of an algorithm on a tensor unit, without running it."""
+    if algorithm not in ALGORITHMS:
+        raise UserError(f"algorithm must be one of {', '.join(ALGORITHMS)}, not {algorithm!r}")
+    row = ALGORITHMS[algorithm]
+    given = {row.sizes[0].name: n, **_sizes(algorithm, row, sizes or [])}
+    side, waits = side_given(m), whole_if_so(latency)
+    if json_file:
+        check_output(json_file, (".json",))
+    formula = named_object(row.formula)
+    on_weak = {"weak": weak} if "weak" in signature(formula).parameters else {}
+    if weak and not on_weak:
+        raise UserError(f"{algorithm} does not run on a weak unit: leave --weak out")
+    work = formula(**given, s=side, **on_weak)
+    time = work.unit_time(side, waits)
+    if json_file:
+        figures = {"calls": work.calls, "rows": work.rows, "unit_time": time}
+        asked = {"sizes": given, "m": m, "latency": waits, "weak": weak}
+        write_json(json_file, {"algorithm": algorithm, **asked, **figures})
+    from ..report import print_rows
+
+    lines = [(one.name, f"{given[one.name]:,}: {one.meaning}") for one in row.sizes]
+    lines += [
+        ("unit", f"blocks of {side} x {side} (m = {m:,}){', weak' if weak else ''}, "
+                 f"latency {waits:,}"),
+        ("calls", f"{work.calls:,}"),
+        ("rows", f"{work.rows:,}"),
+        ("unit time", f"{time:,} words: {work.rows * side:,} streamed, "
+                      f"{work.calls * waits:,} of latency"),
+    ]  # fmt: skip
+    print_rows(f"{algorithm} (theorem {row.theorem}): {row.problem}", lines)
+
+
+def _sizes(algorithm: str, row: Algorithm, given: list[str]) -> dict[str, int]:
+    """The sizes besides the first. Raises UserError if one is missing, or is none."""
+    texts = named_parameters(None, given)
+    names = [one.name for one in row.sizes[1:]]
+    for name in texts:
+        if name not in names:
+            known = f"one of {', '.join(names)}" if names else "left out"
+            raise UserError(f"--size of {algorithm} must be {known}, not {name!r}")
+    for one in row.sizes[1:]:
+        if one.name not in texts:
+            raise UserError(f"{algorithm} must be given --size {one.name}=..., {one.meaning}")
+    return {name: whole(f"--size {name}", 1, _MOST)(text) for name, text in texts.items()}

@@ -1,0 +1,52 @@
+"""``tilewright run strassen``: the product of two square matrices on a tensor unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ...common.files import ARRAY_NAMES, check_output
+from ...common.first_lines import check_first_lines
+from ..options import TcuOptions, choose_tcu
+from ..squares import check_squares
+
+__all__ = ["strassen"]
+
+_METHODS = ("strassen", "standard", "tall")
+_WORDS = ("fp32", "fp64", "complex64", "complex", "int64")
+
+
+def strassen(
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"Left matrix, {ARRAY_NAMES}.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help=f"Right matrix, {ARRAY_NAMES}.")],
+    method: Annotated[
+        str, typer.Option(help="strassen, standard (both recursive) or tall (left operands).")
+    ] = "strassen",
+    words: Annotated[
+        str | None,
+        typer.Option(help=f"{', '.join(_WORDS)}; fp64 unless said, of complex files complex."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help=f"Result, {ARRAY_NAMES}.")
+    ] = None,
+    *,
+    options: TcuOptions,
+) -> None:
+    """Multiply square matrices on a tensor unit by Strassen's algorithm, calls and words counted.
+
+    Sides are padded; the result is checked against NumPy's.
+    """
+    choice = choose_tcu(options)
+    if method not in _METHODS:
+        raise UserError(f"--method must be one of {', '.join(_METHODS)}, not {method!r}")
+    if words is not None and words not in _WORDS:
+        raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+    if output:
+        check_output(output)
+    check_squares([(file, check_first_lines(file)) for file in (a, b)])
+    from ..products import multiply_squares
+
+    multiply_squares(choice, method, words, a, b, output)

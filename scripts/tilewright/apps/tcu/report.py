@@ -1,0 +1,107 @@
+"""What algorithms on a tensor unit print and write about their run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ...reports import compiled_rows
+from ...sim.tcu import TensorUnit
+from ..common.files import write_json
+from ..common.words import counted
+from ..gta.agreement import Agreement
+from .options import TcuChoice
+
+__all__ = ["finish_tcu", "print_rows"]
+
+Rows = list[tuple[str, str]]
+
+
+def finish_tcu(
+    app: str,
+    title: str,
+    rows: Rows,
+    choice: TcuChoice,
+    unit: TensorUnit,
+    agreements: Sequence[Agreement],
+    details: dict[str, Any],
+) -> None:
+    """Print the report, write it as JSON if asked, and exit with 1 if anything was wrong.
+
+    Parameters
+    ----------
+    app, title: what ran, and on what
+    rows: labels and texts, above those that every algorithm has
+    unit: on which it ran: its cost is reported
+    agreements: results beside references
+    details: what the algorithm adds to the JSON
+    """
+    if choice.json_file:
+        write_json(choice.json_file, _as_json(app, choice, unit, agreements, details))
+    verdicts = [("reference", agreement.verdict) for agreement in agreements]
+    print_rows(title, [*rows, *_rows(unit), *compiled_rows(), *verdicts])
+    if any(agreement.wrong for agreement in agreements):
+        raise typer.Exit(1)
+
+
+def print_rows(title: str, rows: Rows) -> None:
+    """A table of labels and texts."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=120)
+    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column()
+    for label, text in rows:
+        table.add_row(label, text)
+    console.print(table)
+
+
+def _as_json(
+    app: str,
+    choice: TcuChoice,
+    unit: TensorUnit,
+    agreements: Sequence[Agreement],
+    details: dict[str, Any],
+) -> dict[str, Any]:
+    cost = unit.cost
+    return {
+        "app": app,
+        **details,
+        "backend": choice.backend,
+        "words": unit.words.name,
+        "m": unit.m,
+        "latency": unit.latency,
+        "weak": unit.weak,
+        "calls": cost.calls,
+        "fused_calls": cost.fused_calls,
+        "rows": cost.rows,
+        "unit_time": unit.unit_time,
+        "cpu_words": cost.cpu,
+        "cpu": {
+            "adds": cost.cpu_adds, "multiplies": cost.cpu_multiplies, "moves": cost.cpu_moves,
+        },
+        "measured_cycles": unit.backend.cycles,
+        "references": [agreement.to_json() for agreement in agreements],
+    }  # fmt: skip
+
+
+def _rows(unit: TensorUnit) -> Rows:
+    cost, s = unit.cost, unit.s
+    weak = ", weak" if unit.weak else ""
+    rows = [
+        ("unit", f"{unit.backend.name}, {unit.words.name}, blocks of {s} x {s} (m = {unit.m:,})"
+                 f"{weak}, latency {unit.latency:,}"),
+        ("calls", f"{counted(cost.calls, 'call')} of {counted(cost.rows, 'row')} in all"),
+        ("unit time", f"{unit.unit_time:,} words: {cost.rows * s:,} streamed, "
+                      f"{cost.calls * unit.latency:,} of latency"),
+        ("CPU", f"{cost.cpu:,} words: {cost.cpu_adds:,} added, {cost.cpu_multiplies:,} multiplied, "
+                f"{cost.cpu_moves:,} moved"),
+    ]  # fmt: skip
+    if unit.backend.cycles is not None:
+        rows.append(("cycles", f"{unit.backend.cycles:,} measured"))
+    return rows

@@ -1,0 +1,25 @@
+"""The tensor unit that was asked for, and words by name."""
+
+from __future__ import annotations
+
+from ...errors import user_errors
+from ...hw.spec.unit import named_object
+from ...sim.tcu import TensorUnit
+from ...sim.tcu.words import COMPLEX, COMPLEX64, FP32, FP64, INT64, Words
+from .options import BACKENDS, TcuChoice
+
+__all__ = ["open_unit", "words_named"]
+
+_NAMED: dict[str, Words] = {w.name: w for w in (FP32, FP64, COMPLEX64, COMPLEX, INT64)}
+
+
+def words_named(name: str) -> Words:
+    """Words of a name that a command has checked."""
+    return _NAMED[name]
+
+
+def open_unit(choice: TcuChoice, words: Words) -> TensorUnit:
+    """The unit, on its backend. Raises UserError for words that it does not hold."""
+    with user_errors(ValueError):
+        backend = named_object(BACKENDS[choice.backend])(choice)
+        return TensorUnit(backend, words, choice.latency, choice.weak)

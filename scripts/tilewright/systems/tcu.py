@@ -1,0 +1,31 @@
+"""The (m, l)-TCU model: algorithms on any matrix unit. It has no unit of its own."""
+
+from ..registry import System, Work
+
+SYSTEM = System(
+    name="tcu",
+    entries=(),
+    commands={
+        "strassen": Work(
+            "tilewright.apps.tcu.commands.strassen:strassen",
+            "Multiply square matrices on a tensor unit by Strassen's algorithm, calls and words "
+            "counted.",
+        ),
+    },
+    groups={
+        "tcu": {
+            "list": Work(
+                "tilewright.apps.tcu.commands.list_algorithms:list_algorithms",
+                "List the algorithms: theorem, problem, words that they need, sizes that they "
+                "take.",
+            ),
+            "cost": Work(
+                "tilewright.apps.tcu.commands.cost:cost",
+                "Count the calls, rows and time of an algorithm on a tensor unit, without running "
+                "it.",
+            ),
+        },
+    },
+    pages=("tcu.md",),
+    place=9,
+)

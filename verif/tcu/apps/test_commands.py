@@ -1,0 +1,158 @@
+"""The commands about the TCU model: results, reports, and one line for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.apps.tcu.algorithms import ALGORITHMS
+from tilewright.cli import main
+from tilewright.hw.spec.unit import named_object
+from tilewright.sim.tcu.formulas import dense as formulas
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((2, 21, 21))
+    contents = {
+        "a": a, "b": b, "c": a + 1j * b, "i": rng.integers(-9, 9, (21, 21)),
+        "small": np.ones((4, 4)), "wide": np.ones((3, 4)), "huge": np.full((8, 8), 2**40),
+        "long": np.full((8, 8), 1e300),
+    }  # fmt: skip
+    for name, matrix in contents.items():
+        np.save(f"{name}.npy", matrix)
+    return tmp_path
+
+
+def report_of(words: str) -> dict[str, Any]:
+    assert main([*words.split(), "--json", "report.json"]) == 0
+    report: dict[str, Any] = json.loads(Path("report.json").read_text())
+    return report
+
+
+@pytest.mark.parametrize("method", ["strassen", "standard", "tall"])
+@pytest.mark.parametrize("weak", [False, True])
+@pytest.mark.usefixtures("files")
+def test_products(method: str, weak: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    words = f"run strassen a.npy b.npy --method {method} --m 16 --l 2.5 -o out.npy"
+    report = report_of(words + " --weak" * weak)
+    a, b = np.load("a.npy"), np.load("b.npy")
+    np.testing.assert_allclose(np.load("out.npy"), a @ b, atol=1e-12)
+    work = getattr(formulas, method)(21, 4, weak)
+    assert (report["calls"], report["rows"]) == (work.calls, work.rows)
+    assert report["unit_time"] == work.unit_time(4, 2.5)
+    assert report["cpu_words"] == sum(report["cpu"].values())
+    assert (report["fused_calls"], report["measured_cycles"]) == (0, None)
+    assert [one["wrong"] for one in report["references"]] == [0]
+    high = 21 if method == "tall" and not weak else 24
+    side = "32 x 32" if method != "tall" else " and ".join(
+        dict.fromkeys([f"{high} x 24", "24 x 24"])
+    )  # fmt: skip
+    assert f"21 x 21, padded to {side}" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("files_given", "words", "dtype"),
+    [("a.npy b.npy", "", "float64"), ("a.npy b.npy", "fp32", "float32"),
+     ("c.npy b.npy", "", "complex128"), ("c.npy c.npy", "complex64", "complex64"),
+     ("i.npy i.npy", "int64", "int64")],
+)  # fmt: skip
+@pytest.mark.usefixtures("files")
+def test_words(files_given: str, words: str, dtype: str) -> None:
+    given = f" --words {words}" if words else ""
+    report = report_of(f"run strassen {files_given} --m 4 -o out.npy{given}")
+    a, b = (np.load(file) for file in files_given.split())
+    out = np.load("out.npy")
+    assert out.dtype == dtype
+    np.testing.assert_allclose(out, a @ b, atol=0 if words == "int64" else 1e-3)
+    (agreement,) = report["references"]
+    assert agreement["wrong"] == agreement["left_out"] == 0
+    assert agreement["values"] == 441 * (2 if "complex" in dtype else 1)
+    assert (agreement["criterion"] == "exact") == (words == "int64")
+
+
+@pytest.mark.usefixtures("files")
+def test_a_wrong_result_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def wrong(unit: Any, scheme: Any, a: Any, b: Any) -> Any:
+        return a @ b + 1e-9
+
+    monkeypatch.setattr("tilewright.apps.tcu.products.recursive", wrong)
+    assert main(["run", "strassen", "a.npy", "b.npy"]) == 1
+    assert "441 BEYOND it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.usefixtures("files")
+def test_costs_are_the_formulas(name: str) -> None:
+    row = ALGORITHMS[name]
+    sizes = {one.name: 100 + 10 * i for i, one in enumerate(row.sizes)}
+    more = " ".join(f"--size {one.name}={sizes[one.name]}" for one in row.sizes[1:])
+    report = report_of(f"tcu cost {name} --n 100 {more} --m 64 --l 1000")
+    work = named_object(row.formula)(**sizes, s=8)
+    assert (report["calls"], report["rows"]) == (work.calls, work.rows)
+    assert report["unit_time"] == work.rows * 8 + work.calls * 1000
+    assert report["sizes"] == sizes
+
+
+@pytest.mark.usefixtures("files")
+def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = report_of("tcu list")["algorithms"]
+    assert [one["name"] for one in listed] == list(ALGORITHMS)
+    out = capsys.readouterr().out
+    assert all(name in out for name in ALGORITHMS)
+
+
+KNOWN = ", ".join(ALGORITHMS)
+BAD_WORDS = {
+    "tcu": "tcu must be given one of list, cost, not nothing",
+    "tcu make": "tcu must be given one of list, cost, not 'make'",
+    "tcu cost make --n 3": f"algorithm must be one of {KNOWN}, not 'make'",
+    "tcu cost tall": "Missing option '--n' (see `tilewright tcu cost --help`)",
+    "tcu cost tall --n 0": "--n must be an integer in 1..1000000000, not '0'",
+    "tcu cost tall --n 3 --m 48": "--m must be a square, as 36 and 49 are, not 48",
+    "tcu cost tall --n 3 --l -1": "--l must be a number in 0..1000000000000000, not '-1'",
+    "tcu cost tall --n 3 --size k=3": "--size of tall must be left out, not 'k'",
+    "tcu cost rectangular --n 3 --size k=3 --size q=3": "--size of rectangular must be one of k, "
+    "p, not 'q'",
+    "tcu cost rectangular --n 3": "rectangular must be given --size k=..., columns of A",
+    "tcu cost rectangular --n 3 --size k=3 --size p=x": "--size p must be an integer in "
+    "1..1000000000, not 'x'",
+    "tcu list --json x.txt": "x.txt: must end in .json, not '.txt'",
+    "run strassen wide.npy a.npy": "wide.npy: must be square, not 3 x 4",
+    "run strassen a.npy small.npy": "small.npy: must have 21 rows, as a.npy has, not 4",
+    "run strassen a.npy b.npy --backend x": "backend must be one of numpy, not 'x'",
+    "run strassen a.npy b.npy --set x=1": "numpy: unknown parameter `x`; it has none, but for --m "
+    "and --l",
+    "run strassen a.npy b.npy --m 15": "--m must be a square, as 9 and 16 are, not 15",
+    "run strassen a.npy b.npy --words int64": "a.npy: must hold integers for words of int64",
+    "run strassen a.npy b.npy --words int8": "--words must be one of fp32, fp64, complex64, "
+    "complex, int64, not 'int8'",
+    "run strassen c.npy c.npy --words fp64": "c.npy: words of fp64 must be real numbers, not "
+    "complex128",
+    "run strassen c.npy c.npy --words int64": "c.npy: words of int64 must be integers, not "
+    "complex128",
+    "run strassen long.npy long.npy --words fp32": "long.npy: words of fp32 do not hold the "
+    "largest of the numbers given",
+    "run strassen huge.npy huge.npy --words int64": "the product of huge.npy and huge.npy: words "
+    "must have 85 bits to hold the result, not 64",
+    "run strassen a.npy b.npy --method x": "--method must be one of strassen, standard, tall, not "
+    "'x'",
+    "run strassen a.npy b.npy -o x.txt": "x.txt: must end in .npy, .npz, .mtx or .mtx.gz, not "
+    "'.txt'",
+}
+
+
+@pytest.mark.parametrize("words", BAD_WORDS)
+def test_bad_words(words: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(files.iterdir())
+    assert main(words.split()) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"error: {BAD_WORDS[words]}\n")
+    assert sorted(files.iterdir()) == before
