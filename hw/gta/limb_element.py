@@ -128,8 +128,7 @@ class LimbElement(wiring.Component):
         if any(limbs(name) > 1 for name in config.floats):
             carries = Signal()
             m.d.comb += carries.eq(x.base == Base.CARRY)
-            # Of fp16 alone the second rank is shorter than a byte.
-            choices.append((carries, Cat(drain, total[:LIMB_BITS])[LIMB_BITS:]))
+            choices.append((carries, Cat(drain[LIMB_BITS:], total[:LIMB_BITS])))
         if choices and low < len(drain):
             above = [(select, value[low:]) for select, value in choices]
             m.d.sync += drain[low:].eq(_chosen(drain[low:], above))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Cat, Module, Value, signed
+from amaranth.hdl import Cat, Module, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ..spec.gta import COLS, LIMB_BITS, ROWS, GtaConfig
-from .float.row_adder import SUM_BITS, product_bits
+from .float.whole_product import SUM_BITS, product_bits
 from .layouts import x_layout
 from .limb_element import LimbElement
 
@@ -110,7 +110,5 @@ class Mpra(wiring.Component):
         return m
 
     def _product(self, element: LimbElement) -> Value:
-        """A product's top bits are the sum's, others the second rank's; below these it has none."""
-        whole = Cat(element.drain, element.sum[:SUM_BITS])
-        missing = product_bits(self._config) - len(whole)
-        return Cat(C(0, missing), whole) if missing > 0 else whole[-missing:]
+        """A product's top bits are the sum's, others the second rank's."""
+        return Cat(element.drain, element.sum[:SUM_BITS])[-product_bits(self._config) :]

@@ -157,10 +157,8 @@ class GtaConfig(Config):
 
     @property
     def drain_bits(self) -> int:
-        """Width of an element's second rank: a sum that drains, or the low bits of a product, of
-        which the lowest byte need not be a whole one."""
-        found = [_format(name) for name in self.floats]
-        lows = (2 * (x.significand_bits - LIMB_BITS) for x in found if isinstance(x, FloatFormat))
+        """Width of an element's second rank: a sum that drains, or the low bytes of a product."""
+        lows = (2 * LIMB_BITS * (limbs(name) - 1) for name in self.floats)
         return max([self.partial_bits if self.integers else 1, *lows])
 
     @property

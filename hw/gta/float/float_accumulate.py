@@ -63,6 +63,7 @@ class FloatAccumulate(wiring.Component):
     product: significand of the product, its binary point behind the two top bits
     header: see ``product_header``, exponents as in the widest of operands and sums
     sum: the running sum, in the low bits
+    flip: it is negated
     narrow: (sums of several formats) a bit for each but the widest, fp32, fp16, bf16 as they are
         there: set if the sum is of that format
     o: the new sum, in the low bits
@@ -89,6 +90,7 @@ class FloatAccumulate(wiring.Component):
             "product": In(2 * max(fmt.significand_bits for fmt in self._formats)),
             "header": In(product_header(self._result.exponent_bits)),
             "sum": In(bits),
+            "flip": In(1),
             "o": Out(bits),
         }
         if self._narrow:
@@ -123,8 +125,12 @@ class FloatAccumulate(wiring.Component):
             addend.word.eq(self.sum),
             addend.format.eq(self._of_sum(lambda fmt: C(self._sums.index(fmt), bits))),
         ]
-        product, c = self.header, addend.header
-        m.submodules.specials = specials = self._specials(m, addend)
+        product, c = self.header, Signal.like(addend.header)
+        m.d.comb += [
+            *(c[name].eq(addend.header[name]) for name, _ in c.shape() if name != "negative"),
+            c.negative.eq(addend.header.negative ^ self.flip),
+        ]
+        m.submodules.specials = specials = self._specials(m, c)
         # The addend's bias becomes that of the product's exponent: 2**(bits - 1) more.
         top = c.exponent[-1]
         addend_exponent = Signal.like(product.exponent)
@@ -164,11 +170,11 @@ class FloatAccumulate(wiring.Component):
             found = Mux(self.narrow[fmt.name], value(fmt), found)
         return found
 
-    def _specials(self, m: Module, addend: FloatOperand) -> SpecialCases:
+    def _specials(self, m: Module, c: data.View[data.StructLayout]) -> SpecialCases:
         """The product, which is one operand by now, times one."""
         operand = unpacked_layout(1, 1)
         specials = SpecialCases(1, operand, operand)
-        for part, header in ((specials.a[0], self.header), (specials.addend, addend.header)):
+        for part, header in ((specials.a[0], self.header), (specials.addend, c)):
             m.d.comb += [
                 part.sign.eq(header.negative),
                 part.zero.eq(header.zero),

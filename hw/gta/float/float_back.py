@@ -6,9 +6,20 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import BANKS, COLS, RESULT_WORD_BYTES, ROWS, GtaConfig
-from .headers import column_header, row_header, sum_format
-from .row_adder import RowAdder, columns_of_adder, formats_of_adder, product_bits
+from ...spec.gta import (
+    BANKS,
+    COLS,
+    LEFT_WORD_BYTES,
+    LIMB_BITS,
+    RESULT_WORD_BYTES,
+    ROWS,
+    GtaConfig,
+)
+from .headers import column_header, row_header, sum_bits, vector_mode
+from .planes.plane_product import PlaneProduct
+from .row_adder import RowAdder, columns_of_adder, formats_of_adder
+from .selection import one_of
+from .whole_product import product_bits
 
 __all__ = ["FloatBack", "row_result"]
 
@@ -16,7 +27,7 @@ __all__ = ["FloatBack", "row_result"]
 def row_result(config: GtaConfig) -> data.StructLayout:
     """A row's results: ``value``, fp32 in the low bits, and the ``column`` it is of, a bit each;
     none set: it is no result. ``wide``: it is fp64."""
-    bits = max(sum_format(name).bits for name in config.floats)
+    bits = sum_bits(config)
     return data.StructLayout({"value": bits, "column": COLS, "wide": 1})
 
 
@@ -49,6 +60,11 @@ class FloatBack(wiring.Component):
       the lane's
     words: in; by column, the word of the bank of results with the sums to begin with
     o: out; by row, see :func:`row_result`; registers
+    mode: in; see ``vector_mode``
+    left_words, top_words: in; of vectors: words of the columns' banks
+    x_here, y_here, upper: in; see ``FloatTurns``
+    y_any: in; by column and row, see ``FloatLimbs``
+    sums: out; by row and adder, what is in ``o`` of matrices; registers
     """
 
     def __init__(self, config: GtaConfig) -> None:
@@ -57,6 +73,7 @@ class FloatBack(wiring.Component):
         rows = data.ArrayLayout(row_header(config), ROWS)
         columns = data.ArrayLayout(column_header(config), config.row_adders)
         products = data.ArrayLayout(data.ArrayLayout(product_bits(config), COLS), ROWS)
+        sums = data.ArrayLayout(data.ArrayLayout(sum_bits(config), config.row_adders), ROWS)
         super().__init__(
             {
                 "last_limbs": In(data.ArrayLayout(COLS, ROWS)),
@@ -67,6 +84,14 @@ class FloatBack(wiring.Component):
                 "columns_down": Out(columns),
                 "words": In(data.ArrayLayout(WORD_BITS, BANKS)),
                 "o": Out(data.ArrayLayout(row_result(config), ROWS)),
+                "mode": In(vector_mode()),
+                "left_words": In(data.ArrayLayout(8 * LEFT_WORD_BYTES, COLS)),
+                "top_words": In(data.ArrayLayout(8 * LEFT_WORD_BYTES, COLS)),
+                "x_here": In(COLS),
+                "y_here": In(COLS),
+                "y_any": In(data.ArrayLayout(ROWS, COLS)),
+                "upper": In(config.row_adders),
+                "sums": Out(sums),
             }
         )
 
@@ -92,7 +117,8 @@ class FloatBack(wiring.Component):
         wave = Cat(self.last_limbs[r], behind)
         m.d.sync += behind.eq(wave[COLS - 1 : -1])
         header = self.rows[r]
-        value: Value = C(0, 1)
+        values: list[Value] = []
+        completes: list[Value] = []
         done: list[Value] = [C(0)] * COLS
         for n in self._adders:
             served = columns_of_adder(config, n)
@@ -105,7 +131,12 @@ class FloatBack(wiring.Component):
             header = adder.right
             for k, c in enumerate(served):
                 m.d.comb += adder.addends[k].eq(self._addend(r, c, adder))
-            value = value | (adder.o & adder.done.any().replicate(len(adder.o)))
+            self._planes(m, r, adder)
+            m.d.comb += self.sums[r][n].eq(adder.o)
+            values.append(adder.o)
+            complete = Signal(name=f"complete_{r}_{n}")
+            m.d.sync += complete.eq(adder.done.any())
+            completes.append(complete)
             for k, c in enumerate(served):
                 done[c] = done[c] | adder.done[k]
             if len(self._adders) > 1 and len(served) == COLS:
@@ -115,8 +146,10 @@ class FloatBack(wiring.Component):
             if not n:
                 wide = adder.wide
         m.d.comb += self.rows_right[r].eq(header)
+        # One alone needs no choice, for where none is complete nothing is written.
+        value = one_of(completes, values) if len(values) > 1 else values[0]
+        m.d.comb += self.o[r].value.eq(value)
         m.d.sync += [
-            self.o[r].value.eq(value),
             self.o[r].column.eq(Cat(*done)),
             self.o[r].wide.eq(wide),
         ]
@@ -132,8 +165,36 @@ class FloatBack(wiring.Component):
         """The row's element of a column's word, as wide as sums are."""
         word = self.words[column]
         narrow, wide = (word.word_select(r % (WORD_BITS // n), n) for n in (32, 64))
+        planes = Cat(*(word.word_select(ROWS * k + r, LIMB_BITS) for k in range(4)))
+        vector = self.mode.active
         if not any(name == "fp64" for name in formats_of_adder(self._config, adder.number)):
-            return narrow
+            return Mux(vector, planes, narrow)
         own = column < COLS // self._config.row_adders
         has_narrow = self._config.floats != ("fp64",)
-        return Cat(Mux(adder.wide, wide[:32], narrow), wide[32:]) if own and has_narrow else wide
+        low = Mux(adder.wide, wide[:32], narrow) if own and has_narrow else wide[:32]
+        return Cat(Mux(vector, planes, low), Mux(vector, planes, wide[32:]))
+
+    def _planes(self, m: Module, r: int, adder: RowAdder) -> None:
+        """The header of a product of vectors."""
+        served = columns_of_adder(self._config, adder.number)
+        formats = formats_of_adder(self._config, adder.number)
+        header = PlaneProduct(formats, adder.exponent_bits, len(served))
+        m.submodules[f"header_{r}_{adder.number}"] = header
+        own = COLS // self._config.row_adders
+        for k, c in enumerate(served):
+            # Others than its own ones are the adder's in fp64 alone.
+            here = C(1) if k < own else self.mode.fp64
+            m.d.comb += [
+                header.x_here[k].eq(self.x_here[c] & here),
+                header.y_here[k].eq(self.y_here[c] & here),
+                header.y_any[k].eq(self.y_any[c][r]),
+            ]
+            for operand, words in ((header.x, self.left_words), (header.y, self.top_words)):
+                low, high = (words[c].word_select(n * ROWS + r, LIMB_BITS) for n in (0, 1))
+                m.d.comb += operand[k].eq(Cat(low, high))
+        m.d.comb += [
+            header.mode.eq(self.mode),
+            adder.mode.eq(self.mode),
+            adder.planes.eq(header.o),
+            adder.upper.eq(self.upper[adder.number]),
+        ]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig, limbs
+from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig
 from ..fold_layouts import fold_layout
 from ..layouts import left_words, x_layout
-from .headers import by_float, kept_limbs, row_header
+from .headers import limbs_of_format, row_header
 from .packed_operand import PackedOperand
 from .product_steps import ProductSteps, step_layout
 
@@ -118,10 +117,11 @@ class FloatLeftFeeder(wiring.Component):
         """The header stays until the next one, unless that comes in the next cycle."""
         config = self._config
         taken = Signal(row_header(config), name=f"header_{r}", reset_less=True)
+        sizes = limbs_of_format(config, self.format)
         with m.If(step.valid & step.last):
             m.d.sync += [
                 taken.operand.eq(operand.header),
-                *(taken.limbs[n].eq(has) for n, has in enumerate(self._limbs())),
+                *(taken.limbs[n].eq(has) for n, has in enumerate(sizes)),
                 taken.first.eq(step.first),
                 taken.accumulate.eq(accumulate),
                 taken.last.eq(step.final),
@@ -130,13 +130,3 @@ class FloatLeftFeeder(wiring.Component):
             m.d.comb += self.headers[r].eq(taken)
         else:
             m.d.sync += self.headers[r].eq(taken)
-
-    def _limbs(self) -> list[Value]:
-        """What ``row_header`` says of the format."""
-        config = self._config
-        sizes = kept_limbs(config)
-        return [by_float(config, self.format, partial(_has, size)) for size in sizes]
-
-
-def _has(size: int, name: str) -> int:
-    return int(limbs(name) >= size)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import C, Cat, Module, Signal, Value
+from amaranth.hdl import C, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.formats import FloatFormat
-from .headers import operand_header, widest
+from .headers import operand_header, widened_exponent, widest
 
 __all__ = ["FloatOperand"]
 
@@ -68,7 +68,7 @@ class FloatOperand(wiring.Component):
                         self.header.negative.eq(self.word[fmt.bits - 1]),
                         hidden.eq(field.any()),
                         all_ones.eq(field.all()),
-                        biased.eq(self._widened(field)),
+                        biased.eq(widened_exponent(field, self._exponent_bits)),
                         fraction.eq(Cat(below, self.word[: fmt.fraction_bits])),
                     ]
         m.d.comb += [
@@ -80,9 +80,3 @@ class FloatOperand(wiring.Component):
             self.header.nan.eq(all_ones & fraction.any()),
         ]
         return m
-
-    def _widened(self, field: Value) -> Value:
-        """The biased exponent of a format with more exponent bits: no adder, as the biases'
-        difference is a row of ones below the top bit."""
-        more = self._exponent_bits - len(field)
-        return Cat(field[:-1], (~field[-1]).replicate(more), field[-1])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import COLS, FORMATS_OF_GTA, ROWS, GtaConfig
 from ..path_members import path_members
+from ..vector_layouts import steps_layout
 from .float_back import FloatBack
 from .float_left_feeder import FloatLeftFeeder
 from .float_result_path import FloatResultPath
 from .float_top_feeder import FloatTopFeeder
-from .headers import column_header, row_header
-from .row_adder import product_bits
+from .headers import column_header, limbs_of_format, row_header, vector_mode
+from .planes.float_turns import FloatTurns
+from .planes.plane_results import PlaneResults
+from .whole_product import product_bits
 
 __all__ = ["FloatPath"]
 
@@ -33,6 +36,9 @@ class FloatPath(wiring.Component):
     last_limbs, products: in; of the array
     headers_left, headers_above: in; of the lanes beside it; ``headers_right``, ``headers_below``:
       out; to them
+    mode: in; see ``vector_mode``
+    steps: in; see ``steps_layout``
+    y_any: in; by column and row, see ``FloatLimbs``
     others: see :func:`path_members`
     """
 
@@ -48,6 +54,9 @@ class FloatPath(wiring.Component):
             "headers_right": Out(rows),
             "headers_above": In(columns),
             "headers_below": Out(columns),
+            "mode": In(vector_mode()),
+            "steps": In(steps_layout(config)),
+            "y_any": In(data.ArrayLayout(ROWS, COLS)),
         }
         super().__init__(own | path_members(config))
 
@@ -61,7 +70,13 @@ class FloatPath(wiring.Component):
         m.submodules.left_feeder = left = FloatLeftFeeder(config)
         m.submodules.top_feeder = top = FloatTopFeeder(config)
         m.submodules.back = back = FloatBack(config)
-        rows = Mux(place.left, left.headers.as_value(), self.headers_left.as_value())
+        m.submodules.turns = turns = FloatTurns(config)
+        m.d.comb += [turns.mode.eq(self.mode), turns.steps.eq(self.steps)]
+        rows = Mux(
+            self.mode.active,
+            self._vector_rows(m, turns).replicate(ROWS),
+            Mux(place.left, left.headers.as_value(), self.headers_left.as_value()),
+        )
         columns = Mux(place.top, top.headers.as_value(), self.headers_above.as_value())
         for name, feeder in (("left", left), ("top", top)):
             m.d.comb += [
@@ -84,14 +99,36 @@ class FloatPath(wiring.Component):
             back.rows.eq(rows),
             back.columns.eq(columns),
             back.words.eq(self.words),
+            back.mode.eq(self.mode),
+            back.left_words.eq(self.left_words),
+            back.top_words.eq(self.top_words),
+            back.x_here.eq(turns.x_here),
+            back.y_here.eq(turns.y_here),
+            back.y_any.eq(self.y_any),
+            back.upper.eq(turns.upper),
             self.headers_right.eq(back.rows_right),
             self.headers_below.eq(back.columns_down),
         ]
-        self._results(m, left, back)
+        self._results(m, left, back, turns)
         return m
 
-    def _results(self, m: Module, left: FloatLeftFeeder, back: FloatBack) -> None:
+    def _vector_rows(self, m: Module, turns: FloatTurns) -> Value:
+        """What all rows' adders know of a product of vectors."""
+        header = Signal(row_header(self._config), name="vector_row")
+        m.d.comb += [
+            header.limbs.eq(Cat(*limbs_of_format(self._config, self.format))),
+            header.first.eq(turns.first),
+            header.accumulate.eq(turns.accumulate),
+            header.last.eq(turns.last),
+        ]
+        return header.as_value()
+
+    def _results(
+        self, m: Module, left: FloatLeftFeeder, back: FloatBack, turns: FloatTurns
+    ) -> None:
+        """Of matrices and of vectors."""
         m.submodules.results = results = FloatResultPath(self._config)
+        m.submodules.planes = planes = PlaneResults(self._config)
         m.d.comb += [
             results.wide.eq(self.format == FORMATS_OF_GTA.index("fp64")),
             results.place.eq(self.place),
@@ -99,10 +136,19 @@ class FloatPath(wiring.Component):
             results.fold.eq(self.waiting),
             results.step.eq(left.step),
             results.sums.eq(back.o),
-            self.read.eq(results.read),
-            self.read_address.eq(results.read_address),
-            self.write.eq(results.write),
-            self.write_address.eq(results.write_address),
-            self.write_data.eq(results.write_data),
-            self.done.eq(results.done),
+            planes.mode.eq(self.mode),
+            planes.sums.eq(back.sums),
+            planes.low.eq(turns.low),
+            planes.high.eq(turns.high),
+            planes.half.eq(turns.half),
         ]
+        chosen = (
+            (self.read, turns.read, results.read),
+            (self.read_address, turns.read_address, results.read_address),
+            (self.write, planes.write, results.write),
+            (self.write_address, turns.write_address, results.write_address),
+            (self.write_data, planes.write_data, results.write_data),
+            (self.done, turns.done, results.done),
+        )
+        for o, vector, matrix in chosen:
+            m.d.comb += o.eq(Mux(self.mode.active, Value.cast(vector), Value.cast(matrix)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from amaranth.hdl import C, Mux, Value
+from amaranth.hdl import C, Cat, Mux, Value
 from amaranth.lib import data
 
 from ...spec.formats import FLOAT_FORMATS, FloatFormat
@@ -15,10 +15,14 @@ __all__ = [
     "column_header",
     "exponent_bits",
     "kept_limbs",
+    "limbs_of_format",
     "operand_header",
     "product_header",
     "row_header",
+    "sum_bits",
     "sum_format",
+    "vector_mode",
+    "widened_exponent",
     "widest",
 ]
 
@@ -67,6 +71,11 @@ def exponent_bits(config: GtaConfig) -> int:
     return widest([sum_format(name) for name in config.floats]).exponent_bits
 
 
+def sum_bits(config: GtaConfig) -> int:
+    """Of the widest sums."""
+    return widest([sum_format(name) for name in config.floats]).bits
+
+
 def row_header(config: GtaConfig) -> data.StructLayout:
     """What a row's adders know of its operand.
 
@@ -90,6 +99,24 @@ def column_header(config: GtaConfig) -> data.StructLayout:
     return operand_header(exponent_bits(config))
 
 
+def vector_mode() -> data.StructLayout:
+    """What adders do with products of vectors; constant while anything is under way.
+
+    All zeros: products of matrices, the rest means nothing. ``active``: of vectors. ``fp16``,
+    ``fp64``: operands are of that format. ``own``: sums are bf16 or fp16, like the operands.
+    ``plain``: a product is not added to anything. ``subtract``: what sums begin with is negated.
+    ``one``: y is 1.0, of which only the highest limb is multiplied.
+    """
+    names = ("active", "fp16", "fp64", "own", "plain", "subtract", "one")
+    return data.StructLayout(dict.fromkeys(names, 1))
+
+
+def widened_exponent(exponent: Value, bits: int) -> Value:
+    """A biased exponent as of a format with more exponent bits: no adder, as the biases'
+    difference is a row of ones below the top bit."""
+    return Cat(exponent[:-1], (~exponent[-1]).replicate(bits - len(exponent)), exponent[-1])
+
+
 def by_float(config: GtaConfig, format: Value, value: Callable[[str], int]) -> Value:
     """A number of the float that a command names by its place among all formats; of others that of
     the last float."""
@@ -99,3 +126,12 @@ def by_float(config: GtaConfig, format: Value, value: Callable[[str], int]) -> V
     for name, number in list(zip(config.floats, numbers, strict=True))[-2::-1]:
         found = Mux(format == FORMATS_OF_GTA.index(name), C(number, bits), found)
     return found
+
+
+def limbs_of_format(config: GtaConfig, format: Value) -> list[Value]:
+    """What :func:`row_header` says of them."""
+
+    def has(size: int) -> Value:
+        return by_float(config, format, lambda name: int(limbs(name) >= size))
+
+    return [has(size) for size in kept_limbs(config)]

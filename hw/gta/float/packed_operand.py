@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...spec.formats import FLOAT_FORMATS
 from ...spec.gta import LEFT_WORD_BYTES, LIMB_BITS, GtaConfig
 from .float_operand import FloatOperand
-from .headers import by_float, column_header, exponent_bits
+from .headers import by_float, column_header, exponent_bits, widened_exponent
 from .product_steps import most_limbs
 
 __all__ = ["PackedOperand"]
@@ -82,6 +82,6 @@ class PackedOperand(wiring.Component):
             value = operand.header[name]
             if name == "exponent" and len(value) < bits:
                 # fp16 by itself has fewer bits than its sums.
-                value = Cat(value[:-1], (~value[-1]).replicate(bits - len(value)), value[-1])
+                value = widened_exponent(value, bits)
             m.d.comb += self.header[name].eq(value)
         return m

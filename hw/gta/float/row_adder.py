@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ...spec.formats import FLOAT_FORMATS
-from ...spec.gta import COLS, LIMB_BITS, GtaConfig, limbs
+from ...spec.gta import COLS, GtaConfig
+from .first_addend import FirstAddend
 from .float_accumulate import FloatAccumulate
 from .headers import (
     column_header,
-    kept_limbs,
     operand_header,
+    product_header,
     row_header,
     sum_format,
+    vector_mode,
+    widest,
 )
+from .planes.plane_product import classified, plane_header
 from .product_of_headers import ProductOfHeaders
+from .selection import one_of
+from .whole_product import WholeProduct, product_bits
 
-__all__ = ["SUM_BITS", "RowAdder", "columns_of_adder", "formats_of_adder", "one_of", "product_bits"]
-
-SUM_BITS = 2 * LIMB_BITS
-"""Of a product of significands: its top bits, which an element's sum has in the end."""
-
-
-def product_bits(config: GtaConfig) -> int:
-    """Of a product as an element delivers it, its sum above its second rank."""
-    return SUM_BITS + 2 * LIMB_BITS * (max(limbs(name) for name in config.floats) - 1)
+__all__ = ["RowAdder", "columns_of_adder", "formats_of_adder"]
 
 
 def formats_of_adder(config: GtaConfig, number: int) -> tuple[str, ...]:
@@ -43,14 +39,6 @@ def columns_of_adder(config: GtaConfig, number: int) -> range:
     return range(number * own, COLS if everything else (number + 1) * own)
 
 
-def one_of(selected: Sequence[Value], values: Sequence[Value]) -> Value:
-    """The value that is selected; 0 if none is."""
-    found: Value = C(0, len(values[0]))
-    for here, value in zip(selected, values, strict=True):
-        found = found | (Value.cast(value) & here.replicate(len(value)))
-    return found
-
-
 class RowAdder(wiring.Component):
     """Adds the products of its columns, one a cycle, to the running sums that it keeps.
 
@@ -61,6 +49,9 @@ class RowAdder(wiring.Component):
     last column. The row's header is taken with ``wave[0]``; with ``wave[k + 1]`` the product comes
     and the column's header; with ``wave[k + 2]`` they are added to the sum, and with
     ``wave[k + stages + 1]`` the new one is there.
+
+    Products of vectors have a header of their own, ``planes``, which comes with them; what their
+    sums begin with comes as :class:`FirstAddend` says.
 
     Two products of a column must lie at least as many cycles apart as the adder serves columns,
     and as it has stages. Sums have no reset.
@@ -78,8 +69,11 @@ class RowAdder(wiring.Component):
     products: in; by column of the adder, see :func:`product_bits`
     addends: in; by column of the adder, with the product: what the first one of a sum is added to,
       if the row's header says ``accumulate``, fp32 in the low bits
-    o: out; the new sum, fp32 in the low bits
-    done: out; by column of the adder: ``o`` is its last sum
+    upper: in; with it, see :class:`FirstAddend`
+    mode: in; see ``vector_mode``
+    planes: in; with a product of vectors, see ``plane_header``
+    o: out; the new sum, in the low bits, a cycle after ``done``; register
+    done: out; by column of the adder: the new sum is its last one
     wide: out; fp64 is at work, as long as the row's header says so
     """
 
@@ -95,6 +89,9 @@ class RowAdder(wiring.Component):
             "column": In(column_header(config)),
             "products": In(data.ArrayLayout(product_bits(config), self._columns)),
             "addends": In(data.ArrayLayout(self._bits, self._columns)),
+            "upper": In(1),
+            "mode": In(vector_mode()),
+            "planes": In(plane_header(self.exponent_bits)),
             "o": Out(self._bits),
             "done": Out(self._columns),
             "wide": Out(1),
@@ -108,6 +105,11 @@ class RowAdder(wiring.Component):
     @property
     def number(self) -> int:
         return self._number
+
+    @property
+    def exponent_bits(self) -> int:
+        """Of operands."""
+        return widest([sum_format(fmt.name) for fmt in self._formats]).exponent_bits
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -127,30 +129,49 @@ class RowAdder(wiring.Component):
         def selected(step: int) -> list[Value]:
             return [self.wave[k + step] & counts[k] for k in columns]
 
-        m.submodules.adder = adder = FloatAccumulate(self._formats, stages=stages)
-        m.submodules.headers = headers = self._headers(m, len(adder.header.exponent) - 1)
+        m.submodules.adder = adder = FloatAccumulate(self._formats, stages=stages, own=True)
+        m.submodules.product = whole = WholeProduct(config, [fmt.name for fmt in self._formats])
+        m.submodules.addend = addend = FirstAddend(self._bits, self._columns)
         product = Signal(len(adder.product), reset_less=True)
         header = Signal.like(adder.header, reset_less=True)
         first = Signal(reset_less=True)
-        addend = Signal(self._bits, reset_less=True)
+        flip = Signal(reset_less=True)
         last: Value = self.right.last
         complete = selected(1)
-        begun = [here & self.right.accumulate for here in complete]
+        m.d.comb += [
+            whole.mode.eq(self.mode),
+            whole.row.eq(self.right),
+            whole.i.eq(one_of(complete, [self.products[k] for k in columns])),
+            addend.mode.eq(self.mode),
+            addend.words.eq(self.addends),
+            addend.upper.eq(self.upper),
+        ]
+        for k, soon in enumerate(selected(0)):
+            row = self.right if k else self.left
+            m.d.comb += [
+                addend.here[k].eq(complete[k] & self.right.accumulate),
+                addend.soon[k].eq(soon & row.accumulate),
+            ]
+        found = self._header(m, whole.any)
         m.d.sync += [
-            product.eq(self._kept(one_of(complete, [self.products[k] for k in columns]))),
-            header.eq(headers.o),
+            product.eq(whole.o),
+            header.eq(found),
             first.eq(self.right.first),
-            addend.eq(one_of(begun, [self.addends[k] for k in columns])),
+            # What is not added to anything is added to a zero of its own sign.
+            flip.eq(self.mode.active & (self.mode.subtract | (self.mode.plain & found.negative))),
         ]
         sums = [Signal(self._bits, name=f"sum_{k}", reset_less=True) for k in columns]
         m.d.comb += [
             adder.product.eq(product),
             adder.header.eq(header),
-            adder.sum.eq(Mux(first, addend, one_of(selected(2), sums))),
-            self.o.eq(adder.o),
+            adder.sum.eq(Mux(first, addend.o, one_of(selected(2), sums))),
+            adder.flip.eq(flip),
         ]
-        if self._mixed:
-            m.d.comb += adder.narrow.fp32.eq(~self.wide)
+        self._narrow(m, adder)
+        if self._columns > 1:
+            m.d.sync += self.o.eq(adder.o)
+        else:
+            m.d.comb += self.o.eq(sums[0])
         for step in range(stages):
             later = Signal(name=f"last_{step}", reset_less=True)
             m.d.sync += later.eq(last)
@@ -166,9 +187,21 @@ class RowAdder(wiring.Component):
         """Whether fp64 and other formats are added here."""
         return len({sum_format(fmt.name).name for fmt in self._formats}) > 1
 
-    def _headers(self, m: Module, bits: int) -> ProductOfHeaders:
+    def _narrow(self, m: Module, adder: FloatAccumulate) -> None:
+        """The format of sums."""
+        if "narrow" not in adder.signature.members:
+            return
+        kinds = {
+            "fp32": ~self.wide & ~self.mode.own,
+            "fp16": self.mode.own & self.mode.fp16,
+            "bf16": self.mode.own & ~self.mode.fp16,
+        }
+        m.d.comb += [adder.narrow[name].eq(kinds[name]) for name, _ in adder.narrow.shape()]
+
+    def _header(self, m: Module, not_zero: Value) -> data.View[data.StructLayout]:
         """The header of the product, of exponents as wide as this adder needs them."""
-        headers = ProductOfHeaders(bits)
+        bits = self.exponent_bits
+        m.submodules.headers = headers = ProductOfHeaders(bits)
         for given, header in ((self.right.operand, headers.x), (self.column, headers.y)):
             for name, _ in operand_header(bits):
                 value = given[name]
@@ -176,17 +209,7 @@ class RowAdder(wiring.Component):
                     # What is in range of fp32 has copies of one bit below the top bit of fp64's.
                     value = Cat(value[: bits - 1], value[-1])
                 m.d.comb += header[name].eq(value)
-        return headers
-
-    def _kept(self, product: Value) -> Value:
-        """The product's top bits, without what former products have left below it."""
-        bits = 2 * max(fmt.significand_bits for fmt in self._formats)
-        fewest = min(limbs(name) for name in self._config.floats)
-        bound = len(product) - SUM_BITS * fewest
-        parts = [product[bound:]]
-        for size, present in zip(kept_limbs(self._config), self.right.limbs, strict=True):
-            following = len(product) - SUM_BITS * size
-            parts.insert(0, product[following:bound] & present.replicate(bound - following))
-            bound = following
-        whole = Cat(*parts)
-        return whole[len(whole) - bits :]
+        found = Signal(product_header(bits), name="header_of_product")
+        for name, value in classified(self.planes, not_zero).items():
+            m.d.comb += found[name].eq(Mux(self.mode.active, value, headers.o[name]))
+        return found

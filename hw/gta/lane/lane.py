@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import C, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig
+from ...spec.gta import BANKS, FORMATS_OF_GTA, LEFT_WORD_BYTES, ROWS, GtaConfig
+from ...spec.jobs.gta_vector import VECTOR_FUNCTIONS
 from ..float.float_path import FloatPath
 from ..float.headers import row_header
 from ..fold_layouts import place_layout
@@ -110,6 +111,7 @@ class Lane(wiring.Component):
             paths.append(self._integers(m, sequencer, array))
         if config.floats:
             paths.append(self._floats(m, array))
+            self._float_vectors(m, sequencer, steps, vectors, paths[-1])
         for path, floats in zip(paths, (0, 1) if config.integers else (1,), strict=False):
             own = sequencer.floats == floats
             m.d.comb += [
@@ -125,18 +127,18 @@ class Lane(wiring.Component):
             values = [Value.cast(getattr(path, name)) for path in paths]
             return Mux(sequencer.floats, values[1], values[0]) if len(values) > 1 else values[0]
 
+        by_planes = Signal()
+        m.d.comb += by_planes.eq(vector & ~steps.properties.floats)
         x = Mux(vector, vectors.x.as_value(), folds("x"))
         m.d.comb += [
             array.x.eq(Mux(self.place.left | vector, x, self.x_left.as_value())),
             array.y.eq(Mux(self.place.top, folds("y"), self.above.y.as_value())),
             array.vector.eq(vector),
-            self.done.eq(Mux(vector, vectors.done, folds("done"))),
+            self.done.eq(Mux(by_planes, vectors.done, folds("done"))),
         ]
         for name in ("left_read", "left_address", "top_read", "top_address"):
             chosen = Mux(vector, Value.cast(getattr(vectors, name)), folds(name))
             m.d.comb += getattr(memories, name).eq(chosen)
-        by_planes = Signal()
-        m.d.comb += by_planes.eq(vector & ~steps.properties.floats)
         for name in ("read", "read_address", "write", "write_address"):
             chosen = Mux(by_planes, Value.cast(getattr(vectors, name)), folds(name))
             m.d.comb += getattr(memories, name).eq(chosen)
@@ -228,3 +230,32 @@ class Lane(wiring.Component):
             self.below.headers.eq(path.headers_below),
         ]
         return path
+
+    def _float_vectors(
+        self,
+        m: Module,
+        folds: FoldSequencer,
+        sequencer: VectorSequencer,
+        vectors: VectorPath,
+        path: FloatPath,
+    ) -> None:
+        """Products of floats that are vectors: limbs as of others, adders as of matrices."""
+        current, known = folds.current, sequencer.properties
+        functions = list(VECTOR_FUNCTIONS)
+        active = Signal(name="vectors_of_floats")
+        mode = {
+            "active": C(1),
+            "fp16": current.format == FORMATS_OF_GTA.index("fp16"),
+            "fp64": current.format == FORMATS_OF_GTA.index("fp64"),
+            "own": ~known.sums & (known.element == 2),
+            "plain": current.function == functions.index("mul"),
+            "subtract": current.function == functions.index("sub"),
+            "one": ~known.square,
+        }
+        m.d.comb += [
+            active.eq((current.operation == Operation.SIMD) & known.floats),
+            *(path.mode[name].eq(mode[name] & active) for name, _ in path.mode.shape()),
+            path.steps.eq(vectors.steps),
+            path.y_any.eq(vectors.y_any),
+            vectors.mode.eq(path.mode),
+        ]

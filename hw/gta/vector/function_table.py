@@ -37,7 +37,7 @@ def properties_layout(config: GtaConfig) -> data.StructLayout:
     one. ``upper``: the result is the upper half of the product; ``right``: shifted left by a bit.
     ``sums``: the result is wider than the operands. ``unsigned``: x is.
     ``y_plane``: y is what is on top; ``y_shift``: a power of two of that; otherwise 1.
-    ``c_plane``: results' memory has an operand of the function.
+    ``c_plane``: results' memory has an operand of the function; ``chains``: only if it is told to.
     """
     longest = max(
         _extra(config, function, format)
@@ -46,7 +46,7 @@ def properties_layout(config: GtaConfig) -> data.StructLayout:
     )
     flags = (
         "square", "floats", "planes", "twice", "upper", "right", "sums", "unsigned", "y_plane",
-        "y_shift", "c_plane",
+        "y_shift", "c_plane", "chains",
     )  # fmt: skip
     return data.StructLayout(
         {
@@ -87,6 +87,7 @@ def properties(config: GtaConfig, function: str, format: str) -> dict[str, int]:
         "y_plane": square and function not in _SHIFTS,
         "y_shift": function in _SHIFTS,
         "c_plane": function in _C_OF_PRODUCTS or "result" in operand_memories(function, format),
+        "chains": function in ("dot", "sum"),
         "top": (size if planes else length) - 1,
         "limbs": length,
         "extra": _extra(config, function, format),

@@ -13,9 +13,9 @@ from amaranth.lib.wiring import In, Out
 from ...spec.formats import FLOAT_FORMATS
 from ...spec.gta import FORMATS_OF_GTA, LIMB_BITS, GtaConfig
 from ...spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS
+from ..vector_layouts import plane_step_layout
 from .byte_slice import ByteSlice, slice_control_layout
 from .exponent_bits import exponent_groups
-from .layouts import plane_step_layout
 
 __all__ = ["PlaneUnit"]
 

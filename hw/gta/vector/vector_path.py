@@ -19,9 +19,17 @@ from ...spec.gta import (
     GtaConfig,
 )
 from ...spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS
-from ..layouts import left_words, result_words, x_layout
+from ..float.headers import vector_mode
+from ..float.planes.float_limbs import FloatLimbs
+from ..layouts import Base, left_words, result_words, x_layout
+from ..vector_layouts import (
+    STEP_TO_BYTE,
+    STEP_TO_LAST,
+    STEP_TO_WRITE,
+    steps_layout,
+    vector_step_layout,
+)
 from .function_table import properties_layout
-from .layouts import STEP_TO_BYTE, STEP_TO_LAST, STEP_TO_WRITE, vector_step_layout
 from .plane_limbs import PlaneLimbs
 from .plane_unit import PlaneUnit
 from .power_limbs import PowerLimbs
@@ -55,6 +63,7 @@ class VectorPath(wiring.Component):
       of which a word has four
     steps: out; of column 0, and each a cycle later
     done: out; the last result of a command is in the memory
+    mode, y_any: (floats) in and out, see ``FloatPath``, which has the results of products of floats
     """
 
     def __init__(self, config: GtaConfig) -> None:
@@ -64,7 +73,7 @@ class VectorPath(wiring.Component):
         address = data.ArrayLayout(range(result_words(config)), BANKS)
         limbs = data.ArrayLayout(data.ArrayLayout(signed(LIMB_BITS + 1), ROWS), COLS)
         planes = data.ArrayLayout(data.ArrayLayout(LIMB_BITS, ROWS), COLS)
-        steps = data.ArrayLayout(vector_step_layout(config), COLS + STEP_TO_WRITE)
+        floats = {"mode": In(vector_mode()), "y_any": Out(data.ArrayLayout(ROWS, COLS))}
         super().__init__(
             {
                 "function_number": In(range(len(VECTOR_FUNCTIONS))),
@@ -88,9 +97,10 @@ class VectorPath(wiring.Component):
                 "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
                 "write_address": Out(address),
                 "write_data": Out(data.ArrayLayout(8 * OCTET, BANKS)),
-                "steps": Out(steps),
+                "steps": Out(steps_layout(config)),
                 "done": Out(1),
             }
+            | (floats if config.floats else {})
         )
 
     @property
@@ -131,26 +141,55 @@ class VectorPath(wiring.Component):
         m.submodules[f"x_{c}"] = x = PlaneLimbs()
         m.submodules[f"y_{c}"] = y = PlaneLimbs()
         m.submodules[f"power_{c}"] = power = PowerLimbs()
+        floats = known.floats
         m.d.comb += [
             x.word.eq(self.left_words[c]),
             x.upper.eq(shown.left[0]),
             x.used.eq(~shown.zero),
-            x.high.eq(shown.x_high),
-            self.x_vector[c].eq(x.o),
+            x.high.eq(shown.x_high & ~floats),
             y.word.eq(self.top_words[c]),
             y.upper.eq(Mux(known.planes, self.steps[c + STEP_TO_BYTE].top[0], of_left.top[0])),
             y.used.eq(known.y_plane),
-            y.high.eq(of_left.y_high),
+            y.high.eq(of_left.y_high & ~floats),
             power.amounts.eq(y.plane),
             power.used.eq(known.y_shift),
-            power.inverted.eq(known.right | known.floats),
+            power.inverted.eq(known.right),
             power.limb.eq(of_left.j),
             power.limbs.eq(Mux(known.y_shift, known.top, 0)),
         ]
         for r in range(ROWS):
-            constant = power.o[r] & (~known.y_plane).replicate(LIMB_BITS)
-            m.d.comb += self.y_vector[c][r].eq((y.o[r] | constant).as_signed())
+            constant = power.o[r] & (~(known.y_plane | floats)).replicate(LIMB_BITS)
+            m.d.comb += [
+                self.x_vector[c][r].eq(x.o[r]),
+                self.y_vector[c][r].eq((y.o[r] | constant).as_signed()),
+            ]
+        if self._config.floats:
+            self._significands(m, c, x, y)
         return y.plane.as_value()
+
+    def _significands(self, m: Module, c: int, x: PlaneLimbs, y: PlaneLimbs) -> None:
+        """Hidden bits, and what is to be known of y."""
+        config = self._config
+        of_left, shown = (self.steps[c + n] for n in (1, 2))
+        m.submodules[f"x_significands_{c}"] = x_limbs = FloatLimbs(config, second=False)
+        m.submodules[f"y_significands_{c}"] = y_limbs = FloatLimbs(config, second=True)
+        m.d.comb += [
+            x_limbs.words.eq(self.left_words[c]),
+            x_limbs.high.eq(shown.x_high),
+            y_limbs.words.eq(self.top_words[c]),
+            y_limbs.high.eq(of_left.y_high | self.mode.one),
+            y_limbs.begins.eq(of_left.base == Base.ZERO),
+            self.y_any[c].eq(y_limbs.any),
+        ]
+        for limbs, picked, o in (
+            (x_limbs, x, self.x_vector[c]),
+            (y_limbs, y, self.y_vector[c]),
+        ):
+            m.d.comb += limbs.mode.eq(self.mode)
+            for r in range(ROWS):
+                m.d.comb += limbs.bytes[r].eq(picked.o[r][:LIMB_BITS])
+                with m.If(self.mode.active):
+                    m.d.comb += o[r].eq(limbs.o[r])
 
     def _planes(self, m: Module, c: int, y: Value) -> None:
         """From a column's elements to its bank of results."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import COLS, GtaConfig
 from ..layouts import pgemm_layout
+from ..vector_layouts import STEP_TO_WRITE, vector_step_layout
 from .function_table import FunctionTable, properties_layout
-from .layouts import STEP_TO_WRITE, vector_step_layout
 from .vector_steps import VectorSteps
 
 __all__ = ["VectorSequencer"]
 
 _TAIL = COLS + STEP_TO_WRITE + 1
-"""Cycles from a command's last one to the write of the last column, and one more."""
+"""Cycles from a command's last one to the write of the last column, and one more; of floats there
+are the adders' stages, and the second word of fp64."""
 
 _KEPT = ("operation", "format", "function", "amount")
 
@@ -65,7 +66,9 @@ class VectorSequencer(wiring.Component):
         m.submodules.steps = steps = VectorSteps(self._config)
         waits = Signal()
         early = Signal(range(COLS), name="cycles_too_early")
-        tail = Signal(range(_TAIL + 1))
+        stages = self._config.adder_stages + 1
+        behind = Mux(self.properties.floats, _TAIL + stages, _TAIL)
+        tail = Signal(range(_TAIL + stages + 1))
         same = Signal()
         begins = Signal()
         m.d.comb += [
@@ -94,7 +97,7 @@ class VectorSequencer(wiring.Component):
             with m.If(early.any()):
                 m.d.sync += early.eq(early - 1)
         with m.If(steps.works):
-            m.d.sync += tail.eq(_TAIL)
+            m.d.sync += tail.eq(behind)
         with m.Elif(tail.any()):
             m.d.sync += tail.eq(tail - 1)
         return m

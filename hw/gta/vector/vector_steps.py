@@ -9,8 +9,8 @@ from amaranth.lib.wiring import In, Out
 from ...spec.gta import GtaConfig
 from ...spec.jobs.gta_vector import OCTET
 from ..layouts import Base, pgemm_layout
+from ..vector_layouts import MOST_PLANES, left_planes, result_planes, vector_step_layout
 from .function_table import properties_layout
-from .layouts import MOST_PLANES, left_planes, result_planes, vector_step_layout
 
 __all__ = ["VectorSteps"]
 
@@ -212,7 +212,7 @@ class VectorSteps(wiring.Component):
         with m.Else():
             m.d.sync += [begins.eq(0), carries.eq(self._pair_ends & self._diagonal_ends)]
         with m.If(self.start):
-            m.d.sync += accumulate.eq(self.command.use_c)
+            m.d.sync += accumulate.eq(Mux(known.chains, self.command.use_c, known.c_plane))
         base = Mux(carries | ~(self._multiplies | known.floats), Base.CARRY, Base.OWN)
         m.d.sync += [
             step.valid.eq(self._multiplies),

@@ -17,9 +17,6 @@ __all__ = ["Command", "GroupCycles", "check_cycles"]
 
 Command: TypeAlias = Product | FloatProduct | VectorCommand
 
-_QUIET = 14
-"""Cycles from the end of a command of vectors until all is quiet."""
-
 
 @dataclass
 class GroupCycles:
@@ -51,7 +48,7 @@ class GroupCycles:
         if isinstance(self.last, VectorCommand):
             if isinstance(product, VectorCommand) and product.kind == self.last.kind:
                 return max(arrival, self.taken + COLS, self.begun)
-            return max(arrival, self.begun + self.interval + _QUIET)
+            return max(arrival, self.begun + self.interval + self.last.quiet)
         if isinstance(product, VectorCommand):
             return self._all_quiet(arrival)
         alike = (product.mode, product.name, product.size)
@@ -78,7 +75,7 @@ class GroupCycles:
             self.begun = max(taken + 2, self.begun + self.interval)
             self.interval = product.cycles
             self.last = product
-            self.done.append(self.begun + product.cycles + product.region.width + 6)
+            self.done.append(self.begun + product.latency)
             return
         region, folds = product.region, product.row_folds * product.col_folds
         first = max(taken + 2, self.begun + self.interval)

@@ -19,10 +19,7 @@ from tilewright.verif.gta.float.random_floats import random_floats
 from .products import Region
 from .vector_command import MEMORIES, VectorCommand
 
-__all__ = ["FLOAT_FUNCTIONS", "random_elements", "random_vectors"]
-
-FLOAT_FUNCTIONS = ("min", "max", "eq", "ne", "lt", "le", "select", "slide")
-"""What is drawn on floats."""
+__all__ = ["random_elements", "random_vectors"]
 
 
 def random_elements(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> Patterns:
@@ -57,10 +54,7 @@ def random_vectors(
         region = regions[int(rng.integers(len(regions)))]
         before = last.get(region.group)
         name = str(rng.choice(list(names)))
-        allowed = [one for one in functions_of(name) if one in functions]
-        function = str(
-            rng.choice([one for one in allowed if not is_float(name) or one in FLOAT_FUNCTIONS])
-        )
+        function = str(rng.choice([one for one in functions_of(name) if one in functions]))
         amount = int(rng.integers(8)) if function == "slide" else 0
         if before is not None and rng.random() < 0.6:
             function, name, amount = before.kind

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tilewright.hw.gta.layouts import LaneMemoryName
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
-from tilewright.hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS, functions_of
+from tilewright.hw.spec.jobs.gta_vector import functions_of
 from tilewright.sim.rtl.streams import Pauses
 from tilewright.verif.kit.sampling import by_size, slow_but
 
@@ -18,7 +18,7 @@ from .cluster_bench import ClusterBench
 from .cluster_cycles import Command, check_cycles
 from .products import Region
 from .random_products import cut, masks_of, random_products
-from .random_vectors import FLOAT_FUNCTIONS, random_vectors
+from .random_vectors import random_vectors
 
 
 def config_of(formats: Sequence[str], lanes: int = 2, kib: int = 8, **others: Any) -> GtaConfig:
@@ -95,10 +95,7 @@ def test_every_function(name: str) -> None:
     regions = [Region(1, config.lanes, across=config.lanes)]
     bench.arrange(config.lanes.bit_length() - 1, [0] * config.lanes)
     for number, format in enumerate(config.formats):
-        ready = FLOAT_FUNCTIONS if format in config.floats else tuple(VECTOR_FUNCTIONS)
         for function in functions_of(format):
-            if function not in ready:
-                continue
             for seed in range(by_size(1, 2, 20)):
                 rng = np.random.default_rng([number, seed, *function.encode()])
                 commands = random_vectors(

@@ -13,6 +13,8 @@ from tilewright.hw.spec.gta import (
     FORMATS_OF_GTA,
     GtaConfig,
     element_bytes,
+    is_float,
+    limbs,
 )
 from tilewright.hw.spec.jobs.gta_vector import (
     OCTET,
@@ -27,11 +29,14 @@ from tilewright.sim.numbers.values import Patterns
 
 from .products import Memories, Region
 
-__all__ = ["MEMORIES", "VectorCommand"]
+__all__ = ["MEMORIES", "PRODUCTS", "VectorCommand"]
 
 Bytes = npt.NDArray[np.uint8]
 
 MEMORIES = ("left", "top", "result")
+
+PRODUCTS = ("mul", "fma", "dot", "add", "sub", "sum")
+"""On floats in the lane's adders; others go by planes."""
 
 
 @dataclass(kw_only=True)
@@ -70,6 +75,28 @@ class VectorCommand:
     @property
     def cycles(self) -> int:
         return self.time * octet_cycles(self.config, self.function, self.name, self.chain)
+
+    @property
+    def adds_floats(self) -> bool:
+        """Results are sums of products of floats, or products."""
+        return is_float(self.name) and self.function in PRODUCTS
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the first step until the last results are in memory."""
+        behind = self.region.width + 6
+        if not self.adds_floats:
+            return self.cycles + behind
+        length = limbs(self.name)
+        steps = length if self.function in ("add", "sub", "sum") else length**2
+        products = self.time * self.chain
+        begins = self.cycles // products * (products - 1)
+        return begins + steps + behind + self.config.adder_stages + (self.name == "fp64")
+
+    @property
+    def quiet(self) -> int:
+        """Cycles from the end of the last step until all is quiet."""
+        return 14 + self.adds_floats * (self.config.adder_stages + 1)
 
     @property
     def width(self) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from amaranth.lib import data
 
-from ...spec.gta import GtaConfig
-from ...spec.jobs.gta_vector import OCTET
-from ..layouts import Base
+from ..spec.gta import COLS, GtaConfig
+from ..spec.jobs.gta_vector import OCTET
+from .layouts import Base
 
 __all__ = [
     "MOST_PLANES",
@@ -16,6 +16,7 @@ __all__ = [
     "left_planes",
     "plane_step_layout",
     "result_planes",
+    "steps_layout",
     "vector_step_layout",
 ]
 
@@ -28,7 +29,7 @@ STEP_TO_LAST = 3
 
 STEP_TO_BYTE = STEP_TO_LAST + 1
 """Cycles from a column's step to that in which sums have its product, and their lowest bytes go to
-the :class:`PlaneUnit`."""
+the ``PlaneUnit``."""
 
 STEP_TO_WRITE = STEP_TO_BYTE + 1
 """Cycles from a column's step to that in which its plane of results is written."""
@@ -98,3 +99,9 @@ def vector_step_layout(config: GtaConfig) -> data.StructLayout:
             "done": 1,
         }
     )
+
+
+def steps_layout(config: GtaConfig) -> data.ArrayLayout:
+    """The step of column 0, and what it was each a cycle before: the columns' steps are the first
+    ones, and those behind them tell what comes of these."""
+    return data.ArrayLayout(vector_step_layout(config), COLS + STEP_TO_WRITE)

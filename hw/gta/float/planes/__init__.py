@@ -1,0 +1,1 @@
+"""Floats that lie by planes, as vectors do."""

@@ -1,0 +1,86 @@
+"""Sign and exponent of a float that lies by planes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from amaranth.hdl import C, Cat, Module, Mux, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ....spec.formats import FLOAT_FORMATS
+from ....spec.gta import LIMB_BITS
+from ..headers import vector_mode, widened_exponent
+
+__all__ = ["PlaneOperand"]
+
+
+class PlaneOperand(wiring.Component):
+    """Takes a float's two upper bytes apart, whatever its format.
+
+    Combinational.
+
+    Parameters
+    ----------
+    formats: names of those that it may have
+    exponent_bits: of ``exponent``
+
+    Members
+    -------
+    mode: in; see ``vector_mode``
+    low, high: in; the two upper bytes
+    negative: out
+    exponent: out; as ``operand_header`` has it
+    hidden: out; the exponent's bits are not all 0: a significand has its hidden bit
+    special: out; they are all 1: an infinity or a NaN
+    """
+
+    def __init__(self, formats: Sequence[str], exponent_bits: int) -> None:
+        self._formats = tuple(formats)
+        self._exponent_bits = exponent_bits
+        super().__init__(
+            {
+                "mode": In(vector_mode()),
+                "low": In(LIMB_BITS),
+                "high": In(LIMB_BITS),
+                "negative": Out(1),
+                "exponent": Out(exponent_bits),
+                "hidden": Out(1),
+                "special": Out(1),
+            }
+        )
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        return self._formats
+
+    @property
+    def exponent_bits(self) -> int:
+        return self._exponent_bits
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        word = Cat(self.low, self.high)[: 2 * LIMB_BITS - 1]
+        short, usual, long = (FLOAT_FORMATS[n].exponent_bits for n in ("fp16", "fp32", "fp64"))
+        sizes = sorted({FLOAT_FORMATS[name].exponent_bits for name in self._formats})
+        at_least = {usual: ~self.mode.fp16, long: self.mode.fp64}
+        any_set: Value = word[-sizes[0] :].any()
+        all_set: Value = word[-sizes[0] :].all()
+        for shorter, size in pairwise(sizes):
+            part = word[-size:-shorter]
+            any_set = any_set | (at_least[size] & part.any())
+            all_set = all_set & (~at_least[size] | part.all())
+        exact = {short: self.mode.fp16, usual: C(1), long: self.mode.fp64}
+        exponent: Value = C(0, self._exponent_bits)
+        for size in sorted(sizes, key=lambda size: size != usual):
+            field = widened_exponent(word[-size:], self._exponent_bits)
+            exponent = Mux(exact[size], field, exponent) if len(sizes) > 1 else field
+        m.d.comb += [
+            self.negative.eq(self.high[-1]),
+            # A subnormal number's exponent is that of 1, whose lowest bit alone differs from 0's.
+            self.exponent.eq(Cat(exponent[0] | ~any_set, exponent[1:])),
+            self.hidden.eq(any_set),
+            self.special.eq(all_set),
+        ]
+        return m
