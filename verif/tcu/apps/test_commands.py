@@ -11,7 +11,9 @@ import pytest
 from tilewright.apps.tcu.algorithms import ALGORITHMS
 from tilewright.cli import main
 from tilewright.hw.spec.unit import named_object
+from tilewright.registry import commands
 from tilewright.sim.tcu.formulas import dense as formulas
+from tilewright.sim.tcu.formulas import dense_cost as costs
 
 
 @pytest.fixture
@@ -47,6 +49,7 @@ def test_products(method: str, weak: bool, capsys: pytest.CaptureFixture[str]) -
     assert (report["calls"], report["rows"]) == (work.calls, work.rows)
     assert report["unit_time"] == work.unit_time(4, 2.5)
     assert report["cpu_words"] == sum(report["cpu"].values())
+    assert report["cpu_words"] == getattr(costs, method)(21, 4, weak).cpu
     assert (report["fused_calls"], report["measured_cycles"]) == (0, None)
     assert [one["wrong"] for one in report["references"]] == [0]
     high = 21 if method == "tall" and not weak else 24
@@ -99,6 +102,8 @@ def test_costs_are_the_formulas(name: str) -> None:
     assert (report["calls"], report["rows"]) == (work.calls, work.rows)
     assert report["unit_time"] == work.rows * 8 + work.calls * 1000
     assert report["sizes"] == sizes
+    cpu = named_object(row.cost)(**sizes, s=8).cpu if row.cost else None
+    assert report["cpu_words"] == cpu
 
 
 @pytest.mark.usefixtures("files")
@@ -107,6 +112,8 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["name"] for one in listed] == list(ALGORITHMS)
     out = capsys.readouterr().out
     assert all(name in out for name in ALGORITHMS)
+    run = {row.run.split()[0] for row in ALGORITHMS.values() if row.run}
+    assert run <= set(commands())
 
 
 KNOWN = ", ".join(ALGORITHMS)

@@ -28,18 +28,21 @@ class Algorithm(NamedTuple):
     ----------
     theorem: of the paper
     problem: in words
-    formula: ``module:function``, from the sizes and ``s`` (and ``weak``, where the algorithm runs
-        on a weak unit) to a `tilewright.sim.tcu.cost.UnitWork`
     words: that it needs, in words
     sizes: that the formula takes; the first is what ``--n`` says
-    run: the command of ``tilewright run``, if there is one
+    formula: ``module:function``, from the sizes and ``s`` (and ``weak``, where the algorithm runs
+        on a weak unit) to a `tilewright.sim.tcu.cost.UnitWork`
+    cost: the same to a `tilewright.sim.tcu.cost.Cost`, with the work of the CPU; empty if that
+        depends on more than sizes
+    run: what to say behind ``tilewright run``, if there is a command
     """
 
     theorem: str
     problem: str
-    formula: str
     words: str
     sizes: tuple[Size, ...]
+    formula: str
+    cost: str = ""
     run: str = ""
 
 
@@ -48,19 +51,38 @@ _SIDE = Size("n", "side of the matrices")
 
 ALGORITHMS = {
     "standard": Algorithm(
-        "1", "dense product, recursive: 8 products of halves", f"{_FORMULAS}.dense:standard",
-        "any", (_SIDE,), "strassen --method standard",
+        theorem="1",
+        problem="dense product, recursive: 8 products of halves",
+        words="any",
+        sizes=(_SIDE,),
+        formula=f"{_FORMULAS}.dense:standard",
+        cost=f"{_FORMULAS}.dense_cost:standard",
+        run="strassen --method standard",
     ),
     "strassen": Algorithm(
-        "1", "dense product, recursive: 7 products of halves, Winograd's form",
-        f"{_FORMULAS}.dense:strassen", "that subtract", (_SIDE,), "strassen",
+        theorem="1",
+        problem="dense product, recursive: 7 products of halves, Winograd's form",
+        words="that subtract",
+        sizes=(_SIDE,),
+        formula=f"{_FORMULAS}.dense:strassen",
+        cost=f"{_FORMULAS}.dense_cost:strassen",
+        run="strassen",
     ),
     "tall": Algorithm(
-        "2", "dense product, tall left operands", f"{_FORMULAS}.dense:tall",
-        "any", (_SIDE,), "strassen --method tall",
+        theorem="2",
+        problem="dense product, tall left operands",
+        words="any",
+        sizes=(_SIDE,),
+        formula=f"{_FORMULAS}.dense:tall",
+        cost=f"{_FORMULAS}.dense_cost:tall",
+        run="strassen --method tall",
     ),
     "rectangular": Algorithm(
-        "2, corollary 1", "dense product of (n, k) by (k, p)", f"{_FORMULAS}.dense:rectangular",
-        "any", (Size("n", "rows of A"), Size("k", "columns of A"), Size("p", "columns of B")),
+        theorem="2, corollary 1",
+        problem="dense product of (n, k) by (k, p)",
+        words="any",
+        sizes=(Size("n", "rows of A"), Size("k", "columns of A"), Size("p", "columns of B")),
+        formula=f"{_FORMULAS}.dense:rectangular",
+        cost=f"{_FORMULAS}.dense_cost:rectangular",
     ),
-}  # fmt: skip
+}

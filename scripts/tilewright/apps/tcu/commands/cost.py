@@ -61,8 +61,9 @@ def cost(
         raise UserError(f"{algorithm} does not run on a weak unit: leave --weak out")
     work = formula(**given, s=side, **on_weak)
     time = work.unit_time(side, waits)
+    cpu = named_object(row.cost)(**given, s=side, **on_weak).cpu if row.cost else None
     if json_file:
-        figures = {"calls": work.calls, "rows": work.rows, "unit_time": time}
+        figures = {"calls": work.calls, "rows": work.rows, "unit_time": time, "cpu_words": cpu}
         asked = {"sizes": given, "m": m, "latency": waits, "weak": weak}
         write_json(json_file, {"algorithm": algorithm, **asked, **figures})
     from ..report import print_rows
@@ -76,6 +77,7 @@ def cost(
         ("unit time", f"{time:,} words: {work.rows * side:,} streamed, "
                       f"{work.calls * waits:,} of latency"),
     ]  # fmt: skip
+    lines += [("CPU", f"{cpu:,} words")] if cpu is not None else []
     print_rows(f"{algorithm} (theorem {row.theorem}): {row.problem}", lines)
 
 

@@ -23,10 +23,10 @@ def list_algorithms(json_file: JsonOption = None) -> None:
     from rich.table import Table
 
     table = Table()
-    for column in ("algorithm", "theorem", "problem", "words", "sizes"):
+    for column in ("algorithm", "theorem", "problem", "words", "sizes", "run"):
         table.add_column(column, no_wrap=column == "algorithm")
     for name, row in ALGORITHMS.items():
         sizes = "; ".join(f"{one.name}: {one.meaning}" for one in row.sizes)
-        table.add_row(name, row.theorem, row.problem, row.words, sizes)
+        table.add_row(name, row.theorem, row.problem, row.words, sizes, row.run)
     console = Console(highlight=False)
     (console if console.is_terminal else Console(highlight=False, width=120)).print(table)

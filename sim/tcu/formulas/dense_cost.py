@@ -1,0 +1,44 @@
+"""All that products of dense matrices cost, work of the CPU included (Theorems 1 and 2)."""
+
+from __future__ import annotations
+
+from ..blocks import multiple
+from ..cost import Cost
+from . import dense
+from .dense import levels
+
+__all__ = ["rectangular", "recursive", "standard", "strassen", "tall"]
+
+
+def tall(n: int, s: int, weak: bool = False) -> Cost:
+    """Matrices of side ``n``: ``(q - 1) n^2`` words are added where s divides n, q = n / s."""
+    return rectangular(n, n, n, s, weak)
+
+
+def rectangular(n: int, k: int, p: int, s: int, weak: bool = False) -> Cost:
+    """Matrices (n, k) and (k, p): sums over k, and copies of what is padded."""
+    work = dense.rectangular(n, k, p, s, weak)
+    high, depth, width = multiple(n, s) if weak else max(n, s), multiple(k, s), multiple(p, s)
+    moves = high * depth * ((high, depth) != (n, k)) + depth * width * ((depth, width) != (k, p))
+    adds = (depth // s - 1) * high * width
+    return Cost(work.calls, work.rows, cpu_adds=adds, cpu_moves=moves)
+
+
+def recursive(n: int, s: int, products: int, additions: int, side: int = 2) -> Cost:
+    """Matrices of side ``n`` by a Strassen-like algorithm of so many products and additions of
+    blocks a level, none of which is a negation or a copy."""
+    work = dense.recursive(n, s, products, side)
+    h = levels(n, s, side)
+    wide = s * side**h
+    adds = sum(additions * products**i * (wide // side ** (i + 1)) ** 2 for i in range(h))
+    return Cost(work.calls, work.rows, cpu_adds=adds, cpu_moves=2 * wide * wide * (wide != n))
+
+
+def standard(n: int, s: int, weak: bool = False) -> Cost:
+    """The standard recursion: ``(2^h - 1) n^2`` words are added where n is ``s 2^h``."""
+    return recursive(n, s, 8, 4)
+
+
+def strassen(n: int, s: int, weak: bool = False) -> Cost:
+    """Strassen's in Winograd's form: ``5 s^2 (7^h - 4^h)`` words are added where n is ``s 2^h``."""
+    return recursive(n, s, 7, 15)
