@@ -123,7 +123,7 @@ class ClusterBench:
 
     def run_beside(
         self,
-        products: Sequence[Product] | Sequence[VectorCommand],
+        products: Sequence[Product | FloatProduct | VectorCommand],
         *,
         writes: Sequence[Mapping[str, int]],
         reads: Sequence[Mapping[str, int]],

@@ -19,6 +19,7 @@ CONFIGS = {
     "int8": GtaConfig(lanes=1, formats=("int8",), partial_bits=20, vector_bytes=8192),
     "int32": GtaConfig(lanes=1, formats=("int32",), partial_bits=22, vector_bytes=8192),
     "int64": GtaConfig(lanes=2, formats=("int16", "int64"), partial_bits=24, vector_bytes=32768),
+    "int64 of 20 bits": GtaConfig(lanes=1, formats=("int64",), partial_bits=20, vector_bytes=8192),
     "integers": GtaConfig(lanes=1, formats=INTEGERS, partial_bits=24, vector_bytes=32768),
 }
 
@@ -32,6 +33,8 @@ def commands(config: GtaConfig, name: str) -> list[VectorCommand]:
     found = []
     for function in functions_of(name):
         chained = function == "dot"
+        if chained and not chain:
+            continue
         octets = len(pairs) if chained else -(-len(pairs) // OCTET)
         for first in range(0, octets, BANKS):
             shape = config.lanes, BANKS, chain if chained else 1, OCTET
@@ -67,4 +70,4 @@ def test_ends_of_the_range(name: str) -> None:
         for command in commands(config, format):
             check_cycles([command], bench.check([command], rng), config)
             count += 1
-    assert count > 20
+    assert count > 10

@@ -15,9 +15,10 @@ from tilewright.sim.rtl.streams import Pauses
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 from .cluster_bench import ClusterBench
-from .cluster_cycles import Command, check_cycles
+from .cluster_cycles import check_cycles
+from .mixed_commands import mixed
 from .products import Region
-from .random_products import cut, masks_of, random_products
+from .random_products import cut, masks_of
 from .random_vectors import random_vectors
 
 
@@ -38,26 +39,6 @@ CONFIGS = {
     "floats alone": config_of(FORMATS_OF_GTA[4:], kib=16, adder_stages=1),
     "bf16 alone": config_of(["bf16"], lanes=1),
 }
-
-
-def mixed(
-    rng: np.random.Generator, config: GtaConfig, regions: Sequence[Region], products: int
-) -> list[Command]:
-    """Commands of vectors, and so many products at most, in any order."""
-    names = rng.choice(config.formats, int(rng.integers(1, 4))).tolist()
-    of_matrices = random_products(rng, config, regions, products, names=names) if products else []
-    used = {
-        region.group: [
-            max((p.bases[n] + p.words[n] for p in of_matrices if p.region == region), default=0)
-            for n in range(3)
-        ]
-        for region in regions
-    }
-    vectors = random_vectors(rng, config, regions, 12, names=names, used=used)
-    # In any order, but each kind in its own.
-    turns = rng.permutation([0] * len(of_matrices) + [1] * len(vectors)).tolist()
-    kinds = iter(of_matrices), iter(vectors)
-    return [next(kinds[turn]) for turn in turns]
 
 
 def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) -> int:
