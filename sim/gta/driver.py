@@ -126,7 +126,9 @@ class GtaDriver(VectorDriver):
         first: ProductCall,
         second: ProductCall,
         layout: tuple[int, int] | None = None,
-    ) -> tuple[Patterns, Patterns]:
+        *,
+        only: int | None = None,
+    ) -> list[Patterns]:
         """Two products at the same time, each on a region of lanes with a mask of its own; each
         result is that of ``pgemm``.
 
@@ -135,6 +137,8 @@ class GtaDriver(VectorDriver):
         first, second: both with lanes, or both without: then they are cut in two as it takes fewest
             cycles by the driver's estimate
         layout: rows and columns of all lanes; None: those that take fewest cycles
+        only: 0 or 1: that product alone is run, and had, on the lanes that it would have beside the
+            other one; None: both
 
         Raises as ``pgemm``, and ValueError for lanes that there are not, that are no rectangle, or
         that both products have.
@@ -158,12 +162,15 @@ class GtaDriver(VectorDriver):
             raise self._does_not_fit()
         self.choices = chosen
         regions = [choice.tiling.region for choice in chosen]
-        number = chosen[0].layout
-        job = LaneJob(number, rectangles(self.config, number, regions))
-        made = zip(given, chosen, strict=True)
-        work = [one.laid_out(choice, group) for group, (one, choice) in enumerate(made)]
+        layout_number = chosen[0].layout
+        job = LaneJob(layout_number, rectangles(self.config, layout_number, regions))
+        numbers = (0, 1) if only is None else (only,)
+        work = [given[number].laid_out(chosen[number], number) for number in numbers]
         found = self._run_programs(job, work)
-        return given[0].result_of(found[0], chosen[0]), given[1].result_of(found[1], chosen[1])
+        return [
+            given[number].result_of(words, chosen[number])
+            for number, words in zip(numbers, found, strict=True)
+        ]
 
     def _by_vectors(self, made: GivenProduct, flags: dict[str, Any]) -> Patterns:
         tiling = VectorTiling(

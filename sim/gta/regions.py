@@ -83,9 +83,9 @@ def rectangles(config: GtaConfig, layout: int, regions: Sequence[Region]) -> tup
             if lane >= config.lanes or masks[lane] is not None:
                 raise ValueError(f"regions must be lanes of their own, not lane {lane} again")
             masks[lane] = number
-    spare = iter(range(len(regions), 1 << config.mask_bits))
-    try:
-        return tuple(next(spare) if mask is None else mask for mask in masks)
-    except StopIteration:
-        most = 1 << config.mask_bits
-        raise ValueError(f"masks must be at most {most}, one for each region or lane") from None
+    most = 1 << config.mask_bits
+    spare = range(len(regions), len(regions) + masks.count(None))
+    if spare.stop > most:
+        raise ValueError(f"masks must be at most {most}, one for each region or lane")
+    left = iter(spare)
+    return tuple(next(left) if mask is None else mask for mask in masks)

@@ -9,7 +9,7 @@ from tilewright.hw.spec.unit import Unit
 from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.gta.plain import PLAIN, PlainModel
 
-__all__ = ["DEVICES", "MEMORY_BYTES", "Built"]
+__all__ = ["DEVICES", "MEMORY_BYTES", "Built", "settings"]
 
 MEMORY_BYTES = 1 << 16
 
@@ -44,3 +44,10 @@ DEVICES: dict[str, Built] = {
     ),
     "plain_sums": _plain(partial_bits=20, float_adders=0, mask_bits=8, vector_bytes=16384),
 }
+
+
+def settings(name: str) -> list[str]:
+    """A configuration of ``DEVICES`` as words of a command."""
+    chosen = DEVICES[name].config.resolved().items()
+    texts = {k: ",".join(v) if isinstance(v, (list, tuple)) else str(v) for k, v in chosen}
+    return [word for k, v in texts.items() for word in ("--set", f"{k}={v}")]

@@ -63,6 +63,10 @@ SYSTEM = System(
             "tilewright.apps.gta.commands.mlp:mlp",
             "Pass samples through a network of full layers on GTA.",
         ),
+        "pair": Work(
+            "tilewright.apps.gta.commands.pair:pair",
+            "Multiply two pairs of matrices on GTA at the same time, on lanes of their own.",
+        ),
         "vector": Work(
             "tilewright.apps.gta.commands.vector:vector",
             "Compute with vectors on GTA, element by element, or reduce them.",

@@ -1,15 +1,38 @@
-"""A runner of commands."""
+"""A runner of commands, and a model in the place of the RTL."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tilewright.apps.gta import device
+from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.kit.commands import Run
 
-__all__ = ["run"]
+__all__ = ["on_model", "run"]
+
+Made = Callable[[int], AbstractContextManager[GtaModel]]
 
 
 @pytest.fixture
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return Run(tmp_path, capsys)
+
+
+@pytest.fixture
+def on_model(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The model of the whole accelerator stands for the RTL; sizes of memories that were made."""
+    sizes = []
+
+    def native(unit: Any, config: Any, latency: int) -> Made:
+        def make(size: int) -> AbstractContextManager[GtaModel]:
+            sizes.append(size)
+            return nullcontext(GtaModel(config, size))
+
+        return make
+
+    monkeypatch.setattr(device, "native", native)
+    return sizes

@@ -21,7 +21,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_every_command_is_there() -> None:
     text = PAGE.read_text()
     ours = [name for name, work in commands().items() if ".apps.gta." in work.function]
-    assert len(ours) == 7
+    assert len(ours) == 8
     for name in [*ours, "gemm"]:
         assert f"| `{name}` |" in text
         assert f"    tilewright run {name} " in text

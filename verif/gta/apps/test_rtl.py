@@ -3,8 +3,6 @@ place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +12,9 @@ from tilewright.apps.gta import device
 from tilewright.sim.device.placement import NoRoom
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import GtaModel
-from tilewright.verif.gta.devices import DEVICES
+from tilewright.verif.gta.devices import settings
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.sampling import slow_but
-
-Made = Callable[[int], AbstractContextManager[GtaModel]]
-
-
-def settings(name: str) -> list[str]:
-    """Of a configuration that other tests build, too."""
-    chosen = DEVICES[name].config.resolved().items()
-    texts = {k: ",".join(v) if isinstance(v, (list, tuple)) else str(v) for k, v in chosen}
-    return [word for k, v in texts.items() for word in ("--set", f"{k}={v}")]
 
 
 def files(run: Run) -> dict[str, tuple[object, ...]]:
@@ -58,22 +47,6 @@ def words(run: Run, app: str, name: str) -> list[object]:
     command = app.replace(",", "").split()[0]
     where = run.directory / "report.json"
     return [command, *files(run)[app], "--backend", "rtl", *settings(name), "--json", where]
-
-
-@pytest.fixture
-def on_model(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The model of the whole accelerator stands for the RTL; sizes of memories that were made."""
-    sizes = []
-
-    def native(unit: Any, config: Any, latency: int) -> Made:
-        def make(size: int) -> AbstractContextManager[GtaModel]:
-            sizes.append(size)
-            return nullcontext(GtaModel(config, size))
-
-        return make
-
-    monkeypatch.setattr(device, "native", native)
-    return sizes
 
 
 @pytest.mark.parametrize("app", slow_but(["gemm"], APPS))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UserError
-from ...hw.spec.gta import GTA
+from ...hw.spec.gta import GTA, GtaConfig
 from ...hw.spec.host.activity import activity
 from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
 from ...sim.gta.driver import GtaDriver
+from ...sim.gta.model import GtaModel
 from ..common.memory import available_memory, in_words
 from ..common.native import native
 from .options import GtaChoice
@@ -23,6 +25,7 @@ from .tally import Chosen
 __all__ = ["GtaRtl"]
 
 Patterns = NDArray[np.uint64]
+Computed = TypeVar("Computed")
 
 _LATENCY = 20
 """Of the memory, in cycles."""
@@ -30,7 +33,8 @@ _FIRST_BYTES = 1 << 22
 
 
 class GtaRtl:
-    """The generated Verilog in front of a flat memory. A context manager.
+    """The generated Verilog in front of a flat memory, or with another backend the model of the
+    whole accelerator. A context manager.
 
     Parameters
     ----------
@@ -48,7 +52,11 @@ class GtaRtl:
         self._choice, self._device = choice, ExitStack()
         self._bytes = _FIRST_BYTES
         with activity("building gta"):
-            self._native = native(GTA, choice.config, _LATENCY)
+            self._native = (
+                native(GTA, choice.config, _LATENCY)
+                if choice.backend == "rtl"
+                else partial(_model, choice.config)
+            )
             self._driver = self._make()
         self.counts: dict[str, int] = {}
 
@@ -78,7 +86,7 @@ class GtaRtl:
             words = f"{laid.dataflow} {rows}x{cols}, tiles of {tiles}"
         return found, Chosen(words=words, coverage=None, cycles=self.counts["cycles"])
 
-    def compute(self, what: str, work: Callable[[GtaDriver], Patterns]) -> Patterns:
+    def compute(self, what: str, work: Callable[[GtaDriver], Computed]) -> Computed:
         """The result of something that a driver does, with as much memory as that takes.
 
         ``what`` it is to messages. Raises UserError for what the accelerator cannot do.
@@ -107,3 +115,7 @@ class GtaRtl:
                 f"the {what} takes {in_words(self._bytes)} of the accelerator's memory; "
                 f"{in_words(available_memory())} are available"
             ) from None
+
+
+def _model(config: GtaConfig, memory_bytes: int) -> AbstractContextManager[GtaModel]:
+    return nullcontext(GtaModel(config, memory_bytes))

@@ -1,0 +1,67 @@
+"""``tilewright run pair``: two products at the same time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError, user_errors
+from ....sim.gta.product_call import check_lanes
+from ...common.files import check_output
+from ...common.first_lines import check_first_lines
+from ...common.options import PANEL
+from ..options import DeviceOptions, GtaOptions, choose_gta
+from ..pair.job import FORM, parse_job
+
+__all__ = ["pair"]
+
+_BACKENDS = ("rtl", "model")
+
+
+def pair(
+    first: Annotated[str, typer.Argument(metavar="JOB1", help=f"{FORM}: a product A B.")],
+    second: Annotated[str, typer.Argument(metavar="JOB2", help="Another one, on other lanes.")],
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RxC",
+            help="Rows and columns that all lanes make up; default: those of fewest cycles.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
+    *,
+    options: DeviceOptions,
+) -> None:
+    """Multiply two pairs of matrices on GTA at the same time, each on lanes of its own.
+
+    Both checked against NumPy and the model; on the RTL cycles beside those of each alone.
+    """
+    if options.backend not in _BACKENDS:
+        raise UserError(f"backend must be one of {', '.join(_BACKENDS)}, not {options.backend!r}")
+    jobs = parse_job(first), parse_job(second)
+    chosen = GtaOptions(
+        config_file=options.config_file,
+        settings=options.settings,
+        backend=options.backend,
+        json_file=options.json_file,
+        layout=layout,
+    )
+    choices = choose_gta(chosen, jobs[0].mode), choose_gta(chosen, jobs[1].mode)
+    for job, text in zip(jobs, (first, second), strict=True):
+        # Sums of floats are chains in ascending k.
+        if job.mode in choices[0].config.floats and job.dataflow in ("ws", "is"):
+            raise UserError(f"{text}: dataflow must be one of auto, os in {job.mode}, not "
+                            f"{job.dataflow!r}")  # fmt: skip
+        if job.output:
+            check_output(job.output)
+    if jobs[0].output and jobs[0].output == jobs[1].output:
+        raise UserError(f"out must be another file for each job, not {str(jobs[0].output)!r} twice")
+    with user_errors(ValueError):
+        check_lanes(choices[0].config, jobs[0].lanes, jobs[1].lanes, choices[0].layout)
+    for job in jobs:
+        for file in (job.a, job.b):
+            check_first_lines(file)
+    from ..pair.compute import multiply_pair
+
+    multiply_pair(jobs, choices)

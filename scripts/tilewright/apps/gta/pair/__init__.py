@@ -1,0 +1,1 @@
+"""Two products at the same time, on lanes of their own."""
