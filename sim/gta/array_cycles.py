@@ -61,7 +61,8 @@ def chain_cycles(
     last = jobs[-1][1]
     if last.dataflow == "simd":
         begun = _last_begun([(count, _vectors(config, job)) for count, job in jobs], pipeline)
-        return begun + _vectors(config, last) + last.array[1] + pipeline.vectors
+        ends = pipeline.vectors + _behind_vectors(config, last.format)
+        return begun + _vectors(config, last) + last.array[1] + ends
     before = 0
     for count, job in jobs:
         for k in _sequence(job):
@@ -103,6 +104,15 @@ def _vectors(config: GtaConfig, job: ArrayJob) -> int:
     places = job.array[0] * job.array[1]
     octets = others * -(-length // places)
     return octets * octet_cycles(config, "dot", job.format, job.segment_sizes[0])
+
+
+def _behind_vectors(config: GtaConfig, format: str) -> int:
+    """Floats' last sums come out of the adder, of fp64 in two words; what the last products wait
+    for the next ones' turn counts for nothing."""
+    if not is_float(format):
+        return 0
+    waits = octet_cycles(config, "dot", format) - limbs(format) ** 2
+    return config.adder_stages + (format == "fp64") - waits
 
 
 def _last_begun(commands: Sequence[tuple[int, int]], pipeline: Pipeline) -> int:

@@ -19,7 +19,8 @@ class Pipeline:
     float_sums: the same from the last product of limbs, of floats, beside the adder's registers
     emptied: between commands of floats whose products come less than 8 cycles apart, from when a
         fold could follow to when the next command's first one begins, beside two for each row
-    vectors: the same of vector operations, from the last step of the last column
+    vectors: the same of vector operations, from the last step of the last column; of floats there
+        are the adder's registers
     taken: between vector operations at least, from when one is taken to when the next one is
     """
 
