@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ....hw.spec.gta import GtaConfig, is_float, result_bytes
@@ -14,6 +14,9 @@ __all__ = ["DATAFLOWS", "Choice", "choose", "choose_on", "regions_of"]
 
 DATAFLOWS = ("auto", "ws", "is", "os")
 """What stays in the array: weights, inputs or sums; or what takes fewest cycles."""
+
+_ALIKE = 0.01
+"""Estimates that differ by no more than this share say the same."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,15 @@ def regions_of(config: GtaConfig, format: str, result: str, segments: int, k: in
     return count
 
 
+def _best(found: Sequence[Choice]) -> Choice | None:
+    """Of those that take about the fewest cycles the one that loads least."""
+    if not found:
+        return None
+    enough = min(one.cycles for one in found) * (1 + _ALIKE)
+    alike = [one for one in found if one.cycles <= enough]
+    return min(alike, key=lambda one: (one.tiling.loaded, one.cycles))
+
+
 def _width(format: str, result: str) -> int:
     """Bytes of a sum in the lanes."""
     return result_bytes(format) * (1 if result == "wrap" else 2)
@@ -95,7 +107,8 @@ def choose(
     lateral: bool = True,
     overlap: bool = True,
 ) -> Choice | None:
-    """What takes fewest cycles by the estimate of :class:`Tiling`; None if no tile fits.
+    """Of what takes fewest cycles by the estimate of :class:`Tiling`, or hardly more, that which
+    loads least; None if no tile fits.
 
     Parameters
     ----------
@@ -118,7 +131,7 @@ def choose(
         )
         for regions in _layouts(config.lanes // count, layout, count)
     ]
-    return min((one for one in found if one), key=lambda one: one.cost, default=None)
+    return _best([one for one in found if one])
 
 
 def choose_on(
@@ -144,7 +157,7 @@ def choose_on(
     if count > 1 and not sums:
         return None
     flows = (dataflow,) if dataflow != "auto" else ("os",) if is_float(format) else DATAFLOWS[1:]
-    found = []
+    found: list[Choice] = []
     for flow in flows:
         problem = Problem(
             m=n if flow == "is" else m,
@@ -159,4 +172,4 @@ def choose_on(
         )
         tiled = tilings(problem, regions[0], config, sharers)
         found += [Choice(flow, tiling, sums) for tiling in tiled]
-    return min(found, key=lambda one: one.cost, default=None)
+    return _best(found)

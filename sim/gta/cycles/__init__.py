@@ -1,0 +1,1 @@
+"""Cycle model of whole jobs of GTA."""

@@ -1,0 +1,152 @@
+"""A job's list of commands, in numbers for compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ....hw.spec.gta import BANKS, FORMATS_OF_GTA, GtaConfig, is_float, limbs
+from ....hw.spec.jobs.gta import beat_bytes
+from ....hw.spec.jobs.gta_commands import (
+    COMMAND_BYTES,
+    DEALS,
+    FIELDS,
+    KINDS,
+    MEMORIES,
+    OPERATIONS,
+)
+from ..regions import Region, region_of
+
+__all__ = ["COMMAND", "EXECUTE", "LOAD", "STORE", "Job", "job_of"]
+
+LOAD, EXECUTE, STORE = range(len(KINDS))
+
+_ROWS_CHECK, _EXECUTE_CHECK = 3, 4
+"""Cycles of a check beside one for each time that rows go through the lanes, or for each lane and
+fold."""
+
+_OF_ROWS = ("rows", "row_bytes", "first", "step", "lanes")
+_OF_FOLDS = ("row_folds", "col_folds", "lateral", "use_c", "rows_last")
+
+COMMAND = np.dtype(
+    [
+        ("kind", np.int64),
+        # Of each kind, how many are complete before it begins.
+        ("needs", np.int64, len(KINDS)),
+        # Cycles from when its check begins to when it is passed on.
+        ("check", np.int64),
+        # Of a LOAD and of a STORE: fields, and beats of memory.
+        *[(name, np.int64) for name in _OF_ROWS],
+        *[(name, np.int64) for name in ("place", "beats", "stride", "banks", "result", "narrow")],
+        # Of an EXECUTE: fields; its region; operation, format and width in one number; limbs.
+        *[(name, np.int64) for name in _OF_FOLDS],
+        *[(name, np.int64) for name in ("region", "same", "weights", "floats", "steady", "limbs")],
+        # Cycles of a fold's stream, of its products alone, and from a fold to the next.
+        *[(name, np.int64) for name in ("cycles", "product", "products", "interval")],
+    ]
+)
+"""What a command says."""
+
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that ends well.
+
+    Parameters
+    ----------
+    address: of the list
+    commands: of type ``COMMAND``
+    regions: that commands have
+    """
+
+    address: int
+    commands: Any
+    regions: tuple[Region, ...]
+
+
+def job_of(
+    config: GtaConfig, address: int, content: bytes, masks: Sequence[int], layout: int
+) -> Job:
+    """From a list as it is in memory at an address, and how the lanes stand."""
+    words = np.frombuffer(content, "<u8").reshape(-1, COMMAND_BYTES // 8)
+    made = np.zeros(len(words), COMMAND)
+    made["kind"] = _field(words, FIELDS["load"]["kind"]) - 1
+    for number, name in enumerate(KINDS):
+        made["needs"][:, number] = _field(words, FIELDS["load"][f"{name}s"])
+    _rows(config, words, made)
+    regions = _folds(config, words, made, masks, layout)
+    return Job(address, made, regions)
+
+
+def _field(words: npt.NDArray[np.uint64], place: tuple[int, int]) -> _Ints:
+    low, bits = place
+    shifted = words[:, low // 64] >> np.uint64(low % 64)
+    return (shifted & np.uint64((1 << bits) - 1)).astype(np.int64)
+
+
+def _rows(config: GtaConfig, words: npt.NDArray[np.uint64], made: Any) -> None:
+    """LOADs and STOREs."""
+    places, beat = FIELDS["load"], beat_bytes(config)
+    some = made["kind"] != EXECUTE
+    found = {name: _field(words[some], place) for name, place in places.items()}
+    stores = made["kind"][some] == STORE
+    into = {name: found[name] for name in _OF_ROWS}
+    into["banks"] = np.array([deal.banks for deal in DEALS])[found["deal"]]
+    into["result"] = stores | (found["memory"] == MEMORIES.index("result"))
+    # The field of a LOAD's memory is that of a STORE's narrowing.
+    into["narrow"] = stores & (found["memory"] != 0)
+    whole = found["row_bytes"] >> into["narrow"].astype(np.int64)
+    into["place"], into["stride"] = found["base"] // beat, found["stride"] // beat
+    into["beats"] = -(-whole // beat)
+    goes = -(-found["rows"] * into["banks"] // (found["lanes"] * BANKS))
+    into["check"] = _ROWS_CHECK + goes
+    for name, values in into.items():
+        made[name][some] = values
+
+
+def _folds(
+    config: GtaConfig, words: npt.NDArray[np.uint64], made: Any, masks: Sequence[int], layout: int
+) -> tuple[Region, ...]:
+    """EXECUTEs; returns the regions."""
+    some = made["kind"] == EXECUTE
+    found = {name: _field(words[some], place) for name, place in FIELDS["execute"].items()}
+    groups = sorted(set(masks))
+    regions = []
+    for group in groups:
+        region = region_of(masks, layout, group)
+        assert region is not None
+        regions.append(region)
+    into = {name: found[name] for name in _OF_FOLDS}
+    into["region"] = region = np.searchsorted(groups, found["group"])
+    rows, cols = (np.array([one.array[side] for one in regions])[region] for side in range(2))
+    into["same"] = found["operation"] << 16 | found["format"] << 8 | found["result_size"]
+    into["weights"] = weights = (found["operation"] == OPERATIONS.index("ws")).astype(np.int64)
+    known = (*config.integers, *config.floats)
+
+    def by_format(values: dict[str, int]) -> _Ints:
+        return np.array([values.get(name, 0) for name in FORMATS_OF_GTA])[found["format"]]
+
+    own = {name: config.interval(name) for name in config.floats}
+    into["floats"] = floats = by_format({name: is_float(name) for name in known})
+    into["steady"] = by_format({x: x not in own or own[x] >= BANKS for x in known})
+    size = by_format({name: limbs(name) for name in known})
+    into["limbs"] = np.where(floats, 1, size)
+    into["product"] = size * size
+    into["products"] = by_format(own)
+    time = found["time"]
+    each = np.where(floats, into["products"], np.where(weights, size, 1))
+    into["cycles"] = time * each
+    alone = into["cycles"] + rows + rows * weights + cols - 2
+    overlapped = np.maximum(into["cycles"], rows)
+    into["interval"] = np.where(found["overlap"], overlapped, alone)
+    most = np.maximum(found["row_folds"], found["col_folds"])
+    into["check"] = _EXECUTE_CHECK + config.lanes + most
+    for name, values in into.items():
+        made[name][some] = values
+    return tuple(regions)

@@ -1,0 +1,193 @@
+"""Cycle model of the whole accelerator: its parts put together, and a job run."""
+
+from __future__ import annotations
+
+from ....hw.spec.gta import COLS, ROWS, GtaConfig
+from ....hw.spec.jobs.gta import COUNTERS
+from ...timing.compiled import compiled, inlined
+from ...timing.dram import FLAT, MemoryModel
+from .array import array_busy, region_ready, region_step
+from .commands import EXECUTE, LOAD, STORE, Job
+from .loads import deal
+from .memory import arbitrate, next_beat, serve_dram, take_data
+from .program import check_step, queue_step, wants
+from .reader import reader_idle, reader_step
+from .skip import leave_out, still_for
+from .state import LIST, OPERANDS, RING, Gta, set_up
+from .stores import gather, gather_busy
+from .walk import take_command, walk_busy
+from .writer import writer_idle, writer_step
+
+__all__ = ["TIMED", "run_job"]
+
+TIMED = ("cycles", "busy_cycles", "stalls", "element_cycles", "wait_list", "wait_loads",
+         "wait_stores", "wait_results")  # fmt: skip
+"""Counters that tell of time."""
+
+_END = 2
+"""Cycles from when nothing is under way to the end of the job."""
+
+_PATIENCE = 1 << 22
+"""Cycles without a command being complete, or a beat, after which the model has come to a
+standstill."""
+
+
+@inlined
+def _finished(g: Gta, now: int) -> bool:
+    """Whether all commands are complete, and nothing is under way."""
+    m = g.m[0]
+    if m.left or not reader_idle(g, LIST):
+        return False
+    for kind in range(3):
+        if m.complete[kind] != m.passed[kind]:
+            return False
+    if walk_busy(g, 0) or walk_busy(g, 1) or m.chunk or gather_busy(g):
+        return False
+    return reader_idle(g, OPERANDS) and writer_idle(g) and not array_busy(g, now)
+
+
+@inlined
+def _count(g: Gta, cycles: int) -> None:
+    """What happens with EXECUTEs in so many cycles, all alike."""
+    m = g.m[0]
+    if m.begun != m.ended:
+        lanes = 0
+        for region in range(g.c.regions):
+            if g.regions[region].running:
+                lanes += g.regions[region].lanes
+        if lanes:
+            m.counts.stalls += m.gap
+            m.gap = 0
+            m.counts.busy_cycles += cycles
+            m.counts.element_cycles += cycles * lanes * ROWS * COLS
+        elif m.counts.busy_cycles:
+            m.gap += cycles
+        return
+    if m.counts.busy_cycles:
+        m.gap += cycles
+    if not m.valid[EXECUTE]:
+        m.counts.wait_list += cycles
+    elif m.wants[EXECUTE] >> LOAD & 1:
+        m.counts.wait_loads += cycles
+    elif m.wants[EXECUTE] >> STORE & 1:
+        m.counts.wait_stores += cycles
+
+
+@inlined
+def _execute(g: Gta, now: int) -> None:
+    """EXECUTEs begin, end, and are complete in their order."""
+    m = g.m[0]
+    takes, its_region, number = False, -1, 0
+    if m.valid[EXECUTE] and not m.wants[EXECUTE] and m.begun - m.ended != g.c.most:
+        number = g.order[EXECUTE, m.got[EXECUTE]]
+        its_region = g.commands[number].region
+        takes = region_ready(g, its_region, number)
+    m.pops[EXECUTE] = takes
+    complete = m.ended != m.begun and g.under[m.ended % RING, 1] != 0
+    for region in range(g.c.regions):
+        ended = region_step(g, region, number if takes and its_region == region else -1, now)
+        if ended:
+            for place in range(m.ended, m.begun):
+                if g.under[place % RING, 0] == region and g.under[place % RING, 1] == 0:
+                    g.under[place % RING, 1] = 1
+                    g.regions[region].running -= 1
+                    break
+    if complete:
+        m.ended += 1
+    if takes:
+        g.under[m.begun % RING, 0] = its_region
+        g.under[m.begun % RING, 1] = 0
+        g.regions[its_region].running += 1
+        m.begun += 1
+
+
+@inlined
+def _cycle(g: Gta, now: int) -> None:
+    """A cycle: who takes something goes before who gives it."""
+    m = g.m[0]
+    m.waits = 0
+    for kind in range(3):
+        m.wants[kind] = wants(g, kind)
+    _count(g, 1)
+    stored = m.sent if writer_idle(g) else m.complete[STORE]
+    next_beat(g, now)
+    take_data(g, now)
+    writer_step(g, now)
+    finished = gather(g, now)
+    take_command(g, 1, STORE, m.w_accepts != 0, finished)
+    arbitrate(g, now)
+    finished = deal(g, now)
+    check_step(g)
+    r, w = g.readers[OPERANDS], g.walks[0]
+    r.asks, r.ask_place, r.ask_beats = w.left != 0, w.place, w.beats
+    reader_step(g, OPERANDS)
+    take_command(g, 0, LOAD, r.accepts != 0, finished)
+    reader_step(g, LIST)
+    if g.readers[LIST].accepts:
+        g.readers[LIST].asks = 0
+    m.counts.wait_results += m.waits
+    _execute(g, now)
+    queue_step(g)
+    m.complete[LOAD] += m.loaded
+    m.complete[EXECUTE] = m.ended
+    m.complete[STORE] = stored
+    if not g.c.flat:
+        serve_dram(g, now)
+
+
+@compiled
+def _run(g: Gta, patience: int, whole: bool) -> int:
+    """The job's cycles, the first one being that in which it begins; negative if it never ends.
+
+    ``whole``: leave none out.
+    """
+    m = g.m[0]
+    # What begins in the first cycle is there in the next one.
+    now = 1
+    moved_at, moved = now, 0
+    while not _finished(g, now):
+        still = 0 if whole else still_for(g, now)
+        if still:
+            for kind in range(3):
+                m.wants[kind] = wants(g, kind)
+            _count(g, still)
+            leave_out(g, still)
+            now += still
+        _cycle(g, now)
+        now += 1
+        if now - moved_at > patience:
+            found = m.sends_in + m.answers_in + m.ended
+            if found == moved:
+                return -now
+            moved, moved_at = found, now
+    # In the first cycle, and while the end is told, there is no EXECUTE either.
+    m.counts.wait_list += 1 + _END
+    return now + _END
+
+
+def run_job(
+    config: GtaConfig,
+    job: Job,
+    *,
+    memory: MemoryModel = FLAT,
+    gigahertz: float = 1.0,
+    whole: bool = False,
+) -> dict[str, int]:
+    """The counters of ``TIMED`` of a job that ends well, by name.
+
+    Parameters
+    ----------
+    memory: of each manager
+    gigahertz: clock of the accelerator
+    whole: simulate all cycles, also those in which nothing happens; to compare
+
+    Raises RuntimeError if the model comes to a standstill, which no job that the hardware takes
+    does.
+    """
+    g = set_up(config, job, memory, gigahertz)
+    cycles = _run(g, _PATIENCE, whole)
+    if cycles < 0:
+        raise RuntimeError(f"the cycle model has come to a standstill in cycle {-cycles}")
+    counts = g.m[0]["counts"]
+    assert set(TIMED) <= set(COUNTERS)
+    return {name: int(counts[name]) for name in TIMED} | {"cycles": cycles}

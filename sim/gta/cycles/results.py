@@ -1,0 +1,85 @@
+"""Cycles in which the array itself reads, or writes, results: accesses from outside wait.
+
+Of integers a lane at the lower edge of a region gives results of its columns one behind the other,
+of floats every lane, row by row. Which cycles those are is known when a fold begins, and looked up
+when somebody asks.
+"""
+
+from __future__ import annotations
+
+from ....hw.spec.gta import COLS, ROWS
+from ...timing.compiled import inlined
+from .state import FOLDS, Gta
+
+__all__ = ["reads_results", "writes_results"]
+
+_WRITE = 3
+"""Cycles from the read of a result to its write, of integers."""
+
+_READ_FLOATS, _WRITE_FLOATS = 3, 5
+"""From the last limbs of the first product of row 0 to the first read of a sum; from those of the
+last product to the first write, beside the adder's stages."""
+
+_WAVE = ROWS + COLS - 1
+"""Cycles of reads of all rows of all columns."""
+
+
+@inlined
+def _forget(g: Gta, region: int, now: int) -> None:
+    """Folds whose results have all left the array."""
+    record = g.regions[region]
+    while record.folds_out < record.folds_in:
+        if g.folds[region, record.folds_out % FOLDS, 7] >= now:
+            return
+        record.folds_out += 1
+
+
+@inlined
+def _integers(g: Gta, region: int, place: int, since: int) -> bool:
+    """Whether a fold has a step in a lane that completes a result so many cycles behind column 0's
+    first one of the region."""
+    steps, limbs = g.folds[region, place, 1], g.folds[region, place, 2]
+    for column in range(limbs - 1, COLS, limbs):
+        step = since - g.delays[column]
+        if g.folds[region, place, 3] <= step < steps and step % limbs == limbs - 1:
+            return True
+    return False
+
+
+@inlined
+def _busy(g: Gta, lane: int, now: int, writes: bool) -> bool:
+    region, row, col = g.places[lane, 0], g.places[lane, 1], g.places[lane, 2]
+    record = g.regions[region]
+    _forget(g, region, now)
+    bottom = row == record.rows // ROWS - 1
+    for number in range(record.folds_out, record.folds_in):
+        place = number % FOLDS
+        fold = g.folds[region, place]
+        since = now - fold[0] - COLS * col
+        if fold[6]:
+            since -= ROWS * row
+            if writes:
+                since -= fold[1] + _WRITE_FLOATS + g.c.stages
+                rows = min(max(fold[5] - ROWS * row, 0), ROWS)
+                if rows and 0 <= since < rows + COLS - 1:
+                    return True
+            elif fold[4] and 0 <= since - _READ_FLOATS < _WAVE:
+                return True
+        elif bottom and writes:
+            if _integers(g, region, place, since - _WRITE):
+                return True
+        elif bottom and fold[4] and _integers(g, region, place, since):
+            return True
+    return False
+
+
+@inlined
+def reads_results(g: Gta, lane: int, now: int) -> bool:
+    """Whether the array reads results of a lane in this cycle."""
+    return _busy(g, lane, now, False)
+
+
+@inlined
+def writes_results(g: Gta, lane: int, now: int) -> bool:
+    """Whether it writes some."""
+    return _busy(g, lane, now, True)

@@ -1,0 +1,94 @@
+"""Cycles of the cycle model in which nothing changes but what counts down: they are left out."""
+
+from __future__ import annotations
+
+from ...timing.compiled import inlined
+from .array import region_ready
+from .commands import EXECUTE, STORE
+from .program import offers_in_vain, wants
+from .state import LIST, OPERANDS, RING, Gta
+from .stores import gather_busy
+from .walk import walk_busy
+from .writer import writer_idle
+
+__all__ = ["leave_out", "still_for"]
+
+_SOON = 2
+"""A command may be taken so many cycles before its first fold could begin."""
+
+
+@inlined
+def _reader_rests(g: Gta, reader: int) -> bool:
+    """Whether nothing moves; what waits at its output nobody takes."""
+    r = g.readers[reader]
+    if r.issued or r.under or (r.level != 0 and r.valid == 0):
+        return False
+    if r.split and r.reserved <= r.buffer - r.burst:
+        return False
+    return r.active == 0 or r.split != 0
+
+
+@inlined
+def _loads_rest(g: Gta) -> bool:
+    """Whether there is no LOAD, nor the next one's rows to be asked for."""
+    return not walk_busy(g, 0) and g.m[0].chunk == 0 and g.readers[OPERANDS].valid == 0
+
+
+@inlined
+def _queues_rest(g: Gta) -> bool:
+    """Whether no command moves; of EXECUTEs one may wait for its region."""
+    m = g.m[0]
+    for kind in range(3):
+        if m.valid[kind] == 0:
+            if m.level[kind]:
+                return False
+        elif not wants(g, kind):
+            if kind != EXECUTE:
+                return False
+            number = g.order[EXECUTE, m.got[EXECUTE]]
+            if region_ready(g, g.commands[number].region, number):
+                return False
+    return offers_in_vain(g)
+
+
+@inlined
+def still_for(g: Gta, now: int) -> int:
+    """For how many cycles from this one on nothing happens at all."""
+    m = g.m[0]
+    if m.sends_in != m.sends_out or m.held or m.begun == m.ended:
+        return 0
+    if not g.c.flat:
+        for channel in range(g.c.channels):
+            if g.dram.count[channel, 0] + g.dram.count[channel, 1]:
+                return 0
+    if not _loads_rest(g) or gather_busy(g) or walk_busy(g, 1) or not writer_idle(g):
+        return 0
+    if m.complete[STORE] != m.sent or g.under[m.ended % RING, 1]:
+        return 0
+    if not (_reader_rests(g, LIST) and _reader_rests(g, OPERANDS) and _queues_rest(g)):
+        return 0
+    least = 1 << 40
+    for region in range(g.c.regions):
+        r = g.regions[region]
+        if r.dones_out < r.dones_in:
+            least = min(least, g.dones[region, r.dones_out % RING] - now)
+        if r.fresh:
+            return 0
+        if r.active or r.stay:
+            least = min(least, r.wait - _SOON if r.wait > _SOON and not r.active else r.wait)
+        elif r.wait:
+            least = min(least, r.wait - _SOON if r.wait > _SOON else r.wait)
+        elif r.tail:
+            least = min(least, r.tail - 1)
+    return max(least, 0)
+
+
+@inlined
+def leave_out(g: Gta, cycles: int) -> None:
+    """So many cycles are over."""
+    for region in range(g.c.regions):
+        r = g.regions[region]
+        if r.wait:
+            r.wait -= cycles
+        elif r.tail and not r.active and not r.stay:
+            r.tail -= cycles
