@@ -10,13 +10,17 @@ from ...axi.burst_reader import BurstReader
 from ...axi.layouts import address_layout, beat_layout
 from ...axi.supervision import Supervision, supervise
 from ...spec.gta import GtaConfig
-from ...spec.jobs.gta import COMMANDS_BITS, LIST_BURSTS, beat_bytes, burst_beats
+from ...spec.jobs.gta import (
+    COMMANDS_BITS,
+    LIST_BURST_BYTES,
+    LIST_BURSTS,
+    beat_bytes,
+    burst_beats,
+)
 from ...spec.jobs.gta_commands import COMMAND_BYTES
 from ...stream.gearbox import Gearbox
 
 __all__ = ["CommandReader"]
-
-_BURST_BYTES = 256
 
 
 class CommandReader(wiring.Component):
@@ -53,7 +57,7 @@ class CommandReader(wiring.Component):
         m = Module()
         config, beat = self._config, beat_bytes(self._config)
         each = COMMAND_BYTES // beat
-        burst = min(_BURST_BYTES // beat, burst_beats(config))
+        burst = min(LIST_BURST_BYTES // beat, burst_beats(config))
         m.submodules.reader = reader = BurstReader(
             addr_bits=config.addr_bits,
             data_bits=config.data_bits,

@@ -16,6 +16,7 @@ __all__ = [
     "FAULTS",
     "ID_BITS",
     "LIST_BURSTS",
+    "LIST_BURST_BYTES",
     "READS",
     "beat_bytes",
     "burst_beats",
@@ -31,6 +32,9 @@ ID_BITS = 1
 
 LIST_BURSTS = 2
 """Bursts of the list that may be under way."""
+
+LIST_BURST_BYTES = 256
+"""Of each at most, if bursts may have so many."""
 
 COMMANDS_BITS = 24
 """Width of a job's number of commands."""

@@ -10,7 +10,10 @@ SYSTEM = System(
             unit=GTA,
             simulate={"verilator": "tilewright.verif.gta.simulate:run"},
             exercise="tilewright.verif.gta.exercise:exercise",
-            models={"model": "tilewright.sim.gta.model:GtaModel"},
+            models={
+                "model": "tilewright.sim.gta.model:GtaModel",
+                "cycles": "tilewright.sim.gta.timed:TimedGta",
+            },
             driver="tilewright.sim.gta.driver:GtaDriver",
             small={
                 "lanes": 2,

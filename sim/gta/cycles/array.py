@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ....hw.spec.gta import COLS, ROWS
 from ...timing.compiled import inlined
-from .state import FOLDS, RING, Gta
+from .state import FLOATS, FOLDS, INTEGERS, RING, Gta
+from .vectors import vector_step, vectors_quiet
 
 __all__ = ["array_busy", "region_ready", "region_step"]
 
@@ -34,7 +35,7 @@ def array_busy(g: Gta, now: int) -> bool:
     """Whether a lane is not quiet; each is 8 cycles behind the one on its left."""
     for region in range(g.c.regions):
         r = g.regions[region]
-        if not _quiet(g, region) or now < r.quiet_at + r.cols - COLS:
+        if not (_quiet(g, region) and vectors_quiet(g, region)) or now < r.quiet_at + r.cols - COLS:
             return True
     return False
 
@@ -43,12 +44,14 @@ def array_busy(g: Gta, now: int) -> bool:
 def region_ready(g: Gta, region: int, number: int) -> bool:
     """Whether the lanes at the left edge take a command in this cycle."""
     r = g.regions[region]
-    if r.fresh or r.active or r.wait > 2:
-        return False
-    if _quiet(g, region):
-        return True
     same: bool = g.commands[r.command].same == g.commands[number].same
-    return same and r.steady != 0
+    if g.commands[number].simd:
+        if r.v_waits or r.v_early or not _quiet(g, region):
+            return False
+        return same or vectors_quiet(g, region)
+    if r.fresh or r.active or r.wait > 2 or not vectors_quiet(g, region):
+        return False
+    return (same and r.steady != 0) or _quiet(g, region)
 
 
 @inlined
@@ -60,7 +63,7 @@ def _add(
     command = g.commands[r.command]
     fold = g.folds[region, r.folds_in % FOLDS]
     fold[0], fold[1], fold[2], fold[3] = first, steps, command.limbs, begin
-    fold[4], fold[5], fold[6] = reads, rows, command.floats
+    fold[4], fold[5], fold[6] = reads, rows, FLOATS if command.floats else INTEGERS
     if command.floats:
         end = first + steps + r.rows + r.cols - ROWS - COLS
         done = end + _ROW_TO_DONE + g.c.stages
@@ -120,7 +123,14 @@ def region_step(g: Gta, region: int, start: int, now: int) -> bool:
     r = g.regions[region]
     ended = r.dones_out < r.dones_in and g.dones[region, r.dones_out % RING] == now
     r.dones_out += ended
-    if start < 0 and _quiet(g, region):
+    simd = start >= 0 and g.commands[start].simd != 0
+    if simd or not vectors_quiet(g, region) or r.v_early:
+        vector_step(g, region, simd, now)
+        if simd:
+            r.command = start
+        if vectors_quiet(g, region):
+            r.quiet_at = now + 1
+    if simd or (start < 0 and _quiet(g, region)):
         return ended
     command = g.commands[r.command]
     free = r.wait == 0

@@ -19,7 +19,9 @@ from ....hw.spec.jobs.gta_commands import (
     MEMORIES,
     OPERATIONS,
 )
+from ....hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS, octet_cycles
 from ..regions import Region, region_of
+from .plane_cycles import MOST_PLANES, plane_cycles
 
 __all__ = ["COMMAND", "EXECUTE", "LOAD", "STORE", "Job", "job_of"]
 
@@ -45,7 +47,9 @@ COMMAND = np.dtype(
         # Of an EXECUTE: fields; its region; operation, format and width in one number; limbs.
         *[(name, np.int64) for name in _OF_FOLDS],
         *[(name, np.int64) for name in ("region", "same", "weights", "floats", "steady", "limbs")],
-        # Cycles of a fold's stream, of its products alone, and from a fold to the next.
+        # Whether it works on vectors; cycles of an octet, and which of its planes.
+        *[(name, np.int64) for name in ("simd", "octet", "planes")],
+        # Cycles of a fold's stream, or of all octets; of a product; from a fold to the next.
         *[(name, np.int64) for name in ("cycles", "product", "products", "interval")],
     ]
 )
@@ -63,11 +67,13 @@ class Job:
     address: of the list
     commands: of type ``COMMAND``
     regions: that commands have
+    planes: [n, of reads and of writes] -> how many, and in which cycles of an octet
     """
 
     address: int
     commands: Any
     regions: tuple[Region, ...]
+    planes: _Ints
 
 
 def job_of(
@@ -81,7 +87,7 @@ def job_of(
         made["needs"][:, number] = _field(words, FIELDS["load"][f"{name}s"])
     _rows(config, words, made)
     regions = _folds(config, words, made, masks, layout)
-    return Job(address, made, regions)
+    return Job(address, made, regions, _vectors(config, words, made))
 
 
 def _field(words: npt.NDArray[np.uint64], place: tuple[int, int]) -> _Ints:
@@ -119,26 +125,27 @@ def _folds(
     groups = sorted(set(masks))
     regions = []
     for group in groups:
-        region = region_of(masks, layout, group)
-        assert region is not None
-        regions.append(region)
+        own = region_of(masks, layout, group)
+        assert own is not None
+        regions.append(own)
     into = {name: found[name] for name in _OF_FOLDS}
     into["region"] = region = np.searchsorted(groups, found["group"])
     rows, cols = (np.array([one.array[side] for one in regions])[region] for side in range(2))
     into["same"] = found["operation"] << 16 | found["format"] << 8 | found["result_size"]
     into["weights"] = weights = (found["operation"] == OPERATIONS.index("ws")).astype(np.int64)
+    into["simd"] = found["operation"] == OPERATIONS.index("simd")
     known = (*config.integers, *config.floats)
 
     def by_format(values: dict[str, int]) -> _Ints:
         return np.array([values.get(name, 0) for name in FORMATS_OF_GTA])[found["format"]]
 
-    own = {name: config.interval(name) for name in config.floats}
+    intervals = {name: config.interval(name) for name in config.floats}
     into["floats"] = floats = by_format({name: is_float(name) for name in known})
-    into["steady"] = by_format({x: x not in own or own[x] >= BANKS for x in known})
+    into["steady"] = by_format({x: x not in intervals or intervals[x] >= BANKS for x in known})
     size = by_format({name: limbs(name) for name in known})
     into["limbs"] = np.where(floats, 1, size)
     into["product"] = size * size
-    into["products"] = by_format(own)
+    into["products"] = by_format(intervals)
     time = found["time"]
     each = np.where(floats, into["products"], np.where(weights, size, 1))
     into["cycles"] = time * each
@@ -150,3 +157,29 @@ def _folds(
     for name, values in into.items():
         made[name][some] = values
     return tuple(regions)
+
+
+def _vectors(config: GtaConfig, words: npt.NDArray[np.uint64], made: Any) -> _Ints:
+    """EXECUTEs on vectors; returns where their planes are."""
+    some = np.flatnonzero(made["simd"])
+    names = ("function", "format", "amount", "chain", "time")
+    fields = [_field(words[some], FIELDS["execute"][name]) for name in names]
+    functions, known = tuple(VECTOR_FUNCTIONS), []
+    kinds, which = np.unique(np.array(fields[:4]).T.reshape(-1, 4), axis=0, return_inverse=True)
+    octets = np.zeros(len(kinds), np.int64)
+    for number, (function, format, _, chain) in enumerate(kinds.tolist()):
+        name = functions[function], FORMATS_OF_GTA[format]
+        # Only sums of products, and sums, have chains.
+        octets[number] = octet_cycles(config, *name, chain)
+        known.append(plane_cycles(*name, chain, int(octets[number])))
+    made["same"][some] = 1 << 40 | fields[0] << 16 | fields[1] << 8 | fields[2]
+    made["octet"][some] = octets[which.reshape(-1)]
+    made["planes"][some] = which.reshape(-1)
+    made["cycles"][some] = octets[which.reshape(-1)] * fields[4]
+    made["check"][some] = _EXECUTE_CHECK + config.lanes
+    planes = np.zeros((max(1, len(known)), 2, MOST_PLANES + 1), np.int64)
+    for number, sides in enumerate(known):
+        for side, cycles in enumerate(sides):
+            planes[number, side, 0] = len(cycles)
+            planes[number, side, 1 : len(cycles) + 1] = cycles
+    return planes

@@ -66,7 +66,7 @@ def offers_in_vain(g: Gta) -> bool:
     if m.state == _OFFER:
         full: bool = m.level[g.commands[m.number].kind] == _DEPTH
         # Beats of the one behind it may still come together.
-        return full and (g.readers[LIST].valid == 0 or m.words == g.c.words - 1 and m.cut != 0)
+        return full and (g.readers[LIST].valid == 0 or (m.words == g.c.words - 1 and m.cut != 0))
     return m.state == _WAIT and m.cut == 0 and g.readers[LIST].valid == 0
 
 

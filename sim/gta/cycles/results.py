@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ....hw.spec.gta import COLS, ROWS
 from ...timing.compiled import inlined
-from .state import FOLDS, Gta
+from .state import FLOATS, FOLDS, VECTORS, Gta
 
 __all__ = ["reads_results", "writes_results"]
 
@@ -19,6 +19,9 @@ _WRITE = 3
 _READ_FLOATS, _WRITE_FLOATS = 3, 5
 """From the last limbs of the first product of row 0 to the first read of a sum; from those of the
 last product to the first write, beside the adder's stages."""
+
+_STEP_TO_PLANE_READ, _STEP_TO_PLANE_WRITE = 4, 6
+"""From a cycle of a vector operation to the read, and the write, of its plane in column 0."""
 
 _WAVE = ROWS + COLS - 1
 """Cycles of reads of all rows of all columns."""
@@ -47,6 +50,23 @@ def _integers(g: Gta, region: int, place: int, since: int) -> bool:
 
 
 @inlined
+def _planes(g: Gta, region: int, place: int, since: int, writes: bool) -> bool:
+    """Whether an octet of a lane's columns has a plane to read, or to write, in a cycle."""
+    cycles, octet = g.folds[region, place, 1], g.folds[region, place, 2]
+    planes = g.planes[g.folds[region, place, 8], int(writes)]
+    # Of column 0; that of the last one is as many behind it.
+    step = since - (_STEP_TO_PLANE_WRITE if writes else _STEP_TO_PLANE_READ)
+    least = max(0, step - COLS + 1)
+    latest = min(step, cycles - 1)
+    if latest < least:
+        return False
+    for number in range(1, planes[0] + 1):
+        if latest - (latest - planes[number]) % octet >= least:
+            return True
+    return False
+
+
+@inlined
 def _busy(g: Gta, lane: int, now: int, writes: bool) -> bool:
     region, row, col = g.places[lane, 0], g.places[lane, 1], g.places[lane, 2]
     record = g.regions[region]
@@ -56,7 +76,10 @@ def _busy(g: Gta, lane: int, now: int, writes: bool) -> bool:
         place = number % FOLDS
         fold = g.folds[region, place]
         since = now - fold[0] - COLS * col
-        if fold[6]:
+        if fold[6] == VECTORS:
+            if _planes(g, region, place, since, writes):
+                return True
+        elif fold[6] == FLOATS:
             since -= ROWS * row
             if writes:
                 since -= fold[1] + _WRITE_FLOATS + g.c.stages

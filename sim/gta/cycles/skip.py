@@ -8,6 +8,7 @@ from .commands import EXECUTE, STORE
 from .program import offers_in_vain, wants
 from .state import LIST, OPERANDS, RING, Gta
 from .stores import gather_busy
+from .vectors import VECTOR_TAIL
 from .walk import walk_busy
 from .writer import writer_idle
 
@@ -72,8 +73,14 @@ def still_for(g: Gta, now: int) -> int:
         r = g.regions[region]
         if r.dones_out < r.dones_in:
             least = min(least, g.dones[region, r.dones_out % RING] - now)
-        if r.fresh:
+        if r.fresh or r.v_waits:
             return 0
+        if r.v_left:
+            least = min(least, r.v_left - 1)
+        elif r.v_tail:
+            least = min(least, r.v_tail - 1)
+        if r.v_early:
+            least = min(least, r.v_early)
         if r.active or r.stay:
             least = min(least, r.wait - _SOON if r.wait > _SOON and not r.active else r.wait)
         elif r.wait:
@@ -92,3 +99,9 @@ def leave_out(g: Gta, cycles: int) -> None:
             r.wait -= cycles
         elif r.tail and not r.active and not r.stay:
             r.tail -= cycles
+        if r.v_left:
+            r.v_left -= cycles
+            r.v_tail = VECTOR_TAIL
+        elif r.v_tail:
+            r.v_tail -= cycles
+        r.v_early = max(0, r.v_early - cycles)

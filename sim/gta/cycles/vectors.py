@@ -1,0 +1,58 @@
+"""Cycle model of ``VectorSequencer``: commands of vectors, one after the other."""
+
+from __future__ import annotations
+
+from ....hw.spec.gta import COLS
+from ...timing.compiled import inlined
+from .state import FOLDS, RING, VECTORS, Gta
+
+__all__ = ["VECTOR_TAIL", "vector_step", "vectors_quiet"]
+
+_WORK_TO_DONE = 6
+"""From a vector operation's last cycle to its end, beside one for each column."""
+
+VECTOR_TAIL = 14
+"""Cycles from a vector operation's last one to the quiet."""
+
+
+@inlined
+def vectors_quiet(g: Gta, region: int) -> bool:
+    r = g.regions[region]
+    quiet: bool = (r.v_waits | r.v_left | r.v_tail) == 0
+    return quiet
+
+
+@inlined
+def _work(g: Gta, region: int, now: int) -> None:
+    """A command of vectors begins in the next cycle."""
+    r = g.regions[region]
+    command = g.commands[r.command]
+    fold = g.folds[region, r.folds_in % FOLDS]
+    fold[0], fold[1], fold[2], fold[6] = now + 1, command.cycles, command.octet, VECTORS
+    fold[8] = command.planes
+    done = now + 1 + command.cycles + r.cols + _WORK_TO_DONE
+    fold[7] = done
+    r.folds_in += 1
+    g.dones[region, r.dones_in % RING] = done
+    r.dones_in += 1
+    r.v_left = command.cycles
+
+
+@inlined
+def vector_step(g: Gta, region: int, start: bool, now: int) -> None:
+    """A cycle of ``VectorSequencer``, in which a command is taken or not."""
+    r = g.regions[region]
+    works, begins = r.v_left != 0, r.v_waits != 0 and r.v_left <= 1
+    if works:
+        r.v_tail = VECTOR_TAIL
+        r.v_left -= 1
+    elif r.v_tail:
+        r.v_tail -= 1
+    if begins:
+        _work(g, region, now)
+        r.v_waits = 0
+    if r.v_early:
+        r.v_early -= 1
+    if start:
+        r.v_waits = 1
+        r.v_early = COLS - 1

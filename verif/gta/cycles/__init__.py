@@ -1,0 +1,1 @@
+"""Benches of the cycle model of whole jobs of GTA."""

@@ -1,0 +1,142 @@
+"""The cycle model of whole jobs against the RTL: every counter is equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.gta import GTA, GtaConfig, is_float
+from tilewright.hw.spec.jobs.gta import job_spec
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.gta.driver import GtaDriver
+from tilewright.sim.gta.timed import TimedGta
+from tilewright.sim.gta.vector.rules import most_chain
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.sim.timing.memories import FLAT
+from tilewright.verif.gta.devices import DEVICES
+from tilewright.verif.gta.jobs import random_case as random_product
+from tilewright.verif.gta.lists import random_case as random_list
+from tilewright.verif.gta.vectors import random_vector
+from tilewright.verif.kit.sampling import by_size, slow_but
+
+pytestmark = pytest.mark.slow
+
+MEMORY_BYTES = 1 << 20
+_LIST_MEMORY = 1 << 16
+
+Device = NativeAccelerator[GtaConfig]
+
+_OF_FLOATS = ("mul", "fma", "add", "sub", "reduce sum")
+
+CONFIGS = {
+    "tiny": DEVICES["tiny"].config,
+    "all": DEVICES["all"].config,
+    "regions": DEVICES["regions"].config,
+    "wide": GtaConfig(
+        lanes=4, data_bits=512, formats=("int8", "int64", "bf16", "fp64"), float_adders=16,
+        adder_stages=3, vector_bytes=4096,
+    ),
+    "64 adders": GtaConfig(
+        lanes=4, data_bits=256, formats=("int16", "int32", "fp32", "bf16"), float_adders=64,
+        adder_stages=1, vector_bytes=2048, outstanding=32, managers=1,
+    ),
+    "one lane": GtaConfig(
+        lanes=1, data_bits=64, formats=("int8", "int16", "fp16"), vector_bytes=8192, outstanding=3
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["tiny", "all"]))
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    config = CONFIGS[request.param]
+    with NativeAccelerator(
+        emit(GTA, config), config, memory_bytes=MEMORY_BYTES, time_out=4_000_000
+    ) as device:
+        yield device
+
+
+def rng_of(seed: int) -> np.random.Generator:
+    print(f"seed {seed}")
+    return np.random.default_rng(seed)
+
+
+def both(rng: np.random.Generator, device: Device) -> tuple[Device, TimedGta]:
+    """The RTL and the model, in front of a memory of any latency."""
+    latency = int(rng.choice([1, 3, 20, 61]))
+    device.behave(AxiBehaviour(latency=(latency, latency)))
+    memory = replace(FLAT, latency=latency)
+    return device, TimedGta(device.config, MEMORY_BYTES, memory=memory)
+
+
+def compare(case: object, counts: list[dict[str, int]]) -> None:
+    found, wanted = counts
+    wrong = {name: (found[name], wanted[name]) for name in wanted if found[name] != wanted[name]}
+    assert not wrong, f"{wrong}, RTL first: {case}"
+
+
+def driven(
+    devices: tuple[Device, TimedGta], work: Callable[[GtaDriver], Any]
+) -> list[dict[str, int]]:
+    """The counters of what a driver does on each."""
+    found = []
+    for device in devices:
+        driver = GtaDriver(device)
+        work(driver)
+        found.append(driver.counts)
+    return found
+
+
+def test_lists(device: Device) -> None:
+    rng = rng_of(1)
+    spec = job_spec(device.config)
+    for _ in range(by_size(20, 60, 1000)):
+        case = random_list(rng, device.config, _LIST_MEMORY)
+        counts = []
+        for one in both(rng, device):
+            one.write_memory(0, case.memory.tobytes())
+            status = JobRegisters(one, spec).submit(case.registers)
+            assert status.error == "none"
+            counts.append(status.counts)
+        compare(case.commands, counts)
+
+
+def test_products(device: Device) -> None:
+    """Segments at the same time among them."""
+    rng = rng_of(2)
+    for _ in range(by_size(10, 40, 500)):
+        case = random_product(rng, device.config, most=60)
+        call = (case.format, case.a, case.b, case.c)
+
+        def work(driver: GtaDriver, call: Any = call, case: Any = case) -> None:
+            driver.pgemm(*call, **case.settings)
+
+        compare(case, driven(both(rng, device), work))
+
+
+def test_vectors(device: Device) -> None:
+    """Of everything but sums and products of floats."""
+    rng = rng_of(3)
+    count = 0
+    while count < by_size(10, 40, 500):
+        case = random_vector(rng, device.config, most=900)
+        if not (is_float(case.format) and case.what in _OF_FLOATS):
+            compare(case, driven(both(rng, device), case.found))
+            count += 1
+
+
+def test_products_by_vectors(device: Device) -> None:
+    rng, config = rng_of(4), device.config
+    fitting = [name for name in config.integers if most_chain(config, name)]
+    for _ in range(by_size(3, 10, 200)):
+        name = str(rng.choice(fitting))
+        case = random_product(rng, config, dataflow="simd", format=name, result="wrap")
+        call = (case.format, case.a, case.b, case.c)
+
+        def work(driver: GtaDriver, call: Any = call, case: Any = case) -> None:
+            driver.pgemm(*call, **case.settings)
+
+        compare(case, driven(both(rng, device), work))
