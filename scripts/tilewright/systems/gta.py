@@ -36,6 +36,11 @@ SYSTEM = System(
             "GTA's best schedules of nine workloads beside a vector unit and fixed arrays, by "
             "models.",
         ),
+        "gta-simd": Work(
+            "tilewright.tables.gta.simd:gta_simd",
+            "Multiplications and multiply-adds of GTA's lanes on vectors of 4096 elements, on the "
+            "RTL, beside separate units.",
+        ),
         "gta-schedules": Work(
             "tilewright.tables.gta.schedules:gta_schedules",
             "All schedules of a layer of AlexNet on GTA in three precisions, by the model.",
