@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tilewright.hw.spec.gta import GTA, GtaConfig
+from tilewright.hw.spec.gta import FORMATS_OF_GTA, GTA, GtaConfig
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.gta.plain import PLAIN, PlainModel
 
-__all__ = ["DEVICES", "MEMORY_BYTES", "Built", "settings"]
+__all__ = ["DEVICES", "DRIVEN", "MEMORY_BYTES", "Built", "settings"]
 
 MEMORY_BYTES = 1 << 16
 
@@ -51,3 +51,20 @@ def settings(name: str) -> list[str]:
     chosen = DEVICES[name].config.resolved().items()
     texts = {k: ",".join(v) if isinstance(v, (list, tuple)) else str(v) for k, v in chosen}
     return [word for k, v in texts.items() for word in ("--set", f"{k}={v}")]
+
+
+def _small(**changes: Any) -> GtaConfig:
+    integers = ("int8", "int16", "int32", "int64")
+    few: dict[str, Any] = {"lanes": 1, "vector_bytes": 2048, "outstanding": 4, "formats": integers}
+    return GtaConfig(**{**few, **changes})
+
+
+DRIVEN: dict[str, GtaConfig] = {
+    "tiny": DEVICES["tiny"].config,
+    "all": DEVICES["all"].config,
+    "lanes": _small(lanes=4, formats=FORMATS_OF_GTA, vector_bytes=4096),
+    "floats": _small(lanes=2, formats=("bf16", "fp32", "fp64"), float_adders=16, adder_stages=1),
+    "wide": _small(lanes=2, data_bits=512, formats=("int16", "int64"), vector_bytes=16384),
+    "few_sums": _small(lanes=2, partial_bits=22, formats=("int8", "int32"), data_bits=256),
+}
+"""Whose drivers are tested on the RTL."""

@@ -23,6 +23,7 @@ from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.gta.command_rules import first_fault
 from tilewright.sim.gta.model import TIMELESS, GtaModel
 from tilewright.sim.gta.regions import Region, region_of
+from tilewright.verif.gta.vector_lists import random_vectors
 from tilewright.verif.kit.job_checks import JobRtl, QuietAtEnd
 from tilewright.verif.kit.sampling import draw_until
 
@@ -136,8 +137,10 @@ def _rows(
 def _execute(
     rng: np.random.Generator, config: GtaConfig, layout: int, masks: tuple[int, ...]
 ) -> dict[str, int]:
-    """Folds of any kind that fit."""
+    """Folds of any kind that fit, or vectors."""
     group = int(rng.choice(masks))
+    if not rng.integers(3):
+        return random_vectors(rng, config, group)
     region = region_of(masks, layout, group)
     assert region is not None
     name = str(rng.choice([*config.integers, *config.floats]))

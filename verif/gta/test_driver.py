@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.gta import FORMATS_OF_GTA, GTA, GtaConfig, result_bytes
+from tilewright.hw.spec.gta import GTA, GtaConfig, result_bytes
 from tilewright.hw.spec.jobs.gta import job_spec
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.driver import GtaDriver
@@ -19,7 +19,7 @@ from tilewright.sim.gta.tiles.images import StreamImage
 from tilewright.sim.gta.tiles.slots import Slots
 from tilewright.sim.gta.tiles.tiling import Problem, tilings
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.gta.devices import DEVICES
+from tilewright.verif.gta.devices import DRIVEN
 from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, words
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.job_checks import QuietAtEnd, soft_reset_after
@@ -28,27 +28,11 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 
 MEMORY_BYTES = 1 << 20
 Device = NativeAccelerator[GtaConfig]
-INTEGERS = ("int8", "int16", "int32", "int64")
 
 
-def small(**changes: Any) -> GtaConfig:
-    few: dict[str, Any] = {"lanes": 1, "vector_bytes": 2048, "outstanding": 4, "formats": INTEGERS}
-    return GtaConfig(**{**few, **changes})
-
-
-CONFIGS = {
-    "tiny": DEVICES["tiny"].config,
-    "all": DEVICES["all"].config,
-    "lanes": small(lanes=4, formats=FORMATS_OF_GTA, vector_bytes=4096),
-    "floats": small(lanes=2, formats=("bf16", "fp32", "fp64"), float_adders=16, adder_stages=1),
-    "wide": small(lanes=2, data_bits=512, formats=("int16", "int64"), vector_bytes=16384),
-    "few_sums": small(lanes=2, partial_bits=22, formats=("int8", "int32"), data_bits=256),
-}
-
-
-@pytest.fixture(scope="module", params=slow_but(["tiny"], CONFIGS, ["all"]))
+@pytest.fixture(scope="module", params=slow_but(["tiny"], DRIVEN, ["all"]))
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    config = CONFIGS[request.param]
+    config = DRIVEN[request.param]
     with NativeAccelerator(
         emit(GTA, config), config, memory_bytes=MEMORY_BYTES, time_out=2_000_000
     ) as device:

@@ -3,25 +3,75 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.spec.gta import GtaConfig
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.gta import GTA, GtaConfig
 from tilewright.sim.gta.driver import GtaDriver
-from tilewright.sim.gta.model import GtaModel
+from tilewright.sim.gta.model import TIMELESS, GtaModel
 from tilewright.sim.gta.vector.rules import most_chain
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.verif.gta.devices import DRIVEN
 from tilewright.verif.gta.jobs import check_product, random_case
 from tilewright.verif.gta.vectors import check_vector, random_vector, things_of
+from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.job_checks import QuietAtEnd
 from tilewright.verif.kit.refusal import refused
-from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.kit.sampling import by_size, slow_but
 
 MEMORY_BYTES = 1 << 20
+Device = NativeAccelerator[GtaConfig]
+
+
+@pytest.fixture(scope="module", params=slow_but(["tiny"], DRIVEN, ["all"]))
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    config = DRIVEN[request.param]
+    with NativeAccelerator(
+        emit(GTA, config), config, memory_bytes=MEMORY_BYTES, time_out=2_000_000
+    ) as device:
+        yield device
 
 
 def rng_of(seed: int) -> np.random.Generator:
     print(f"seed {seed}")
     return np.random.default_rng(seed)
+
+
+def test_any_vector_on_any_memory(device: Device) -> None:
+    """The counters that do not tell of time are the model's."""
+    rng = rng_of(7)
+    model = GtaModel(device.config, MEMORY_BYTES)
+    for number in range(by_size(30, 60, 3000)):
+        device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
+        case = random_vector(rng, device.config)
+        found, wanted = check_vector(QuietAtEnd(device), case), check_vector(model, case)
+        assert [found[x] for x in TIMELESS] == [wanted[x] for x in TIMELESS], str(case)
+    assert device.faults == []
+
+
+def test_everything_on_every_format(device: Device) -> None:
+    rng = rng_of(8)
+    device.behave(AxiBehaviour())
+    for format in (*device.config.integers, *device.config.floats):
+        for what in things_of(format):
+            case = random_vector(rng, device.config, most=200, format=format, what=what)
+            check_vector(QuietAtEnd(device), case)
+
+
+def test_any_product_by_vectors(device: Device) -> None:
+    rng, config = rng_of(9), device.config
+    model = GtaModel(config, MEMORY_BYTES)
+    formats = [x for x in config.integers if most_chain(config, x)] + [*config.floats]
+    for number in range(by_size(6, 16, 600)):
+        device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
+        format = formats[number % len(formats)]
+        case = random_case(rng, config, dataflow="simd", format=format, result="wrap", most=20)
+        found, wanted = check_product(QuietAtEnd(device), case), check_product(model, case)
+        assert [found[x] for x in TIMELESS] == [wanted[x] for x in TIMELESS], str(case)
+    assert device.faults == []
 
 
 MODELS = {
