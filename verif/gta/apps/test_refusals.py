@@ -24,8 +24,6 @@ def gemm(run: Run, *words: object) -> str:
     ("words", "line"),
     [
         (("--backend", "gpu"), "backend must be one of rtl, cycles, model, not 'gpu'"),
-        (("--backend", "rtl", "--dataflow", "simd"),
-         "--dataflow must be ws, is, os or auto with backend rtl, not 'simd'"),
         (("--backend", "rtl", "--explain"),
          "--explain must come with backend cycles, not with rtl"),
         (("--mode", "tf32"), f"mode must be one of {FORMATS}, not 'tf32'"),
@@ -126,6 +124,8 @@ def test_too_many_on_the_rtl(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert line.endswith(
         ": 384 multiplications of limbs are too many for the rtl backend; at most 383 are allowed"
     )
+    monkeypatch.setitem(products.MOST_PRODUCTS, "rtl", 16 * 384 - 1)
+    assert gemm(run, "--backend", "rtl", "--mode", "int32", "--dataflow", "simd") == line
 
 
 def test_through_the_program(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,16 +111,24 @@ def test_what_differs_is_found(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dataflow", ["ws", "is", "os"])
+@pytest.mark.parametrize("dataflow", ["ws", "is", "os", "simd"])
 def test_on_the_rtl(run: Run, dataflow: str) -> None:
     """Of the smallest configuration, each dataflow; figures are those of the counters."""
-    assert run(*words(run, "gemm", "tiny"), "--dataflow", dataflow, "--layout", "2x1") == 0
+    layout = () if dataflow == "simd" else ("--layout", "2x1")
+    assert run(*words(run, "gemm", "tiny"), "--dataflow", dataflow, *layout) == 0
     report = run.report()
     assert (report["checked"], report["mismatches"]) == (420, 0)
-    assert report["schedules"][0]["schedule"].startswith(f"{dataflow} 2x1, tiles of ")
+    laid = "simd, a sum an element" if dataflow == "simd" else f"{dataflow} 2x1, tiles of "
+    assert report["schedules"][0]["schedule"].startswith(laid)
     assert report["cycles"] == report["counters"]["cycles"] > 0
     assert report["utilisation"] == 20 * 9 * 21 / (report["cycles"] * 128)
     assert "waited for list" in run.out
+
+
+def test_what_vectors_do_not_do(run: Run, on_model: list[int]) -> None:
+    line = run.refused(*words(run, "fir, clamped", "all"), "--dataflow", "simd")
+    assert line == "gta: `result` must be wrap with dataflow simd, not 'saturate'"
+    assert len(on_model) == 1
 
 
 @pytest.mark.long

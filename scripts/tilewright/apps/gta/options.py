@@ -154,8 +154,6 @@ def choose_gta(
     layout = _layout(options.layout, config.lanes, dataflow)
     if options.explain and options.backend != "cycles":
         raise UserError(f"--explain must come with backend cycles, not with {options.backend}")
-    if dataflow == "simd" and options.backend == "rtl":
-        raise UserError("--dataflow must be ws, is, os or auto with backend rtl, not 'simd'")
     if options.json_file:
         check_output(options.json_file, (".json",))
     if options.backend == "rtl":

@@ -27,12 +27,18 @@ Patterns = NDArray[np.uint64]
 MOST_PRODUCTS = {"rtl": 500_000_000, "cycles": 8_000_000_000, "model": 8_000_000_000}
 """Multiplications of a run, on the RTL of limbs, by backend: some minutes."""
 
+_BROUGHT = 16
+"""Times as long that products by vectors take on the RTL, about."""
+
 
 def check_products(what: object, choice: GtaChoice, products: int) -> None:
     """Raise UserError for a run of more multiplications than anybody waits for."""
     rtl = choice.backend == "rtl"
     count, named = products * (limbs(choice.format) ** 2 if rtl else 1), " of limbs" * rtl
     most = MOST_PRODUCTS[choice.backend]
+    if rtl and choice.dataflow == "simd":
+        # Each element of the array is brought operands of its own.
+        most //= _BROUGHT
     if count > most:
         raise UserError(
             f"{what}: {count:,} multiplications{named} are too many for the {choice.backend} "
