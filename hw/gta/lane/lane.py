@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import C, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ...spec.gta import BANKS, FORMATS_OF_GTA, LEFT_WORD_BYTES, ROWS, GtaConfig
-from ...spec.jobs.gta_vector import VECTOR_FUNCTIONS
+from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig
 from ..float.float_path import FloatPath
 from ..float.headers import row_header
 from ..fold_layouts import place_layout
@@ -21,12 +20,10 @@ from ..layouts import (
 )
 from ..mpra import Mpra
 from ..vector.vector_path import VectorPath
-from ..vector.vector_sequencer import VectorSequencer
-from .fold_sequencer import FoldSequencer
 from .integer_path import IntegerPath
 from .lane_memories import LaneMemories
+from .lane_sequencer import LaneSequencer
 from .layouts import edge_layout
-from .waiting_fold import WaitingFold
 
 __all__ = ["Lane"]
 
@@ -46,7 +43,7 @@ class Lane(wiring.Component):
     Members
     -------
     place: in; in its region; constant while not ``quiet``
-    command, start: in; see :class:`FoldSequencer`
+    command, start: in; see :class:`LaneSequencer`
     ready, current, quiet: out; as well
     x_left, x_right: by row, from the lane on the left, to the one on the right
     headers_left, headers_right: (floats) likewise, see ``row_header``
@@ -92,26 +89,24 @@ class Lane(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        sequencer, steps = self._commands(m)
-        vector = Signal()
-        m.d.comb += vector.eq(sequencer.current.operation == Operation.SIMD)
-        m.submodules.waiting = waiting = WaitingFold(config)
-        m.d.comb += [
-            waiting.weights.eq(sequencer.current.operation == Operation.WS),
-            waiting.place.eq(self.place),
-            waiting.valid.eq(sequencer.valid),
-            waiting.fold.eq(sequencer.fold),
-        ]
+        m.submodules.sequencer = sequencer = LaneSequencer(config)
         m.submodules.array = array = Mpra(config)
-        m.submodules.memories = memories = LaneMemories(config)
-        m.d.comb += [self.x_right.eq(array.x_right), self.below.y.eq(array.y_down)]
-        vectors = self._vectors(m, sequencer, steps, array)
+        m.d.comb += [
+            sequencer.command.eq(self.command),
+            sequencer.start.eq(self.start),
+            sequencer.place.eq(self.place),
+            self.ready.eq(sequencer.ready),
+            self.current.eq(sequencer.current),
+            self.quiet.eq(sequencer.quiet),
+            self.x_right.eq(array.x_right),
+            self.below.y.eq(array.y_down),
+        ]
+        vectors = self._vectors(m, sequencer, array)
         paths: list[IntegerPath | FloatPath] = []
         if config.integers:
             paths.append(self._integers(m, sequencer, array))
         if config.floats:
-            paths.append(self._floats(m, array))
-            self._float_vectors(m, sequencer, steps, vectors, paths[-1])
+            paths.append(self._floats(m, sequencer, array, vectors))
         for path, floats in zip(paths, (0, 1) if config.integers else (1,), strict=False):
             own = sequencer.floats == floats
             m.d.comb += [
@@ -119,16 +114,15 @@ class Lane(wiring.Component):
                 path.place.eq(self.place),
                 path.valid.eq(sequencer.valid & own),
                 path.fold.eq(sequencer.fold),
-                path.go.eq(waiting.go & own),
-                path.waiting.eq(waiting.o),
+                path.go.eq(sequencer.go & own),
+                path.waiting.eq(sequencer.waiting),
             ]
 
         def folds(name: str) -> Value:
             values = [Value.cast(getattr(path, name)) for path in paths]
             return Mux(sequencer.floats, values[1], values[0]) if len(values) > 1 else values[0]
 
-        by_planes = Signal()
-        m.d.comb += by_planes.eq(vector & ~steps.properties.floats)
+        vector, by_planes = sequencer.vector, sequencer.by_planes
         x = Mux(vector, vectors.x.as_value(), folds("x"))
         m.d.comb += [
             array.x.eq(Mux(self.place.left | vector, x, self.x_left.as_value())),
@@ -136,18 +130,20 @@ class Lane(wiring.Component):
             array.vector.eq(vector),
             self.done.eq(Mux(by_planes, vectors.done, folds("done"))),
         ]
-        for name in ("left_read", "left_address", "top_read", "top_address"):
-            chosen = Mux(vector, Value.cast(getattr(vectors, name)), folds(name))
-            m.d.comb += getattr(memories, name).eq(chosen)
-        for name in ("read", "read_address", "write", "write_address"):
-            chosen = Mux(by_planes, Value.cast(getattr(vectors, name)), folds(name))
-            m.d.comb += getattr(memories, name).eq(chosen)
+        memories = self._memories(m)
         for taker in (vectors, *paths):
             m.d.comb += [
                 taker.left_words.eq(memories.left_words),
                 taker.top_words.eq(memories.top_words),
                 taker.words.eq(memories.words),
             ]
+        for names, own in (
+            (("left_read", "left_address", "top_read", "top_address"), vector),
+            (("read", "read_address", "write", "write_address"), by_planes),
+        ):
+            for name in names:
+                chosen = Mux(own, Value.cast(getattr(vectors, name)), folds(name))
+                m.d.comb += getattr(memories, name).eq(chosen)
         if config.floats:
             m.d.comb += [
                 memories.whole.eq(sequencer.floats & ~by_planes),
@@ -158,6 +154,10 @@ class Lane(wiring.Component):
             if config.integers:
                 half = Mux(by_planes, half, paths[0].write_data[n][: 8 * LEFT_WORD_BYTES])
             m.d.comb += memories.write_half[n].eq(half)
+        return m
+
+    def _memories(self, m: Module) -> LaneMemories:
+        m.submodules.memories = memories = LaneMemories(self._config)
         m.d.comb += [
             memories.outside_write.eq(self.write),
             memories.outside_read.eq(self.read),
@@ -165,37 +165,14 @@ class Lane(wiring.Component):
             self.read_ready.eq(memories.read_ready),
             self.read_data.eq(memories.read_data),
         ]
-        return m
+        return memories
 
-    def _commands(self, m: Module) -> tuple[FoldSequencer, VectorSequencer]:
-        """Those on vectors, and on matrices, each begin when all others are over."""
-        m.submodules.sequencer = folds = FoldSequencer(self._config)
-        m.submodules.vector_sequencer = vectors = VectorSequencer(self._config)
-        simd = Signal()
-        m.d.comb += [
-            simd.eq(self.command.operation == Operation.SIMD),
-            folds.command.eq(self.command),
-            folds.start.eq(self.start),
-            folds.place.eq(self.place),
-            vectors.command.eq(self.command),
-            vectors.start.eq(self.start & simd),
-            vectors.current.eq(folds.current),
-            self.ready.eq(
-                Mux(simd, vectors.ready & folds.quiet, folds.ready & vectors.quiet),
-            ),
-            self.current.eq(folds.current),
-            self.quiet.eq(folds.quiet & vectors.quiet),
-        ]
-        return folds, vectors
-
-    def _vectors(
-        self, m: Module, folds: FoldSequencer, sequencer: VectorSequencer, array: Mpra
-    ) -> VectorPath:
+    def _vectors(self, m: Module, sequencer: LaneSequencer, array: Mpra) -> VectorPath:
         m.submodules.vectors = path = VectorPath(self._config)
         m.d.comb += [
-            path.function_number.eq(folds.current.function),
-            path.format.eq(folds.current.format),
-            path.amount.eq(folds.current.amount),
+            path.function_number.eq(sequencer.current.function),
+            path.format.eq(sequencer.current.format),
+            path.amount.eq(sequencer.current.amount),
             path.properties.eq(sequencer.properties),
             path.step.eq(sequencer.step),
             array.x_vector.eq(path.x_vector),
@@ -204,7 +181,7 @@ class Lane(wiring.Component):
         ]
         return path
 
-    def _integers(self, m: Module, sequencer: FoldSequencer, array: Mpra) -> IntegerPath:
+    def _integers(self, m: Module, sequencer: LaneSequencer, array: Mpra) -> IntegerPath:
         m.submodules.integers = path = IntegerPath(self._config)
         m.d.comb += [
             path.weights.eq(sequencer.current.operation == Operation.WS),
@@ -219,7 +196,9 @@ class Lane(wiring.Component):
         ]
         return path
 
-    def _floats(self, m: Module, array: Mpra) -> FloatPath:
+    def _floats(
+        self, m: Module, sequencer: LaneSequencer, array: Mpra, vectors: VectorPath
+    ) -> FloatPath:
         m.submodules.floats = path = FloatPath(self._config)
         m.d.comb += [
             path.last_limbs.eq(array.last_limbs),
@@ -228,34 +207,9 @@ class Lane(wiring.Component):
             path.headers_above.eq(self.above.headers),
             self.headers_right.eq(path.headers_right),
             self.below.headers.eq(path.headers_below),
-        ]
-        return path
-
-    def _float_vectors(
-        self,
-        m: Module,
-        folds: FoldSequencer,
-        sequencer: VectorSequencer,
-        vectors: VectorPath,
-        path: FloatPath,
-    ) -> None:
-        """Products of floats that are vectors: limbs as of others, adders as of matrices."""
-        current, known = folds.current, sequencer.properties
-        functions = list(VECTOR_FUNCTIONS)
-        active = Signal(name="vectors_of_floats")
-        mode = {
-            "active": C(1),
-            "fp16": current.format == FORMATS_OF_GTA.index("fp16"),
-            "fp64": current.format == FORMATS_OF_GTA.index("fp64"),
-            "own": ~known.sums & (known.element == 2),
-            "plain": current.function == functions.index("mul"),
-            "subtract": current.function == functions.index("sub"),
-            "one": ~known.square,
-        }
-        m.d.comb += [
-            active.eq((current.operation == Operation.SIMD) & known.floats),
-            *(path.mode[name].eq(mode[name] & active) for name, _ in path.mode.shape()),
+            path.mode.eq(sequencer.mode),
             path.steps.eq(vectors.steps),
             path.y_any.eq(vectors.y_any),
-            vectors.mode.eq(path.mode),
+            vectors.mode.eq(sequencer.mode),
         ]
+        return path

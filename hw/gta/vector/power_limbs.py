@@ -13,11 +13,16 @@ __all__ = ["PowerLimbs"]
 
 _PLACE = LIMB_BITS.bit_length() - 1
 _LIMB = OCTET.bit_length() - 1
+"""Bits of a bit's place in a limb, and of a limb's number."""
 
 
 class PowerLimbs(wiring.Component):
     """Limb ``limb`` of 2 ** b of each row's byte b modulo an element's width w, or of
     2 ** (w - 1 - b). Combinational.
+
+    Parameters
+    ----------
+    most: limbs of the longest elements, a power of two of at most 8
 
     Members
     -------
@@ -29,7 +34,8 @@ class PowerLimbs(wiring.Component):
     o: out; by row
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         byte = data.ArrayLayout(LIMB_BITS, OCTET)
         super().__init__(
             {
@@ -42,16 +48,22 @@ class PowerLimbs(wiring.Component):
             }
         )
 
+    @property
+    def most(self) -> int:
+        return self._most
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        bits = _PLACE + _LIMB
+        numbers = self._most.bit_length() - 1
+        bits = _PLACE + numbers
+        limb, limbs = self.limb[:numbers], self.limbs[:numbers]
         for r in range(OCTET):
             amount = Signal(bits, name=f"amount_{r}")
             here = Signal(name=f"here_{r}")
             used = self.amounts[r][:bits] & self.used.replicate(bits)
             m.d.comb += [
                 amount.eq(used ^ self.inverted.replicate(bits)),
-                here.eq(~((amount[_PLACE:] ^ self.limb) & self.limbs).any()),
+                here.eq(~((amount[_PLACE:] ^ limb) & limbs).any()),
                 *(self.o[r][bit].eq(here & (amount[:_PLACE] == bit)) for bit in range(LIMB_BITS)),
             ]
         return m

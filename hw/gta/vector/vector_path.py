@@ -20,8 +20,7 @@ from ...spec.gta import (
 )
 from ...spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS
 from ..float.headers import vector_mode
-from ..float.planes.float_limbs import FloatLimbs
-from ..layouts import Base, left_words, result_words, x_layout
+from ..layouts import left_words, result_words, x_layout
 from ..vector_layouts import (
     STEP_TO_BYTE,
     STEP_TO_LAST,
@@ -29,10 +28,9 @@ from ..vector_layouts import (
     steps_layout,
     vector_step_layout,
 )
+from .column_operands import ColumnOperands
 from .function_table import properties_layout
-from .plane_limbs import PlaneLimbs
 from .plane_unit import PlaneUnit
-from .power_limbs import PowerLimbs
 
 __all__ = ["VectorPath"]
 
@@ -129,67 +127,27 @@ class VectorPath(wiring.Component):
         """From the banks of operands to a column's elements; returns y's plane."""
         known = self.properties
         of_top, of_left, shown = (self.steps[c + n] for n in range(STEP_TO_LAST))
-        late = self.steps[c + STEP_TO_LAST]
+        late, byte = self.steps[c + STEP_TO_LAST], self.steps[c + STEP_TO_BYTE]
         at = Mux(known.planes, late.top, of_top.top)
         wanted = known.y_plane | known.y_shift
+        m.submodules[f"operands_{c}"] = operands = ColumnOperands(self._config)
         m.d.comb += [
             self.left_read[c].eq(of_left.valid),
             self.left_address[c].eq(of_left.left[1:]),
             self.top_read[c].eq(Mux(known.planes, late.plane.valid, of_top.valid & wanted)),
             self.top_address[c].eq(at[1:]),
+            operands.properties.eq(known),
+            operands.left_word.eq(self.left_words[c]),
+            operands.top_word.eq(self.top_words[c]),
+            operands.upper.eq(Mux(known.planes, byte.top[0], of_left.top[0])),
+            operands.of_y.eq(of_left),
+            operands.of_x.eq(shown),
+            self.x_vector[c].eq(operands.x),
+            self.y_vector[c].eq(operands.y),
         ]
-        m.submodules[f"x_{c}"] = x = PlaneLimbs()
-        m.submodules[f"y_{c}"] = y = PlaneLimbs()
-        m.submodules[f"power_{c}"] = power = PowerLimbs()
-        floats = known.floats
-        m.d.comb += [
-            x.word.eq(self.left_words[c]),
-            x.upper.eq(shown.left[0]),
-            x.used.eq(~shown.zero),
-            x.high.eq(shown.x_high & ~floats),
-            y.word.eq(self.top_words[c]),
-            y.upper.eq(Mux(known.planes, self.steps[c + STEP_TO_BYTE].top[0], of_left.top[0])),
-            y.used.eq(known.y_plane),
-            y.high.eq(of_left.y_high & ~floats),
-            power.amounts.eq(y.plane),
-            power.used.eq(known.y_shift),
-            power.inverted.eq(known.right),
-            power.limb.eq(of_left.j),
-            power.limbs.eq(Mux(known.y_shift, known.top, 0)),
-        ]
-        for r in range(ROWS):
-            constant = power.o[r] & (~(known.y_plane | floats)).replicate(LIMB_BITS)
-            m.d.comb += [
-                self.x_vector[c][r].eq(x.o[r]),
-                self.y_vector[c][r].eq((y.o[r] | constant).as_signed()),
-            ]
         if self._config.floats:
-            self._significands(m, c, x, y)
-        return y.plane.as_value()
-
-    def _significands(self, m: Module, c: int, x: PlaneLimbs, y: PlaneLimbs) -> None:
-        """Hidden bits, and what is to be known of y."""
-        config = self._config
-        of_left, shown = (self.steps[c + n] for n in (1, 2))
-        m.submodules[f"x_significands_{c}"] = x_limbs = FloatLimbs(config, second=False)
-        m.submodules[f"y_significands_{c}"] = y_limbs = FloatLimbs(config, second=True)
-        m.d.comb += [
-            x_limbs.words.eq(self.left_words[c]),
-            x_limbs.high.eq(shown.x_high),
-            y_limbs.words.eq(self.top_words[c]),
-            y_limbs.high.eq(of_left.y_high | self.mode.one),
-            y_limbs.begins.eq(of_left.base == Base.ZERO),
-            self.y_any[c].eq(y_limbs.any),
-        ]
-        for limbs, picked, o in (
-            (x_limbs, x, self.x_vector[c]),
-            (y_limbs, y, self.y_vector[c]),
-        ):
-            m.d.comb += limbs.mode.eq(self.mode)
-            for r in range(ROWS):
-                m.d.comb += limbs.bytes[r].eq(picked.o[r][:LIMB_BITS])
-                with m.If(self.mode.active):
-                    m.d.comb += o[r].eq(limbs.o[r])
+            m.d.comb += [operands.mode.eq(self.mode), self.y_any[c].eq(operands.y_any)]
+        return operands.plane.as_value()
 
     def _planes(self, m: Module, c: int, y: Value) -> None:
         """From a column's elements to its bank of results."""
