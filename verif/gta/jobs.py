@@ -90,6 +90,8 @@ def random_case(
     settings = drawn | fixed
     m, n, k = (int(rng.integers(1, int(rng.choice([3, most // 2, most])) + 2)) for _ in range(3))
     simd = settings["dataflow"] == "simd"
+    if simd:
+        settings["result"] = "wrap"
     if not simd and "layout" not in fixed and rng.integers(2):
         count = regions_of(config, format, settings["result"], settings["segments"], k)
         lanes = config.lanes // count
