@@ -15,6 +15,7 @@ from tilewright.sim.rtl.streams import NativeSimulation, pack, unpack
 from tilewright.verif.arith.agreement import agree
 from tilewright.verif.gta.float.accumulate_unit import AccumulateUnit
 from tilewright.verif.gta.float.exact_sums import accumulated, exactly
+from tilewright.verif.gta.float.representatives import representatives
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import cases, operand_pairs, slow_but
 from tilewright.verif.oracles import stimuli
@@ -50,15 +51,6 @@ def sums(x: Patterns, y: Patterns, fmt: FloatFormat, result: FloatFormat, seed: 
     zero = rng.integers(0, 2, x.shape, dtype=np.uint64) << np.uint64(result.bits - 1)
     choice = rng.integers(0, 8, x.shape)
     return np.select([choice < 2, choice < 6, choice < 7], [near, around, special], zero)
-
-
-def representatives(fmt: FloatFormat) -> Patterns:
-    """One of each class of values and at the ends of each, of both signs."""
-    one = fmt.bias << fmt.fraction_bits
-    subnormal = [1, fmt.fraction_mask]
-    normal = [fmt.fraction_mask + 1, one, one + 1, fmt.largest]
-    found = np.array([0, *subnormal, *normal, fmt.infinity, fmt.infinity + 1, fmt.nan], np.uint64)
-    return np.concatenate([found, found | np.uint64(1 << (fmt.bits - 1))])
 
 
 def triples(x: Patterns, y: Patterns, c: Patterns) -> tuple[Patterns, Patterns, Patterns]:
