@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from tilewright.sim.gta.driver import GtaDevice
+from tilewright.sim.gta.vector.rules import most_chain
 from tilewright.verif.gta.jobs import check_product, random_case
 from tilewright.verif.gta.vectors import check_vector, random_vector
 
@@ -15,7 +16,8 @@ def exercise(device: GtaDevice, rng: np.random.Generator) -> int:
     config, count = device.config, 0
     cases = [(name, flow) for name in config.integers for flow in ("ws", "is", "os")]
     cases += [(name, "os") for name in config.floats]
-    cases += [(name, "simd") for name in (*config.integers, *config.floats)]
+    whole = [name for name in config.integers if most_chain(config, name)]
+    cases += [(name, "simd") for name in (*whole, *config.floats)]
     for name, flow in cases:
         check_product(device, random_case(rng, config, most=9, format=name, dataflow=flow))
         count += 1
