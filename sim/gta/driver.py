@@ -62,7 +62,7 @@ class GtaDriver(VectorDriver):
         result: str = "wrap",
         dataflow: str = "auto",
         layout: tuple[int, int] | None = None,
-        segments: int = 1,
+        segments: int | None = 1,
         lateral: bool = True,
         overlap: bool = True,
     ) -> Patterns:
@@ -81,7 +81,7 @@ class GtaDriver(VectorDriver):
             masks, a power of two, run at the same time in regions of their own, if the device has
             the format as which their sums are added up, int32 for those of 4 bytes and int64 for
             those of 8; others one after the other. In OS of integers there are as many more as the
-            elements' sums need
+            elements' sums need. None: one, or as many at the same time as take fewest cycles
         lateral: tiles and folds go along rows of D first, else along columns
         overlap: a fold begins while the one before is under way
 
@@ -96,14 +96,14 @@ class GtaDriver(VectorDriver):
             if not isinstance(given, bool):
                 raise TypeError(f"`{name}` must be True or False, not {given!r}")
         made = given_product(self.config, format, a, b, c, result=result, dataflow=dataflow)
-        if segments < 1:
+        if segments is not None and segments < 1:
             raise ValueError(f"`segments` must be at least 1, not {segments}")
         flags: dict[str, Any] = {"segments": segments, "lateral": lateral, "overlap": overlap}
         if dataflow == "simd":
             if layout is not None:
                 raise ValueError(f"`layout` must be None with dataflow simd, not {layout!r}")
-            return self._by_vectors(made, flags)
-        regions = regions_of(self.config, format, result, segments, made.sizes[2])
+            return self._by_vectors(made, {**flags, "segments": segments or 1})
+        regions = regions_of(self.config, format, result, segments or 1, made.sizes[2])
         check_layout(layout, self.config.lanes // regions)
         chosen = choose(
             self.config,

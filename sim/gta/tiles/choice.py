@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from ....hw.spec.gta import GtaConfig, is_float, result_bytes
 from ..regions import Region
+from ..schedule.schedule import Schedule
 from .segment_sums import SegmentSums, segment_sums
 from .tiling import Problem, Tiling, tilings
 
-__all__ = ["DATAFLOWS", "Choice", "choose", "choose_on", "regions_of"]
+__all__ = ["DATAFLOWS", "Choice", "candidates", "choose", "choose_on", "regions_of"]
 
 DATAFLOWS = ("auto", "ws", "is", "os")
 """What stays in the array: weights, inputs or sums; or what takes fewest cycles."""
@@ -50,6 +51,18 @@ class Choice:
         problem = self.tiling.problem
         added = self.sums.cycles(problem.m, problem.n) if self.sums else 0
         return self.tiling.cycles + added
+
+    @property
+    def schedule(self) -> Schedule:
+        """As the space of schedules has it: of segments those that K is cut into at least."""
+        problem, region = self.tiling.problem, self.tiling.region
+        return Schedule(
+            dataflow=self.dataflow,
+            rows=region.rows,
+            cols=region.cols,
+            segments=problem.segments * len(self.regions),
+            lateral=problem.lateral,
+        )
 
     @property
     def cost(self) -> tuple[int, int]:
@@ -103,7 +116,7 @@ def choose(
     result: str = "wrap",
     dataflow: str = "auto",
     layout: tuple[int, int] | None = None,
-    segments: int = 1,
+    segments: int | None = 1,
     lateral: bool = True,
     overlap: bool = True,
 ) -> Choice | None:
@@ -115,7 +128,41 @@ def choose(
     sizes: M, N and K
     others: see ``GtaDriver.pgemm``
     """
-    count = regions_of(config, format, result, segments, sizes[2])
+    found = candidates(
+        config,
+        format,
+        sizes,
+        result=result,
+        dataflow=dataflow,
+        layout=layout,
+        segments=segments,
+        lateral=lateral,
+        overlap=overlap,
+    )
+    return _best(found)
+
+
+def candidates(
+    config: GtaConfig,
+    format: str,
+    sizes: tuple[int, int, int],
+    *,
+    result: str = "wrap",
+    dataflow: str = "auto",
+    layout: tuple[int, int] | None = None,
+    segments: int | None = 1,
+    lateral: bool = True,
+    overlap: bool = True,
+) -> list[Choice]:
+    """The best tiles for each number of segments, layout and dataflow that is left.
+
+    ``segments``: None: one, and as many as can run at the same time
+    """
+    flows = (dataflow,) if dataflow != "auto" else ("os",) if is_float(format) else DATAFLOWS[1:]
+    counts = {segments or 1: regions_of(config, format, result, segments or 1, sizes[2])}
+    if segments is None:
+        most = regions_of(config, format, result, config.lanes, sizes[2])
+        counts = {1 << power: 1 << power for power in range(most.bit_length())}
     found = [
         choose_on(
             config,
@@ -123,15 +170,17 @@ def choose(
             format,
             sizes,
             result=result,
-            dataflow=dataflow,
-            segments=segments,
+            dataflow=flow,
+            segments=parts,
             lateral=lateral,
             overlap=overlap,
             sharers=count,
         )
+        for parts, count in counts.items()
         for regions in _layouts(config.lanes // count, layout, count)
+        for flow in flows
     ]
-    return _best([one for one in found if one])
+    return [one for one in found if one]
 
 
 def choose_on(

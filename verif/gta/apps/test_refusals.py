@@ -24,8 +24,6 @@ def gemm(run: Run, *words: object) -> str:
     ("words", "line"),
     [
         (("--backend", "gpu"), "backend must be one of rtl, cycles, model, not 'gpu'"),
-        (("--backend", "rtl", "--explain"),
-         "--explain must come with backend cycles, not with rtl"),
         (("--mode", "tf32"), f"mode must be one of {FORMATS}, not 'tf32'"),
         (("--set", "formats=int8,fp32", "--mode", "int16"),
          "mode must be one that gta is built with (int8, fp32), not 'int16': see `formats`"),
@@ -43,7 +41,7 @@ def gemm(run: Run, *words: object) -> str:
         (("--dataflow", "simd", "--layout", "2x2"),
          "--layout must come with ws, is or os, not with simd, as '2x2'"),
         (("--backend", "model", "--explain"),
-         "--explain must come with backend cycles, not with model"),
+         "--explain must come with backend rtl or cycles, not with model"),
         (("--on", "engine"), "--on must be unit with gta, not 'engine'"),
         (("--waves", "x.vcd"), "--waves is not for gta; it was given as 'x.vcd'"),
         (("--memory", "hbm"), "--memory is not for gta; it was given as 'hbm'"),

@@ -17,6 +17,7 @@ from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
 from ...sim.gta.driver import GtaDriver
 from ...sim.gta.model import GtaModel
+from ...sim.gta.schedule.schedule import Schedule
 from ..common.memory import available_memory, in_words
 from ..common.native import native
 from .options import GtaChoice
@@ -73,18 +74,25 @@ class GtaRtl:
     ) -> tuple[Patterns, Chosen]:
         """``c + a b``, and how it was laid out. Raises UserError for what the accelerator cannot
         do."""
-        choice = self._choice
-        settings: dict[str, Any] = {"dataflow": choice.dataflow or "auto", "layout": choice.layout}
+        choice, asked = self._choice, self._choice.asked
+        settings: dict[str, Any] = {
+            "dataflow": asked.dataflow or "auto",
+            "layout": asked.layout,
+            "segments": asked.segments,
+            "lateral": asked.lateral is not False,
+        }
         found = self.compute(
             "product",
             lambda driver: driver.pgemm(choice.format, a, b, c, result=result, **settings),
         )
-        laid, words = self._driver.choice, "simd, a sum an element"
+        laid, words, lanes = self._driver.choice, "simd, a sum an element", choice.config.lanes
+        schedule = Schedule(dataflow="simd", rows=1, cols=lanes, lateral=settings["lateral"])
         if laid:
             tiles = " x ".join(map(str, (laid.tiling.m, laid.tiling.n, laid.tiling.k)))
-            rows, cols = choice.config.lanes >> laid.layout, 1 << laid.layout
-            words = f"{laid.dataflow} {rows}x{cols}, tiles of {tiles}"
-        return found, Chosen(words=words, coverage=None, cycles=self.counts["cycles"])
+            schedule = laid.schedule
+            words = f"{schedule.words}, tiles of {tiles}"
+        cycles = self.counts["cycles"]
+        return found, Chosen(words=words, coverage=None, cycles=cycles, schedule=schedule)
 
     def compute(self, what: str, work: Callable[[GtaDriver], Computed]) -> Computed:
         """The result of something that a driver does, with as much memory as that takes.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,9 +15,8 @@ from ...settings import read_config
 from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption
-
-if TYPE_CHECKING:
-    from ...sim.gta.schedule.schedule import Schedule
+from .schedule.asked import Asked, asked
+from .schedule.file import SUFFIXES, read_schedule
 
 __all__ = [
     "BACKENDS",
@@ -34,9 +32,6 @@ __all__ = [
 BACKENDS = ("rtl", "cycles", "model")
 FLOATS = tuple(name for name in FORMATS_OF_GTA if is_float(name))
 """Formats of an application that takes no integers."""
-
-_DATAFLOWS = ("auto", "ws", "is", "os", "simd")
-_OF_FLOATS = ("auto", "os", "simd")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +50,33 @@ class FlowOptions:
         str | None,
         typer.Option(
             metavar="RxC",
-            help="Of GTA: rows and columns that its lanes make up; default: as the dataflow.",
+            help="Of GTA: rows and columns that its lanes make up, those of a segment if they run "
+            "at the same time; default: as the dataflow.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    segments: Annotated[
+        int | None,
+        typer.Option(
+            help="Of GTA: parts of K; of integers at the same time, on as many parts of the lanes. "
+            "Default: as the dataflow.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    schedule: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Of GTA: dataflow, layout, segments and direction, .toml or .json, in place of "
+            "the options.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    save_schedule: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Of GTA: write the schedule of the largest product, .toml or .json.",
             rich_help_panel=PANEL,
         ),
     ] = None
@@ -112,24 +133,18 @@ class GtaChoice:
     config: of the accelerator
     format: of the operands
     backend: one of ``BACKENDS``
-    dataflow: one that schedules must have; None: any
-    layout: rows and columns of lanes that schedules must have; None: any
+    asked: what schedules must have
     explain: whether the schedules of the largest product are printed
+    save_schedule: where its schedule is written
     """
 
     config: GtaConfig
     format: str
     backend: str
-    dataflow: str | None
-    layout: tuple[int, int] | None
-    explain: bool
-    json_file: Path | None
-
-    def allows(self, schedule: Schedule) -> bool:
-        """Whether the user has left a schedule."""
-        return (self.dataflow in (None, schedule.dataflow)) and (
-            self.layout in (None, (schedule.rows, schedule.cols))
-        )
+    asked: Asked = field(default_factory=Asked)
+    explain: bool = False
+    save_schedule: Path | None = None
+    json_file: Path | None = None
 
 
 def choose_gta(
@@ -150,10 +165,15 @@ def choose_gta(
         raise UserError(f"mode must be one of {', '.join(allowed)}, not {format!r}")
     config: Any = read_config(GTA, options.config_file, options.settings or ())
     _check_format(config, format)
-    dataflow = _dataflow(options.dataflow, format)
-    layout = _layout(options.layout, config.lanes, dataflow)
-    if options.explain and options.backend != "cycles":
-        raise UserError(f"--explain must come with backend cycles, not with {options.backend}")
+    chosen = _asked(options, config, format)
+    if options.explain and options.backend == "model":
+        raise UserError("--explain must come with backend rtl or cycles, not with model")
+    if options.explain and chosen.dataflow == "simd" and options.backend == "rtl":
+        raise UserError("--explain must come with ws, is, os or auto on the RTL, not with simd")
+    if options.save_schedule:
+        if options.backend == "model":
+            raise UserError("--save-schedule must come with backend rtl or cycles, not with model")
+        check_output(options.save_schedule, SUFFIXES)
     if options.json_file:
         check_output(options.json_file, (".json",))
     if options.backend == "rtl":
@@ -163,18 +183,21 @@ def choose_gta(
         config=config,
         format=format,
         backend=options.backend,
-        dataflow=dataflow,
-        layout=layout,
+        asked=chosen,
         explain=options.explain,
+        save_schedule=options.save_schedule,
         json_file=options.json_file,
     )
 
 
 def refuse_flow(flow: FlowOptions, unit: str) -> None:
     """Refuse options that are of GTA for another unit. Raises UserError."""
-    for name, given in (("dataflow", flow.dataflow), ("layout", flow.layout)):
+    for name in ("dataflow", "layout", "segments", "schedule", "save_schedule"):
+        given = getattr(flow, name)
         if given is not None:
-            raise UserError(f"--{name} must come with --unit gta, not {unit}, as {given!r}")
+            text = str(given) if isinstance(given, Path) else given
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(f"{option} must come with --unit gta, not {unit}, as {text!r}")
     if flow.explain:
         raise UserError(f"--explain must come with --unit gta, not {unit}")
 
@@ -189,27 +212,13 @@ def _check_format(config: GtaConfig, format: str) -> None:
         raise UserError(f"`float_adders` must be at least 8 for {format}, not 0")
 
 
-def _dataflow(given: str | None, format: str) -> str | None:
-    """The one that is asked for."""
-    known, whose = (_OF_FLOATS, f" in {format}") if is_float(format) else (_DATAFLOWS, "")
-    if given is not None and given not in known:
-        raise UserError(f"--dataflow must be one of {', '.join(known)}{whose}, not {given!r}")
-    return None if given == "auto" else given
-
-
-def _layout(given: str | None, lanes: int, dataflow: str | None) -> tuple[int, int] | None:
-    if given is None:
-        return None
-    found = re.fullmatch(r"([0-9]{1,3})x([0-9]{1,3})", given)
-    layout = (int(found[1]), int(found[2])) if found else (0, 0)
-    if layout[0] * layout[1] != lanes:
-        allowed = ", ".join(f"{rows}x{lanes // rows}" for rows in _powers(lanes))
-        raise UserError(f"--layout must be one of {allowed}, as there are {lanes} lanes, "
-                        f"not {given!r}")  # fmt: skip
-    if dataflow == "simd":
-        raise UserError(f"--layout must come with ws, is or os, not with simd, as {given!r}")
-    return layout
-
-
-def _powers(lanes: int) -> list[int]:
-    return [1 << power for power in range(lanes.bit_length())]
+def _asked(options: GtaOptions, config: GtaConfig, format: str) -> Asked:
+    """What schedules must have, by options or a file."""
+    given = {name: getattr(options, name) for name in ("dataflow", "layout", "segments")}
+    said = {name: value for name, value in given.items() if value is not None}
+    rtl, file = options.backend == "rtl", options.schedule
+    if file is None:
+        return asked(said, lambda key: f"--{key}", config, format, rtl=rtl)
+    for name, value in said.items():
+        raise UserError(f"--{name} must not come with --schedule, which says it; it is {value!r}")
+    return asked(read_schedule(file), lambda key: f"{file}: {key}", config, format, rtl=rtl)

@@ -13,7 +13,7 @@ __all__ = ["planned"]
 
 def planned(choice: GtaChoice, problem: PGemm) -> list[Ranked]:
     """The best first. Raises UserError if there is none."""
-    found = [one for one in space(choice.config, problem) if choice.allows(one.schedule)]
+    found = [one for one in space(choice.config, problem) if choice.asked.allows(one.schedule)]
     if not found:
         raise UserError(
             f"no schedule of {problem.m} x {problem.n} x {problem.k} in {problem.format} that is "

@@ -36,7 +36,7 @@ def check_products(what: object, choice: GtaChoice, products: int) -> None:
     rtl = choice.backend == "rtl"
     count, named = products * (limbs(choice.format) ** 2 if rtl else 1), " of limbs" * rtl
     most = MOST_PRODUCTS[choice.backend]
-    if rtl and choice.dataflow == "simd":
+    if rtl and choice.asked.dataflow == "simd":
         # Each element of the array is brought operands of its own.
         most //= _BROUGHT
     if count > most:
@@ -112,4 +112,9 @@ class GtaProducts:
         if problem not in known:
             known[problem] = planned(self._choice, problem)
         best = known[problem][0].evaluated
-        return Chosen(words=best.schedule.words, coverage=best.coverage, cycles=best.cost.cycles)
+        return Chosen(
+            words=best.schedule.words,
+            coverage=best.coverage,
+            cycles=best.cost.cycles,
+            schedule=best.schedule,
+        )

@@ -16,6 +16,8 @@ from ..common.files import write_json
 from ..common.words import counted
 from .agreement import Agreement
 from .options import GtaChoice
+from .schedule.candidates import explained_choices
+from .schedule.file import entries_of, write_schedule
 from .tally import GtaTally
 
 __all__ = ["finish_gta"]
@@ -48,6 +50,10 @@ def finish_gta(
     """
     if choice.json_file:
         write_json(choice.json_file, _as_json(app, choice, tally, agreements, details))
+    if choice.save_schedule:
+        largest = tally.by_cycles()[0]
+        write_schedule(choice.save_schedule, largest, tally.chosen[largest].schedule)
+        rows = [*rows, ("schedule", f"written to {choice.save_schedule}")]
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=120)
@@ -59,7 +65,12 @@ def finish_gta(
         table.add_row(label, text)
     console.print(table)
     if choice.explain:
-        console.print(_explained(tally))
+        explained = (
+            _explained(tally)
+            if tally.schedules
+            else explained_choices(choice.config, choice.asked, tally)
+        )
+        console.print(explained)
     if tally.mismatches or any(agreement.wrong for agreement in agreements):
         raise typer.Exit(1)
 
@@ -95,6 +106,7 @@ def _as_json(
                 "count": tally.counts[problem], "schedule": tally.chosen[problem].words,
                 "coverage": tally.chosen[problem].coverage,
                 "cycles": tally.chosen[problem].cycles,
+                "file": entries_of(tally.chosen[problem].schedule),
             }
             for problem in tally.by_cycles()[:_LISTED]
         ],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...hw.spec.gta import COLS, ROWS, GtaConfig
 from ...sim.gta.schedule.choice import Ranked
 from ...sim.gta.schedule.cost import Cost
 from ...sim.gta.schedule.pgemm import PGemm
+from ...sim.gta.schedule.schedule import Schedule
 
 __all__ = ["Chosen", "GtaTally"]
 
@@ -22,11 +23,13 @@ class Chosen:
     words: the dataflow, the layout, and what else there is to say
     coverage: how a product covers the array; None if the driver has cut it into tiles
     cycles: of all products of the kind
+    schedule: what the words say of the array
     """
 
     words: str
     coverage: str | None
     cycles: int
+    schedule: Schedule
 
 
 @dataclass(kw_only=True)
@@ -58,9 +61,7 @@ class GtaTally:
         self.counts[problem] = self.counts.get(problem, 0) + 1
         if chosen is not None:
             before = self.chosen[problem].cycles if problem in self.chosen else 0
-            self.chosen[problem] = Chosen(
-                words=chosen.words, coverage=chosen.coverage, cycles=before + chosen.cycles
-            )
+            self.chosen[problem] = replace(chosen, cycles=before + chosen.cycles)
 
     @property
     def pgemms(self) -> int:

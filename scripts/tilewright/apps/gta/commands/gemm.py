@@ -39,6 +39,9 @@ def gemm_on_gta(
         json_file=options.json_file,
         dataflow=flow.dataflow,
         layout=flow.layout,
+        segments=flow.segments,
+        schedule=flow.schedule,
+        save_schedule=flow.save_schedule,
         explain=flow.explain,
     )
     choice = choose_gta(chosen, mode or _MODE)

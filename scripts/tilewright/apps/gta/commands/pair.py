@@ -58,7 +58,7 @@ def pair(
     if jobs[0].output and jobs[0].output == jobs[1].output:
         raise UserError(f"out must be another file for each job, not {str(jobs[0].output)!r} twice")
     with user_errors(ValueError):
-        check_lanes(choices[0].config, jobs[0].lanes, jobs[1].lanes, choices[0].layout)
+        check_lanes(choices[0].config, jobs[0].lanes, jobs[1].lanes, choices[0].asked.layout)
     for job in jobs:
         for file in (job.a, job.b):
             check_first_lines(file)

@@ -73,7 +73,7 @@ def multiply_pair(jobs: tuple[PairJob, PairJob], choices: tuple[GtaChoice, GtaCh
     with closing(GtaRtl(choice)) as device, activity(f"computing on {where}"):
 
         def pair(driver: GtaDriver, only: int | None = None) -> list[Patterns]:
-            return driver.pair(calls[0], calls[1], choice.layout, only=only)
+            return driver.pair(calls[0], calls[1], choice.asked.layout, only=only)
 
         def alone(driver: GtaDriver, call: ProductCall) -> Patterns:
             return driver.pgemm(call.format, call.a, call.b, dataflow=call.dataflow)

@@ -1,0 +1,1 @@
+"""Schedules that the user asks for, in options or in files."""

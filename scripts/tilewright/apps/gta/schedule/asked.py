@@ -1,0 +1,134 @@
+"""What a user says about schedules, and the checks on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ....errors import UserError
+from ....hw.spec.gta import GtaConfig, is_float
+
+if TYPE_CHECKING:
+    from ....sim.gta.schedule.schedule import Schedule
+
+__all__ = ["KEYS", "Asked", "asked"]
+
+KEYS = ("dataflow", "layout", "segments", "direction", "filled")
+
+_DATAFLOWS = ("auto", "ws", "is", "os", "simd")
+_OF_FLOATS = ("auto", "os", "simd")
+_DIRECTIONS = ("lateral", "vertical")
+_MOST_OF_FLOATS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What schedules must have; None: anything.
+
+    Parameters
+    ----------
+    dataflow: ws, is, os or simd
+    layout: rows and columns of lanes of a region
+    segments: parts of K
+    lateral: direction
+    filled: whether what is left over comes as a part of its own
+    """
+
+    dataflow: str | None = None
+    layout: tuple[int, int] | None = None
+    segments: int | None = None
+    lateral: bool | None = None
+    filled: bool | None = None
+
+    def allows(self, schedule: Schedule) -> bool:
+        """Whether the user has left a schedule."""
+        return (
+            self.dataflow in (None, schedule.dataflow)
+            and self.layout in (None, (schedule.rows, schedule.cols))
+            and self.segments in (None, schedule.segments)
+            and self.lateral in (None, schedule.lateral)
+            and self.filled in (None, schedule.filled)
+        )
+
+
+def asked(
+    given: Mapping[str, Any],
+    named: Callable[[str], str],
+    config: GtaConfig,
+    format: str,
+    *,
+    rtl: bool,
+) -> Asked:
+    """Check what is said.
+
+    Parameters
+    ----------
+    given: by ``KEYS``, what is not None
+    named: what a key is called to the user
+    format: of the operands
+    rtl: whether it is for the RTL, which has less
+
+    Raises UserError, one line with the name, the value and what is allowed.
+    """
+
+    def refuse(key: str, allowed: str) -> UserError:
+        return UserError(f"{named(key)} must {allowed}, not {given[key]!r}")
+
+    floats = is_float(format)
+    dataflow = given.get("dataflow")
+    known, whose = (_OF_FLOATS, f" in {format}") if floats else (_DATAFLOWS, "")
+    if dataflow is not None and dataflow not in known:
+        raise refuse("dataflow", f"be one of {', '.join(known)}{whose}")
+    segments = given.get("segments")
+    counts = _segments(config, floats=floats)
+    if segments is not None and (isinstance(segments, bool) or segments not in counts):
+        lanes = "" if floats else f", as there are {config.lanes} lanes"
+        raise refuse("segments", f"be one of {', '.join(map(str, counts))} in {format}{lanes}")
+    if dataflow == "simd" and segments not in (None, 1):
+        raise refuse("segments", "be 1 with simd")
+    layout = None
+    if given.get("layout") is not None:
+        regions = 1 if floats else segments or 1
+        layout = _layout(given["layout"], config.lanes // regions)
+        if layout is None:
+            allowed = ", ".join(_layouts(config.lanes // regions))
+            count = f"there are {config.lanes // regions} lanes"
+            many = " a segment" if regions > 1 else ""
+            raise refuse("layout", f"be one of {allowed}, as {count}{many}")
+        if dataflow == "simd":
+            raise UserError(f"{named('layout')} must come with ws, is or os, not with simd, as "
+                            f"{given['layout']!r}")  # fmt: skip
+    direction, filled = given.get("direction"), given.get("filled")
+    if direction is not None and direction not in _DIRECTIONS:
+        raise refuse("direction", f"be one of {', '.join(_DIRECTIONS)}")
+    if filled is not None and not isinstance(filled, bool):
+        raise refuse("filled", "be true or false")
+    if filled and rtl:
+        raise UserError(f"{named('filled')} must be false with backend rtl, not true")
+    return Asked(
+        dataflow=None if dataflow == "auto" else dataflow,
+        layout=layout,
+        segments=segments,
+        lateral=None if direction is None else direction == "lateral",
+        filled=filled,
+    )
+
+
+def _segments(config: GtaConfig, *, floats: bool) -> list[int]:
+    most = _MOST_OF_FLOATS if floats else config.lanes
+    return [1 << power for power in range(most.bit_length())]
+
+
+def _layouts(lanes: int) -> list[str]:
+    powers = [1 << power for power in range(lanes.bit_length())]
+    return [f"{rows}x{lanes // rows}" for rows in powers]
+
+
+def _layout(given: object, lanes: int) -> tuple[int, int] | None:
+    if given not in _layouts(lanes):
+        return None
+    found = re.fullmatch(r"([0-9]+)x([0-9]+)", str(given))
+    assert found
+    return int(found[1]), int(found[2])
