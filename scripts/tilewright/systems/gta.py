@@ -41,6 +41,11 @@ SYSTEM = System(
             "Multiplications and multiply-adds of GTA's lanes on vectors of 4096 elements, on the "
             "RTL, beside separate units.",
         ),
+        "gta-workloads-rtl": Work(
+            "tilewright.tables.gta.workloads_rtl:gta_workloads_rtl",
+            "The nine workloads, reduced, on GTA's RTL from memory to memory: cycles, and those of "
+            "both models.",
+        ),
         "gta-schedules": Work(
             "tilewright.tables.gta.schedules:gta_schedules",
             "All schedules of a layer of AlexNet on GTA in three precisions, by the model.",

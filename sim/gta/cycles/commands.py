@@ -43,7 +43,10 @@ COMMAND = np.dtype(
         ("check", np.int64),
         # Of a LOAD and of a STORE: fields, and beats of memory.
         *[(name, np.int64) for name in _OF_ROWS],
-        *[(name, np.int64) for name in ("place", "beats", "stride", "banks", "result", "narrow")],
+        *[
+            (name, np.int64)
+            for name in ("memory", "place", "beats", "stride", "banks", "result", "narrow")
+        ],
         # Of an EXECUTE: fields; its region; operation, format and width in one number; limbs.
         *[(name, np.int64) for name in _OF_FOLDS],
         *[(name, np.int64) for name in ("region", "same", "weights", "floats", "steady", "limbs")],
@@ -104,6 +107,7 @@ def _rows(config: GtaConfig, words: npt.NDArray[np.uint64], made: Any) -> None:
     stores = made["kind"][some] == STORE
     into = {name: found[name] for name in _OF_ROWS}
     into["banks"] = np.array([deal.banks for deal in DEALS])[found["deal"]]
+    into["memory"] = found["memory"]
     into["result"] = stores | (found["memory"] == MEMORIES.index("result"))
     # The field of a LOAD's memory is that of a STORE's narrowing.
     into["narrow"] = stores & (found["memory"] != 0)

@@ -81,15 +81,18 @@ def test_memories() -> None:
 def test_counters_without_time_are_the_models() -> None:
     config, rng = DEVICES["all"].config, rng_of(2)
     model, clocked = GtaModel(config, 1 << 16), TimedGta(config, 1 << 16)
+    clock = TimedGta(config, 1 << 16, values=False)
     spec = job_spec(config)
     for _ in range(by_size(10, 40, 300)):
         case = random_list(rng, config, 1 << 16)
         ends = []
-        for one in (model, clocked):
+        for one in (model, clocked, clock):
             one.write_memory(0, case.memory.tobytes())
             ends.append(JobRegisters(one, spec).submit(case.registers))
         assert (model.memory == clocked.memory).all()
-        without, counts = (end.counts for end in ends)
+        without, counts, alone = (end.counts for end in ends)
+        assert alone == counts
+        assert (clock.memory == case.memory).all()
         assert {name: counts[name] for name in TIMELESS} == {x: without[x] for x in TIMELESS}
         assert counts["cycles"] >= counts["busy_cycles"] + counts["stalls"]
 
