@@ -19,9 +19,9 @@ from ....hw.spec.jobs.gta_commands import (
     MEMORIES,
     OPERATIONS,
 )
-from ....hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS, octet_cycles
+from ....hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS
 from ..regions import Region, region_of
-from .plane_cycles import MOST_PLANES, plane_cycles
+from .plane_cycles import MOST_PLANES, octet
 
 __all__ = ["COMMAND", "EXECUTE", "LOAD", "STORE", "Job", "job_of"]
 
@@ -32,6 +32,8 @@ _ROWS_CHECK, _EXECUTE_CHECK = 3, 4
 fold."""
 
 _OF_ROWS = ("rows", "row_bytes", "first", "step", "lanes")
+_PLACES = ("memory", "place", "beats", "stride", "banks", "result", "narrow")
+_OF_VECTORS = ("function", "format", "chain", "use_c", "amount", "time")
 _OF_FOLDS = ("row_folds", "col_folds", "lateral", "use_c", "rows_last")
 
 COMMAND = np.dtype(
@@ -50,8 +52,8 @@ COMMAND = np.dtype(
         # Of an EXECUTE: fields; its region; operation, format and width in one number; limbs.
         *[(name, np.int64) for name in _OF_FOLDS],
         *[(name, np.int64) for name in ("region", "same", "weights", "floats", "steady", "limbs")],
-        # Whether it works on vectors; cycles of an octet, and which of its planes.
-        *[(name, np.int64) for name in ("simd", "octet", "planes")],
+        # Whether it works on vectors; see `OctetCycles`.
+        *[(name, np.int64) for name in ("simd", "octet", "planes", "late", "last", "behind")],
         # Cycles of a fold's stream, or of all octets; of a product; from a fold to the next.
         *[(name, np.int64) for name in ("cycles", "product", "products", "interval")],
     ]
@@ -166,24 +168,30 @@ def _folds(
 def _vectors(config: GtaConfig, words: npt.NDArray[np.uint64], made: Any) -> _Ints:
     """EXECUTEs on vectors; returns where their planes are."""
     some = np.flatnonzero(made["simd"])
-    names = ("function", "format", "amount", "chain", "time")
-    fields = [_field(words[some], FIELDS["execute"][name]) for name in names]
-    functions, known = tuple(VECTOR_FUNCTIONS), []
-    kinds, which = np.unique(np.array(fields[:4]).T.reshape(-1, 4), axis=0, return_inverse=True)
-    octets = np.zeros(len(kinds), np.int64)
-    for number, (function, format, _, chain) in enumerate(kinds.tolist()):
-        name = functions[function], FORMATS_OF_GTA[format]
-        # Only sums of products, and sums, have chains.
-        octets[number] = octet_cycles(config, *name, chain)
-        known.append(plane_cycles(*name, chain, int(octets[number])))
-    made["same"][some] = 1 << 40 | fields[0] << 16 | fields[1] << 8 | fields[2]
-    made["octet"][some] = octets[which.reshape(-1)]
-    made["planes"][some] = which.reshape(-1)
-    made["cycles"][some] = octets[which.reshape(-1)] * fields[4]
-    made["check"][some] = _EXECUTE_CHECK + config.lanes
+    fields = {name: _field(words[some], FIELDS["execute"][name]) for name in _OF_VECTORS}
+    functions = tuple(VECTOR_FUNCTIONS)
+    kinds, found = np.unique(
+        np.array([fields[name] for name in _OF_VECTORS[:4]]).T, axis=0, return_inverse=True
+    )
+    which = found.reshape(-1)
+    known = [
+        octet(config, functions[function], FORMATS_OF_GTA[format], chain, bool(use_c))
+        for function, format, chain, use_c in kinds.tolist()
+    ]
+    columns = np.array([(x.cycles, x.late, x.last, x.behind) for x in known]).reshape(-1, 4)
+    cycles, late, last, behind = columns[which].T
+    same = 1 << 40 | fields["function"] << 16 | fields["format"] << 8 | fields["amount"]
+    into = {"same": same, "octet": cycles, "planes": which, "late": late}
+    into["cycles"] = cycles * fields["time"]
+    into["last"] = into["cycles"] - cycles + last + behind
+    # Whether there are adders behind it or not, fp64 among them.
+    into["behind"] = np.where(behind != 0, config.adder_stages + 1, 0)
+    into["check"] = np.full(len(some), _EXECUTE_CHECK + config.lanes)
+    for name, values in into.items():
+        made[name][some] = values
     planes = np.zeros((max(1, len(known)), 2, MOST_PLANES + 1), np.int64)
-    for number, sides in enumerate(known):
-        for side, cycles in enumerate(sides):
-            planes[number, side, 0] = len(cycles)
-            planes[number, side, 1 : len(cycles) + 1] = cycles
+    for number, one in enumerate(known):
+        for side, places in enumerate((one.reads, one.writes)):
+            planes[number, side, 0] = len(places)
+            planes[number, side, 1 : len(places) + 1] = places
     return planes

@@ -55,7 +55,8 @@ def _planes(g: Gta, region: int, place: int, since: int, writes: bool) -> bool:
     cycles, octet = g.folds[region, place, 1], g.folds[region, place, 2]
     planes = g.planes[g.folds[region, place, 8], int(writes)]
     # Of column 0; that of the last one is as many behind it.
-    step = since - (_STEP_TO_PLANE_WRITE if writes else _STEP_TO_PLANE_READ)
+    late = _STEP_TO_PLANE_WRITE + g.folds[region, place, 3]
+    step = since - (late if writes else _STEP_TO_PLANE_READ)
     least = max(0, step - COLS + 1)
     latest = min(step, cycles - 1)
     if latest < least:

@@ -8,7 +8,7 @@ from .commands import EXECUTE, STORE
 from .program import offers_in_vain, wants
 from .state import LIST, OPERANDS, RING, Gta
 from .stores import gather_busy
-from .vectors import VECTOR_TAIL
+from .vectors import vector_tail
 from .walk import walk_busy
 from .writer import writer_idle
 
@@ -101,7 +101,7 @@ def leave_out(g: Gta, cycles: int) -> None:
             r.tail -= cycles
         if r.v_left:
             r.v_left -= cycles
-            r.v_tail = VECTOR_TAIL
+            r.v_tail = vector_tail(g, region)
         elif r.v_tail:
             r.v_tail -= cycles
         r.v_early = max(0, r.v_early - cycles)

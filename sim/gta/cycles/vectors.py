@@ -6,13 +6,13 @@ from ....hw.spec.gta import COLS
 from ...timing.compiled import inlined
 from .state import FOLDS, RING, VECTORS, Gta
 
-__all__ = ["VECTOR_TAIL", "vector_step", "vectors_quiet"]
+__all__ = ["vector_step", "vector_tail", "vectors_quiet"]
 
 _WORK_TO_DONE = 6
 """From a vector operation's last cycle to its end, beside one for each column."""
 
-VECTOR_TAIL = 14
-"""Cycles from a vector operation's last one to the quiet."""
+_TAIL = 14
+"""Cycles from a vector operation's last one to the quiet, beside what adders take."""
 
 
 @inlined
@@ -23,14 +23,22 @@ def vectors_quiet(g: Gta, region: int) -> bool:
 
 
 @inlined
+def vector_tail(g: Gta, region: int) -> int:
+    """Cycles that the lanes are not quiet behind the command that they have."""
+    tail: int = _TAIL + g.commands[g.regions[region].command].behind
+    return tail
+
+
+@inlined
 def _work(g: Gta, region: int, now: int) -> None:
     """A command of vectors begins in the next cycle."""
     r = g.regions[region]
     command = g.commands[r.command]
     fold = g.folds[region, r.folds_in % FOLDS]
     fold[0], fold[1], fold[2], fold[6] = now + 1, command.cycles, command.octet, VECTORS
-    fold[8] = command.planes
-    done = now + 1 + command.cycles + r.cols + _WORK_TO_DONE
+    fold[3], fold[8] = command.late, command.planes
+    done = now + 1 + command.last + r.cols + _WORK_TO_DONE
+    # What is written late is over then, too.
     fold[7] = done
     r.folds_in += 1
     g.dones[region, r.dones_in % RING] = done
@@ -44,7 +52,7 @@ def vector_step(g: Gta, region: int, start: bool, now: int) -> None:
     r = g.regions[region]
     works, begins = r.v_left != 0, r.v_waits != 0 and r.v_left <= 1
     if works:
-        r.v_tail = VECTOR_TAIL
+        r.v_tail = vector_tail(g, region)
         r.v_left -= 1
     elif r.v_tail:
         r.v_tail -= 1
