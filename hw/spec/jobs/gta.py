@@ -78,11 +78,15 @@ ERRORS = (
         "command_format",
         27,
         "command",
-        "a format, or a width of its results, that there is not, or not in this dataflow",
+        "a format, a function or a width of results that there is not, or not in this dataflow",
     ),
     Error("command_lanes", 28, "command", "no lanes, or some that there are not"),
     Error(
-        "command_size", 29, "command", "a size is 0, or `rows_last` no rows of the lanes' elements"
+        "command_size",
+        29,
+        "command",
+        "a size is 0, `rows_last` no rows of the lanes' elements, or a function has no such `chain` "
+        "or `amount`",
     ),
     Error(
         "command_memory",
