@@ -85,8 +85,8 @@ ERRORS = (
         "command_size",
         29,
         "command",
-        "a size is 0, `rows_last` no rows of the lanes' elements, or a function has no such `chain` "
-        "or `amount`",
+        "a size is 0, `rows_last` no rows of the lanes' elements, or a function has no such "
+        "`chain` or `amount`",
     ),
     Error(
         "command_memory",

@@ -48,7 +48,7 @@ def gta_simd(
 
     Operands are in the lanes' memories, of which one lane has enough for them: ``lanes=1`` and
     ``vector_bytes=131072`` unless set otherwise. Formats of floats are measured with 8 fused adders
-    a lane and with 64, integers with 8. Cycles are those from the first EXECUTE's begin to the last
+    a lane and with 64, each format on an accelerator that has it alone. Cycles are those from the first EXECUTE's begin to the last
     one's end; *alone* those of a single vector, mul. Every result is the golden model's.
 
     Parameters
@@ -77,11 +77,11 @@ def gta_simd(
         raise UserError(f"--only must be one of {', '.join(config.formats)}, not {only!r}")
     _check(config, chosen)
     rows = []
-    for adders in _ADDERS:
-        formats = [name for name in chosen if is_float(name) or adders == _ADDERS[0]]
-        if formats:
-            own = replace(config, formats=tuple(formats), float_adders=adders)
-            rows += _measured(own, formats, progress)
+    for name in chosen:
+        for adders in _ADDERS if is_float(name) else _ADDERS[:1]:
+            own = replace(config, formats=(name,), float_adders=adders)
+            progress(f"{name}, {adders} adders" if is_float(name) else name)
+            rows.append(_measured(own, name))
     return Table("gta-simd, results a lane and cycle", "rtl", COLUMNS, rows)
 
 
@@ -104,41 +104,35 @@ def _check(config: GtaConfig, formats: Sequence[str]) -> None:
             )
 
 
-def _measured(
-    config: GtaConfig, formats: Sequence[str], progress: Callable[[str], None]
-) -> list[Row]:
+def _measured(config: GtaConfig, name: str) -> Row:
+    """A format on an accelerator that has it alone."""
     from ...hw.emit.unit import emit
     from ...hw.spec.gta import GTA, is_float
     from ...sim.rtl.accelerator import NativeAccelerator
     from ...sim.rtl.streams import BuildError, ToolMissing
     from .repeated import RepeatedDriver
 
-    progress(f"building gta of {config.float_adders} adders")
-    rows = []
     try:
         device = NativeAccelerator(emit(GTA, config), config, memory_bytes=1 << 22)
     except (BuildError, ToolMissing) as error:
         raise UserError(f"gta could not be built for simulation: {error}") from None
+    each = []
     with device:
-        for name in formats:
-            progress(f"{name}, {config.float_adders} adders")
-            driver = RepeatedDriver(device)
-            each = []
-            for function in ("mul", "fma"):
-                few, many = (
-                    _span(driver.cycles(function, name, _octets(config), times))
-                    for times in (_FEW, _MANY)
-                )
-                each.append((many - few) / (_MANY - _FEW))
-            alone = _span(driver.cycles("mul", name, _octets(config), 1))
-            rates = [_VECTOR / (cycles * config.lanes) for cycles in each]
-            gains = [rate / SEPARATE[name] for rate in rates]
-            # The paper's are those of multipliers that nothing holds up.
-            best = not is_float(name) or config.float_adders == _ADDERS[-1]
-            paper = [None, None, PAPER[name] if best else None, None, None, None, None]
-            label = f"{name}, {config.float_adders} adders" if is_float(name) else name
-            rows.append(Row(label, paper, [*rates, *gains, *each, alone], _DIGITS))
-    return rows
+        driver = RepeatedDriver(device)
+        for function in ("mul", "fma"):
+            few, many = (
+                _span(driver.cycles(function, name, _octets(config), times))
+                for times in (_FEW, _MANY)
+            )
+            each.append((many - few) / (_MANY - _FEW))
+        alone = _span(driver.cycles("mul", name, _octets(config), 1))
+    rates = [_VECTOR / (cycles * config.lanes) for cycles in each]
+    gains = [rate / SEPARATE[name] for rate in rates]
+    # The paper's are those of multipliers that nothing holds up.
+    best = not is_float(name) or config.float_adders == _ADDERS[-1]
+    paper = [None, None, PAPER[name] if best else None, None, None, None, None]
+    label = f"{name}, {config.float_adders} adders" if is_float(name) else name
+    return Row(label, paper, [*rates, *gains, *each, alone], _DIGITS)
 
 
 def _span(counts: Mapping[str, int]) -> int:
