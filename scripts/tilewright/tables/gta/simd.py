@@ -47,9 +47,10 @@ def gta_simd(
     """Results a lane and cycle of each format, of vectors of 4096 elements behind each other.
 
     Operands are in the lanes' memories, of which one lane has enough for them: ``lanes=1`` and
-    ``vector_bytes=131072`` unless set otherwise. Formats of floats are measured with 8 fused adders
-    a lane and with 64, each format on an accelerator that has it alone. Cycles are those from the first EXECUTE's begin to the last
-    one's end; *alone* those of a single vector, mul. Every result is the golden model's.
+    ``vector_bytes=131072`` unless set otherwise. Each format is measured on an accelerator that has
+    it alone, formats of floats with 8 fused adders a lane and with 64. Cycles are those from the
+    first EXECUTE's begin to the last one's end; *alone* those of a single vector, mul. Every result
+    is the golden model's.
 
     Parameters
     ----------
