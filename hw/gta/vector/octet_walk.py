@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -32,6 +32,7 @@ class OctetWalk(wiring.Component):
     octet_ends: in; goes on to the next octet of results; before ``step``
     first_of_chain, last_of_chain, last_octet: out
     left, top, result: out; planes of the banks with the octet's first ones
+    results_end: out; with the last ``octet_ends`` and from then on, the plane behind all results
     """
 
     def __init__(self, config: GtaConfig) -> None:
@@ -50,6 +51,7 @@ class OctetWalk(wiring.Component):
                 "left": Out(edge),
                 "top": Out(edge),
                 "result": Out(range(result_planes(config))),
+                "results_end": Out(range(result_planes(config) + 1)),
             }
         )
 
@@ -67,7 +69,12 @@ class OctetWalk(wiring.Component):
         left = Signal.like(self.left, name="left_chain")
         top = Signal.like(self.top, name="top_chain")
         offset = Signal.like(self.left, name="chain_offset")
+        result = Signal.like(self.results_end, name="result_octet")
+        following = Signal.like(result, name="following_result")
         m.d.comb += [
+            following.eq(result + known.result + 1),
+            self.result.eq(result[: len(self.result)]),
+            self.results_end.eq(Mux(self.octet_ends, following, result)),
             self.last_octet.eq(octets == 0),
             self.last_of_chain.eq(chain == 0),
             self.first_of_chain.eq(chain == length),
@@ -81,7 +88,7 @@ class OctetWalk(wiring.Component):
                 chain.eq(command.chain - 1),
                 left.eq(Cat(Const(0, 1), command.left_base)),
                 top.eq(Cat(Const(0, 1), command.top_base)),
-                self.result.eq(Cat(Const(0, 2), command.result_base)),
+                result.eq(Cat(Const(0, 2), command.result_base)),
                 offset.eq(0),
             ]
         with m.Elif(self.octet_ends):
@@ -91,7 +98,7 @@ class OctetWalk(wiring.Component):
                 chain.eq(length),
                 left.eq(self.left + known.element),
                 top.eq(self.top + known.element),
-                self.result.eq(self.result + known.result + 1),
+                result.eq(following),
                 offset.eq(0),
             ]
         with m.Elif(self.step & self.last_of_chain):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -26,7 +26,8 @@ class VectorSequencer(wiring.Component):
 
     A command is taken when none waits, and not less than 8 cycles after the one before: ``current``
     stays that long. It begins two cycles later, or where the one before ends. One of another
-    function, format or amount is taken when all is quiet.
+    function, format or amount is taken when all is quiet; one that reads results of the one before,
+    as what comes earlier in its own, begins when they are written.
 
     Parameters
     ----------
@@ -71,10 +72,20 @@ class VectorSequencer(wiring.Component):
         tail = Signal(range(_TAIL + stages + 1))
         same = Signal()
         begins = Signal()
+        reads = Signal()
+        meets = Signal()
+        before = Signal.like(self.current.result_base, name="results_before")
+        results = Cat(Const(0, 2), self.current.result_base)
+        known = self.properties
         m.d.comb += [
             table.function_number.eq(self.command.function),
             table.format.eq(self.command.format),
-            begins.eq(waits & (~steps.works | steps.ends)),
+            reads.eq(Mux(known.chains, self.current.use_c, known.c_plane)),
+            # Where both begin at one place, or this one before, nothing is read too early.
+            meets.eq(reads & (self.current.result_base > before) & (results < steps.results_end)),
+            begins.eq(
+                waits & Mux(meets, ~(steps.works | tail.any()), ~steps.works | steps.ends),
+            ),
             steps.start.eq(begins),
             steps.command.eq(self.current),
             steps.properties.eq(self.properties),
@@ -88,13 +99,17 @@ class VectorSequencer(wiring.Component):
         with m.If(self.start):
             m.d.sync += [
                 self.properties.eq(table.o),
+                before.eq(self.current.result_base),
                 waits.eq(1),
                 early.eq(COLS - 1),
             ]
         with m.Else():
             with m.If(begins):
                 m.d.sync += waits.eq(0)
-            with m.If(early.any()):
+            with m.If(begins & meets):
+                # The next one's first results must not be as near to this one's.
+                m.d.sync += early.eq(COLS - 1)
+            with m.Elif(early.any()):
                 m.d.sync += early.eq(early - 1)
         with m.If(steps.works):
             m.d.sync += tail.eq(behind)

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import GtaConfig
 from ..layouts import Base, pgemm_layout
-from ..vector_layouts import vector_step_layout
+from ..vector_layouts import result_planes, vector_step_layout
 from .function_table import properties_layout
 from .limb_pairs import LimbPairs
 from .octet_walk import OctetWalk
@@ -36,6 +36,7 @@ class VectorSteps(wiring.Component):
     properties: in; see ``properties_layout``; constant from the cycle of ``start`` on
     works: out; a command is at work, from the cycle after ``start`` to that of ``ends``
     ends: out; this is its last cycle
+    results_end: out; with ``ends`` and from then on, the plane behind its results
     step: out; a cycle later; see ``vector_step_layout``
     """
 
@@ -48,6 +49,7 @@ class VectorSteps(wiring.Component):
                 "properties": In(properties_layout(config)),
                 "works": Out(1),
                 "ends": Out(1),
+                "results_end": Out(range(result_planes(config) + 1)),
                 "step": Out(vector_step_layout(config)),
             }
         )
@@ -126,6 +128,7 @@ class VectorSteps(wiring.Component):
             walk.properties.eq(known),
             walk.step.eq(Mux(known.floats, self._round_ends, self._multiplies) & ~stays),
             walk.octet_ends.eq(self._octet_ends),
+            self.results_end.eq(walk.results_end),
         ]
         m.d.sync += [
             step.left.eq(walk.left + self._pairs.i),
