@@ -74,6 +74,7 @@ class VectorSequencer(wiring.Component):
         begins = Signal()
         reads = Signal()
         meets = Signal()
+        busy = Signal()
         before = Signal.like(self.current.result_base, name="results_before")
         results = Cat(Const(0, 2), self.current.result_base)
         known = self.properties
@@ -83,9 +84,8 @@ class VectorSequencer(wiring.Component):
             reads.eq(Mux(known.chains, self.current.use_c, known.c_plane)),
             # Where both begin at one place, or this one before, nothing is read too early.
             meets.eq(reads & (self.current.result_base > before) & (results < steps.results_end)),
-            begins.eq(
-                waits & Mux(meets, ~(steps.works | tail.any()), ~steps.works | steps.ends),
-            ),
+            busy.eq(steps.works | tail.any()),
+            begins.eq(waits & Mux(meets, ~busy, ~steps.works | steps.ends)),
             steps.start.eq(begins),
             steps.command.eq(self.current),
             steps.properties.eq(self.properties),
@@ -93,7 +93,7 @@ class VectorSequencer(wiring.Component):
             same.eq(
                 Cat(self.current[n] for n in _KEPT) == Cat(self.command[n] for n in _KEPT),
             ),
-            self.quiet.eq(~(waits | steps.works | tail.any())),
+            self.quiet.eq(~(waits | busy)),
             self.ready.eq(~waits & ~early.any() & (same | self.quiet)),
         ]
         with m.If(self.start):
@@ -106,8 +106,8 @@ class VectorSequencer(wiring.Component):
         with m.Else():
             with m.If(begins):
                 m.d.sync += waits.eq(0)
-            with m.If(begins & meets):
-                # The next one's first results must not be as near to this one's.
+            with m.If(waits & meets & busy):
+                # The next one must not begin too early behind this one's first results, either.
                 m.d.sync += early.eq(COLS - 1)
             with m.Elif(early.any()):
                 m.d.sync += early.eq(early - 1)
