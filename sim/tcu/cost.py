@@ -66,6 +66,10 @@ class Cost:
         """The counters as they are now."""
         return replace(self)
 
+    def __add__(self, other: Cost) -> Cost:
+        """One after the other."""
+        return Cost(**{name: count + vars(other)[name] for name, count in vars(self).items()})
+
     def __sub__(self, before: Cost) -> Cost:
         """What came since ``before``, an earlier copy."""
         return Cost(**{name: count - vars(before)[name] for name, count in vars(self).items()})

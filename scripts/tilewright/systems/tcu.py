@@ -11,6 +11,10 @@ SYSTEM = System(
             "Multiply square matrices on a tensor unit by Strassen's algorithm, calls and words "
             "counted.",
         ),
+        "fft": Work(
+            "tilewright.apps.tcu.commands.fft:fft",
+            "Transform signals of any length on a tensor unit, a tall call a level of factors.",
+        ),
     },
     groups={
         "tcu": {

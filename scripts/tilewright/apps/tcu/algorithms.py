@@ -48,6 +48,7 @@ class Algorithm(NamedTuple):
 
 _FORMULAS = "tilewright.sim.tcu.formulas"
 _SIDE = Size("n", "side of the matrices")
+_LENGTH = Size("n", "length of the signal")
 
 ALGORITHMS = {
     "standard": Algorithm(
@@ -84,5 +85,32 @@ ALGORITHMS = {
         sizes=(Size("n", "rows of A"), Size("k", "columns of A"), Size("p", "columns of B")),
         formula=f"{_FORMULAS}.dense:rectangular",
         cost=f"{_FORMULAS}.dense_cost:rectangular",
+    ),
+    "dft": Algorithm(
+        theorem="7",
+        problem="discrete Fourier transform, 4 real calls a level",
+        words="fp32, fp64",
+        sizes=(_LENGTH,),
+        formula=f"{_FORMULAS}.transform:dft",
+        cost=f"{_FORMULAS}.transform_cost:dft",
+        run="fft",
+    ),
+    "dft_complex": Algorithm(
+        theorem="7",
+        problem="discrete Fourier transform, a call a level",
+        words="complex64, complex",
+        sizes=(_LENGTH,),
+        formula=f"{_FORMULAS}.transform:dft_complex",
+        cost=f"{_FORMULAS}.transform_cost:dft_complex",
+        run="fft --words complex",
+    ),
+    "ntt": Algorithm(
+        theorem="7",
+        problem="discrete Fourier transform modulo a prime",
+        words="modular",
+        sizes=(_LENGTH,),
+        formula=f"{_FORMULAS}.transform:ntt",
+        cost=f"{_FORMULAS}.transform_cost:ntt",
+        run="fft --modulus P",
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import UserError, user_errors
+from ...errors import user_errors
 from ...sim.tcu import TensorUnit
 from ...sim.tcu.blocks import multiple
 from ...sim.tcu.dense.bilinear import Bilinear
@@ -16,13 +16,14 @@ from ...sim.tcu.dense.rounding import product_error, recursive_error
 from ...sim.tcu.dense.schemes import STANDARD, STRASSEN
 from ...sim.tcu.dense.tall import tall
 from ...sim.tcu.formulas.dense import levels
-from ...sim.tcu.words import COMPLEX, FP64, Array, Words
+from ...sim.tcu.words import COMPLEX, FP64, Array
 from ...sim.tcu.words.floats import Floats
 from ..common.limits import check_operations
 from ..common.matrix_files import read_matrix, write_array
 from ..gta.agreement import Agreement, exactly, within
 from .algorithms import ALGORITHMS
 from .counts import work_of
+from .numbers_read import as_words
 from .options import TcuChoice
 from .report import finish_tcu
 from .squares import check_squares
@@ -58,16 +59,6 @@ def multiply_squares(
         rows.append(("written", str(output)))
     details = {"method": method, "shape": [n, n, n]}
     finish_tcu("strassen", f"{a.name} x {b.name}", rows, choice, unit, [agreement], details)
-
-
-def as_words(path: Path, matrix: Array, words: Words) -> Array:
-    """A file's numbers as words. Raises UserError for numbers that they do not hold."""
-    if words.kind.startswith("int") and not np.iscomplexobj(matrix):
-        if not np.array_equal(matrix, np.round(matrix)):
-            raise UserError(f"{path}: must hold integers for words of {words.name}")
-        matrix = matrix.astype(np.int64)
-    with user_errors(TypeError, ValueError, about=str(path)):
-        return words.array(matrix)
 
 
 def _padding(unit: TensorUnit, method: str, n: int) -> str:

@@ -1,0 +1,121 @@
+"""Transforms of signals on a tensor unit, against NumPy's and against the definition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import UserError, user_errors
+from ...sim.tcu import TensorUnit
+from ...sim.tcu.formulas.lengths import chirp_length, radices
+from ...sim.tcu.transform.dft import dft, inverse_dft, root_modulo
+from ...sim.tcu.transform.rounding import transform_error
+from ...sim.tcu.words import COMPLEX, Array, Words, modular
+from ...sim.tcu.words.floats import Floats
+from ..common.matrix_files import read_array, write_array
+from ..common.words import counted
+from ..gta.agreement import Agreement, exactly, within
+from .numbers_read import as_words
+from .options import TcuChoice
+from .report import finish_tcu
+from .unit import open_unit, words_named
+
+__all__ = ["transform_signals"]
+
+_PLACES = 16
+"""Places at which a transform modulo a prime is held against the definition."""
+
+
+def transform_signals(
+    choice: TcuChoice,
+    file: Path,
+    words: str | None,
+    prime: int | None,
+    inverse: bool,
+    output: Path | None,
+) -> None:
+    """Transform the signals of a file, write the result if that is asked for, and report."""
+    x = _signals(file)
+    named = words or ("complex" if np.iscomplexobj(x) else "fp64")
+    kind: Words = modular(prime) if prime and not words else words_named(named)
+    unit = open_unit(choice, kind)
+    modulus = prime if words == "int64" else None
+    if isinstance(kind, Floats):
+        with user_errors(TypeError, ValueError, about=str(file)):
+            # Real words hold the parts of complex numbers.
+            kind.array(x.real)
+            kind.array(x.imag)
+    else:
+        x = as_words(file, x, kind)
+    with user_errors(ValueError, about=f"the transform of {file}"):
+        found = (inverse_dft if inverse else dft)(unit, x, modulus)
+    if isinstance(kind, Floats):
+        agreement = _beside_numpy(unit, found, x.astype(found.dtype), inverse)
+    else:
+        agreement = _beside_definition(unit, found, x, prime or 0, inverse)
+    count, n = np.atleast_2d(x).shape
+    factors = radices(n, unit.s)
+    how = (
+        " x ".join(map(str, factors)) or "1"
+        if factors is not None
+        else f"a prime factor above {unit.s}: convolution of "
+        f"{chirp_length(n, unit.s, prime - 1 if prime else 0):,} places with a chirp"
+    )
+    rows = [
+        ("signals", f"{counted(count, 'signal')} of {counted(n, 'number')}"),
+        ("factors", how),
+    ]
+    if output:
+        write_array(output, found)
+        rows.append(("written", str(output)))
+    details = {"signals": count, "length": n, "inverse": inverse, "modulus": prime,
+               "factors": factors}  # fmt: skip
+    title = f"{'inverse transform' if inverse else 'transform'} of {file.name}"
+    finish_tcu("fft", title, rows, choice, unit, [agreement], details)
+
+
+def _signals(file: Path) -> Array:
+    x = read_array(file)
+    if x.ndim not in (1, 2):
+        dimensions = counted(x.ndim, "dimension")
+        raise UserError(f"{file}: must hold a signal, or signals as rows, not {dimensions}")
+    # A column is a signal: Matrix Market has no other.
+    return x.reshape(-1) if x.ndim == 2 and x.shape[1] == 1 else x
+
+
+def _beside_numpy(unit: TensorUnit, found: Array, x: Array, inverse: bool) -> Agreement:
+    """Errors in the 2-norm bound those of each number; NumPy's own are taken for those of a unit
+    of side 16."""
+    assert isinstance(unit.words, Floats)
+    wide = x.astype(complex)
+    true = (np.fft.ifft if inverse else np.fft.fft)(wide)
+    n = x.shape[-1]
+    error = transform_error(n, unit.s, unit.words) + transform_error(n, 16, COMPLEX)
+    norms = np.linalg.norm(true, axis=-1, keepdims=True)
+    bound = np.broadcast_to(norms * error, true.shape)
+    return within("NumPy, complex", _parts(found), _parts(true), np.repeat(bound, 2, axis=-1))
+
+
+def _parts(numbers: Array) -> Array:
+    return np.ascontiguousarray(numbers.astype(complex)).view(np.float64)
+
+
+def _beside_definition(
+    unit: TensorUnit, found: Array, x: Array, prime: int, inverse: bool
+) -> Agreement:
+    """At some places, by Horner's rule in Python's integers."""
+    rows, seen = np.atleast_2d(x), np.atleast_2d(found)
+    n = rows.shape[1]
+    places = np.unique(np.linspace(0, n - 1, _PLACES).astype(int))
+    root = root_modulo(unit, n, prime)
+    if inverse:
+        root = pow(root, -1, prime)
+    scale = pow(n, -1, prime) if inverse else 1
+    expected = []
+    for place in places:
+        at, value = pow(root, int(place), prime), 0
+        for number in rows[0][::-1].tolist():
+            value = (value * at + number) % prime
+        expected.append(value * scale % prime)
+    return exactly("definition, some places", seen[0, places], np.array(expected))

@@ -1,0 +1,1 @@
+"""Discrete Fourier transforms by tall calls: complex, and exactly modulo primes."""

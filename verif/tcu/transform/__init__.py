@@ -1,0 +1,1 @@
+"""Discrete Fourier transforms on the TCU model."""

@@ -1,0 +1,130 @@
+"""Transforms modulo primes: the definition in Python's integers; results put together again."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit
+from tilewright.sim.tcu.formulas import transform as formulas
+from tilewright.sim.tcu.formulas import transform_cost as costs
+from tilewright.sim.tcu.formulas.number_cost import INTEGERS, RESIDUES
+from tilewright.sim.tcu.transform.dft import dft, inverse_dft
+from tilewright.sim.tcu.transform.exact import fields_for, together
+from tilewright.sim.tcu.transform.primes import primes_with_roots, root_of_unity
+from tilewright.sim.tcu.words import INT64, WordOverflow, Words, integer, modular
+
+LARGE = next(primes_with_roots(5040 * 32, 1 << 62))
+
+
+def unit_of(s: int, words: Words, weak: bool = False) -> TensorUnit:
+    return TensorUnit(NumpyBackend(s), words, weak=weak)
+
+
+@pytest.mark.parametrize("s", [2, 4, 16])
+@pytest.mark.parametrize(
+    ("words", "modulus"),
+    [(modular(7681), None), (INT64, 7681), (modular(LARGE), None)],
+    ids=["modular", "int64", "modular-62-bits"],
+)
+def test_every_length_that_has_roots(words: Words, modulus: int | None, s: int) -> None:
+    p = modulus or int(words.name[8:-1])
+    rng = np.random.default_rng(s)
+    lengths = [n for n in range(1, 71) if (p - 1) % n == 0]
+    assert len(lengths) > 10
+    for n in lengths:
+        unit = unit_of(s, words)
+        x, y = rng.integers(0, p, (2, n))
+        seen = dft(unit, x, modulus)
+        order = p - 1
+        number = INTEGERS if modulus else RESIDUES
+        assert unit.cost == costs.transforms(1, n, s, False, number, order)
+        assert unit.cost.work == formulas.transforms(1, n, s, False, number, order)
+        # Powers of a root of order n: that of a one behind a zero.
+        unit_of_one = np.arange(n) == 1
+        roots = [int(w) for w in dft(unit, unit_of_one.astype(int), modulus)] if n > 1 else [1]
+        assert sorted(set(roots)) == sorted(roots)
+        assert all(pow(roots[1 % n], k, p) == w for k, w in enumerate(roots))
+        by_definition = [
+            sum(int(x[j]) * roots[j * k % n] for j in range(n)) % p for k in range(n)
+        ]  # fmt: skip
+        assert seen.tolist() == by_definition
+        assert inverse_dft(unit, seen, modulus).tolist() == x.tolist()
+        both = dft(unit, np.stack([x, y]), modulus)
+        assert both[0].tolist() == seen.tolist()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=5), st.integers(2, 16))
+def test_integers_come_back_from_their_residues(numbers: list[int], s: int) -> None:
+    fields = fields_for(INT64, s, 24, 2**63)
+    assert len({field.modulus for field in fields}) == len(fields) == 3
+    unit = unit_of(s, INT64)
+    residues = [np.array([n % field.modulus for n in numbers]) for field in fields]
+    assert together(unit, fields, residues).tolist() == numbers
+    assert unit.cost == costs.together(len(numbers), 3)
+
+
+def test_integers_that_words_do_not_hold_are_told() -> None:
+    fields = fields_for(integer(32), 4, 8, 2**40)
+    residues = [np.array([2**40 % field.modulus]) for field in fields]
+    with pytest.raises(WordOverflow, match=r"^words must have 42 bits to hold the result, not 32$"):
+        together(unit_of(4, integer(32)), fields, residues)
+
+
+def test_sums_of_residues_fit_the_words() -> None:
+    """The largest residues there are, on words of few bits: nothing overflows."""
+    for bits in (12, 24, 64):
+        for s in (2, 8):
+            (field, *_) = fields_for(integer(bits), s, 2, 5)
+            x = np.full((s, s), field.modulus - 1)
+            assert s * (field.modulus - 1) ** 2 < 2 ** (bits - 1)
+            unit = unit_of(s, integer(bits))
+            expected = x.astype(object) @ x.astype(object) % field.modulus
+            assert field.product(unit, x, x).tolist() == expected.tolist()
+
+
+def test_primes_and_roots() -> None:
+    assert list(primes_with_roots(24, 200)) == [193, 97, 73]
+    assert list(primes_with_roots(1, 20)) == [19, 17, 13, 11, 7, 5, 3]
+    for prime, n in ((193, 24), (97, 96), (7, 1), (3, 2)):
+        root = root_of_unity(n, prime)
+        assert [k for k in range(1, n + 1) if pow(root, k, prime) == 1] == [n]
+
+
+@pytest.mark.parametrize(
+    ("words", "n", "modulus", "message"),
+    [
+        (modular(15), 2, None, "`modulus` must be a prime, not 15"),
+        (modular(7), 4, None, "lengths of residues modulo 7 must divide 6, not 4"),
+        (modular(11), 5, None, "roots must be of an order of 9 or more, with factors of at most "
+         "4, which does not divide 10"),
+        (INT64, 4, 2**40, "`modulus` must be in 2..1518500250 for int64 and a unit of side 4, not "
+         "1099511627776"),
+        (INT64, 4, 1, "`modulus` must be in 2..1518500250 for int64 and a unit of side 4, not 1"),
+    ],
+)  # fmt: skip
+def test_refusals(words: Words, n: int, modulus: int | None, message: str) -> None:
+    unit = unit_of(4, words)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        dft(unit, np.ones(n, int), modulus)
+    assert unit.cost == Cost()
+
+
+def test_words_without_enough_primes_are_refused() -> None:
+    message = (
+        "primes of at most 23, as int12 and a unit of side 4 take, that are 1 modulo 8 must hold "
+        "results of 11 bits, which they do not"
+    )
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        fields_for(integer(12), 4, 8, 2000)
+
+
+def test_other_numbers_are_refused() -> None:
+    given: Any = np.array([0.5, 1])
+    with pytest.raises(TypeError, match=r"^words of modular\(17\) must be integers, not float64$"):
+        dft(unit_of(4, modular(17)), given)
