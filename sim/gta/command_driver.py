@@ -135,7 +135,7 @@ class CommandDriver(JobDriver[GtaConfig]):
         an error.
         """
         # The addresses of commands do not change their number.
-        counted = CommandList()
+        counted = CommandList(keeps=False)
         write(dict.fromkeys(images, 0), counted)
         if len(counted) >> COMMANDS_BITS:
             most = (1 << COMMANDS_BITS) - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 from ....hw.spec.gta import (
@@ -64,17 +65,17 @@ class Problem:
     lateral: bool = True
     overlap: bool = True
 
-    @property
+    @cached_property
     def floats(self) -> bool:
         """Whether the format is a floating-point one."""
         return is_float(self.format)
 
-    @property
+    @cached_property
     def limbs(self) -> int:
         """Rows and columns that an element takes."""
         return 1 if self.floats else limbs(self.format)
 
-    @property
+    @cached_property
     def element(self) -> int:
         """Bytes of an element of A and B."""
         return element_bytes(self.format)
@@ -105,13 +106,13 @@ class Tiling:
     slots: int = 2
     sharers: int = 1
 
-    @property
+    @cached_property
     def counts(self) -> tuple[int, int, int]:
         """Tiles along M, N and K."""
         problem = self.problem
         return -(-problem.m // self.m), -(-problem.n // self.n), -(-problem.k // self.k)
 
-    @property
+    @cached_property
     def left_words(self) -> int:
         """Words of a fold of rows in each bank."""
         problem = self.problem
@@ -119,14 +120,14 @@ class Tiling:
             return _words(self.m * problem.element)
         return _words(self.k * (problem.element if problem.floats else 1))
 
-    @property
+    @cached_property
     def top_words(self) -> int:
         """Words of a fold of columns in each bank."""
         if self.problem.operation == "ws":
             return _words(self.row_folds * self.region.array[0])
         return self.left_words
 
-    @property
+    @cached_property
     def result_words(self) -> int:
         """Words of the results of a fold of columns in each bank."""
         problem = self.problem
