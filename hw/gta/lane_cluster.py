@@ -39,9 +39,11 @@ class LaneCluster(wiring.Component):
     ``adder_stages`` + 6 cycles after its last fold has begun.
     A command of vectors that is taken in cycle t begins in cycle t + 2, or where one of the same
     function, format and amount before it ends, and takes T O cycles, T its ``time`` and O its
-    ``octet_cycles``. The next one like it is taken where it begins, but not less than 8 cycles
-    after t; others T O + 14 cycles after it has begun, and it where folds are over. It is done
-    T O + C + 6 cycles after it has begun, unless it multiplies or adds floats.
+    ``octet_cycles``. The next one like it is taken when it has begun, but not less than 8 cycles
+    after t; others T O + 14 cycles after it has begun. It is done T O + C + 6 cycles after it has
+    begun. Where floats are multiplied or added others are taken ``adder_stages`` + 1 cycles later;
+    of K products, of S steps each, in T O = K I cycles it is done (K - 1) I + S + C +
+    ``adder_stages`` + 6 cycles after it has begun, of fp64 one more.
     Accesses from outside change none of this.
 
     Parameters
