@@ -1,4 +1,4 @@
-"""The least configuration: one lane."""
+"""The least configurations: one lane, one format."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.gta.control.region_scan import RegionScan
+from tilewright.hw.gta.float.product_steps import ProductSteps
 from tilewright.hw.spec.gta import GtaConfig
 from tilewright.verif.kit.front_ends import complaints
 
@@ -14,3 +15,10 @@ def test_verilator_finds_nothing_in_the_scan_of_one_lane(tmp_path: Path) -> None
     """Nothing is compared with a column of which there is but one."""
     text = emit_component(RegionScan(GtaConfig(lanes=1)), name="region_scan").verilog
     assert complaints("verilator", text, "region_scan", tmp_path) == ""
+
+
+def test_steps_of_one_float_of_one_limb(tmp_path: Path) -> None:
+    """Of many adders: no limbs to count, and a turn's pause of one bit, always the same."""
+    config = GtaConfig(lanes=1, formats=("bf16",), float_adders=64)
+    text = emit_component(ProductSteps(config), name="steps").verilog
+    assert complaints("verilator", text, "steps", tmp_path) == ""

@@ -88,6 +88,8 @@ class ProductSteps(wiring.Component):
         idle = Signal(range(longest), name="idle_cycles")
         left = Signal(range(config.edge_bytes), name="products_left")
         pause = self._by_format(lambda name: config.interval(name) - limbs(name) ** 2)
+        # Not a comparison of ``pause``: of one format alone it may be a constant of one bit.
+        at_once = self._by_format(lambda name: int(config.interval(name) == limbs(name) ** 2))
         works = Signal()
         next_product = Signal()
         ends_diagonal = Signal()
@@ -95,7 +97,7 @@ class ProductSteps(wiring.Component):
             step.last.eq((step.i == top) & (step.j == top)),
             step.final.eq(left == 0),
             ends_diagonal.eq((step.i == top) | (step.j == low)),
-            next_product.eq(works & Mux(step.valid, step.last & (pause == 0), idle == 0)),
+            next_product.eq(works & Mux(step.valid, step.last & at_once, idle == 0)),
         ]
         with m.If(self.start):
             m.d.sync += [
