@@ -62,7 +62,7 @@ def test_on_the_model(
 def test_on_the_rtl(run: Run, name: str) -> None:
     """Cycles of both together are fewer than those of each alone on all lanes, and than those of
     each on the same lanes, one after the other."""
-    jobs = [f"{files(run, 'x', 8, 200, 8)[0]}", f"{files(run, 'y', 8, 225, 8)[0]},mode=fp16"]
+    jobs = [f"{files(run, name, 8, k, 8)[0]},mode=fp64" for name, k in (("x", 60), ("y", 65))]
     where = run.directory / "report.json"
     assert run("pair", *jobs, *settings(name), "--json", where) == 0
     report = run.report()
