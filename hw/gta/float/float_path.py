@@ -15,7 +15,7 @@ from .float_result_path import FloatResultPath
 from .float_top_feeder import FloatTopFeeder
 from .headers import column_header, limbs_of_format, row_header, vector_mode
 from .planes.float_turns import FloatTurns
-from .planes.plane_results import PlaneResults
+from .result_words import ResultWords
 from .whole_product import product_bits
 
 __all__ = ["FloatPath"]
@@ -128,7 +128,7 @@ class FloatPath(wiring.Component):
     ) -> None:
         """Of matrices and of vectors."""
         m.submodules.results = results = FloatResultPath(self._config)
-        m.submodules.planes = planes = PlaneResults(self._config)
+        m.submodules.words = words = ResultWords(self._config)
         m.d.comb += [
             results.wide.eq(self.format == FORMATS_OF_GTA.index("fp64")),
             results.place.eq(self.place),
@@ -136,18 +136,21 @@ class FloatPath(wiring.Component):
             results.fold.eq(self.waiting),
             results.step.eq(left.step),
             results.sums.eq(back.o),
-            planes.mode.eq(self.mode),
-            planes.sums.eq(back.sums),
-            planes.low.eq(turns.low),
-            planes.high.eq(turns.high),
-            planes.half.eq(turns.half),
+            words.mode.eq(self.mode),
+            words.wide.eq(results.wide),
+            *(words.results[r].eq(back.o[r].value) for r in range(ROWS)),
+            words.sums.eq(back.sums),
+            words.upper.eq(results.upper),
+            self.write_data.eq(words.write_data),
+            words.low.eq(turns.low),
+            words.high.eq(turns.high),
+            words.half.eq(turns.half),
         ]
         chosen = (
             (self.read, turns.read, results.read),
             (self.read_address, turns.read_address, results.read_address),
-            (self.write, planes.write, results.write),
+            (self.write, words.write, results.write),
             (self.write_address, turns.write_address, results.write_address),
-            (self.write_data, planes.write_data, results.write_data),
             (self.done, turns.done, results.done),
         )
         for o, vector, matrix in chosen:

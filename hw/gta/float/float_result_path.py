@@ -42,7 +42,8 @@ class FloatResultPath(wiring.Component):
     step: in; of row 0
     sums: in; by row, see ``row_result``
     read, read_address: banks that are read, and where; the words go to the adders
-    write, write_address, write_data: by bank, a bit for each byte that is written, where and what
+    write, write_address: by bank, a bit for each byte that is written, and where
+    upper: by bank, of fp64: the upper four rows have their turn
     done: out; the last result of a command is in the memory
     """
 
@@ -61,7 +62,7 @@ class FloatResultPath(wiring.Component):
                 "read_address": Out(address),
                 "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
                 "write_address": Out(address),
-                "write_data": Out(data.ArrayLayout(8 * RESULT_WORD_BYTES, BANKS)),
+                "upper": Out(BANKS),
                 "done": Out(1),
             }
         )
@@ -117,20 +118,10 @@ class FloatResultPath(wiring.Component):
         return accumulate
 
     def _write(self, m: Module, bank: int, wave: data.View[data.StructLayout]) -> None:
-        """A bank's word: each row has a place of its own in it, in fp64 with the row 4 above."""
-        sums = [self.sums[r] for r in range(ROWS)]
-        here = [one.column[bank] & (wave.row < wave.rows) for one in sums]
-        narrow = Cat(*(one.value[:32] for one in sums))
-        narrow_mask = Cat(*(n.replicate(4) for n in here))
-        if len(sums[0].value) == 32:
-            m.d.comb += [self.write_data[bank].eq(narrow), self.write[bank].eq(narrow_mask)]
-            return
-        upper = wave.row[-1]
-        pairs = list(zip(sums[:_FP64_ROWS], sums[_FP64_ROWS:], strict=True))
-        wide: Value = Cat(*(Mux(upper, b.value, a.value) for a, b in pairs))
-        masks = list(zip(here[:_FP64_ROWS], here[_FP64_ROWS:], strict=True))
-        wide_mask = Cat(*((a | b).replicate(8) for a, b in masks))
-        m.d.comb += [
-            self.write_data[bank].eq(Mux(self.wide, wide, narrow)),
-            self.write[bank].eq(Mux(self.wide, wide_mask, narrow_mask)),
-        ]
+        """Each row has a place of its own in a word, in fp64 with the row 4 above."""
+        here = [self.sums[r].column[bank] & (wave.row < wave.rows) for r in range(ROWS)]
+        mask: Value = Cat(*(row.replicate(4) for row in here))
+        if "fp64" in self._config.floats:
+            pairs = list(zip(here[:_FP64_ROWS], here[_FP64_ROWS:], strict=True))
+            mask = Mux(self.wide, Cat(*((a | b).replicate(8) for a, b in pairs)), mask)
+        m.d.comb += [self.write[bank].eq(mask), self.upper[bank].eq(self.wide & wave.row[-1])]

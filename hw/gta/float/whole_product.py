@@ -80,8 +80,11 @@ class WholeProduct(wiring.Component):
         for name in ("fp16", "fp64"):
             if name in self._formats:
                 bits = 2 * (-FLOAT_FORMATS[name].significand_bits % LIMB_BITS)
-                lower = Cat(C(0, bits), whole[:-bits])
-                moved = Mux(self.mode.active & self.mode[name], lower, moved)
+                # What is below its own bytes is 0 anyway.
+                below = len(whole) - SUM_BITS * limbs(name)
+                lower = Cat(C(0, bits), whole[below:-bits])
+                chosen = Mux(self.mode.active & self.mode[name], lower, moved[below:])
+                moved = Cat(moved[:below], chosen)
         m.d.comb += [
             whole.eq(Cat(*parts)),
             self.any.eq(whole.any()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -79,13 +79,14 @@ class ColumnOperands(wiring.Component):
             self.plane.eq(y.plane),
         ]
         powers = self._powers(m, y.plane)
+        x_bytes, y_bytes = ([plane.o[r][:LIMB_BITS] for r in range(ROWS)] for plane in (x, y))
+        if self._config.floats:
+            x_bytes, y_bytes = self._significands(m, x_bytes, y_bytes)
         for r in range(ROWS):
             m.d.comb += [
-                self.x[r].eq(x.o[r]),
-                self.y[r].eq((y.o[r] | powers[r]).as_signed()),
+                self.x[r].eq(Cat(x_bytes[r], x.o[r][-1]).as_signed()),
+                self.y[r].eq(Cat(y_bytes[r] | powers[r], y.o[r][-1]).as_signed()),
             ]
-        if self._config.floats:
-            self._significands(m, x, y)
         return m
 
     def _powers(self, m: Module, amounts: Value) -> list[Value]:
@@ -105,22 +106,25 @@ class ColumnOperands(wiring.Component):
         ]
         return [power.o[r] & there.replicate(LIMB_BITS) for r in range(ROWS)]
 
-    def _significands(self, m: Module, x: PlaneLimbs, y: PlaneLimbs) -> None:
-        """Hidden bits, and what is to be known of y."""
-        config = self._config
+    def _significands(
+        self, m: Module, x: list[Value], y: list[Value]
+    ) -> tuple[list[Value], list[Value]]:
+        """Bytes of significands with their hidden bits, and what is to be known of y; others stay
+        as they are."""
+        config, active = self._config, self.mode.active
         m.submodules.x_significands = x_limbs = FloatLimbs(config, second=False)
         m.submodules.y_significands = y_limbs = FloatLimbs(config, second=True)
         m.d.comb += [
             x_limbs.words.eq(self.left_word),
-            x_limbs.high.eq(self.of_x.x_high),
+            x_limbs.high.eq(active & self.of_x.x_high),
             y_limbs.words.eq(self.top_word),
-            y_limbs.high.eq(self.of_y.y_high | self.mode.one),
+            y_limbs.high.eq(active & (self.of_y.y_high | self.mode.one)),
             y_limbs.begins.eq(self.of_y.base == Base.ZERO),
             self.y_any.eq(y_limbs.any),
         ]
-        for significands, picked, o in ((x_limbs, x, self.x), (y_limbs, y, self.y)):
-            m.d.comb += significands.mode.eq(self.mode)
-            for r in range(ROWS):
-                m.d.comb += significands.bytes[r].eq(picked.o[r][:LIMB_BITS])
-                with m.If(self.mode.active):
-                    m.d.comb += o[r].eq(significands.o[r])
+        for significands, picked in ((x_limbs, x), (y_limbs, y)):
+            m.d.comb += [
+                significands.mode.eq(self.mode),
+                *(significands.bytes[r].eq(picked[r]) for r in range(ROWS)),
+            ]
+        return list(x_limbs.o), list(y_limbs.o)

@@ -1,0 +1,111 @@
+"""Results of floats as banks are given them, of matrices and of vectors."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...spec.gta import BANKS, COLS, LIMB_BITS, RESULT_WORD_BYTES, ROWS, GtaConfig
+from .headers import sum_bits, vector_mode
+
+__all__ = ["ResultWords"]
+
+_WORD = 32
+"""Bits of a row's result in a word of a bank."""
+
+
+class ResultWords(wiring.Component):
+    """Puts what a column's rows have beside each other, of vectors by planes.
+
+    Combinational; upper halves of vectors of fp64 come a cycle later. Banks are given much the same
+    word, so that it is chosen for all together.
+
+    Parameters
+    ----------
+    config: of the accelerator, with floats
+
+    Members
+    -------
+    mode: in; see ``vector_mode``
+    wide: in; results are fp64
+    results: in; of matrices, by row, fp32 in the low bits
+    sums: in; of vectors, by row and adder of it, in the low bits
+    upper: in; by bank, of matrices of fp64: results of the upper four rows are written
+    low, high, half: in; of vectors, see ``FloatTurns``
+    write: out; of vectors, by bank, a bit for each byte that is written
+    write_data: out; by bank
+    """
+
+    def __init__(self, config: GtaConfig) -> None:
+        self._config = config
+        bits = sum_bits(config)
+        sums = data.ArrayLayout(data.ArrayLayout(bits, config.row_adders), ROWS)
+        super().__init__(
+            {
+                "mode": In(vector_mode()),
+                "wide": In(1),
+                "results": In(data.ArrayLayout(bits, ROWS)),
+                "sums": In(sums),
+                "upper": In(BANKS),
+                "low": In(BANKS),
+                "high": In(BANKS),
+                "half": In(BANKS),
+                "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
+                "write_data": Out(data.ArrayLayout(8 * RESULT_WORD_BYTES, BANKS)),
+            }
+        )
+
+    @property
+    def config(self) -> GtaConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, mode = self._config, self.mode
+        rows = [self.results[r] for r in range(ROWS)]
+        wide = "fp64" in config.floats
+        lower = Cat(*(row[:_WORD] for row in rows))
+        if wide:
+            lower = Mux(self.wide, Cat(*rows[: ROWS // 2]), lower)
+            behind = Signal(len(lower), name="upper_halves", reset_less=True)
+            upper = Signal.like(behind, name="upper_word")
+            m.d.sync += behind.eq(_planes([self.sums[r][0][_WORD:] for r in range(ROWS)]))
+            m.d.comb += upper.eq(Mux(mode.active, behind, Cat(*rows[ROWS // 2 :])))
+        words = []
+        for n in range(config.row_adders):
+            planes = self._vectors(n)
+            if wide and n:
+                planes = Mux(mode.fp64, self._vectors(0), planes)
+            word = Signal(len(lower), name=f"word_{n}")
+            m.d.comb += word.eq(Mux(mode.active, planes, lower))
+            words.append(word)
+        size = RESULT_WORD_BYTES // 2
+        for b in range(BANKS):
+            word = words[b // (COLS // config.row_adders)]
+            if wide:
+                word = Mux(Mux(mode.active, self.high[b], self.upper[b]), upper, word)
+            halves = [~mode.own | ~self.half[b], ~mode.own | self.half[b]]
+            written = self.low[b] | self.high[b]
+            m.d.comb += [
+                self.write_data[b].eq(word),
+                self.write[b].eq(Cat(*((written & here).replicate(size) for here in halves))),
+            ]
+        return m
+
+    def _vectors(self, adder: int) -> Value:
+        """Planes of an adder's results, of fp64 of their lower halves; of bf16 and fp16 they are
+        there twice."""
+        found = []
+        for r in range(ROWS):
+            word = self.sums[r][adder][:_WORD]
+            half = word[: _WORD // 2]
+            found.append(Cat(half, Mux(self.mode.own, half, word[_WORD // 2 :])))
+        return _planes(found)
+
+
+def _planes(words: list[Value]) -> Value:
+    """Byte k of all rows, then the next one."""
+    return Cat(
+        *(word.word_select(k, LIMB_BITS) for k in range(_WORD // LIMB_BITS) for word in words)
+    )
