@@ -13,6 +13,7 @@ from tilewright.sim.gta.model import GtaModel
 from tilewright.tables.gta import repeated
 from tilewright.tables.gta.repeated import RepeatedDriver
 from tilewright.tables.gta.simd import COLUMNS, PAPER, SEPARATE, gta_simd
+from tilewright.verif.kit.pages import page
 
 
 def test_separate_units() -> None:
@@ -20,6 +21,23 @@ def test_separate_units() -> None:
     widths = {name: int(re.sub(r"\D", "", name)) for name in FORMATS_OF_GTA}
     assert {name: 64 // width for name, width in widths.items()} == SEPARATE
     assert tuple(PAPER) == FORMATS_OF_GTA
+
+
+def test_the_page() -> None:
+    """Its figures are the formula's, to which the RTL is held."""
+    text = page("gta.md").read_text()
+    labels = re.findall(r"^\| (\w+(?:, \d+ adders)?) \| [\d.]+ \| [\d.]+ \| [\d.]+ \|", text, re.M)
+    assert len(labels) == 4 + 2 * 4
+    for label in labels:
+        name, _, adders = label.removesuffix(" adders").partition(", ")
+        config = GtaConfig(lanes=1, float_adders=int(adders or 8))
+        mul, fma = (64 * octet_cycles(config, function, name) for function in ("mul", "fma"))
+        paper = f"{PAPER[name]:g}" if adders != "8" else "-"
+        gains = [f"{4096 / cycles / SEPARATE[name]:.2f}" for cycles in (mul, fma)]
+        row = (
+            f"| {label} | {4096 / mul:.2f} | {4096 / fma:.2f} | {gains[0]} | {paper} | {gains[1]} "
+        )
+        assert f"\n{row}| {mul:,} | " in text
 
 
 @pytest.mark.slow
