@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 from tilewright.apps.gta import device
+from tilewright.sim.gta import timed
+from tilewright.sim.gta.cycles.machine import TIMED
 from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.kit.commands import Run
+from tilewright.verif.kit.sampling import SIZE
 
 __all__ = ["on_model", "run"]
 
@@ -20,6 +23,13 @@ Made = Callable[[int], AbstractContextManager[GtaModel]]
 @pytest.fixture
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return Run(tmp_path, capsys)
+
+
+@pytest.fixture(autouse=True)
+def no_cycle_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick test does not compile it: all jobs take a cycle."""
+    if SIZE == "quick":
+        monkeypatch.setattr(timed, "run_job", lambda *_, **__: dict.fromkeys(TIMED, 1))
 
 
 @pytest.fixture

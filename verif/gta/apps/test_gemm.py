@@ -91,7 +91,9 @@ def test_what_is_reported(run: Run) -> None:
     assert report["port_cycles"] == best.cost.port_cycles
     assert report["accesses"] == vars(best.cost.accesses)
     assert report["bytes"] == vars(best.cost.moved)
-    assert report["counters"] is None
+    assert report["counters"]["bytes_written"] == 70 * 33 * 4
+    assert report["counters"]["cycles"] >= report["counters"]["busy_cycles"] > 0
+    assert f"{report['counters']['cycles']:,} of jobs" in run.out
     assert report["utilisation"] == pytest.approx(best.utilisation, rel=1e-12)
     assert (report["multiplications"], report["limb_products"]) == (92400, 369600)
     assert report["references"][0]["wrong"] == 0

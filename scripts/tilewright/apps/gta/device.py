@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -34,8 +35,8 @@ _FIRST_BYTES = 1 << 22
 
 
 class GtaRtl:
-    """The generated Verilog in front of a flat memory, or with another backend the model of the
-    whole accelerator. A context manager.
+    """The generated Verilog in front of a flat memory, or with another backend a model of the whole
+    accelerator: with "cycles" the one of cycles, whose results are none. A context manager.
 
     Parameters
     ----------
@@ -53,11 +54,11 @@ class GtaRtl:
         self._choice, self._device = choice, ExitStack()
         self._bytes = _FIRST_BYTES
         with activity("building gta"):
-            self._native = (
-                native(GTA, choice.config, _LATENCY)
-                if choice.backend == "rtl"
-                else partial(_model, choice.config)
-            )
+            if choice.backend == "rtl":
+                self._native = native(GTA, choice.config, _LATENCY)
+            else:
+                make = _clock if choice.backend == "cycles" else _model
+                self._native = partial(make, choice.config)
             self._driver = self._make()
         self.counts: dict[str, int] = {}
 
@@ -127,3 +128,12 @@ class GtaRtl:
 
 def _model(config: GtaConfig, memory_bytes: int) -> AbstractContextManager[GtaModel]:
     return nullcontext(GtaModel(config, memory_bytes))
+
+
+def _clock(config: GtaConfig, memory_bytes: int) -> AbstractContextManager[GtaModel]:
+    # It loads a compiler.
+    from ...sim.gta.timed import TimedGta
+    from ...sim.timing.memories import FLAT
+
+    memory = replace(FLAT, latency=_LATENCY)
+    return nullcontext(TimedGta(config, memory_bytes, memory=memory, values=False))

@@ -32,7 +32,7 @@ def multiply_files(
         raise UserError(f"{c}: must be {rows} x {cols}, as A B is, not {shape}")
     check_size(f"the product of {a} and {b}", rows, cols)
     check_products(f"the product of {a} and {b}", choice, rows * cols * depth)
-    with GtaProducts(choice) as products:
+    with GtaProducts(choice, jobs=True) as products:
         words = products.multiply(left.words, right.words, addend.words if addend else None)
     values = addend.values if addend else None
     agreement = compare_product(choice.format, words, left.values, right.values, values)

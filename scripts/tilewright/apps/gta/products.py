@@ -24,7 +24,7 @@ __all__ = ["MOST_PRODUCTS", "GtaProducts", "check_products"]
 
 Patterns = NDArray[np.uint64]
 
-MOST_PRODUCTS = {"rtl": 500_000_000, "cycles": 8_000_000_000, "model": 8_000_000_000}
+MOST_PRODUCTS = {"rtl": 500_000_000, "cycles": 10_000_000_000, "model": 10_000_000_000}
 """Multiplications of a run, on the RTL of limbs, by backend: some minutes."""
 
 _BROUGHT = 16
@@ -57,11 +57,14 @@ class GtaProducts:
     Parameters
     ----------
     choice: the accelerator, and how the user wants it
+    jobs: with "cycles" jobs are counted, too, as the driver lays them out on the RTL
     """
 
-    def __init__(self, choice: GtaChoice) -> None:
+    def __init__(self, choice: GtaChoice, *, jobs: bool = False) -> None:
         self._choice, self._open = choice, ExitStack()
         self._rtl: GtaRtl | None = None
+        self._clock: GtaRtl | None = None
+        self._jobs = jobs and choice.backend == "cycles"
         self.tally = GtaTally(config=choice.config)
 
     def __enter__(self) -> Self:
@@ -70,6 +73,11 @@ class GtaProducts:
 
             self._rtl = GtaRtl(self._choice)
             self._open.callback(self._rtl.close)
+        elif self._jobs:
+            from .device import GtaRtl
+
+            self._clock = GtaRtl(self._choice)
+            self._open.callback(self._clock.close)
         where = "gta" if self._rtl else "the model of gta"
         self._open.enter_context(activity(f"computing on {where}"))
         return self
@@ -102,9 +110,24 @@ class GtaProducts:
             tally.counters.update(self._rtl.counts)
             tally.checked += found.size
             tally.mismatches += int(np.count_nonzero(found != expected))
+        elif self._clock:
+            tally.undriven = self._count(self._clock, a, b, c, result)
         tally.add(problem, chosen)
         tally.seconds += watch.seconds
         return found
+
+    def _count(
+        self, clock: GtaRtl, a: Patterns, b: Patterns, c: Patterns | None, result: str
+    ) -> str:
+        """Count a job; returns why the driver does not do it, if it does not."""
+        if self._choice.asked.filled:
+            return "the driver fills nothing up"
+        try:
+            clock.multiply(a, b, c, result)
+        except UserError as error:
+            return str(error)
+        self.tally.counters.update(clock.counts)
+        return ""
 
     def _chosen(self, problem: PGemm) -> Chosen:
         """The best of the schedules that are left."""

@@ -134,6 +134,8 @@ def _rows(choice: GtaChoice, tally: GtaTally) -> Rows:
         rows.append(("", f"and {len(order) - _SHOWN:,} more"))
     rows += _modelled(tally) if tally.schedules else []
     rows += _measured(tally) if tally.counters else []
+    if tally.undriven:
+        rows.append(("jobs", f"not counted: {tally.undriven}"))
     if tally.utilisation is not None:
         rows.append(("utilisation", f"{tally.utilisation:.2%} of the multiplications of limbs that "
                                     f"{lanes} can do"))  # fmt: skip
@@ -164,11 +166,13 @@ def _measured(tally: GtaTally) -> Rows:
     """By counters."""
     counts = tally.counters
     waits = ", ".join(f"{name} {counts[f'wait_{name}']:,}" for name in ("list", "loads", "stores"))
+    # The schedules' own cycles and bytes are above these.
+    ours = "jobs" if tally.schedules else ""
     return [
-        ("cycles", f"{counts['cycles']:,} of jobs, {counts['busy_cycles']:,} with the array at "
-                   f"work; waited for {waits}"),
-        ("bytes", f"{counts['bytes_read']:,} read, {counts['bytes_list']:,} of them of lists; "
-                  f"{counts['bytes_written']:,} written"),
+        (ours or "cycles", f"{counts['cycles']:,} of jobs, {counts['busy_cycles']:,} with the "
+                           f"array at work; waited for {waits}"),
+        (f"{ours} bytes".strip(), f"{counts['bytes_read']:,} read, {counts['bytes_list']:,} of "
+                                  f"them of lists; {counts['bytes_written']:,} written"),
     ]  # fmt: skip
 
 

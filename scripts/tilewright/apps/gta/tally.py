@@ -42,7 +42,8 @@ class GtaTally:
     counts: how often each product was computed
     chosen: how each was laid out; of the model of results alone nothing
     schedules: with the model of cycles those of each product, the best first
-    counters: with the RTL its counters, added
+    counters: with the RTL its counters, added; those of jobs by the model of cycles
+    undriven: why the driver does not do what schedules of the model of cycles do; empty: it does
     seconds: of the wall clock spent in simulation
     checked, mismatches: results compared with the model, and those that differ
     """
@@ -52,6 +53,7 @@ class GtaTally:
     chosen: dict[PGemm, Chosen] = field(default_factory=dict)
     schedules: dict[PGemm, list[Ranked]] = field(default_factory=dict)
     counters: Counter[str] = field(default_factory=Counter)
+    undriven: str = ""
     seconds: float = 0.0
     checked: int = 0
     mismatches: int = 0
