@@ -15,6 +15,11 @@ SYSTEM = System(
             "tilewright.apps.tcu.commands.fft:fft",
             "Transform signals of any length on a tensor unit, a tall call a level of factors.",
         ),
+        "stencil": Work(
+            "tilewright.apps.tcu.commands.stencil:stencil",
+            "Sweep a linear stencil over a grid many times at once, by transforms on a tensor "
+            "unit.",
+        ),
     },
     groups={
         "tcu": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-__all__ = ["chirp_length", "fast_length", "radices"]
+__all__ = ["chirp_length", "fast_length", "radices", "smooth_part"]
 
 
 def radices(n: int, s: int) -> tuple[int, ...] | None:
@@ -54,3 +54,8 @@ def _smooth_divisors(order: int, s: int) -> list[int]:
             powers.append(powers[-1] * prime)
         found = [n * power for n in found for power in powers]
     return found
+
+
+def smooth_part(order: int, s: int) -> int:
+    """The largest divisor of ``order`` that has no prime factor above ``s``."""
+    return max(_smooth_divisors(order, s))

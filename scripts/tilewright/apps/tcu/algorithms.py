@@ -49,6 +49,7 @@ class Algorithm(NamedTuple):
 _FORMULAS = "tilewright.sim.tcu.formulas"
 _SIDE = Size("n", "side of the matrices")
 _LENGTH = Size("n", "length of the signal")
+_SWEEPS = Size("k", "sweeps")
 
 ALGORITHMS = {
     "standard": Algorithm(
@@ -112,5 +113,27 @@ ALGORITHMS = {
         formula=f"{_FORMULAS}.transform:ntt",
         cost=f"{_FORMULAS}.transform_cost:ntt",
         run="fft --modulus P",
+    ),
+    "stencil": Algorithm(
+        theorem="8",
+        problem="k sweeps of a linear stencil at once, on real words",
+        words="fp32, fp64",
+        sizes=(Size("n", "side of the grid"), _SWEEPS),
+        formula=f"{_FORMULAS}.stencils:stencil",
+        cost=f"{_FORMULAS}.stencils_cost:stencil",
+        run="stencil",
+    ),
+    "stencil_exact": Algorithm(
+        theorem="8",
+        problem="k sweeps of a linear stencil at once, on integers modulo primes",
+        words="int64",
+        sizes=(
+            Size("n", "side of the grid"),
+            _SWEEPS,
+            Size("primes", "that hold the result"),
+        ),
+        formula=f"{_FORMULAS}.stencils:stencil_exact",
+        cost=f"{_FORMULAS}.stencils_cost:stencil_exact",
+        run="stencil --words int64",
     ),
 }

@@ -1,0 +1,116 @@
+"""Sweeps of a linear stencil on a tensor unit, against NumPy's one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import UserError, user_errors
+from ...sim.tcu import TensorUnit
+from ...sim.tcu.formulas.lengths import fast_length
+from ...sim.tcu.formulas.stencils import blocks_of
+from ...sim.tcu.stencils.linear import exact_fields, stencil
+from ...sim.tcu.stencils.rounding import stencil_error, sweeps_error
+from ...sim.tcu.words import COMPLEX, FP64, Array
+from ...sim.tcu.words.floats import Floats
+from ...sim.tcu.words.integers import Integers
+from ..common.limits import check_operations, check_size
+from ..common.matrix_files import read_matrix, write_array
+from ..common.words import counted
+from ..gta.agreement import Agreement, exactly, within
+from .numbers_read import as_words
+from .options import TcuChoice
+from .report import finish_tcu
+from .unit import open_unit, words_named
+
+__all__ = ["sweep_grid"]
+
+
+def sweep_grid(
+    choice: TcuChoice,
+    file: Path,
+    weights: Path,
+    steps: int,
+    boundary: str,
+    words: str | None,
+    output: Path | None,
+) -> None:
+    """Sweep over the grid of a file, write the result if that is asked for, and report."""
+    cells, taps = read_matrix(file), read_matrix(weights)
+    if taps.shape != (3, 3):
+        raise UserError(f"{weights}: must be 3 x 3, not {taps.shape[0]} x {taps.shape[1]}")
+    complex_ = any(np.iscomplexobj(one) for one in (cells, taps))
+    kind = words_named(words or ("complex" if complex_ else "fp64"))
+    grid, taps = as_words(file, cells, kind), as_words(weights, taps, kind)
+    rows, columns = grid.shape
+    length, blocks = fast_length(3 * steps, choice.side), blocks_of(rows, columns, steps)
+    about = f"{counted(steps, 'sweep')} over {file}"
+    check_size(f"the blocks of {about}", blocks, length, length)
+    check_operations(about, rows * columns * steps, "choose fewer --steps")
+    unit = open_unit(choice, kind)
+    with user_errors(ValueError, about=about):
+        found = stencil(unit, grid, taps, steps, boundary)
+    lines = [
+        ("grid", f"{rows:,} x {columns:,}, {boundary}"),
+        ("blocks", f"{counted(blocks, 'block')} of {steps:,} x {steps:,}, convolved in "
+                   f"{length:,} x {length:,}"),
+    ]  # fmt: skip
+    primes = None
+    if isinstance(kind, Integers):
+        primes = [field.modulus for field in exact_fields(kind, unit.s, grid, taps, steps)]
+        lines.append(("modulo", ", ".join(f"{prime:,}" for prime in primes)))
+    if output:
+        write_array(output, found)
+        lines.append(("written", str(output)))
+    details = {"shape": [rows, columns], "steps": steps, "boundary": boundary, "blocks": blocks,
+               "length": length, "primes": primes}  # fmt: skip
+    agreement = _agreement(unit, found, grid, taps, steps, boundary)
+    title = f"{counted(steps, 'sweep')} over {file.name}"
+    finish_tcu("stencil", title, lines, choice, unit, [agreement], details)
+
+
+def _agreement(
+    unit: TensorUnit, found: Array, grid: Array, taps: Array, steps: int, boundary: str
+) -> Agreement:
+    """Beside sweeps: integers modulo 2^64, which is exact as no word has overflowed."""
+    words = unit.words
+    if not isinstance(words, Floats):
+        return exactly("sweeps in NumPy", found, _sweeps(grid, taps, steps, boundary))
+    wide = COMPLEX if words.dtype.kind == "c" else FP64
+    x, w = grid.astype(wide.dtype), taps.astype(wide.dtype)
+    with np.errstate(all="ignore"):
+        true = _sweeps(x, w, steps, boundary)
+        total = float(np.abs(w).sum())
+        error = _bound(total, steps, unit.s, words) + _bound(total, steps, None, wide)
+    bound = np.full(2 * true.size, float(np.abs(x).max()) * error)
+    return within(f"sweeps in NumPy, {wide.name}", _parts(found), _parts(true), bound)
+
+
+def _bound(total: float, steps: int, s: int | None, words: Floats) -> float:
+    """In units of the largest cell, of the stencil or of sweeps; infinite if floats do not hold
+    it."""
+    try:
+        if s is None:
+            return sweeps_error(total, steps, words)
+        return stencil_error(total, steps, s, words)
+    except OverflowError:
+        return float("inf")
+
+
+def _parts(numbers: Array) -> Array:
+    return np.ascontiguousarray(numbers.astype(complex)).reshape(-1).view(np.float64)
+
+
+def _sweeps(grid: Array, taps: Array, steps: int, boundary: str) -> Array:
+    """One by one; an open plane has room for all that comes out of the grid."""
+    around = steps if boundary == "open" else 0
+    cells = np.pad(grid, around)
+    for _ in range(steps):
+        swept = np.zeros_like(cells)
+        for i, x in enumerate((-1, 0, 1)):
+            for j, y in enumerate((-1, 0, 1)):
+                swept += taps[i, j] * np.roll(cells, (-x, -y), (0, 1))
+        cells = swept
+    rows, columns = grid.shape
+    return cells[around : around + rows, around : around + columns]

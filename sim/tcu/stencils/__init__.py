@@ -1,0 +1,1 @@
+"""Linear stencils, many sweeps at once, by convolutions through transforms (Theorem 8)."""

@@ -1,0 +1,67 @@
+"""How far stencils of floats may be from direct sweeps without rounding.
+
+Norms and errors in the 2-norm follow the statements; what rounding does to a transform is
+`transform_error`. Sums of magnitudes bound the largest frequencies. Neither underflow nor overflow
+is covered.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ..formulas.lengths import fast_length
+from ..formulas.stencils import squarings
+from ..transform.rounding import product_rounding, sum_rounding, transform_error
+from ..words.floats import Floats
+
+__all__ = ["stencil_error", "sweeps_error"]
+
+
+class _Bound(NamedTuple):
+    """Of a plane: the sum of its magnitudes, its 2-norm, the 2-norm of its error."""
+
+    total: float
+    norm: float
+    error: float
+
+
+def stencil_error(total: float, k: int, s: int, words: Floats) -> float:
+    """Bound of every cell's error in `stencil`, in units of the grid's largest cell.
+
+    Parameters
+    ----------
+    total: sum of the magnitudes of the weights
+    k, s: sweeps; side of the unit
+    """
+    weights, one_sweep = _Bound(total, total, 0.0), _Bound(total, total, 0.0)
+    for reached, product in squarings(k):
+        weights = _convolved(4 * reached + 1, s, words, weights, weights)
+        # A result's magnitudes sum to the product of the sums, its norm is no larger.
+        weights = weights._replace(norm=weights.total)
+        if product:
+            error = total * weights.error
+            error += sum_rounding(9, words) * total * (weights.norm + weights.error)
+            grown = weights.total * one_sweep.total
+            weights = _Bound(grown, grown, error)
+    return _convolved(3 * k, s, words, _Bound(9.0 * k * k, 3.0 * k, 0.0), weights).error
+
+
+def sweeps_error(total: float, k: int, words: Floats) -> float:
+    """The same of ``k`` direct sweeps in the words: sums of nine products, one after another."""
+    return math.expm1(k * math.log1p(sum_rounding(9, words))) * total**k
+
+
+def _convolved(least: int, s: int, words: Floats, x: _Bound, y: _Bound) -> _Bound:
+    """Of a convolution in two dimensions by transforms. Norms of frequencies are divided by the
+    root of their number, the largest of them are not."""
+    length = fast_length(least, s)
+    one = math.expm1(2 * math.log1p(transform_error(length, s, words)))
+    rounding = product_rounding(words)
+    left = x.error + one * (x.norm + x.error)
+    right = y.error + one * (y.norm + y.error)
+    true = x.norm * y.total
+    error = left * (y.total + length * right) + x.total * right
+    error += rounding * (true + error)
+    error = error * (1 + one) + one * true
+    return _Bound(x.total * y.total, true, error)

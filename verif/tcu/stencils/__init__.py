@@ -1,0 +1,1 @@
+"""Linear stencils on the TCU model."""
