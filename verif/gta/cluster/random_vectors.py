@@ -74,6 +74,10 @@ def random_vectors(
         need = [begin + n for begin, n in zip(drawn.bases, drawn.words, strict=True)]
         if any(n > limit for n, limit in zip(need, limits, strict=True)):
             continue
+        # Of a memory that has no operands the base does not count, but it has to be one.
+        bases = (min(n, limit - 1) for n, limit in zip(drawn.bases, limits, strict=True))
+        left, top, result = bases
+        drawn.bases = left, top, result
         for memory in MEMORIES:
             if memory == "result":
                 if drawn.use_c:
