@@ -29,6 +29,24 @@ _PAPER = {_ARRAY: 60.76, _FLOATS: 100.0, _JOINED: 106.06}
 """Section 6.1, in percent of the original lane, which is more than arithmetic."""
 
 
+_PARTS = {
+    "elements": ("limb_element",),
+    "multi-precision accumulator": ("multi_precision_accumulator",),
+    "rows' adders": ("float_accumulate",),
+    "what picks products and keeps sums": ("row_adder",),
+    "what joins rows' adders": ("float_back",),
+    "results of integers": ("result_path", "result_sequencer"),
+    "results of floats": ("float_result_path",),
+    "feeders of integers": ("left_feeder", "top_feeder"),
+    "feeders of floats": ("float_left_feeder", "float_top_feeder"),
+    "folds": ("fold_sequencer", "waiting_fold"),
+}
+"""Of a lane: the components of each part."""
+
+_INSIDE = {"row_adder": "float_accumulate", "float_back": "row_adder"}
+"""What a component of a part has inside that is another part's."""
+
+
 @dataclass(frozen=True)
 class _Figure:
     """Area in the library's unit, and a critical path if it is of one part."""
@@ -67,6 +85,19 @@ def _lane(parts: LaneParts, config: GtaConfig) -> Iterator[tuple[str, _Figure]]:
     yield _JOINED, _Figure(with_floats + control + joined)
 
 
+def _parts_of_lane(cluster: AsicReport, lanes: int) -> Iterator[tuple[str, _Figure]]:
+    """The whole lane again, by what it is for."""
+    left = _all(cluster, "lane")
+    for label, names in _PARTS.items():
+        inner = [_INSIDE[name] for name in names if name in _INSIDE]
+        area = sum(_all(cluster, name) for name in names)
+        area -= sum(_all(cluster, name) for name in inner)
+        left -= area
+        if area:
+            yield f"of the lane: {label}", _Figure(area / lanes)
+    yield "of the lane: ways to its memories, and others", _Figure(left / lanes)
+
+
 def _format_units(report: AsicReport) -> dict[str, float]:
     """Areas of the units of each format: different modules, numbered in the formats' order."""
     found = {module.name: module.whole for module in report.modules}
@@ -87,7 +118,8 @@ def gta_area(target: str = "cmos", *, progress: Progress = quiet, **parameters: 
     lanes are arithmetic alone until the last two lines: register files, memories, operand queues
     and simple operations are in neither, the paper has them in both. "Without" leaves a format
     out: of the separate units its own go; of the array what elements, accumulator and fused adders
-    take less, as a share of what they take of all formats.
+    take less, as a share of what they take of all formats. "Of the lane" are its parts, which do
+    not overlap; buffers of nets that cross modules are in none of them.
 
     Parameters
     ----------
@@ -116,6 +148,7 @@ def gta_area(target: str = "cmos", *, progress: Progress = quiet, **parameters: 
     rows = [row(label, _of(report)) for label, report in found.items()]
     parts = LaneParts(config, target, progress)
     rows += [row(*named) for named in _lane(parts, config)]
+    rows += [row(*named) for named in _parts_of_lane(parts.cluster(), config.lanes)]
     for number in STAGES if config.floats else ():
         staged = replace(config, adder_stages=number)
         of_stages = parts if staged == config else LaneParts(staged, target, progress)

@@ -19,7 +19,7 @@ SYSTEM = System(
     ),
     tables={
         "gta-area": Work(
-            "tilewright.synth.tables.gta:gta_area",
+            "tilewright.tables.gta.area:area",
             "Area and clock of GTA's lane, part by part, beside one with separate units.",
         )
     },

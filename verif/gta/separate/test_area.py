@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tilewright.errors import UserError
 from tilewright.hw.gta.float.row_adder import RowAdder
 from tilewright.hw.spec.gta import FORMATS_OF_GTA
 from tilewright.synth.report import AsicReport, PathReport
 from tilewright.synth.tables import gta_parts, measure
 from tilewright.synth.tables.gta import gta_area
+from tilewright.tables.gta.area import area
 from tilewright.verif.tables.made_up import made_up, ours_of
 
 UNITS = {name: 100.0 + number for number, name in enumerate(FORMATS_OF_GTA)}
@@ -41,7 +43,9 @@ def _component(name: str, component: Any, target: str, *, together: bool = True)
     formats = len(config.formats)
     if name == "lane_cluster":
         inside = {"limb_element": (256, 2.0, 0), "multi_precision_accumulator": (4, 30.0, 0)}
-        return _report(name, {**inside, "lane": (4, 200.0, 0)}, 4 * 200.0 + 12)
+        inside |= {"float_back": (4, 50.0, 0), "row_adder": (32, 6.0, 0)}
+        inside |= {"float_accumulate": (32, 5.0, 0), "lane": (4, 300.0, 0)}
+        return _report(name, inside, 4 * 300.0 + 12)
     if name == "row_adder":
         assert isinstance(component, RowAdder)
         return _report(name, {}, 10.0 * config.adder_stages - 5 * component.number)
@@ -69,11 +73,18 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     array = 64 * 9 + 38
     assert ours_of(table, "array and multi-precision accumulator") == share(array)
     assert ours_of(table, "the same with fused adders") == share(array + 400)
-    # A lane of 200, of which 64 elements of 2 and an accumulator of 30 are not control.
-    control = 200 - 64 * 2 - 30
+    # A lane of 300, of which 64 elements of 2, an accumulator and adders are not control.
+    control = 300 - 64 * 2 - 30 - 50
     label = "the same with feeders, results and control of the lane"
     assert ours_of(table, label) == share(array + 400 + control)
     assert ours_of(table, "the same with what joins the lanes") == share(array + 400 + control + 3)
+    assert ours_of(table, "of the lane: elements") == share(64 * 2)
+    assert ours_of(table, "of the lane: rows' adders") == share(8 * 5)
+    assert ours_of(table, "of the lane: what picks products and keeps sums") == share(8 * (6 - 5))
+    assert ours_of(table, "of the lane: what joins rows' adders") == share(50 - 8 * 6)
+    others = 300 - 64 * 2 - 30 - 50
+    assert ours_of(table, "of the lane: ways to its memories, and others") == share(others)
+    assert not [row.label for row in table.rows if "feeders of" in row.label]
     for stages in (1, 2, 3):
         label = f"a fused adder of a row, {stages} stage{'s' if stages > 1 else ''}"
         assert ours_of(table, label)[0] == 10 * stages
@@ -87,6 +98,19 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     paper = {row.label: row.paper[1] for row in table.rows if row.paper[1]}
     assert list(paper.values()) == [60.76, 100.0, 106.06]
     assert len(said) == len(set(said))
+
+
+def test_the_table_takes_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "synthesize", _separate)
+    monkeypatch.setattr(gta_parts, "measure_component", _component)
+    table = area("cmos", settings=["formats=int8", "lanes=2"])
+    assert ours_of(table, "array of 64 elements")[0] == 64 * 2
+    labels = {row.label for row in table.rows}
+    assert "separate units without int8" in labels
+    assert not [label for label in labels if "int16" in label or "a fused adder" in label]
+    message = "gta: `partial_bits` must be an integer in 20..64, not 70"
+    with pytest.raises(UserError, match=f"^{message}$"):
+        area("cmos", settings=["partial_bits=70"])
 
 
 @pytest.mark.long
