@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import BANKS, COLS, RESULT_WORD_BYTES, GtaConfig
+from ...spec.gta import BANKS, COLS, RESULT_WORD_BYTES, GtaConfig, limbs
 from ..layouts import result_words
 from .layouts import result_step_layout
 from .limb_groups import by_limbs, group_sizes, sum_bits, unit_delay, unit_sizes
@@ -44,7 +44,7 @@ class ResultPath(wiring.Component):
     sums: in; of the accumulator
     read, read_address, words: banks that are read, where, and what was there a cycle later
     write, write_address, write_data: by bank, a bit for each byte that is written, where, and what
-      both halves of the word are given
+      both halves of the word are given; zeros where no byte is written
     done: out; the last result of a command is in the memory
     """
 
@@ -84,8 +84,9 @@ class ResultPath(wiring.Component):
         m.d.sync += self.done.eq(steps[-1].complete & steps[-1].last)
         old = [self._read(m, b, steps) for b in range(BANKS)]
         totals = {c: self._add(m, c, steps, old) for c in range(COLS) if unit_sizes(config, c)}
+        doubles = {c: self._doubles(m, c, total) for c, total in totals.items()}
         for b in range(BANKS):
-            self._write(m, b, steps, totals)
+            self._write(m, b, steps, totals, doubles)
         return m
 
     def _later(self, m: Module, step: Step, number: int) -> Step:
@@ -134,11 +135,6 @@ class ResultPath(wiring.Component):
             double.eq(Mux(place[1] & (self.size <= 1), half[64:], half[:64])),
             found.eq(Cat(double, half[64:])[: self._widest]),
         ]
-        # The next elements do not count, but in four states they would make a whole sum unknown.
-        for size, bits in enumerate((32, 64)):
-            if bits < self._widest:
-                with m.If(self.size == size):
-                    m.d.comb += found[bits:].eq(0)
         with m.If(place[0] & (self.size == 0)):
             m.d.comb += found[:32].eq(double[32:])
         return found
@@ -148,39 +144,68 @@ class ResultPath(wiring.Component):
         step = steps[self._at(column) + 1]
         width = sum_bits(self._config, column)
         sizes = unit_sizes(self._config, column)
-        banks = [old[b][:width] for b in range(column + 1 - sizes[-1], column + 1)]
-        bank = Signal(range(max(2, len(banks))), name=f"bank_of_{column}")
-        places: dict[int, Value] = {
-            n: Cat(step.bank[: n.bit_length() - 1], Const(7, 3))[: len(bank)] for n in sizes
-        }
-        m.d.comb += bank.eq(by_limbs(self.limbs_log, places))
-        found = Array(banks)[bank] if len(banks) > 1 else banks[0]
+        found: Value = C(0, width)
+        for b in range(column + 1 - sizes[-1], column + 1):
+            ends = [self._are_limbs(n) & (step.bank == b % n) for n in sizes if b > column - n]
+            own = Signal(name=f"adds_{b}_to_{column}")
+            m.d.comb += own.eq(step.accumulate & Cat(*ends).any())
+            # The elements behind it do not count, but in four states they would make a whole sum
+            # unknown.
+            parts = [own, own & (self.size != 0), *[own & (self.size == 2)] * 2]
+            gates = Cat(*(part.replicate(32) for part in parts))
+            found = found | (old[b][:width] & gates[:width])
         addend = Signal(width, name=f"addend_{column}", reset_less=True)
         total = Signal(width, name=f"total_{column}", reset_less=True)
         m.d.sync += [
-            addend.eq(Mux(step.accumulate, found, 0)),
+            addend.eq(found),
             total.eq(self.sums[f"column_{column}"] + addend),
         ]
         return total
 
-    def _write(self, m: Module, bank: int, steps: list[Step], totals: dict[int, Value]) -> None:
+    def _are_limbs(self, size: int) -> Value:
+        """Whether the format has so many limbs."""
+        if len(group_sizes(self._config)) == 1:
+            return C(1)
+        return self.limbs_log == size.bit_length() - 1
+
+    def _doubles(self, m: Module, column: int, total: Value) -> Value:
+        """The low 64 bits of a total, or its low 32 bits twice."""
+        found = Signal(64, name=f"doubles_{column}")
+        m.d.comb += found.eq(Cat(total[:32], Mux(self.size == 0, total[:32], total[32:64])))
+        return found
+
+    def _write(
+        self,
+        m: Module,
+        bank: int,
+        steps: list[Step],
+        totals: dict[int, Value],
+        doubles: dict[int, Value],
+    ) -> None:
+        """Writes a bank's result. To a bank that is not written zeros are given."""
         step = self._step(m, bank, steps, 3, "writes")
-        wide = Signal(self._widest, name=f"total_of_{bank}")
-        choice = {n: totals[c] for n, c in self._sizes(bank).items()}
-        m.d.comb += wide.eq(by_limbs(self.limbs_log, choice))
-        word = self.write_data[bank]
-        units = {size: bits for size, bits in enumerate((32, 64, 128)) if bits <= self._widest}
+        here = Signal(name=f"is_written_{bank}")
+        whole = Signal(name=f"is_whole_{bank}")
+        m.d.comb += [here.eq(self._is_bank(bank, step)), whole.eq(here & (self.size == 2))]
+        low: Value = C(0, 64)
+        high: Value = C(0, 64)
+        for n, column in self._sizes(bank).items():
+            own = self._are_limbs(n)
+            low = low | (doubles[column] & (here & own).replicate(64))
+            if len(totals[column]) > 64 and n >= limbs("int32"):
+                high = high | (totals[column][64:] & (whole & own).replicate(64))
+        narrow = low & (here & ~whole).replicate(64) if self._widest > 64 else low
+        m.d.comb += self.write_data[bank].eq(Cat(low, narrow | high))
         mask = Signal(RESULT_WORD_BYTES, name=f"mask_{bank}")
+        units = {size: bits for size, bits in enumerate((32, 64, 128)) if bits <= self._widest}
         with m.Switch(self.size):
             for size, bits in units.items():
                 copies = 8 * RESULT_WORD_BYTES // bits
-                half = copies // 2
                 with m.Default() if bits == self._widest else m.Case(size):
-                    m.d.comb += word.eq(Cat(*[wide[:bits]] * half))
                     m.d.comb += mask.eq(
                         Cat(Cat(*[step.place[size:] == n] * (bits // 8)) for n in range(copies))
                     )
         m.d.comb += [
             self.write_address[bank].eq(step.word),
-            self.write[bank].eq(Mux(self._is_bank(bank, step), mask, 0)),
+            self.write[bank].eq(mask & here.replicate(RESULT_WORD_BYTES)),
         ]
