@@ -17,6 +17,7 @@ from .adders import SPLIT_RULE, adder_rules, constant_rules
 from .comparators import COMPARATOR_RULES
 from .hierarchy import Design
 from .multipliers import multiplications, multiplier_map
+from .multiply_adds import merge_products, multiply_add_map
 
 __all__ = ["ABC_SCRIPT", "map_module", "scripts"]
 
@@ -89,8 +90,11 @@ def map_module(design: Design, name: str, library: Library) -> str:
     """The mapped netlist of a module as yosys JSON; instances of other modules stay."""
     module = design.modules[name]
     children = sorted(set(module.children.values()))
-    text = "\n".join([*(design.modules[child].interface for child in children), module.rtlil])
-    files = scripts(name, library, multiplier_map(multiplications(module.rtlil)))
+    rtlil, merged = merge_products(module.rtlil)
+    boxes = [each.interface for each in sorted(merged)]
+    text = "\n".join([*boxes, *(design.modules[child].interface for child in children), rtlil])
+    rules = [multiplier_map(multiplications(rtlil)), multiply_add_map(merged)]
+    files = scripts(name, library, "\n".join(filter(None, rules)))
     script = files.pop("script.ys")
     files["design.il"] = text
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..base.yosys import run_yosys
+from .rtlil import CONNECTION, PARAMETER, number, signal_bits, wire_widths
 
 __all__ = ["MEMORY_BITS", "MODULE", "StandIn", "keep_memories"]
 
@@ -27,12 +28,8 @@ MEMORY_BITS = 2048
 
 MODULE = re.compile(r"^module (\S+)$(.*?)^end$", re.MULTILINE | re.DOTALL)
 _MEMORY = re.compile(r"^ +memory (?:width (\d+) )?.*?size (\d+) .*\S+$", re.MULTILINE)
-_WIRE = re.compile(r"^ +wire (?:width (\d+) )?.*?(\S+)$", re.MULTILINE)
 _READ = re.compile(r"^  cell \$memrd(?:_v2)? \S+$(.*?)^  end$", re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^  cell \$mem_v2 (\S+)$(.*?)^  end$", re.MULTILINE | re.DOTALL)
-_PARAMETER = re.compile(r"^ +parameter (?:signed )?\\(\w+) (\S+)$", re.MULTILINE)
-_CONNECTION = re.compile(r"^ +connect \\(\w+) (.*)$", re.MULTILINE)
-_CHUNK = re.compile(r"(\d+)'(\S+)|([\\$]\S+)(?: \[(\d+)(?::(\d+))?\])?")
 
 _TIDY = """
 opt_expr -fine -mux_undef -mux_bool
@@ -87,32 +84,13 @@ class StandIn:
     bits: int
 
 
-def _number(text: str) -> int:
-    return int(text.split("'")[-1], 2) if "'" in text else int(text)
-
-
-def _bits(signal: str, widths: Mapping[str, int]) -> list[str]:
-    """The bits of a signal in RTLIL, lowest first, each as RTLIL."""
-    chunks: list[list[str]] = []
-    for match in _CHUNK.finditer(signal):
-        size, value, name, high, low = match.groups()
-        if size:
-            digits = value.rjust(int(size), value[0] if value[0] in "xz-" else "0")
-            chunks.append([f"1'{digit}" for digit in reversed(digits)])
-            continue
-        first = int(low or high or 0)
-        last = int(high) if high else widths[name] - 1
-        chunks.append([f"{name} [{index}]" for index in range(first, last + 1)])
-    return [bit for chunk in reversed(chunks) for bit in chunk]
-
-
 def _reads(rtlil: str) -> list[tuple[str, bool, str]]:
     """Read ports of a module's memories: memory, whether it is clocked, data."""
     found = []
     for body in _READ.findall(rtlil):
-        facts, pins = dict(_PARAMETER.findall(body)), dict(_CONNECTION.findall(body))
+        facts, pins = dict(PARAMETER.findall(body)), dict(CONNECTION.findall(body))
         memory = facts["MEMID"].strip('"').replace("\\\\", "\\")
-        found.append((memory, _number(facts["CLK_ENABLE"]) == 1, pins["DATA"]))
+        found.append((memory, number(facts["CLK_ENABLE"]) == 1, pins["DATA"]))
     return found
 
 
@@ -167,16 +145,16 @@ class _Keeper:
 
     def _instance(self, name: str, body: str, widths: Mapping[str, int]) -> str | None:
         """The instance for a memory cell; None if that has to stay."""
-        facts = dict(_PARAMETER.findall(body))
-        pins = {pin: _bits(signal, widths) for pin, signal in _CONNECTION.findall(body)}
+        facts = dict(PARAMETER.findall(body))
+        pins = {pin: signal_bits(signal, widths) for pin, signal in CONNECTION.findall(body)}
         size, width, reads, writes = (
-            _number(facts[key]) for key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS")
+            number(facts[key]) for key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS")
         )
         if size * width < MEMORY_BITS or not reads or not writes:
             return None
         clocks = {*pins["RD_CLK"], *pins["WR_CLK"]}
         rising = all(
-            _number(facts[f"{kind}_{fact}"]) == (1 << ports) - 1
+            number(facts[f"{kind}_{fact}"]) == (1 << ports) - 1
             for kind, ports in (("RD", reads), ("WR", writes))
             for fact in ("CLK_ENABLE", "CLK_POLARITY")
         )
@@ -207,7 +185,7 @@ class _Keeper:
         collected: with ports and memories as one cell each
         """
         unclocked = _unclocked(before, after)
-        widths = {name: int(width or 1) for width, name in _WIRE.findall(collected)}
+        widths = wire_widths(collected)
 
         def place(match: re.Match[str]) -> str:
             name, body = match.groups()

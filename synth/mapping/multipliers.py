@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["Multiplication", "multiplications", "multiplier_map"]
+__all__ = ["Multiplication", "Tree", "multiplications", "multiplier_map"]
 
 _CELL = re.compile(r"cell \$mul \S+\n(.*?)\n\s*end\n", re.DOTALL)
 _PARAMETER = re.compile(r"parameter (?:signed )?\\(\w+) (\S+)")
@@ -55,7 +55,7 @@ def _number(text: str) -> int:
     return int(text.split("'")[-1], 2) if "'" in text else int(text)
 
 
-class _Tree:
+class Tree:
     """The partial products of one multiplier, column by column, and their reduction."""
 
     def __init__(self, a: int, b: int, *, signed: bool) -> None:
@@ -103,9 +103,23 @@ class _Tree:
                     bits, column[:] = column[:count], column[count:]
                     column.append(self._add(bits, weight))
 
+    def ripple(self, count: int) -> tuple[list[str], str]:
+        """Add up the lowest columns, of at most two bits each: their sum and its carry."""
+        carry = ""
+        total = []
+        for column in self.columns[:count]:
+            bits = [*column, carry] if carry else column
+            if len(bits) == 1:
+                total.append(bits[0])
+                carry = ""
+                continue
+            total.append(self._add(bits, len(self.columns)))
+            carry = f"c{total[-1][1:]}"
+        return total, carry or "1'b0"
+
 
 def _module(a: int, b: int, signed: bool) -> str:
-    tree = _Tree(a, b, signed=signed)
+    tree = Tree(a, b, signed=signed)
     tree.reduce()
     first = next(i for i, column in enumerate(tree.columns) if len(column) > 1)
     low = ", ".join(column[0] for column in reversed(tree.columns[:first]))
