@@ -39,6 +39,8 @@ _PARTS = {
     "results of floats": ("float_result_path",),
     "feeders of integers": ("left_feeder", "top_feeder"),
     "feeders of floats": ("float_left_feeder", "float_top_feeder"),
+    "vectors of integers, and by planes": ("vector_path",),
+    "memories' ways": ("lane_memories",),
     "folds": ("fold_sequencer", "waiting_fold"),
 }
 """Of a lane: the components of each part."""
@@ -95,7 +97,7 @@ def _parts_of_lane(cluster: AsicReport, lanes: int) -> Iterator[tuple[str, _Figu
         left -= area
         if area:
             yield f"of the lane: {label}", _Figure(area / lanes)
-    yield "of the lane: ways to its memories, and others", _Figure(left / lanes)
+    yield "of the lane: others", _Figure(left / lanes)
 
 
 def _format_units(report: AsicReport) -> dict[str, float]:

@@ -83,7 +83,7 @@ def test_the_figures_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ours_of(table, "of the lane: what picks products and keeps sums") == share(8 * (6 - 5))
     assert ours_of(table, "of the lane: what joins rows' adders") == share(50 - 8 * 6)
     others = 300 - 64 * 2 - 30 - 50
-    assert ours_of(table, "of the lane: ways to its memories, and others") == share(others)
+    assert ours_of(table, "of the lane: others") == share(others)
     assert not [row.label for row in table.rows if "feeders of" in row.label]
     for stages in (1, 2, 3):
         label = f"a fused adder of a row, {stages} stage{'s' if stages > 1 else ''}"
