@@ -9,7 +9,7 @@ from .lengths import fast_length
 from .number_cost import INTEGERS, REALS, NumberCost
 from .transform import planes
 
-__all__ = ["blocks_of", "linear", "power", "squarings", "stencil", "stencil_exact"]
+__all__ = ["blocks_of", "linear", "planes_of", "power", "squarings", "stencil", "stencil_exact"]
 
 
 def stencil(n: int, k: int, s: int, weak: bool = False) -> UnitWork:
@@ -36,8 +36,8 @@ def linear(
 
     order: that the orders of roots divide; 0 if there are roots of any
     """
-    length, blocks = fast_length(3 * k, s, order), blocks_of(rows, columns, k)
-    of_blocks = planes(blocks, length, s, weak, number, order)
+    length, filled = fast_length(3 * k, s, order), planes_of(rows, columns, k, number)
+    of_blocks = planes(filled, length, s, weak, number, order)
     of_weights = planes(1, length, s, weak, number, order)
     return of_blocks * 2 + of_weights + power(k, s, weak, number, order)
 
@@ -59,6 +59,11 @@ def squarings(k: int) -> Iterator[tuple[int, bool]]:
     for bit in f"{k:b}"[1:]:
         yield reached, bit == "1"
         reached = 2 * reached + (bit == "1")
+
+
+def planes_of(rows: int, columns: int, k: int, number: NumberCost) -> int:
+    """Planes of numbers that blocks fill: a word of a number each, so two on real words."""
+    return -(-blocks_of(rows, columns, k) // number.words)
 
 
 def blocks_of(rows: int, columns: int, k: int) -> int:

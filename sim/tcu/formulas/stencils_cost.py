@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..cost import Cost
 from .lengths import fast_length
 from .number_cost import INTEGERS, REALS, NumberCost
-from .stencils import blocks_of, squarings
+from .stencils import planes_of, squarings
 from .transform_cost import moved, multiplied, planes, together
 
 __all__ = ["linear", "power", "stencil", "stencil_exact", "sweeps"]
@@ -35,13 +35,14 @@ def linear(
     order: int = 0,
 ) -> Cost:
     """A grid of (rows, columns): blocks are gathered, transformed, multiplied, and put back."""
-    length, blocks = fast_length(3 * k, s, order), blocks_of(rows, columns, k)
-    cells = blocks * length * length
-    of_blocks = planes(blocks, length, s, weak, number, order)
+    length, filled = fast_length(3 * k, s, order), planes_of(rows, columns, k, number)
+    places = filled * length * length
+    of_blocks = planes(filled, length, s, weak, number, order)
     of_weights = planes(1, length, s, weak, number, order)
     found = power(k, s, weak, number, order) + of_blocks + of_weights + of_blocks
-    found += moved(cells + length * length, number) + multiplied(cells, number)
-    return found + Cost(cpu_moves=rows * columns)
+    found += moved(places + length * length, number) + multiplied(places, number)
+    cells = rows * columns
+    return found + Cost(cpu_moves=cells, cpu_multiplies=cells * number.result_multiplies)
 
 
 def power(

@@ -6,6 +6,7 @@ Source: section 3.6 of the paper.
 from __future__ import annotations
 
 from ..formulas.lengths import fast_length, smooth_part
+from ..formulas.stencils import blocks_of
 from ..tensor_unit import TensorUnit, require
 from ..transform.complex_numbers import ComplexNumbers
 from ..transform.exact import fields_for, together
@@ -22,7 +23,7 @@ from .powers import filled, power
 
 __all__ = ["exact_fields", "stencil"]
 
-KINDS = ("fp32", "fp64", "complex64", "complex", "modular")
+KINDS = ("fp32", "fp64", "complex64", "complex", "int64", "modular")
 
 
 def stencil(
@@ -33,9 +34,9 @@ def stencil(
 
     The grid is cut into blocks of steps x steps cells, each convolved with the weights of all
     sweeps at once, 3 steps x 3 steps places or a little more; blocks share the calls of their
-    transforms. Any grid, and any number of steps (the paper wants an even one, and sides that it
-    divides). Integers exactly, modulo as many primes as hold ``largest cell * sum of |weights| **
-    steps``; of modular words the result modulo their prime.
+    transforms, and on real words two a transform. Any grid, and any number of steps (the paper
+    wants an even one, and sides that it divides). Integers exactly, modulo as many primes as hold
+    ``largest cell * sum of |weights| ** steps``; of modular words the result modulo their prime.
 
     Parameters
     ----------
@@ -98,9 +99,10 @@ def _swept(
     # 2 k to 3 k hold the block in the middle, and nothing that comes around reaches them.
     turned = ring.array(weights)[::-1, ::-1]
     all_sweeps = filled(unit, ring, power(unit, ring, turned, k), length)
-    blocks = neighbourhoods(unit, ring, ring.array(grid), k, length, boundary)
+    blocks = neighbourhoods(unit, ring, grid, k, length, boundary)
     seen = planes_transformed(unit, ring, blocks)
     product = multiply(unit, ring, seen, planes_transformed(unit, ring, all_sweeps[None]))
     found = planes_transformed(unit, ring, product, inverse=True)
-    middle = ring.plain(found[:, 2 * k : 3 * k, 2 * k : 3 * k])
-    return assembled(unit, middle, (grid.shape[0], grid.shape[1]))
+    rows, columns = grid.shape
+    middle = found[:, 2 * k : 3 * k, 2 * k : 3 * k]
+    return assembled(unit, ring.unpacked(middle, blocks_of(rows, columns, k)), (rows, columns))

@@ -16,8 +16,8 @@ BOUNDARIES = ("periodic", "open")
 def neighbourhoods(
     unit: TensorUnit, ring: Ring, grid: Array, k: int, length: int, boundary: str
 ) -> Array:
-    """(blocks, length, length): 3 k x 3 k cells around each block of k x k, row by row, and zeros
-    behind them. Moves of all of it.
+    """Planes of length x length: 3 k x 3 k cells around each block of k x k, row by row, and zeros
+    behind them; two blocks a plane on real words, where weights are real. Moves of all of it.
 
     Cells outside of the grid are those at places modulo its sides (``periodic``), or zero
     (``open``). Blocks that overhang the grid hold what is there.
@@ -26,10 +26,15 @@ def neighbourhoods(
     # A row and a column of zeros, for places outside.
     wide = np.pad(grid, ((0, 1), (0, 1)))
     cells = wide[places[0][:, None, :, None], places[1][None, :, None, :]]
-    found = np.zeros((cells.shape[0] * cells.shape[1], length, length), ring.dtype)
+    found = np.zeros((cells.shape[0] * cells.shape[1], length, length), grid.dtype)
     found[:, : 3 * k, : 3 * k] = cells.reshape(-1, 3 * k, 3 * k)
-    unit.cpu(moves=found.size * ring.cost.words)
-    return found
+    planes = ring.packed(found)
+    # Integers become residues as they are gathered, each cell once.
+    unit.cpu(
+        moves=planes.size * ring.cost.words,
+        multiplies=grid.size * ring.cost.result_multiplies,
+    )
+    return planes
 
 
 def assembled(unit: TensorUnit, blocks: Array, shape: tuple[int, int]) -> Array:

@@ -44,7 +44,10 @@ def stencil_error(total: float, k: int, s: int, words: Floats) -> float:
             error += sum_rounding(9, words) * total * (weights.norm + weights.error)
             grown = weights.total * one_sweep.total
             weights = _Bound(grown, grown, error)
-    return _convolved(3 * k, s, words, _Bound(9.0 * k * k, 3.0 * k, 0.0), weights).error
+    # On real words a plane holds two blocks.
+    blocks = math.sqrt(1 if words.dtype.kind == "c" else 2)
+    cells = _Bound(blocks * 9 * k * k, blocks * 3 * k, 0.0)
+    return _convolved(3 * k, s, words, cells, weights).error
 
 
 def sweeps_error(total: float, k: int, words: Floats) -> float:

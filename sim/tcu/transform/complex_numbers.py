@@ -54,6 +54,19 @@ class ComplexNumbers:
     def plain(self, x: Array) -> Array:
         return np.asarray(x.real) if self._of_reals else x
 
+    def packed(self, x: Array) -> Array:
+        if not self._of_reals:
+            return x
+        found = np.zeros((-(-x.shape[0] // 2), *x.shape[1:]), self.dtype)
+        found.real = x[0::2]
+        found.imag[: x.shape[0] // 2] = x[1::2]
+        return found
+
+    def unpacked(self, x: Array, count: int) -> Array:
+        if not self._of_reals:
+            return x
+        return np.stack([x.real, x.imag], axis=1).reshape(-1, *x.shape[1:])[:count]
+
     def roots(self, n: int, exponents: Array, divisor: int = 1) -> Array:
         return (unit_roots(n, exponents) / divisor).astype(self.dtype)
 

@@ -70,6 +70,8 @@ def _ring(unit: TensorUnit, n: int, modulus: int | None) -> Ring:
                 f"not {modulus}"
             )
         return PrimeField(words, modulus, _order(n, unit.s, modulus))
+    if isinstance(words, Integers):
+        raise ValueError(f"`modulus` must be given for words of {words.name}: a prime")
     require(unit, "a transform", kinds=KINDS)
     assert isinstance(words, Residues)
     return PrimeField(words, words.modulus, _order(n, unit.s, words.modulus))

@@ -75,6 +75,12 @@ class PrimeField:
     def plain(self, x: Array) -> Array:
         return x
 
+    def packed(self, x: Array) -> Array:
+        return self.array(x)
+
+    def unpacked(self, x: Array, count: int) -> Array:
+        return x
+
     def roots(self, n: int, exponents: Array, divisor: int = 1) -> Array:
         root = pow(self._root, self.order // n, self.modulus)
         first = pow(divisor, -1, self.modulus)

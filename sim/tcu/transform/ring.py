@@ -42,6 +42,15 @@ class Ring(Protocol):
         """Numbers as single words: the real parts of complex ones, on a unit of real words."""
         ...
 
+    def packed(self, x: Array) -> Array:
+        """Planes of words as planes of numbers: two to one, as parts, on a unit of real words."""
+        ...
+
+    def unpacked(self, x: Array, count: int) -> Array:
+        """The first ``count`` planes of words that those of numbers hold, after anything linear
+        with real coefficients."""
+        ...
+
     def roots(self, n: int, exponents: Array, divisor: int = 1) -> Array:
         """``w**exponents / divisor`` where w is the root of order ``n``: ``exp(-2 pi i / n)``."""
         ...

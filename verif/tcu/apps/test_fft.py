@@ -86,6 +86,14 @@ def test_a_wrong_result_is_told(
     assert "DIFFERENT" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("files")
+def test_what_is_not_finite_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("inf.npy", np.array([1, np.inf, 2, np.nan]))
+    report = report_of("run fft inf.npy --words fp32")
+    assert report["references"][0]["left_out"] == 8
+    assert capsys.readouterr().err == ""
+
+
 BAD_WORDS = {
     "run fft a.npy --words int8": "--words must be one of fp32, fp64, complex64, complex, int64, "
     "not 'int8'",

@@ -78,6 +78,14 @@ def test_a_wrong_result_is_told(
     assert "144 BEYOND" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("files")
+def test_what_overflows_floats_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("huge.npy", np.full((3, 3), 1e30))
+    report = report_of("run stencil g.npy --weights huge.npy --steps 11")
+    assert report["references"][0]["left_out"] == 288
+    assert capsys.readouterr().err == ""
+
+
 G = "run stencil g.npy --weights"
 BAD_WORDS = {
     f"{G} w.npy": "Missing option '--steps' (see `tilewright run stencil --help`)",

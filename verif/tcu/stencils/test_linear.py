@@ -111,6 +111,14 @@ def test_counts_are_the_formulas(s: int) -> None:
         assert costs.stencil(n, k, s) == costs.linear(n, n, k, s)
 
 
+def test_two_blocks_of_real_words_are_one_plane() -> None:
+    """Half the rows of complex words times four calls."""
+    real, complex_ = (formulas.linear(512, 512, 8, 8, False, one) for one in (REALS, COMPLEX_WORDS))
+    of_weights = formulas.power(8, 8, False, COMPLEX_WORDS)
+    assert real.calls == 4 * complex_.calls
+    assert 1.99 < (real.rows - 4 * of_weights.rows) / (complex_.rows - of_weights.rows) < 2.01
+
+
 def test_calls_do_not_grow_with_blocks() -> None:
     """All blocks share calls: latency is paid O(log k) times a transform, of log k transforms."""
     for k in (4, 16):
@@ -205,7 +213,7 @@ GRID, WEIGHTS = np.ones((4, 4)), np.ones((3, 3))
         (FP64, (np.ones((0, 4)), WEIGHTS, 2), ValueError, "`grid` must be a matrix, not empty, not "
          "of shape (0, 4)"),
         (BOOLEAN, (GRID, WEIGHTS, 2), ValueError, "words of a stencil must be fp32 or fp64 or "
-         "complex64 or complex or modular, not boolean"),
+         "complex64 or complex or int64 or modular, not boolean"),
         (INT64, (GRID, WEIGHTS, 2), TypeError, "words of int64 must be integers, not float64"),
         (modular(7), (np.ones((4, 4), int), np.ones((3, 3), int), 4), ValueError, "roots must be "
          "of an order of 12 or more, with factors of at most 4, which does not divide 6"),

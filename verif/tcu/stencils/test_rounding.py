@@ -67,4 +67,4 @@ def test_bounds_grow_slowly_with_sweeps() -> None:
     """Weights that sum to one: about as k cubed, not as powers of something."""
     errors = [stencil_error(1.0, k, 16, FP64) for k in (8, 64, 512)]
     assert all(later / earlier < 8**3.5 for earlier, later in pairwise(errors))
-    assert errors[2] < 1e-4
+    assert errors[2] < 2e-4

@@ -165,8 +165,8 @@ def test_factors_and_lengths() -> None:
          "shape (2, 2, 2)"),
         (unit_of(4, BOOLEAN), np.ones(4, bool), None, "words of a transform must be fp32 or fp64 "
          "or complex64 or complex or modular, not boolean"),
-        (unit_of(4, INT64), np.ones(4, int), None, "words of a transform must be fp32 or fp64 or "
-         "complex64 or complex or modular, not int64"),
+        (unit_of(4, INT64), np.ones(4, int), None, "`modulus` must be given for words of int64: a "
+         "prime"),
         (unit_of(4), np.ones(4), 17, "`modulus` must come with words of integers, not fp64"),
         (unit_of(4, FP32), np.array([1e300]), None, "words of fp32 do not hold the largest of the "
          "numbers given"),

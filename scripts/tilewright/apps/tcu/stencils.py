@@ -49,7 +49,8 @@ def sweep_grid(
     check_size(f"the blocks of {about}", blocks, length, length)
     check_operations(about, rows * columns * steps, "choose fewer --steps")
     unit = open_unit(choice, kind)
-    with user_errors(ValueError, about=about):
+    # What becomes infinite is told in the report.
+    with user_errors(ValueError, about=about), np.errstate(all="ignore"):
         found = stencil(unit, grid, taps, steps, boundary)
     lines = [
         ("grid", f"{rows:,} x {columns:,}, {boundary}"),
