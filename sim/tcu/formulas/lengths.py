@@ -7,6 +7,10 @@ from itertools import count
 __all__ = ["chirp_length", "fast_length", "radices", "smooth_part"]
 
 
+_MANY_FACTORS = 32
+"""From here on one of a few numbers in a row has no larger prime factor."""
+
+
 def radices(n: int, s: int) -> tuple[int, ...] | None:
     """Factors of ``n`` of at most ``s``, each the largest that divides what is left, so that of
     any two the product is above ``s``; ``s`` each if n is a power of it. None of 1, None (the
@@ -29,7 +33,9 @@ def fast_length(least: int, s: int, order: int = 0) -> int:
     Raises ValueError if there is none.
     """
     if not order:
-        return next(n for n in count(least) if radices(n, s) is not None)
+        if s > _MANY_FACTORS:
+            return next(n for n in count(least) if radices(n, s) is not None)
+        return _least_product(least, s)
     lengths = [n for n in _smooth_divisors(order, s) if n >= least]
     if not lengths:
         raise ValueError(
@@ -43,6 +49,22 @@ def chirp_length(n: int, s: int, order: int = 0) -> int:
     """The length of the convolution by which Bluestein transforms ``n`` numbers: 2 n - 1 or
     more."""
     return fast_length(2 * n - 1, s, order)
+
+
+def _least_product(least: int, s: int) -> int:
+    """Of products of primes up to ``s``: those of odd ones, each completed by a power of two."""
+    best = 1 << (least - 1).bit_length()
+    odd = [1]
+    for prime in range(3, s + 1, 2):
+        if all(prime % factor for factor in range(3, prime, 2)):
+            found = []
+            for product in odd:
+                while product <= best:
+                    found.append(product)
+                    product *= prime
+            odd = found
+            best = min(best, *(n << (-(-least // n) - 1).bit_length() for n in odd))
+    return best
 
 
 def _smooth_divisors(order: int, s: int) -> list[int]:

@@ -144,6 +144,19 @@ def fitted(sizes: list[int], words: list[float]) -> float:
     return float(np.polyfit(np.log(np.array(sizes, float)), np.log(words), 1)[0])
 
 
+def test_fast_lengths_are_the_least() -> None:
+    for s in (2, 3, 4, 5, 8, 9, 16, 31, 32, 33, 64):
+        least = 400
+        for n in range(400, 0, -1):
+            if radices(n, s) is not None:
+                least = n
+            # The next one that has factors, if there is one up to 400.
+            if radices(least, s) is not None:
+                assert fast_length(n, s) == least
+    assert fast_length(2 * 10**9 + 13, 2) == 2**31
+    assert fast_length(2 * 10**9 + 13, 16) == 2000376000
+
+
 def test_factors_and_lengths() -> None:
     assert [radices(n, 16) for n in (1, 7, 256, 48, 17, 360)] == [
         (), (7,), (16, 16), (16, 3), None, (15, 12, 2),
