@@ -59,19 +59,22 @@ def random_vectors(
         if before is not None and rng.random() < 0.6:
             function, name, amount = before.kind
         sums = function in ("dot", "sum")
-        chain = int(rng.integers(1, 6)) if sums else 1
+        chain = int(rng.choice([1, 1, 2, 3, 5, 12])) if sums else 1
         drawn = VectorCommand(
             config=config,
             region=region,
             function=function,
             name=name,
-            time=int(rng.choice([1, 1, 2, 3, 8])),
-            chain=min(chain, 8 if is_float(name) else _most_chain(config, name)),
+            time=int(rng.choice([1, 1, 2, 3, 8, 20])),
+            chain=chain if is_float(name) else min(chain, _most_chain(config, name)),
             amount=amount,
             starts=sums and bool(rng.integers(2)),
-            bases=tuple(free[region.group]),  # type: ignore[arg-type]
         )
-        need = [begin + n for begin, n in zip(drawn.bases, drawn.words, strict=True)]
+        # What needs no word may be behind all of them, where there is no base.
+        begins = zip(free[region.group], drawn.words, strict=True)
+        left, top, result = (begin if words else 0 for begin, words in begins)
+        drawn.bases = left, top, result
+        need = [begin + n for begin, n in zip(free[region.group], drawn.words, strict=True)]
         if any(n > limit for n, limit in zip(need, limits, strict=True)):
             continue
         # Of a memory that has no operands the base does not count, but it has to be one.
@@ -85,6 +88,10 @@ def random_vectors(
             elif memory in operand_memories(function, name):
                 shape = len(region.lanes), BANKS, drawn.time * drawn.chain, OCTET
                 drawn.operands[memory] = random_elements(rng, name, shape)
+        if {"left", "top"} <= drawn.operands.keys():
+            # Some are to be equal.
+            x, y = drawn.operands["left"], drawn.operands["top"]
+            drawn.operands["top"] = np.where(rng.random(y.shape) < 0.1, x, y)
         free[region.group] = need
         last[region.group] = drawn
         found.append(drawn)
