@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -120,12 +121,14 @@ def test_two_blocks_of_real_words_are_one_plane() -> None:
 
 
 def test_calls_do_not_grow_with_blocks() -> None:
-    """All blocks share calls: latency is paid O(log k) times a transform, of log k transforms."""
+    """All blocks share calls. Those for the weights are O(log k) transforms of O(log_s k) levels:
+    more than the paper's O(log k) calls."""
     for k in (4, 16):
         few, many = (formulas.stencil(n, k, 16).calls for n in (k, 1000 * k))
         assert few == many
-    calls = [formulas.stencil(10**6, 2**h, 16).calls for h in (4, 8, 12)]
-    assert calls[2] - calls[1] < 2.2 * (calls[1] - calls[0])
+    # Squares of 2^h: h - 1 of them, 16 calls a level, of which there is one more every fourth.
+    calls = [formulas.power(2**h, 16).calls for h in (8, 16, 32)]
+    assert all(3 < later / earlier < 4 for earlier, later in pairwise(calls))
 
 
 def test_work_of_the_cpu_grows_as_the_theorem_says() -> None:

@@ -25,7 +25,7 @@ def unit_of(s: int, words: Words, weak: bool = False) -> TensorUnit:
     return TensorUnit(NumpyBackend(s), words, weak=weak)
 
 
-@pytest.mark.parametrize("s", [2, 4, 16])
+@pytest.mark.parametrize("s", [2, 4, 8, 16])
 @pytest.mark.parametrize(
     ("words", "modulus"),
     [(modular(7681), None), (INT64, 7681), (modular(LARGE), None)],
