@@ -36,7 +36,7 @@ _PARTS = {
     "what picks products and keeps sums": ("row_adder",),
     "what joins rows' adders": ("float_back",),
     "results of integers": ("result_path", "result_sequencer"),
-    "results of floats": ("float_result_path",),
+    "results of floats": ("float_result_path", "result_words"),
     "feeders of integers": ("left_feeder", "top_feeder"),
     "feeders of floats": ("float_left_feeder", "float_top_feeder"),
     "vectors of integers, and by planes": ("vector_path",),
