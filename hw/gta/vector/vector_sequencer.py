@@ -26,8 +26,8 @@ class VectorSequencer(wiring.Component):
 
     A command is taken when none waits, and not less than 8 cycles after the one before: ``current``
     stays that long. It begins two cycles later, or where the one before ends. One of another
-    function, format or amount is taken when all is quiet; one that reads results of the one before,
-    as what comes earlier in its own, begins when they are written.
+    function, format or amount is taken when all is quiet; one that reads results begins at
+    least 8 cycles after the one before, and if these are among that one's, when they are written.
 
     Parameters
     ----------
@@ -74,7 +74,9 @@ class VectorSequencer(wiring.Component):
         begins = Signal()
         reads = Signal()
         meets = Signal()
+        later = Signal()
         busy = Signal()
+        near = Signal(range(COLS), name="begun_just_now")
         before = Signal.like(self.current.result_base, name="results_before")
         results = Cat(Const(0, 2), self.current.result_base)
         known = self.properties
@@ -82,8 +84,10 @@ class VectorSequencer(wiring.Component):
             table.function_number.eq(self.command.function),
             table.format.eq(self.command.format),
             reads.eq(Mux(known.chains, self.current.use_c, known.c_plane)),
-            # Where both begin at one place, or this one before, nothing is read too early.
-            meets.eq(reads & (self.current.result_base > before) & (results < steps.results_end)),
+            # Where this one's results begin at the other's first one, or before, they are written
+            # when they are read, as it begins some cycles later.
+            later.eq((self.current.result_base > before) & (results < steps.results_end)),
+            meets.eq(reads & (later | near.any())),
             busy.eq(steps.works | tail.any()),
             begins.eq(waits & Mux(meets, ~busy, ~steps.works | steps.ends)),
             steps.start.eq(begins),
@@ -106,11 +110,12 @@ class VectorSequencer(wiring.Component):
         with m.Else():
             with m.If(begins):
                 m.d.sync += waits.eq(0)
-            with m.If(waits & meets & busy):
-                # The next one must not begin too early behind this one's first results, either.
-                m.d.sync += early.eq(COLS - 1)
-            with m.Elif(early.any()):
+            with m.If(early.any()):
                 m.d.sync += early.eq(early - 1)
+        with m.If(begins):
+            m.d.sync += near.eq(COLS - 1)
+        with m.Elif(near.any()):
+            m.d.sync += near.eq(near - 1)
         with m.If(steps.works):
             m.d.sync += tail.eq(behind)
         with m.Elif(tail.any()):

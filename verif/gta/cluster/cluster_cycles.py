@@ -72,7 +72,8 @@ class GroupCycles:
         self._close(taken)
         self.taken = taken
         if isinstance(product, VectorCommand):
-            self.begun = max(taken + 2, self.begun + self.interval)
+            reads = product.use_c and isinstance(self.last, VectorCommand)
+            self.begun = max(taken + 2, self.begun + max(self.interval, COLS * reads))
             self.interval = product.cycles
             self.last = product
             self.done.append(self.begun + product.latency)
