@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....hw.spec.gta import COLS, ROWS
 from ...timing.compiled import inlined
+from .results import forget
 from .state import FLOATS, FOLDS, INTEGERS, RING, Gta
 from .vectors import vector_step, vectors_quiet
 
@@ -83,6 +84,7 @@ def _fold(g: Gta, region: int, go: bool, now: int) -> None:
     r = g.regions[region]
     command = g.commands[r.command]
     begins = now + 1
+    forget(g, region, now)
     if r.stay:
         # Rows that are not in use have no results, and leave first.
         first = begins + r.rows + _SUMS_TO_STEP

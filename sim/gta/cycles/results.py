@@ -11,7 +11,7 @@ from ....hw.spec.gta import COLS, ROWS
 from ...timing.compiled import inlined
 from .state import FLOATS, FOLDS, VECTORS, Gta
 
-__all__ = ["reads_results", "writes_results"]
+__all__ = ["forget", "reads_results", "writes_results"]
 
 _WRITE = 3
 """Cycles from the read of a result to its write, of integers."""
@@ -28,8 +28,8 @@ _WAVE = ROWS + COLS - 1
 
 
 @inlined
-def _forget(g: Gta, region: int, now: int) -> None:
-    """Folds whose results have all left the array."""
+def forget(g: Gta, region: int, now: int) -> None:
+    """Folds whose results have all left the array; of those that are kept there are few."""
     record = g.regions[region]
     while record.folds_out < record.folds_in:
         if g.folds[region, record.folds_out % FOLDS, 7] >= now:
@@ -71,7 +71,7 @@ def _planes(g: Gta, region: int, place: int, since: int, writes: bool) -> bool:
 def _busy(g: Gta, lane: int, now: int, writes: bool) -> bool:
     region, row, col = g.places[lane, 0], g.places[lane, 1], g.places[lane, 2]
     record = g.regions[region]
-    _forget(g, region, now)
+    forget(g, region, now)
     bottom = row == record.rows // ROWS - 1
     for number in range(record.folds_out, record.folds_in):
         place = number % FOLDS

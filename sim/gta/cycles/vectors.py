@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....hw.spec.gta import COLS
 from ...timing.compiled import inlined
+from .results import forget
 from .state import FOLDS, RING, VECTORS, Gta
 
 __all__ = ["vector_step", "vector_tail", "vectors_quiet"]
@@ -34,6 +35,7 @@ def _work(g: Gta, region: int, now: int) -> None:
     """A command of vectors begins in the next cycle."""
     r = g.regions[region]
     command = g.commands[r.command]
+    forget(g, region, now)
     fold = g.folds[region, r.folds_in % FOLDS]
     fold[0], fold[1], fold[2], fold[6] = now + 1, command.cycles, command.octet, VECTORS
     fold[3], fold[8] = command.late, command.planes

@@ -131,3 +131,13 @@ def test_the_drivers_choice_is_nearly_the_best() -> None:
         shares.append(cycles["auto"] / min(cycles.values()))
     assert np.mean(shares) < 1.05
     assert max(shares) < 1.5
+
+
+def test_a_large_product() -> None:
+    """Of many folds between two STOREs; it takes hardly more than its multiplications."""
+    size = by_size(256, 1024, 2048)
+    driver = GtaDriver(TimedGta(GtaConfig(), 1 << 26, values=False))
+    zeros = np.zeros((size, size), np.uint64)
+    driver.pgemm("int8", zeros, zeros)
+    least = size**3 // (64 * 4)
+    assert least < driver.counts["cycles"] < 1.02 * least
