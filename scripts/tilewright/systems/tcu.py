@@ -11,6 +11,11 @@ SYSTEM = System(
             "Multiply square matrices on a tensor unit by Strassen's algorithm, calls and words "
             "counted.",
         ),
+        "eliminate": Work(
+            "tilewright.apps.tcu.commands.eliminate:eliminate",
+            "Eliminate a matrix into L and U on a tensor unit, without pivoting; solve equations "
+            "by them.",
+        ),
         "fft": Work(
             "tilewright.apps.tcu.commands.fft:fft",
             "Transform signals of any length on a tensor unit, a tall call a level of factors.",

@@ -87,6 +87,15 @@ ALGORITHMS = {
         formula=f"{_FORMULAS}.dense:rectangular",
         cost=f"{_FORMULAS}.dense_cost:rectangular",
     ),
+    "eliminate": Algorithm(
+        theorem="4",
+        problem="Gaussian elimination without pivoting: L and U",
+        words="that divide",
+        sizes=(Size("n", "side of the matrix"),),
+        formula=f"{_FORMULAS}.elimination:eliminate",
+        cost=f"{_FORMULAS}.elimination_cost:eliminate",
+        run="eliminate",
+    ),
     "dft": Algorithm(
         theorem="7",
         problem="discrete Fourier transform, 4 real calls a level",

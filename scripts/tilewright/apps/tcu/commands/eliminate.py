@@ -1,0 +1,57 @@
+"""``tilewright run eliminate``: L and U of a matrix, and systems of equations, on a tensor unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ...common.files import ARRAY_NAMES, check_output
+from ...common.first_lines import check_first_lines
+from ..options import TcuOptions, choose_tcu
+from ..squares import check_squares
+
+__all__ = ["eliminate"]
+
+_WORDS = ("fp32", "fp64", "complex64", "complex")
+
+
+def eliminate(
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"A square matrix, {ARRAY_NAMES}.")],
+    solve: Annotated[
+        Path | None,
+        typer.Option(metavar="B", help=f"Right sides of A x = b, a column each, {ARRAY_NAMES}."),
+    ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option(help=f"{', '.join(_WORDS)}; fp64 unless said, of complex files complex."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help=f"L and U in one matrix, with --solve the solutions, {ARRAY_NAMES}.",
+        ),
+    ] = None,
+    *,
+    options: TcuOptions,
+) -> None:
+    """Eliminate a matrix into L and U on a tensor unit, without pivoting; solve equations by them.
+
+    For matrices that are diagonally dominant, or symmetric and positive definite. Checked by
+    products and residuals.
+    """
+    choice = choose_tcu(options)
+    if words is not None and words not in _WORDS:
+        raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+    if output:
+        check_output(output)
+    check_squares([(a, check_first_lines(a))])
+    if solve:
+        check_first_lines(solve)
+    from ..elimination import eliminate_file
+
+    eliminate_file(choice, words, a, solve, output)

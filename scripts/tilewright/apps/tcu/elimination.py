@@ -1,0 +1,103 @@
+"""Gaussian elimination on a tensor unit, checked by the product of its factors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import UserError, user_errors
+from ...sim.tcu.blocks import multiple
+from ...sim.tcu.dense.rounding import product_error
+from ...sim.tcu.elimination.blocked import eliminate
+from ...sim.tcu.elimination.rounding import factors_error, growth, lower, residual_error, upper
+from ...sim.tcu.elimination.substitution import solve
+from ...sim.tcu.words import COMPLEX, FP64, Array
+from ...sim.tcu.words.floats import Floats
+from ..common.limits import check_operations
+from ..common.matrix_files import read_array, read_matrix, write_array
+from ..common.words import counted
+from ..gta.agreement import Agreement, within
+from .counts import work_of
+from .numbers_read import as_words
+from .options import TcuChoice
+from .report import finish_tcu
+from .squares import check_squares
+from .unit import open_unit, words_named
+
+__all__ = ["eliminate_file"]
+
+
+def eliminate_file(
+    choice: TcuChoice, words: str | None, file: Path, right: Path | None, output: Path | None
+) -> None:
+    """Eliminate a file's matrix, solve for a file's right sides, write what is asked for, and
+    report."""
+    numbers = [(file, read_matrix(file))]
+    check_squares([(path, matrix.shape) for path, matrix in numbers])
+    n = len(numbers[0][1])
+    if right:
+        numbers.append((right, _right_sides(right, file, n)))
+    complex_ = any(np.iscomplexobj(one) for _, one in numbers)
+    kind = words_named(words or ("complex" if complex_ else "fp64"))
+    assert isinstance(kind, Floats)
+    a, *given = (as_words(path, one, kind) for path, one in numbers)
+    check_operations(
+        f"elimination in {file}", work_of("eliminate", choice, n=n).calls, "choose a larger --m"
+    )
+    unit = open_unit(choice, kind)
+    # What becomes infinite is told in the report.
+    with user_errors(ValueError, about=str(file)), np.errstate(all="ignore"):
+        found = eliminate(unit, a)
+        solved = [solve(unit, found, b) for b in given]
+        agreements = [_factors(a, found, kind)]
+        agreements += [_residuals(a, found, x, b, kind) for x, b in zip(solved, given, strict=True)]
+        grown = growth(a, found) if a.any() else 1.0
+    wide = multiple(n, unit.s)
+    padding = f", padded to {wide:,} x {wide:,}" if wide != n else ""
+    rows = [("matrix", f"{n:,} x {n:,}{padding}"), ("growth", f"{grown:.4g}: U beside A")]
+    sides = [b.size // n for b in given]
+    rows += [("solved", f"{counted(columns, 'right side')}, by the CPU") for columns in sides]
+    if output:
+        write_array(output, solved[0] if solved else found)
+        rows.append(("written", str(output)))
+    details = {"side": n, "growth": grown, "right_sides": sum(sides)}
+    finish_tcu("eliminate", file.name, rows, choice, unit, agreements, details)
+
+
+def _right_sides(path: Path, matrix: Path, n: int) -> Array:
+    b = read_array(path)
+    if b.ndim not in (1, 2) or b.shape[0] != n:
+        shape = " x ".join(map(str, b.shape))
+        raise UserError(f"{path}: must have {n} rows, as {matrix} has, not be {shape}")
+    return b
+
+
+def _factors(a: Array, triangles: Array, words: Floats) -> Agreement:
+    """A beside L U."""
+    wide = _wide(words)
+    low, high = (part(triangles).astype(wide.dtype) for part in (lower, upper))
+    bound = factors_error(triangles, words) + product_error(low, high, wide)
+    return _within("A beside L U by NumPy", low @ high, a.astype(wide.dtype), bound)
+
+
+def _residuals(a: Array, triangles: Array, x: Array, b: Array, words: Floats) -> Agreement:
+    """b beside A x."""
+    wide = _wide(words)
+    n = len(a)
+    columns, left = x.astype(wide.dtype).reshape(n, -1), a.astype(wide.dtype)
+    bound = residual_error(triangles, columns, words) + product_error(left, columns, wide)
+    right = b.astype(wide.dtype).reshape(n, -1)
+    return _within("b beside A x by NumPy", left @ columns, right, bound)
+
+
+def _wide(words: Floats) -> Floats:
+    return COMPLEX if words.dtype.kind == "c" else FP64
+
+
+def _within(source: str, found: Array, expected: Array, bound: Array) -> Agreement:
+    """Of complex numbers each part."""
+    if found.dtype.kind != "c":
+        return within(source, found, expected, bound)
+    got, wanted = (np.stack((x.real, x.imag)) for x in (found, expected))
+    return within(source, got, wanted, np.stack((bound, bound)))

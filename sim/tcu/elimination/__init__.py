@@ -1,0 +1,1 @@
+"""Gaussian elimination without pivoting, and systems of equations solved by it (Theorem 4)."""

@@ -1,0 +1,34 @@
+"""All that Gaussian elimination costs, work of the CPU included (Theorem 4)."""
+
+from __future__ import annotations
+
+from ..blocks import multiple
+from ..cost import Cost
+from . import elimination
+
+__all__ = ["eliminate", "solve"]
+
+
+def eliminate(n: int, s: int, weak: bool = False, exact: bool = False) -> Cost:
+    """A matrix of side ``n``, of floats or of ``exact`` words, whose magnitudes are not looked
+    at."""
+    work = elimination.eliminate(n, s, weak)
+    wide = multiple(n, s)
+    pairs, cube = s * (s - 1) // 2, (s - 1) * s * (2 * s - 1) // 6
+    strip = wide * (wide // s - 1) // 2  # rows, or columns, beside all blocks on the diagonal
+    products = wide // s * cube + 2 * strip * pairs
+    return Cost(
+        work.calls,
+        work.rows,
+        cpu_adds=products + work.rows * s + wide + (0 if exact else n * n),
+        cpu_multiplies=products + wide // s * pairs + strip * s,
+        cpu_moves=wide * wide,
+    )
+
+
+def solve(n: int, columns: int = 1) -> Cost:
+    """Both triangular systems of side ``n``, by the CPU."""
+    products = n * (n - 1) * columns
+    return Cost(
+        cpu_adds=products, cpu_multiplies=products + n * columns, cpu_moves=n * columns
+    )  # fmt: skip
