@@ -1,0 +1,1 @@
+"""Products of long integers in pieces: schoolbook by tall calls, Karatsuba above it."""

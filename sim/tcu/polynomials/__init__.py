@@ -1,0 +1,1 @@
+"""Polynomials at many points."""

@@ -1,0 +1,1 @@
+"""Products of long integers on the TCU model."""

@@ -1,0 +1,1 @@
+"""Polynomials on the TCU model."""
