@@ -25,6 +25,10 @@ SYSTEM = System(
             "Sweep a linear stencil over a grid many times at once, by transforms on a tensor "
             "unit.",
         ),
+        "bigmul": Work(
+            "tilewright.apps.tcu.commands.bigmul:bigmul",
+            "Multiply two long integers on a tensor unit, in pieces, by halves or all by all.",
+        ),
     },
     groups={
         "tcu": {

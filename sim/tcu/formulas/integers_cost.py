@@ -10,7 +10,7 @@ __all__ = ["karatsuba", "product", "schoolbook"]
 
 
 def schoolbook(n: int, s: int, weak: bool = False, bits: int = 64, piece: int = 0) -> Cost:
-    """Two integers of ``n`` pieces: 3 n^2 / s words and 8 n, or n^2 / s and 8 n if sums fit."""
+    """Two integers of ``n`` pieces: about 3 n^2 / s + 11 n words, n^2 / s + 9 n if sums fit."""
     return product(n, n, s, weak, bits, piece)
 
 

@@ -50,6 +50,7 @@ _FORMULAS = "tilewright.sim.tcu.formulas"
 _SIDE = Size("n", "side of the matrices")
 _LENGTH = Size("n", "length of the signal")
 _SWEEPS = Size("k", "sweeps")
+_PIECES = Size("n", "pieces of each integer")
 
 ALGORITHMS = {
     "standard": Algorithm(
@@ -144,5 +145,23 @@ ALGORITHMS = {
         formula=f"{_FORMULAS}.stencils:stencil_exact",
         cost=f"{_FORMULAS}.stencils_cost:stencil_exact",
         run="stencil --words int64",
+    ),
+    "schoolbook": Algorithm(
+        theorem="9",
+        problem="product of long integers, all pieces by all",
+        words="int64",
+        sizes=(_PIECES,),
+        formula=f"{_FORMULAS}.integers:schoolbook",
+        cost=f"{_FORMULAS}.integers_cost:schoolbook",
+        run="bigmul --method schoolbook",
+    ),
+    "karatsuba": Algorithm(
+        theorem="10",
+        problem="product of long integers, 3 products of halves",
+        words="int64",
+        sizes=(_PIECES,),
+        formula=f"{_FORMULAS}.integers:karatsuba",
+        cost=f"{_FORMULAS}.integers_cost:karatsuba",
+        run="bigmul",
     ),
 }

@@ -1,0 +1,57 @@
+"""``tilewright run bigmul``: the product of two long integers on a tensor unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....numbers_given import whole
+from ...common.files import check_output, check_readable
+from ..options import TcuOptions, choose_tcu
+
+__all__ = ["bigmul"]
+
+_SUFFIXES = (".txt", ".hex")
+_METHODS = ("karatsuba", "schoolbook")
+
+
+def bigmul(
+    a: Annotated[
+        Path, typer.Argument(metavar="A", help="An integer, decimal, or hexadecimal behind 0x.")
+    ],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another one; of .hex files 0x may lack.")],
+    method: Annotated[
+        str, typer.Option(help="karatsuba (halves, down to a call each) or schoolbook.")
+    ] = "karatsuba",
+    piece_bits: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole("--piece-bits", 1, 64),
+            metavar="N",
+            help="Bits of a piece; unless said, the most of which a word holds sums of s products.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The product, .txt (decimal) or .hex (hexadecimal)."),
+    ] = None,
+    *,
+    options: TcuOptions,
+) -> None:
+    """Multiply two long integers on a tensor unit, in pieces, by halves or all by all.
+
+    From 0, of at most 2^20 bits each; the product is checked against Python's, bit for bit.
+    """
+    choice = choose_tcu(options)
+    if method not in _METHODS:
+        raise UserError(f"--method must be one of {', '.join(_METHODS)}, not {method!r}")
+    if output:
+        check_output(output, _SUFFIXES)
+    for file in (a, b):
+        check_readable(file)
+    from ..integers import multiply_integers
+
+    multiply_integers(choice, method, piece_bits, a, b, output)

@@ -1,0 +1,72 @@
+"""The product of two long integers on a tensor unit, against Python's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import UserError, user_errors
+from ...sim.tcu.formulas.integers import halvings, parts
+from ...sim.tcu.integers.karatsuba import karatsuba
+from ...sim.tcu.integers.pieces import checked, count_of
+from ...sim.tcu.integers.schoolbook import schoolbook
+from ...sim.tcu.words import INT64
+from ..common.limits import check_operations
+from ..common.words import counted
+from ..gta.agreement import Agreement
+from ..gta.integers import read_integer, write_integer
+from .algorithms import ALGORITHMS
+from .counts import work_of
+from .options import TcuChoice
+from .report import finish_tcu
+from .unit import open_unit
+
+__all__ = ["multiply_integers"]
+
+
+def multiply_integers(
+    choice: TcuChoice, method: str, piece_bits: int | None, a: Path, b: Path, output: Path | None
+) -> None:
+    """Multiply the integers of two files, write the product if that is asked for, and report."""
+    x, y = (_natural(file) for file in (a, b))
+    unit = open_unit(choice, INT64)
+    about = f"the product of {a} and {b}"
+    with user_errors(ValueError, about=about):
+        piece = checked(unit, method, x, y, piece_bits)
+    pieces = [count_of(value, piece) for value in (x, y)]
+    n = max(pieces)
+    work = work_of(method, choice, n=n)
+    check_operations(about, work.rows * unit.s, "choose another --m or wider pieces")
+    with user_errors(ValueError, about=about):
+        found = (karatsuba if method == "karatsuba" else schoolbook)(unit, x, y, piece)
+    expected = x * y
+    bits = expected.bit_length()
+    agreement = Agreement(
+        source="Python's integers", criterion="exact", values=bits,
+        wrong=(found ^ expected).bit_count(), named="bits",
+    )  # fmt: skip
+    h = halvings(n, unit.s) if method == "karatsuba" else 0
+    halved = f", halved {counted(h, 'time')}: products of {parts(n, h):,}" if h else ""
+    lines = [
+        ("method", f"{method}: {ALGORITHMS[method].problem}"),
+        ("integers", f"{counted(x.bit_length(), 'bit')} and {counted(y.bit_length(), 'bit')}"),
+        ("pieces", f"{pieces[0]:,} and {pieces[1]:,} of {counted(piece, 'bit')}{halved}"),
+        ("product", counted(bits, "bit")),
+    ]
+    if output:
+        write_integer(output, found)
+        lines.append(("written", str(output)))
+    details = {
+        "method": method,
+        "bits": {"a": x.bit_length(), "b": y.bit_length(), "product": bits},
+        "piece_bits": piece,
+        "pieces": {"a": pieces[0], "b": pieces[1]},
+        "halvings": h,
+    }
+    finish_tcu("bigmul", f"{a.name} x {b.name}", lines, choice, unit, [agreement], details)
+
+
+def _natural(file: Path) -> int:
+    value = read_integer(file)
+    if value < 0:
+        raise UserError(f"{file}: must hold an integer from 0, not a negative one")
+    return value
