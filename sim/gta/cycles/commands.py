@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ....hw.spec.gta import BANKS, FORMATS_OF_GTA, GtaConfig, is_float, limbs
+from ....hw.spec.gta import BANKS, FORMATS_OF_GTA, LEFT_WORD_BYTES, GtaConfig, is_float, limbs
 from ....hw.spec.jobs.gta import beat_bytes
 from ....hw.spec.jobs.gta_commands import (
     COMMAND_BYTES,
@@ -21,7 +21,7 @@ from ....hw.spec.jobs.gta_commands import (
 )
 from ....hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS
 from ..regions import Region, region_of
-from .plane_cycles import MOST_PLANES, octet
+from .plane_cycles import MOST_PLANES, octet, results_of
 
 __all__ = ["COMMAND", "EXECUTE", "LOAD", "STORE", "Job", "job_of"]
 
@@ -33,7 +33,7 @@ fold."""
 
 _OF_ROWS = ("rows", "row_bytes", "first", "step", "lanes")
 _PLACES = ("memory", "place", "beats", "stride", "banks", "result", "narrow")
-_OF_VECTORS = ("function", "format", "chain", "use_c", "amount", "time")
+_OF_VECTORS = ("function", "format", "chain", "use_c", "amount", "time", "result_base")
 _OF_FOLDS = ("row_folds", "col_folds", "lateral", "use_c", "rows_last")
 
 COMMAND = np.dtype(
@@ -54,6 +54,8 @@ COMMAND = np.dtype(
         *[(name, np.int64) for name in ("region", "same", "weights", "floats", "steady", "limbs")],
         # Whether it works on vectors; see `OctetCycles`.
         *[(name, np.int64) for name in ("simd", "octet", "planes", "late", "last", "behind")],
+        # Of one on vectors: whether it reads results; where its own begin; bytes of them in a bank.
+        *[(name, np.int64) for name in ("reads", "results", "written")],
         # Cycles of a fold's stream, or of all octets; of a product; from a fold to the next.
         *[(name, np.int64) for name in ("cycles", "product", "products", "interval")],
     ]
@@ -180,9 +182,16 @@ def _vectors(config: GtaConfig, words: npt.NDArray[np.uint64], made: Any) -> _In
     ]
     columns = np.array([(x.cycles, x.late, x.last, x.behind) for x in known]).reshape(-1, 4)
     cycles, late, last, behind = columns[which].T
+    results = [
+        results_of(functions[function], FORMATS_OF_GTA[format], bool(use_c))
+        for function, format, _, use_c in kinds.tolist()
+    ]
+    reads, written = np.array(results, np.int64).reshape(-1, 2)[which].T
     same = 1 << 40 | fields["function"] << 16 | fields["format"] << 8 | fields["amount"]
     into = {"same": same, "octet": cycles, "planes": which, "late": late}
     into["cycles"] = cycles * fields["time"]
+    into["reads"], into["written"] = reads, written * fields["time"]
+    into["results"] = fields["result_base"] * LEFT_WORD_BYTES
     into["last"] = into["cycles"] - cycles + last + behind
     # Whether there are adders behind it or not, fp64 among them.
     into["behind"] = np.where(behind != 0, config.adder_stages + 1, 0)

@@ -9,9 +9,14 @@ from functools import cache
 from typing import NamedTuple
 
 from ....hw.spec.gta import GtaConfig, element_bytes, is_float, limbs
-from ....hw.spec.jobs.gta_vector import octet_cycles, operand_memories, vector_result_bytes
+from ....hw.spec.jobs.gta_vector import (
+    OCTET,
+    octet_cycles,
+    operand_memories,
+    vector_result_bytes,
+)
 
-__all__ = ["MOST_PLANES", "OctetCycles", "octet"]
+__all__ = ["MOST_PLANES", "OctetCycles", "octet", "results_of"]
 
 MOST_PLANES = 16
 """That an octet reads, or writes."""
@@ -48,6 +53,14 @@ def octet(config: GtaConfig, function: str, format: str, chain: int, use_c: bool
     reads, writes = _bytes(function, format, chain, cycles)
     adds = function in ("fma", "dot") or "result" in operand_memories(function, format)
     return OctetCycles(cycles, reads if adds else (), writes, 0, cycles, 0)
+
+
+def results_of(function: str, format: str, use_c: bool) -> tuple[bool, int]:
+    """Whether a command begins with what is in the memory of results, and the bytes of an octet of
+    its own results there."""
+    memories = operand_memories(function, format)
+    reads = use_c if function in _CHAINS else "result" in memories
+    return reads, OCTET * vector_result_bytes(function, format)
 
 
 def _floats(config: GtaConfig, function: str, format: str, chain: int, use_c: bool) -> OctetCycles:

@@ -105,3 +105,4 @@ def leave_out(g: Gta, cycles: int) -> None:
         elif r.v_tail:
             r.v_tail -= cycles
         r.v_early = max(0, r.v_early - cycles)
+        r.v_near = max(0, r.v_near - cycles)

@@ -43,9 +43,21 @@ def _work(g: Gta, region: int, now: int) -> None:
     # What is written late is over then, too.
     fold[7] = done
     r.folds_in += 1
+    r.v_results, r.v_end = command.results, command.results + command.written
     g.dones[region, r.dones_in % RING] = done
     r.dones_in += 1
     r.v_left = command.cycles
+
+
+@inlined
+def _meets(g: Gta, region: int) -> bool:
+    """The command that waits reads results that the one before may not have written when it could
+    begin."""
+    r = g.regions[region]
+    command = g.commands[r.command]
+    later = r.v_results < command.results < r.v_end
+    meets: bool = command.reads != 0 and (later or r.v_near != 0)
+    return meets
 
 
 @inlined
@@ -53,6 +65,10 @@ def vector_step(g: Gta, region: int, start: bool, now: int) -> None:
     """A cycle of ``VectorSequencer``, in which a command is taken or not."""
     r = g.regions[region]
     works, begins = r.v_left != 0, r.v_waits != 0 and r.v_left <= 1
+    if begins and _meets(g, region):
+        begins = r.v_left == 0 and r.v_tail == 0
+    if r.v_near:
+        r.v_near -= 1
     if works:
         r.v_tail = vector_tail(g, region)
         r.v_left -= 1
@@ -61,6 +77,7 @@ def vector_step(g: Gta, region: int, start: bool, now: int) -> None:
     if begins:
         _work(g, region, now)
         r.v_waits = 0
+        r.v_near = COLS - 1
     if r.v_early:
         r.v_early -= 1
     if start:

@@ -9,8 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.gta import GTA, GtaConfig
-from tilewright.hw.spec.jobs.gta import job_spec
+from tilewright.hw.spec.gta import (
+    FORMATS_OF_GTA,
+    GTA,
+    RESULT_WORD_BYTES,
+    GtaConfig,
+    element_bytes,
+)
+from tilewright.hw.spec.jobs.gta import job_spec, mask_registers
+from tilewright.hw.spec.jobs.gta_commands import OPERATIONS, command_bytes
+from tilewright.hw.spec.jobs.gta_vector import (
+    OCTET,
+    VECTOR_FUNCTIONS,
+    functions_of,
+    operand_memories,
+    vector_result_bytes,
+)
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.timed import TimedGta
@@ -27,6 +41,8 @@ pytestmark = pytest.mark.slow
 
 MEMORY_BYTES = 1 << 20
 _LIST_MEMORY = 1 << 16
+
+CHAINS = ("dot", "sum")
 
 Device = NativeAccelerator[GtaConfig]
 
@@ -121,6 +137,49 @@ def test_vectors(device: Device) -> None:
     for _ in range(by_size(10, 60, 500)):
         case = random_vector(rng, device.config, most=900)
         compare(case, driven(both(rng, device), case.found))
+
+
+def on_each_others_results(rng: np.random.Generator, config: GtaConfig) -> list[dict[str, int]]:
+    """EXECUTEs of one function on vectors, which read results that lie partly in each other's."""
+    while True:
+        name = str(rng.choice([*config.integers, *config.floats]))
+        function = str(rng.choice(functions_of(name)))
+        if function in CHAINS or "result" in operand_memories(function, name):
+            break
+    size = OCTET * vector_result_bytes(function, name)
+    operands = config.edge_bytes // (OCTET * element_bytes(name))
+    most = min(13, operands, config.bank_bytes // size)
+    times = rng.integers(1, most + 1, 8)
+    room = min(12, config.bank_bytes // RESULT_WORD_BYTES - -(-most * size // RESULT_WORD_BYTES))
+    return [
+        {
+            "operation": OPERATIONS.index("simd"),
+            "format": FORMATS_OF_GTA.index(name),
+            "function": tuple(VECTOR_FUNCTIONS).index(function),
+            "chain": 1,
+            "time": int(time),
+            "use_c": int(rng.integers(4) > 0),
+            "result_base": 2 * int(rng.integers(room + 1)),
+        }
+        for time in times
+    ]
+
+
+def test_vectors_on_each_others_results(device: Device) -> None:
+    rng, config = rng_of(5), device.config
+    spec = job_spec(config)
+    masks = {register.name: 0 for register in mask_registers(config)}
+    for _ in range(by_size(10, 60, 500)):
+        commands = on_each_others_results(rng, config)
+        content = b"".join(command_bytes("execute", fields) for fields in commands)
+        counts = []
+        for one in both(rng, device):
+            one.write_memory(0, content)
+            job = {"LIST": 0, "COMMANDS": len(commands), "LAYOUT": 0, **masks}
+            status = JobRegisters(one, spec).submit(job)
+            assert status.error == "none"
+            counts.append(status.counts)
+        compare(commands, counts)
 
 
 def test_products_by_vectors(device: Device) -> None:
