@@ -16,6 +16,15 @@ SYSTEM = System(
             "Eliminate a matrix into L and U on a tensor unit, without pivoting; solve equations "
             "by them.",
         ),
+        "closure": Work(
+            "tilewright.apps.tcu.commands.closure:closure",
+            "Find what can be reached from each vertex of a directed graph on a tensor unit.",
+        ),
+        "distances": Work(
+            "tilewright.apps.tcu.commands.distances:distances",
+            "Find the distances between all vertices of an undirected graph on a tensor unit, by "
+            "Seidel's algorithm.",
+        ),
         "fft": Work(
             "tilewright.apps.tcu.commands.fft:fft",
             "Transform signals of any length on a tensor unit, a tall call a level of factors.",

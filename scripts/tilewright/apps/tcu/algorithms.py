@@ -49,6 +49,7 @@ class Algorithm(NamedTuple):
 _FORMULAS = "tilewright.sim.tcu.formulas"
 _SIDE = Size("n", "side of the matrices")
 _LENGTH = Size("n", "length of the signal")
+_VERTICES = Size("n", "vertices")
 _SWEEPS = Size("k", "sweeps")
 _PIECES = Size("n", "pieces of each integer")
 
@@ -96,6 +97,24 @@ ALGORITHMS = {
         formula=f"{_FORMULAS}.elimination:eliminate",
         cost=f"{_FORMULAS}.elimination_cost:eliminate",
         run="eliminate",
+    ),
+    "closure": Algorithm(
+        theorem="5",
+        problem="transitive closure, Floyd and Warshall's in blocks",
+        words="integers, fp32, fp64; boolean, minplus",
+        sizes=(_VERTICES,),
+        formula=f"{_FORMULAS}.graphs:closure",
+        cost=f"{_FORMULAS}.graphs_cost:closure",
+        run="closure",
+    ),
+    "distances": Algorithm(
+        theorem="6",
+        problem="distances in a connected graph, unweighted, undirected, Seidel's",
+        words="integers, fp32, fp64",
+        sizes=(_VERTICES, Size("diameter", "largest distance")),
+        formula=f"{_FORMULAS}.graphs:distances",
+        cost=f"{_FORMULAS}.graphs_cost:distances",
+        run="distances",
     ),
     "dft": Algorithm(
         theorem="7",

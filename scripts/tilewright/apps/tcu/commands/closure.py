@@ -1,0 +1,51 @@
+"""``tilewright run closure``: what can be reached in a directed graph, on a tensor unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ...common.files import ARRAY_NAMES, check_output
+from ...common.first_lines import check_first_lines
+from ..options import TcuOptions, choose_tcu
+from ..squares import check_squares
+
+__all__ = ["closure"]
+
+_WORDS = ("int64", "fp32", "fp64", "boolean")
+
+
+def closure(
+    graph: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GRAPH",
+            help=f"Adjacency matrix, {ARRAY_NAMES}: an edge where an element is not 0.",
+        ),
+    ],
+    words: Annotated[
+        str,
+        typer.Option(help=f"{', '.join(_WORDS)}: sums of products cut down to 1, or or and and."),
+    ] = "int64",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help=f"Result, 0 and 1, {ARRAY_NAMES}.")
+    ] = None,
+    *,
+    options: TcuOptions,
+) -> None:
+    """Find what can be reached from each vertex of a directed graph, over one edge or more.
+
+    Floyd and Warshall's algorithm in blocks of the tensor unit, checked against SciPy's.
+    """
+    choice = choose_tcu(options)
+    if words not in _WORDS:
+        raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+    if output:
+        check_output(output)
+    check_squares([(graph, check_first_lines(graph))])
+    from ..graphs import close_graph
+
+    close_graph(choice, words, graph, output)

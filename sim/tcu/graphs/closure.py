@@ -1,0 +1,100 @@
+"""Theorem 5: Floyd and Warshall's algorithm in blocks of the unit's side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..blocks import multiple, padded
+from ..elementwise import add, multiply
+from ..streaming import stream
+from ..tensor_unit import TensorUnit
+from ..words import Array
+from .adjacency import edges, holds_whole_numbers, whole_numbers, zeros_and_ones
+
+__all__ = ["closure"]
+
+
+def closure(unit: TensorUnit, adjacency: Array) -> Array:
+    """What can be reached from each vertex (row) over one edge or more: 0 and 1, or booleans; of
+    min-plus words, how far it is.
+
+    b (b - 1) calls of n - s rows, b = ceil(n / s). A side that s does not divide is padded by
+    vertices without edges. Words are integers or real floats, which take sums of products and a
+    minimum with 1, or those of a semiring, boolean or minplus, which need no last step.
+
+    Parameters
+    ----------
+    adjacency: of a directed graph, 0 and 1; of min-plus words lengths from 0, inf for no edge
+
+    Raises TypeError and ValueError for other words and other matrices.
+    """
+    x = edges(unit, adjacency)
+    _check(unit, x)
+    s, n = unit.s, len(x)
+    wide = multiple(n, s)
+    d = padded(unit, x, wide, wide)
+    if d is x:
+        d = x.copy()
+        unit.cpu(moves=d.size)
+    for k in range(0, wide, s):
+        here = slice(k, k + s)
+        others = [rows for rows in (slice(0, k), slice(k + s, wide)) if rows.start < rows.stop]
+        block = d[here, here]
+        for t in range(s):
+            _join(unit, block, block[:, t, None], block[t])
+        for there in others:
+            for t in range(s):
+                _join(unit, d[here, there], block[:, t, None], d[k + t, there])
+                _join(unit, d[there, here], d[there, k + t, None], block[t])
+        _update(unit, d, here, others)
+    return d[:n, :n]
+
+
+def _update(unit: TensorUnit, d: Array, here: slice, others: list[slice]) -> None:
+    """All blocks beside row and column k: each X_kj is loaded, and all X_ik go past it."""
+    if not others:
+        return
+    column = np.concatenate([d[there, here] for there in others])
+    unit.cpu(moves=column.size)
+    s = unit.s
+    for there in others:
+        for j in range(there.start, there.stop, s):
+            made = stream(unit, column, d[here, j : j + s])
+            first = 0
+            for rows in others:
+                height = rows.stop - rows.start
+                found = add(unit, d[rows, j : j + s], made[first : first + height])
+                d[rows, j : j + s] = _at_most_one(unit, found)
+                first += height
+
+
+def _join(unit: TensorUnit, x: Array, column: Array, row: Array) -> None:
+    """``x <- x (+) column row``, of zeros and ones the larger of both."""
+    product = multiply(unit, column, row)
+    if holds_whole_numbers(unit):
+        x[...] = np.maximum(x, product)
+        unit.cpu(adds=x.size)
+    else:
+        x[...] = add(unit, x, product)
+
+
+def _at_most_one(unit: TensorUnit, x: Array) -> Array:
+    if not holds_whole_numbers(unit):
+        return x
+    unit.cpu(adds=x.size)
+    return np.asarray(np.minimum(x, unit.words.one))
+
+
+def _check(unit: TensorUnit, x: Array) -> None:
+    words = unit.words
+    if words.kind == "minplus":
+        if (x < 0).any():
+            raise ValueError(f"`adjacency` must hold lengths of 0 or more, not {x.min():g}")
+    elif holds_whole_numbers(unit):
+        whole_numbers(unit, "closure", unit.s + 1)
+        if not zeros_and_ones(x):
+            raise ValueError("`adjacency` must hold 0 and 1")
+    elif words.kind != "boolean":
+        raise ValueError(
+            f"words of closure must be integers, real floats, boolean or minplus, not {words.name}"
+        )

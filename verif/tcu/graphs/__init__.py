@@ -1,0 +1,1 @@
+"""Algorithms on graphs on the TCU model."""
