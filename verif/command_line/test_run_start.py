@@ -23,7 +23,7 @@ EMITTING = {"tilewright.hw.emit", "tilewright.synth", "tilewright.verif"}
 FILES: dict[str, int | tuple[str, ...]] = {
     "gemm": 2, "knn": 2, "gcn": 2, "label": ("--labels", "0,1"), "tucker": ("--ranks", "2,2,2"),
     "passes": ("--program", "{program}"), "bignum": 2, "fir": 2,
-    "strassen": 2, "bigmul": 2,
+    "strassen": 2, "bigmul": 2, "polyval": 2,
 }  # fmt: skip
 """Files that a command must be given, if not one; or what else it must be."""
 

@@ -38,6 +38,10 @@ SYSTEM = System(
             "tilewright.apps.tcu.commands.bigmul:bigmul",
             "Multiply two long integers on a tensor unit, in pieces, by halves or all by all.",
         ),
+        "polyval": Work(
+            "tilewright.apps.tcu.commands.polyval:polyval",
+            "Evaluate a polynomial at many points on a tensor unit, by one product.",
+        ),
     },
     groups={
         "tcu": {

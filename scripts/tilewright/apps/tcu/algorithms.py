@@ -183,4 +183,13 @@ ALGORITHMS = {
         cost=f"{_FORMULAS}.integers_cost:karatsuba",
         run="bigmul",
     ),
+    "polyval": Algorithm(
+        theorem="11",
+        problem="a polynomial at many points",
+        words="any",
+        sizes=(Size("d", "coefficients"), Size("p", "points")),
+        formula=f"{_FORMULAS}.polynomials:polyval",
+        cost=f"{_FORMULAS}.polynomials_cost:polyval",
+        run="polyval",
+    ),
 }

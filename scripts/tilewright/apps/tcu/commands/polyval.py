@@ -1,0 +1,57 @@
+"""``tilewright run polyval``: a polynomial at many points on a tensor unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....numbers_given import whole
+from ...common.files import ARRAY_NAMES, check_output
+from ...common.first_lines import check_first_lines
+from ..options import TcuOptions, choose_tcu
+
+__all__ = ["polyval"]
+
+_WORDS = ("fp32", "fp64", "complex64", "complex", "int64")
+
+
+def polyval(
+    coefficients: Annotated[
+        Path,
+        typer.Argument(metavar="COEFFICIENTS", help=f"That of power 0 first, {ARRAY_NAMES}."),
+    ],
+    points: Annotated[Path, typer.Argument(metavar="POINTS", help=f"Points, {ARRAY_NAMES}.")],
+    words: Annotated[
+        str | None,
+        typer.Option(help=f"{', '.join(_WORDS)}; fp64 unless said, of complex files complex."),
+    ] = None,
+    modulus: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="Integers modulo this number, in place of --words."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help=f"Values, {ARRAY_NAMES}.")
+    ] = None,
+    *,
+    options: TcuOptions,
+) -> None:
+    """Evaluate a polynomial at many points on a tensor unit, by one product.
+
+    Checked against Horner's rule in 60 digits, floats within a bound of rounding that is printed.
+    """
+    choice = choose_tcu(options)
+    if words is not None and words not in _WORDS:
+        raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+    number = None if modulus is None else whole("--modulus", 2, 1 << 62)(modulus)
+    if number is not None and words is not None:
+        raise UserError(f"--modulus must come without --words, not with {words}")
+    if output:
+        check_output(output)
+    for file in (coefficients, points):
+        check_first_lines(file)
+    from ..polynomials import evaluate
+
+    evaluate(choice, coefficients, points, words, number, output)

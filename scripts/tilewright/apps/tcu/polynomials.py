@@ -1,0 +1,135 @@
+"""A polynomial at many points on a tensor unit, against Horner's rule."""
+
+from __future__ import annotations
+
+import decimal
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import UserError, user_errors
+from ...sim.tcu import TensorUnit
+from ...sim.tcu.polynomials.evaluation import polyval
+from ...sim.tcu.polynomials.rounding import polyval_error
+from ...sim.tcu.words import Array, Words, modular
+from ...sim.tcu.words.floats import Floats
+from ..common.limits import check_operations
+from ..common.matrix_files import read_array, write_array
+from ..common.words import counted
+from ..gta.agreement import Agreement, exactly, within
+from .counts import work_of
+from .numbers_read import as_words
+from .options import TcuChoice
+from .report import finish_tcu
+from .unit import open_unit, words_named
+
+__all__ = ["evaluate"]
+
+_STEPS = 1 << 18
+"""Steps of Horner's rule that a check takes, if one point takes no more."""
+
+_DIGITS = 60
+"""Of its decimals: far more than floats have, and than any number of roundings takes."""
+
+
+def evaluate(
+    choice: TcuChoice,
+    coefficients: Path,
+    points: Path,
+    words: str | None,
+    modulus: int | None,
+    output: Path | None,
+) -> None:
+    """Evaluate the polynomial of a file at the points of another, write the values if that is asked
+    for, and report."""
+    given = [(file, _vector(file)) for file in (coefficients, points)]
+    complex_ = any(np.iscomplexobj(numbers) for _, numbers in given)
+    named = words or ("complex" if complex_ else "fp64")
+    kind: Words = modular(modulus) if modulus else words_named(named)
+    a, x = (as_words(file, numbers, kind) for file, numbers in given)
+    about = f"the polynomial of {coefficients} at {points}"
+    work = work_of("polyval", choice, d=len(a), p=len(x))
+    check_operations(about, work.rows * choice.side, "take fewer points at a time")
+    unit = open_unit(choice, kind)
+    # What becomes infinite is told in the report.
+    with user_errors(ValueError, about=about), np.errstate(all="ignore"):
+        found = polyval(unit, a, x)
+    columns = counted(-(-len(a) // unit.s), "column")
+    lines = [
+        ("polynomial", f"{counted(len(a), 'coefficient')}, in {columns} of {unit.s:,}"),
+        ("points", f"{len(x):,}"),
+    ]
+    largest = None
+    if isinstance(kind, Floats):
+        bound = polyval_error(a, x, unit.s, kind)
+        largest = float(bound.max()) if np.isfinite(bound.max()) else None
+        shown = "none, as sizes overflow" if largest is None else f"{largest:.2e}, at its largest"
+        lines.append(("error bound", shown))
+    if output:
+        write_array(output, found)
+        lines.append(("written", str(output)))
+    details = {
+        "coefficients": len(a), "points": len(x), "modulus": modulus, "error_bound": largest,
+    }  # fmt: skip
+    agreement = _agreement(unit, found, a, x, modulus)
+    title = f"{coefficients.name} at {points.name}"
+    finish_tcu("polyval", title, lines, choice, unit, [agreement], details)
+
+
+def _vector(file: Path) -> Array:
+    numbers = read_array(file)
+    if numbers.ndim not in (1, 2) or (numbers.ndim == 2 and 1 not in numbers.shape):
+        shape = " x ".join(map(str, numbers.shape))
+        raise UserError(f"{file}: must hold numbers in one row or column, not {shape}")
+    return numbers.reshape(-1)
+
+
+def _agreement(
+    unit: TensorUnit, found: Array, a: Array, x: Array, modulus: int | None
+) -> Agreement:
+    """At all points, or at some if there are many."""
+    places = np.unique(np.linspace(0, len(x) - 1, max(1, _STEPS // len(a))).astype(int))
+    some = "" if len(places) == len(x) else ", some points"
+    if not isinstance(unit.words, Floats):
+        expected = np.array([_in_integers(a, int(x[i]), modulus) for i in places], object)
+        return exactly(f"Horner's rule in integers{some}", found[places], expected)
+    true = np.array([_in_decimals(a, x[i]) for i in places])
+    # The reference is rounded to a float.
+    smallest = float(np.finfo(np.float64).smallest_subnormal)
+    bound = polyval_error(a, x[places], unit.s, unit.words)
+    source = f"Horner's rule in {_DIGITS} digits{some}"
+    if unit.words.dtype.kind == "c":
+        parts, bound = _parts(true), np.repeat(bound, 2)
+        return within(
+            source, _parts(found[places]), parts, bound + abs(parts) * 2.0**-53 + smallest
+        )
+    return within(source, found[places], true.real, bound + abs(true.real) * 2.0**-53 + smallest)
+
+
+def _in_integers(a: Array, x: int, modulus: int | None) -> int:
+    found = 0
+    for one in a[::-1].tolist():
+        found = found * x + one
+        if modulus:
+            found %= modulus
+    return found
+
+
+def _in_decimals(a: Array, x: complex) -> complex:
+    """Parts of all numbers are exact; what is not finite gives what is not finite."""
+    if not np.isfinite(x) or not np.all(np.isfinite(a)):
+        return complex("nan")
+    with decimal.localcontext() as context:
+        context.prec, context.Emax = _DIGITS, decimal.MAX_EMAX
+        context.Emin = decimal.MIN_EMIN
+        c, e = decimal.Decimal(float(x.real)), decimal.Decimal(float(x.imag))
+        re = im = decimal.Decimal(0)
+        for one in a[::-1]:
+            re, im = re * c - im * e, re * e + im * c
+            re += decimal.Decimal(float(one.real))
+            im += decimal.Decimal(float(one.imag))
+        return complex(float(re), float(im))
+
+
+def _parts(numbers: Array) -> Array:
+    return np.ascontiguousarray(numbers.astype(complex)).view(np.float64)
