@@ -24,6 +24,7 @@ FILES: dict[str, int | tuple[str, ...]] = {
     "gemm": 2, "knn": 2, "gcn": 2, "label": ("--labels", "0,1"), "tucker": ("--ranks", "2,2,2"),
     "passes": ("--program", "{program}"), "bignum": 2, "fir": 2,
     "strassen": 2, "bigmul": 2, "polyval": 2,
+    "stencil": ("--weights", "{file}", "--steps", "2"),
 }  # fmt: skip
 """Files that a command must be given, if not one; or what else it must be."""
 
@@ -55,7 +56,7 @@ def given(name: str, file: str, program: str = "absent.ew") -> list[str]:
     wanted = FILES.get(name, 1)
     if isinstance(wanted, int):
         return ["run", name, *[file] * wanted]
-    return ["run", name, file, *(word.format(program=program) for word in wanted)]
+    return ["run", name, file, *(word.format(program=program, file=file) for word in wanted)]
 
 
 def modelled(name: str) -> tuple[str, str]:
