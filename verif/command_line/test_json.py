@@ -29,7 +29,10 @@ from tilewright.synth.cells import library_text
 from tilewright.synth.tables import Row, Table
 from tilewright.verif.kit.sampling import slow_but
 
-READ = {"--config", "--c", "--labels", "--query-labels", "--mask", "--right", "--program", "--x"}
+READ = {
+    "--config", "--c", "--labels", "--query-labels", "--mask", "--right", "--program", "--x",
+    "--schedule", "--weights", "--solve",
+}  # fmt: skip
 """Options whose files are read."""
 
 FAMILIES = {

@@ -16,7 +16,7 @@ __all__ = ["OUTPUTS", "command_class"]
 
 OUTPUTS = (
     "--output", "--json", "--waves", "--svg", "--picture", "--pictures", "--tree", "--distances",
-    "--header", "--rdl", "--ipxact", "--core", "--filelist",
+    "--header", "--rdl", "--ipxact", "--core", "--filelist", "--save-schedule",
 )  # fmt: skip
 """Options whose files are written; of all others, and of arguments, they are read."""
 
