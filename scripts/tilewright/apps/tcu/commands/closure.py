@@ -36,9 +36,9 @@ def closure(
     *,
     options: TcuOptions,
 ) -> None:
-    """Find what can be reached from each vertex of a directed graph, over one edge or more.
+    """Find what can be reached from each vertex of a directed graph on a tensor unit.
 
-    Floyd and Warshall's algorithm in blocks of the tensor unit, checked against SciPy's.
+    Over one edge or more, by Floyd and Warshall's algorithm in blocks, checked against SciPy's.
     """
     choice = choose_tcu(options)
     if words not in _WORDS:

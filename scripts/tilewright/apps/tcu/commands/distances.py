@@ -34,9 +34,10 @@ def distances(
     *,
     options: TcuOptions,
 ) -> None:
-    """Find the distances between all vertices of an undirected graph, by Seidel's algorithm.
+    """Find the distances between all vertices of an undirected graph on a tensor unit, by Seidel's
+    algorithm.
 
-    Products on the tensor unit, two a level; components one by one. Checked against SciPy's.
+    Two products a level; components one by one. Checked against SciPy's.
     """
     choice = choose_tcu(options)
     if words not in _WORDS:
