@@ -33,7 +33,7 @@ def pair(
     *,
     options: DeviceOptions,
 ) -> None:
-    """Multiply two pairs of matrices on GTA at the same time, each on lanes of its own.
+    """Multiply two pairs of matrices on GTA at the same time, on lanes of their own.
 
     Both checked against NumPy and the model; on the RTL cycles beside those of each alone.
     """
