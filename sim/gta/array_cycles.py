@@ -51,8 +51,8 @@ def chain_cycles(
 
     A systolic command's folds follow those of the command before as if they were its own, but of
     floats whose products come less than 8 cycles apart when the array is empty; so do vectors
-    those of the command before, if they do not begin with its results. Raises ValueError if there is no job, or if a job does not fit the
-    configuration.
+    those of the command before, if they do not begin with its results. Raises ValueError if there
+    is no job, or if a job does not fit the configuration.
     """
     if not jobs:
         raise ValueError("there must be a job at least")

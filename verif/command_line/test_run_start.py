@@ -21,12 +21,14 @@ COMPUTING = {"amaranth", "cocotb", "matplotlib", "networkx", "numba", "scipy", "
 EMITTING = {"tilewright.hw.emit", "tilewright.synth", "tilewright.verif"}
 
 FILES: dict[str, int | tuple[str, ...]] = {
-    "gemm": 2, "knn": 2, "gcn": 2, "label": ("--labels", "0,1"), "tucker": ("--ranks", "2,2,2"),
-    "passes": ("--program", "{program}"), "bignum": 2, "fir": 2,
+    "gemm": 2, "knn": 2, "gcn": 2, "label": ("{file}", "--labels", "0,1"),
+    "tucker": ("{file}", "--ranks", "2,2,2"), "passes": ("{file}", "--program", "{program}"),
+    "bignum": 2, "fir": 2, "vector": ("add", "{file}", "{file}"),
+    "pair": ("{file},{file}", "{file},{file}"),
     "strassen": 2, "bigmul": 2, "polyval": 2,
-    "stencil": ("--weights", "{file}", "--steps", "2"),
+    "stencil": ("{file}", "--weights", "{file}", "--steps", "2"),
 }  # fmt: skip
-"""Files that a command must be given, if not one; or what else it must be."""
+"""Files that a command must be given, if not one; or all that it must be."""
 
 PROGRAM = "vector x\ne1:\n    out y\ne2:\n    store x, y\n    out y\n"
 
@@ -56,7 +58,7 @@ def given(name: str, file: str, program: str = "absent.ew") -> list[str]:
     wanted = FILES.get(name, 1)
     if isinstance(wanted, int):
         return ["run", name, *[file] * wanted]
-    return ["run", name, file, *(word.format(program=program, file=file) for word in wanted)]
+    return ["run", name, *(word.format(program=program, file=file) for word in wanted)]
 
 
 def modelled(name: str) -> tuple[str, str]:
