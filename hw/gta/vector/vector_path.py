@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -107,9 +105,13 @@ class VectorPath(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.comb += self.steps[0].eq(self.step)
-        for before, after in pairwise(self.steps):
+        before = self.step
+        m.d.comb += self.steps[0].eq(before)
+        for n in range(1, len(self.steps)):
+            after = Signal(vector_step_layout(self._config), name=f"step_{n}")
             m.d.sync += after.eq(before)
+            m.d.comb += self.steps[n].eq(after)
+            before = after
         for r in range(ROWS):
             x, step = self.x[r], self.steps[STEP_TO_LAST - 1]
             m.d.comb += x.base.eq(step.base)

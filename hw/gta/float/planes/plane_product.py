@@ -111,21 +111,23 @@ class PlaneProduct(wiring.Component):
             negative.eq(y.negative & ~one),
             exponent.eq(Mux(one, C((1 << bits - 1) - 1, bits), y.exponent)),
         ]
-        product = Signal(plane_header(bits), reset_less=True)
-        m.d.sync += [
-            product.negative.eq(x.negative ^ negative),
+        found = {
+            "negative": x.negative ^ negative,
             # The one that is added comes in as a carry.
-            product.exponent.eq((Cat(1, x.exponent) + Cat(1, exponent))[1:]),
-            product.x_special.eq(x.special),
-            self.o.eq(product),
-        ]
-        for name, found in (
+            "exponent": (Cat(1, x.exponent) + Cat(1, exponent))[1:],
+            "x_special": x.special,
+        }
+        for name, value in (
             ("y_zero", ~y.hidden & ~some & ~one),
             ("y_infinite", y.special & ~some & ~one),
             ("y_nan", y.special & some),
         ):
             held = Signal(name=name, reset_less=True)
-            m.d.sync += [held.eq(found), product[name].eq(held)]
+            m.d.sync += held.eq(value)
+            found[name] = held
+        for name, shape in plane_header(bits):
+            part = Signal(shape.shape, name=f"product_{name}", reset_less=True)
+            m.d.sync += [part.eq(found[name]), self.o[name].eq(part)]
         return m
 
     def _operand(self, m: Module, name: str) -> PlaneOperand:
