@@ -58,7 +58,7 @@ def test_on_the_model(
     assert "bit for bit equal" in run.out
 
 
-@pytest.mark.parametrize("name", slow_but([], ["all"], ["all"]))
+@pytest.mark.parametrize("name", slow_but([], ["all"], []))
 def test_on_the_rtl(run: Run, name: str) -> None:
     """Cycles of both together are fewer than those of each alone on all lanes, and than those of
     each on the same lanes, one after the other."""

@@ -79,7 +79,7 @@ def run_beside(bench: ClusterBench, seed: int) -> int:
     return len(commands)
 
 
-@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["bf16 and int16"]))
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, []))
 def test_accesses_from_outside_cost_the_array_nothing(name: str) -> None:
     bench = ClusterBench(CONFIGS[name])
     runs = by_size(2, 8, 60)

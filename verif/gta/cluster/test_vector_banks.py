@@ -44,7 +44,7 @@ def at_the_end(function: str, name: str, **fields: Any) -> VectorCommand:
     return command
 
 
-@pytest.mark.parametrize("name", slow_but(["int8"], FORMATS_OF_GTA, ["int8", "int64", "fp16"]))
+@pytest.mark.parametrize("name", slow_but([], FORMATS_OF_GTA, ["int8", "int64", "fp16"]))
 def test_full_banks(name: str) -> None:
     """Of every function; operands are alike, zeros, or any."""
     bench = ClusterBench(CONFIG)
