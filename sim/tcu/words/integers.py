@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .exact_products import exact_product, largest
+from .kept_in_int64 import KeptInInt64
 from .kind import Array, cannot, need_matrices
 
 __all__ = ["INT64", "Integers", "WordOverflow", "integer"]
@@ -31,13 +32,10 @@ class WordOverflow(ValueError):
 
 
 @dataclass(frozen=True)
-class Integers:
+class Integers(KeptInInt64):
     """Signed integers of ``bits`` bits, kept in int64."""
 
     bits: int
-
-    subtracts: ClassVar[bool] = True
-    exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.bits, bool) or not isinstance(self.bits, int):
@@ -52,18 +50,6 @@ class Integers:
     @property
     def name(self) -> str:
         return f"int{self.bits}"
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.int64)
-
-    @property
-    def zero(self) -> Any:
-        return np.int64(0)
-
-    @property
-    def one(self) -> Any:
-        return np.int64(1)
 
     @property
     def divides(self) -> bool:

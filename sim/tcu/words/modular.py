@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .exact_products import exact_product
+from .kept_in_int64 import KeptInInt64
 from .kind import Array, cannot, need_matrices
 
 __all__ = ["Residues", "modular"]
@@ -33,14 +33,11 @@ def _is_prime(p: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Residues:
+class Residues(KeptInInt64):
     """Residues modulo ``modulus``, kept in int64 in 0..``modulus`` - 1; they divide if it is a
     prime."""
 
     modulus: int
-
-    subtracts: ClassVar[bool] = True
-    exact: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.modulus, bool) or not isinstance(self.modulus, int):
@@ -55,18 +52,6 @@ class Residues:
     @property
     def name(self) -> str:
         return f"modular({self.modulus})"
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.int64)
-
-    @property
-    def zero(self) -> Any:
-        return np.int64(0)
-
-    @property
-    def one(self) -> Any:
-        return np.int64(1)
 
     @property
     def divides(self) -> bool:
