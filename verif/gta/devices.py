@@ -4,14 +4,36 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GTA, GtaConfig
 from tilewright.hw.spec.unit import Unit
 from tilewright.sim.gta.model import GtaModel
+from tilewright.sim.rtl.accelerator import NativeAccelerator
 from tilewright.verif.gta.plain import PLAIN, PlainModel
 
-__all__ = ["DEVICES", "DRIVEN", "MEMORY_BYTES", "Built", "settings"]
+__all__ = [
+    "DEVICES",
+    "DRIVEN",
+    "LARGE_MEMORY_BYTES",
+    "MEMORY_BYTES",
+    "Built",
+    "NativeGta",
+    "native_gta",
+    "settings",
+]
 
 MEMORY_BYTES = 1 << 16
+LARGE_MEMORY_BYTES = 1 << 20
+"""Of the devices that drivers place products and vectors of any size in."""
+
+NativeGta = NativeAccelerator[GtaConfig]
+
+
+def native_gta(config: GtaConfig) -> NativeGta:
+    """The RTL at native speed, with a large memory."""
+    return NativeAccelerator(
+        emit(GTA, config), config, memory_bytes=LARGE_MEMORY_BYTES, time_out=4_000_000
+    )
 
 
 class Built(NamedTuple):

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.gta import GTA, GtaConfig, result_bytes
+from tilewright.hw.spec.gta import GtaConfig, result_bytes
 from tilewright.hw.spec.jobs.gta import job_spec
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.driver import GtaDriver
@@ -18,24 +17,18 @@ from tilewright.sim.gta.regions import Region
 from tilewright.sim.gta.tiles.images import StreamImage
 from tilewright.sim.gta.tiles.slots import Slots
 from tilewright.sim.gta.tiles.tiling import Problem, tilings
-from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.gta.devices import DRIVEN
+from tilewright.sim.rtl.accelerator import AxiBehaviour
+from tilewright.verif.gta.devices import DRIVEN, LARGE_MEMORY_BYTES, NativeGta, native_gta
 from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, words
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.job_checks import QuietAtEnd, soft_reset_after
 from tilewright.verif.kit.refusal import refused
 from tilewright.verif.kit.sampling import by_size, slow_but
 
-MEMORY_BYTES = 1 << 20
-Device = NativeAccelerator[GtaConfig]
-
 
 @pytest.fixture(scope="module", params=slow_but(["tiny"], DRIVEN, ["all"]))
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    config = DRIVEN[request.param]
-    with NativeAccelerator(
-        emit(GTA, config), config, memory_bytes=MEMORY_BYTES, time_out=2_000_000
-    ) as device:
+def device(request: pytest.FixtureRequest) -> Iterator[NativeGta]:
+    with native_gta(DRIVEN[request.param]) as device:
         yield device
 
 
@@ -44,10 +37,10 @@ def rng_of(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def test_any_product_on_any_memory(device: Device) -> None:
+def test_any_product_on_any_memory(device: NativeGta) -> None:
     """The counters that do not tell of time are the model's."""
     rng = rng_of(1)
-    model = GtaModel(device.config, MEMORY_BYTES)
+    model = GtaModel(device.config, LARGE_MEMORY_BYTES)
     for number in range(by_size(40, 80, 3000)):
         device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
         case = random_case(rng, device.config)
@@ -56,7 +49,7 @@ def test_any_product_on_any_memory(device: Device) -> None:
     assert device.faults == []
 
 
-def test_large_products(device: Device) -> None:
+def test_large_products(device: NativeGta) -> None:
     """Many tiles each way: memories hold parts of them in turn."""
     rng = rng_of(2)
     device.behave(AxiBehaviour())
@@ -65,7 +58,7 @@ def test_large_products(device: Device) -> None:
         check_product(QuietAtEnd(device), case)
 
 
-def test_after_a_soft_reset_nothing_is_left(device: Device) -> None:
+def test_after_a_soft_reset_nothing_is_left(device: NativeGta) -> None:
     """Of a job that is broken off in the middle of bursts and folds."""
     rng = rng_of(3)
     registers = JobRegisters(device, job_spec(device.config))
@@ -79,7 +72,7 @@ def test_after_a_soft_reset_nothing_is_left(device: Device) -> None:
     assert device.faults == []
 
 
-def test_the_bus_and_the_array_work_at_the_same_time(device: Device) -> None:
+def test_the_bus_and_the_array_work_at_the_same_time(device: NativeGta) -> None:
     """A product with long streams keeps the array busy most of the time."""
     config = device.config
     rng = rng_of(4)
@@ -103,7 +96,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_any_product_on_the_model(name: str) -> None:
     rng = rng_of(5)
-    model = GtaModel(MODELS[name], MEMORY_BYTES)
+    model = GtaModel(MODELS[name], LARGE_MEMORY_BYTES)
     for _ in range(by_size(20, 60, 2000)):
         check_product(model, random_case(rng, MODELS[name]))
 
@@ -111,7 +104,7 @@ def test_any_product_on_the_model(name: str) -> None:
 def test_every_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever would be chosen."""
     config = GtaConfig(lanes=2, vector_bytes=4096)
-    model, rng = GtaModel(config, MEMORY_BYTES), rng_of(6)
+    model, rng = GtaModel(config, LARGE_MEMORY_BYTES), rng_of(6)
     seen = set()
     for flow, name in (("ws", "int16"), ("is", "int8"), ("os", "int32"), ("os", "bf16")):
         fixed = {"segments": 1, "layout": (1, 2), "result": "wrap"}

@@ -6,24 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.gta import GTA, GtaConfig
+from tilewright.hw.spec.gta import GtaConfig
 from tilewright.sim.gta.driver import GtaDevice, GtaDriver, ProductCall
 from tilewright.sim.gta.model import TIMELESS, GtaModel
-from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.gta.devices import DEVICES
+from tilewright.sim.rtl.accelerator import AxiBehaviour
+from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES, NativeGta, native_gta
 from tilewright.verif.gta.jobs import ProductCase, random_case, words
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.job_checks import QuietAtEnd
 from tilewright.verif.kit.refusal import refused
 from tilewright.verif.kit.sampling import by_size, slow_but
 
-MEMORY_BYTES = 1 << 20
 CONFIGS = {
     "all": DEVICES["all"].config,
     "regions": DEVICES["regions"].config,
 }
-Device = NativeAccelerator[GtaConfig]
 SPLITS: list[tuple[tuple[int, ...], tuple[int, ...]] | None] = [
     None,
     ((0,), (1,)),
@@ -55,11 +52,9 @@ def test_on_the_rtl(name: str) -> None:
     """Every result, whatever the memory; counters that do not tell of time are the model's; two
     products that each fill a lane take less time together than behind each other on all lanes."""
     config = CONFIGS[name]
-    model = GtaModel(config, MEMORY_BYTES)
+    model = GtaModel(config, LARGE_MEMORY_BYTES)
     rng = np.random.default_rng(71)
-    with NativeAccelerator(
-        emit(GTA, config), config, memory_bytes=MEMORY_BYTES, time_out=2_000_000
-    ) as device:
+    with native_gta(config) as device:
         for seed in range(by_size(0, 25, 800)):
             device.behave(any_behaviour(rng))
             counts = check_pair(QuietAtEnd(device), np.random.default_rng(seed))
@@ -71,7 +66,7 @@ def test_on_the_rtl(name: str) -> None:
         assert device.faults == []
 
 
-def _less_than_alone(device: Device) -> None:
+def _less_than_alone(device: NativeGta) -> None:
     """Of floats, 8 x 8 sums: one lane's elements."""
     rng, driver = np.random.default_rng(72), GtaDriver(device)
     calls = [
@@ -96,7 +91,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_on_the_model(name: str) -> None:
-    model = GtaModel(MODELS[name], MEMORY_BYTES)
+    model = GtaModel(MODELS[name], LARGE_MEMORY_BYTES)
     rng = np.random.default_rng(73)
     for _ in range(by_size(10, 25, 600)):
         check_pair(model, rng)
@@ -120,7 +115,7 @@ def test_lanes_that_are_given(
 ) -> None:
     rng = np.random.default_rng(74)
     config = GtaConfig()
-    driver = GtaDriver(GtaModel(config, MEMORY_BYTES))
+    driver = GtaDriver(GtaModel(config, LARGE_MEMORY_BYTES))
     fixed: dict[str, Any] = {"segments": 1, "layout": None}
     drawn = [random_case(rng, config, **fixed) for _ in lanes]
     calls = [call_of(case, own) for case, own in zip(drawn, lanes, strict=True)]
@@ -136,7 +131,7 @@ def test_lanes_that_are_given(
 
 def test_the_longer_one_has_more_lanes() -> None:
     rng = np.random.default_rng(75)
-    driver = GtaDriver(GtaModel(GtaConfig(), MEMORY_BYTES))
+    driver = GtaDriver(GtaModel(GtaConfig(), LARGE_MEMORY_BYTES))
     long = ProductCall(
         format="int32", a=words(rng, "int32", (40, 60)), b=words(rng, "int32", (60, 40))
     )
@@ -168,7 +163,7 @@ def test_the_longer_one_has_more_lanes() -> None:
 def test_what_is_refused(
     lanes: tuple[tuple[int, ...] | None, ...], layout: tuple[int, int] | None, message: str
 ) -> None:
-    driver = GtaDriver(GtaModel(GtaConfig(), MEMORY_BYTES))
+    driver = GtaDriver(GtaModel(GtaConfig(), LARGE_MEMORY_BYTES))
     zeros = np.zeros((2, 2), np.uint64)
     first, second = (ProductCall(format="int8", a=zeros, b=zeros, lanes=own) for own in lanes)
     if not message:
@@ -181,11 +176,11 @@ def test_what_is_refused(
 def test_what_a_device_has_not() -> None:
     zeros = np.zeros((2, 2), np.uint64)
     call = ProductCall(format="int8", a=zeros, b=zeros)
-    driver = GtaDriver(GtaModel(GtaConfig(lanes=1), MEMORY_BYTES))
+    driver = GtaDriver(GtaModel(GtaConfig(lanes=1), LARGE_MEMORY_BYTES))
     message = "`lanes` must be at least 2 for two products at the same time, not 1"
     with refused(ValueError, message):
         driver.pair(call, call)
-    driver = GtaDriver(GtaModel(GtaConfig(formats=("int8",)), MEMORY_BYTES))
+    driver = GtaDriver(GtaModel(GtaConfig(formats=("int8",)), LARGE_MEMORY_BYTES))
     with refused(ValueError, "`format` must be one of int8, not 'fp32'"):
         driver.pair(call, ProductCall(format="fp32", a=zeros, b=zeros))
     with refused(ValueError, "`dataflow` must be ws, is, os or auto on lanes of its own, not "
@@ -196,7 +191,7 @@ def test_what_a_device_has_not() -> None:
 def test_rectangles_of_different_layouts() -> None:
     """Of eight lanes: 0 and 2 are one below the other in 4 x 2, 4 to 7 beside each other too, 1 and
     5 in 2 x 4."""
-    driver = GtaDriver(GtaModel(GtaConfig(lanes=8), MEMORY_BYTES))
+    driver = GtaDriver(GtaModel(GtaConfig(lanes=8), LARGE_MEMORY_BYTES))
     zeros = np.zeros((2, 2), np.uint64)
     first, second = (
         ProductCall(format="int8", a=zeros, b=zeros, lanes=lanes) for lanes in ((0, 2), (1, 5))

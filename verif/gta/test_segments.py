@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.gta import GTA, GtaConfig
+from tilewright.hw.spec.gta import GtaConfig
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.golden.pgemm import pgemm
 from tilewright.sim.gta.model import GtaModel
@@ -17,21 +16,19 @@ from tilewright.sim.gta.tiles.choice import regions_of
 from tilewright.sim.gta.tiles.merged import merged
 from tilewright.sim.gta.tiles.segment_sums import segment_sums
 from tilewright.sim.gta.tiles.segmented_product import segment_sizes
-from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.gta.devices import DEVICES
+from tilewright.sim.rtl.accelerator import AxiBehaviour
+from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES, NativeGta, native_gta
 from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, words
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.job_checks import QuietAtEnd
 from tilewright.verif.kit.refusal import refused
 from tilewright.verif.kit.sampling import by_size, slow_but
 
-MEMORY_BYTES = 1 << 20
 INTEGERS = ("int8", "int16", "int32", "int64")
 CONFIGS = {
     "all": DEVICES["all"].config,
     "four": GtaConfig(lanes=4, formats=INTEGERS, vector_bytes=4096, outstanding=4, mask_bits=2),
 }
-Device = NativeAccelerator[GtaConfig]
 
 
 def cases(config: GtaConfig, seed: int, count: int) -> Iterator[ProductCase]:
@@ -52,9 +49,7 @@ def test_on_the_rtl(name: str) -> None:
     """Every result, whatever the memory; where a product is small beside its K, in less time."""
     config = CONFIGS[name]
     rng = np.random.default_rng(61)
-    with NativeAccelerator(
-        emit(GTA, config), config, memory_bytes=MEMORY_BYTES, time_out=2_000_000
-    ) as device:
+    with native_gta(config) as device:
         for case in cases(config, 62, by_size(0, 40, 1500)):
             device.behave(any_behaviour(rng))
             check_product(QuietAtEnd(device), case)
@@ -64,7 +59,7 @@ def test_on_the_rtl(name: str) -> None:
         assert device.faults == []
 
 
-def _cycles(device: Device, segments: int) -> int:
+def _cycles(device: NativeGta, segments: int) -> int:
     """Of 8 x 8 sums of 1,000 products: one array's rows and columns."""
     rng = np.random.default_rng(63)
     a, b = words(rng, "int8", (8, 1000)), words(rng, "int8", (1000, 8))
@@ -83,7 +78,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_on_the_model(name: str) -> None:
     config = MODELS[name]
-    model = GtaModel(config, MEMORY_BYTES)
+    model = GtaModel(config, LARGE_MEMORY_BYTES)
     seen: set[int] = set()
     for case in cases(config, 64, by_size(12, 30, 800)):
         check_product(model, case)
@@ -93,7 +88,7 @@ def test_on_the_model(name: str) -> None:
 
 
 def driver_of(**changes: Any) -> GtaDriver:
-    return GtaDriver(GtaModel(GtaConfig(**changes), MEMORY_BYTES))
+    return GtaDriver(GtaModel(GtaConfig(**changes), LARGE_MEMORY_BYTES))
 
 
 def laid_out(driver: GtaDriver, format: str, segments: int, **settings: Any) -> tuple[int, int]:

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.gta import GTA, GtaConfig
+from tilewright.hw.spec.gta import GtaConfig
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import TIMELESS, GtaModel
 from tilewright.sim.gta.vector.rules import most_chain
-from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
-from tilewright.verif.gta.devices import DRIVEN
+from tilewright.sim.rtl.accelerator import AxiBehaviour
+from tilewright.verif.gta.devices import DRIVEN, LARGE_MEMORY_BYTES, NativeGta, native_gta
 from tilewright.verif.gta.jobs import check_product, random_case
 from tilewright.verif.gta.vectors import check_vector, random_vector, things_of
 from tilewright.verif.kit.behaviours import any_behaviour
@@ -22,16 +21,10 @@ from tilewright.verif.kit.job_checks import QuietAtEnd
 from tilewright.verif.kit.refusal import refused
 from tilewright.verif.kit.sampling import by_size, slow_but
 
-MEMORY_BYTES = 1 << 20
-Device = NativeAccelerator[GtaConfig]
-
 
 @pytest.fixture(scope="module", params=slow_but(["tiny"], DRIVEN, ["all"]))
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    config = DRIVEN[request.param]
-    with NativeAccelerator(
-        emit(GTA, config), config, memory_bytes=MEMORY_BYTES, time_out=2_000_000
-    ) as device:
+def device(request: pytest.FixtureRequest) -> Iterator[NativeGta]:
+    with native_gta(DRIVEN[request.param]) as device:
         yield device
 
 
@@ -40,10 +33,10 @@ def rng_of(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def test_any_vector_on_any_memory(device: Device) -> None:
+def test_any_vector_on_any_memory(device: NativeGta) -> None:
     """The counters that do not tell of time are the model's."""
     rng = rng_of(7)
-    model = GtaModel(device.config, MEMORY_BYTES)
+    model = GtaModel(device.config, LARGE_MEMORY_BYTES)
     for number in range(by_size(30, 60, 3000)):
         device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
         case = random_vector(rng, device.config)
@@ -52,7 +45,7 @@ def test_any_vector_on_any_memory(device: Device) -> None:
     assert device.faults == []
 
 
-def test_everything_on_every_format(device: Device) -> None:
+def test_everything_on_every_format(device: NativeGta) -> None:
     rng = rng_of(8)
     device.behave(AxiBehaviour())
     for format in (*device.config.integers, *device.config.floats):
@@ -61,9 +54,9 @@ def test_everything_on_every_format(device: Device) -> None:
             check_vector(QuietAtEnd(device), case)
 
 
-def test_any_product_by_vectors(device: Device) -> None:
+def test_any_product_by_vectors(device: NativeGta) -> None:
     rng, config = rng_of(9), device.config
-    model = GtaModel(config, MEMORY_BYTES)
+    model = GtaModel(config, LARGE_MEMORY_BYTES)
     formats = [x for x in config.integers if most_chain(config, x)] + [*config.floats]
     for number in range(by_size(6, 16, 600)):
         device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
@@ -86,7 +79,7 @@ MODELS = {
 def test_any_vector_on_the_model(name: str) -> None:
     """Everything that there is on each format, of vectors that fill the memories and of others."""
     rng, config = rng_of(1), MODELS[name]
-    model = GtaModel(config, MEMORY_BYTES)
+    model = GtaModel(config, LARGE_MEMORY_BYTES)
     seen: Counter[tuple[str, str]] = Counter()
     for format in (*config.integers, *config.floats):
         for what in things_of(format):
@@ -100,7 +93,7 @@ def test_any_vector_on_the_model(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_any_product_by_vectors_on_the_model(name: str) -> None:
     rng, config = rng_of(3), MODELS[name]
-    model = GtaModel(config, MEMORY_BYTES)
+    model = GtaModel(config, LARGE_MEMORY_BYTES)
     fitting = [x for x in config.integers if most_chain(config, x)]
     for format in (*fitting, *config.floats):
         for _ in range(by_size(1, 3, 40)):
@@ -112,7 +105,7 @@ def test_chains_that_no_memory_holds() -> None:
     """Sums go on, part by part, with and without a start."""
     rng = rng_of(2)
     config = GtaConfig(lanes=1, vector_bytes=2048)
-    model = GtaModel(config, MEMORY_BYTES)
+    model = GtaModel(config, LARGE_MEMORY_BYTES)
     for format in ("bf16", "fp64", "int16"):
         for _ in range(3):
             case = random_vector(rng, config, most=400, format=format, what="reduce sum")

@@ -15,15 +15,13 @@ from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import TIMELESS, GtaModel
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.sim.timing.memories import FLAT, HBM, HBM_32, MemoryModel
-from tilewright.verif.gta.devices import DEVICES
+from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES
 from tilewright.verif.gta.jobs import random_case
 from tilewright.verif.gta.lists import random_case as random_list
 from tilewright.verif.gta.wrong_lists import spoilt_case
 from tilewright.verif.kit.sampling import by_size
 
 pytestmark = pytest.mark.slow
-
-MEMORY_BYTES = 1 << 20
 
 
 def rng_of(seed: int) -> np.random.Generator:
@@ -47,7 +45,7 @@ def test_what_is_left_out_changes_nothing(
         return found
 
     monkeypatch.setattr(timed, "run_job", twice)
-    driver = GtaDriver(TimedGta(config, MEMORY_BYTES, memory=memory))
+    driver = GtaDriver(TimedGta(config, LARGE_MEMORY_BYTES, memory=memory))
     for number in range(by_size(5, 20, 300)):
         case = random_case(rng, config, most=70)
         segments = {"segments": 2} if number % 2 else {}
@@ -118,7 +116,7 @@ def test_the_drivers_choice_is_nearly_the_best() -> None:
     """Of each dataflow the tiles that the driver chooses, cycle for cycle; what it chooses of all
     takes hardly more than the best of them."""
     config, rng = GtaConfig(lanes=2), rng_of(4)
-    driver = GtaDriver(TimedGta(config, MEMORY_BYTES))
+    driver = GtaDriver(TimedGta(config, LARGE_MEMORY_BYTES))
     shares = []
     for number in range(by_size(8, 24, 200)):
         name = config.integers[number % 4]

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.gta import (
     FORMATS_OF_GTA,
-    GTA,
     RESULT_WORD_BYTES,
     GtaConfig,
     element_bytes,
@@ -29,9 +27,9 @@ from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.sim.gta.vector.rules import most_chain
-from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.sim.timing.memories import FLAT
-from tilewright.verif.gta.devices import DEVICES
+from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES, NativeGta, native_gta
 from tilewright.verif.gta.jobs import random_case as random_product
 from tilewright.verif.gta.lists import random_case as random_list
 from tilewright.verif.gta.vectors import random_vector
@@ -39,12 +37,9 @@ from tilewright.verif.kit.sampling import by_size, slow_but
 
 pytestmark = pytest.mark.slow
 
-MEMORY_BYTES = 1 << 20
 _LIST_MEMORY = 1 << 16
 
 CHAINS = ("dot", "sum")
-
-Device = NativeAccelerator[GtaConfig]
 
 CONFIGS = {
     "tiny": DEVICES["tiny"].config,
@@ -65,11 +60,8 @@ CONFIGS = {
 
 
 @pytest.fixture(scope="module", params=slow_but([], CONFIGS, ["tiny", "all"]))
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    config = CONFIGS[request.param]
-    with NativeAccelerator(
-        emit(GTA, config), config, memory_bytes=MEMORY_BYTES, time_out=4_000_000
-    ) as device:
+def device(request: pytest.FixtureRequest) -> Iterator[NativeGta]:
+    with native_gta(CONFIGS[request.param]) as device:
         yield device
 
 
@@ -78,12 +70,12 @@ def rng_of(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def both(rng: np.random.Generator, device: Device) -> tuple[Device, TimedGta]:
+def both(rng: np.random.Generator, device: NativeGta) -> tuple[NativeGta, TimedGta]:
     """The RTL and the model, in front of a memory of any latency."""
     latency = int(rng.choice([1, 3, 20, 61]))
     device.behave(AxiBehaviour(latency=(latency, latency)))
     memory = replace(FLAT, latency=latency)
-    return device, TimedGta(device.config, MEMORY_BYTES, memory=memory)
+    return device, TimedGta(device.config, LARGE_MEMORY_BYTES, memory=memory)
 
 
 def compare(case: object, counts: list[dict[str, int]]) -> None:
@@ -93,7 +85,7 @@ def compare(case: object, counts: list[dict[str, int]]) -> None:
 
 
 def driven(
-    devices: tuple[Device, TimedGta], work: Callable[[GtaDriver], Any]
+    devices: tuple[NativeGta, TimedGta], work: Callable[[GtaDriver], Any]
 ) -> list[dict[str, int]]:
     """The counters of what a driver does on each."""
     found = []
@@ -104,7 +96,7 @@ def driven(
     return found
 
 
-def test_lists(device: Device) -> None:
+def test_lists(device: NativeGta) -> None:
     rng = rng_of(1)
     spec = job_spec(device.config)
     for _ in range(by_size(20, 60, 1000)):
@@ -118,7 +110,7 @@ def test_lists(device: Device) -> None:
         compare(case.commands, counts)
 
 
-def test_products(device: Device) -> None:
+def test_products(device: NativeGta) -> None:
     """Segments at the same time among them."""
     rng = rng_of(2)
     for _ in range(by_size(10, 40, 500)):
@@ -131,7 +123,7 @@ def test_products(device: Device) -> None:
         compare(case, driven(both(rng, device), work))
 
 
-def test_vectors(device: Device) -> None:
+def test_vectors(device: NativeGta) -> None:
     """Everything that a driver does with them."""
     rng = rng_of(3)
     for _ in range(by_size(10, 60, 500)):
@@ -165,7 +157,7 @@ def on_each_others_results(rng: np.random.Generator, config: GtaConfig) -> list[
     ]
 
 
-def test_vectors_on_each_others_results(device: Device) -> None:
+def test_vectors_on_each_others_results(device: NativeGta) -> None:
     rng, config = rng_of(5), device.config
     spec = job_spec(config)
     masks = {register.name: 0 for register in mask_registers(config)}
@@ -182,7 +174,7 @@ def test_vectors_on_each_others_results(device: Device) -> None:
         compare(commands, counts)
 
 
-def test_products_by_vectors(device: Device) -> None:
+def test_products_by_vectors(device: NativeGta) -> None:
     rng, config = rng_of(4), device.config
     fitting = [name for name in config.integers if most_chain(config, name)]
     fitting += config.floats
