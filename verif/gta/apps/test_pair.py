@@ -76,6 +76,23 @@ def test_on_the_rtl(run: Run, name: str) -> None:
     assert f"one after the other: {in_turn:,}, {in_turn / together:.2f} times as many" in run.out
 
 
+def test_cycles(run: Run) -> None:
+    """Of the model of cycles; the results are the golden model's, and nothing is compared."""
+    drawn, out = [files(run, name, 4, k, 6) for name, k in (("x", 9), ("y", 12))], "d.npy"
+    jobs = [f"{text},mode=int16,out={run.directory / f'{number}{out}'}"
+            for number, (text, _) in enumerate(drawn)]  # fmt: skip
+    where = run.directory / "report.json"
+    assert run("pair", *jobs, "--backend", "cycles", "--json", where) == 0
+    for number, (_, expected) in enumerate(drawn):
+        assert np.array_equal(np.load(run.directory / f"{number}{out}"), expected)
+    report = run.report()
+    assert report["cycles"] == report["counters"]["cycles"] > 0
+    assert len(report["alone"]) == len(report["in_turn"]) == 2
+    assert (report["checked"], report["mismatches"]) == (0, 0)
+    assert f"{report['cycles']:,} of both at the same time" in run.out
+    assert "against the model" not in run.out
+
+
 def test_every_run_is_checked(
     run: Run, on_model: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,8 +148,8 @@ def test_every_run_is_checked(
         ("{job}", (), "`lanes` must be given of both products, or of neither"),
         ("{job},lanes=1", ("--layout", "3x1"),
          "--layout must be one of 1x4, 2x2, 4x1, as there are 4 lanes, not '3x1'"),
-        ("{job},lanes=1", ("--backend", "cycles"),
-         "backend must be one of rtl, model, not 'cycles'"),
+        ("{job},lanes=1", ("--backend", "cpu"),
+         "backend must be one of rtl, cycles, model, not 'cpu'"),
         ("{job},lanes=1", ("--set", "mask_bits=1"),
          "gta: masks must be at most 2, one for each region or lane"),
     ],

@@ -130,6 +130,32 @@ def test_on_the_rtl(run: Run, dataflow: str) -> None:
     assert run.report()["counters"] == report["counters"]
 
 
+@pytest.mark.slow
+def test_vectors_and_pairs_by_the_model_of_cycles(run: Run) -> None:
+    """It counts what the RTL does, of the smallest configuration."""
+    rng = np.random.default_rng(13)
+    a, b = (run.save(f"{name}.npy", rng.integers(-99, 99, (12, 12))) for name in "ab")
+    signal = run.save("s.npy", rng.integers(-99, 99, 300))
+    commands: list[tuple[object, ...]] = [
+        ("pair", f"{a},{b},mode=int8", f"{b},{a},mode=int8"),
+        ("vector", "mulh", signal, signal, "--mode", "int8"),
+        ("vector", "slide_up", signal, "--places", 11, "--mode", "int8"),
+        ("vector", "reduce_sum", signal, "--mode", "int8"),
+    ]
+    where = run.directory / "report.json"
+    for command in commands:
+        found = []
+        for backend in ("rtl", "cycles"):
+            words = ("--backend", backend, *settings("tiny"), "--json", where)
+            assert run(*command, *words) == 0
+            report = run.report()
+            assert report["mismatches"] == 0
+            assert report["cycles"] > 0
+            names = ("cycles", "counters", "alone", "in_turn")
+            found.append({name: report.get(name) for name in names})
+        assert found[0] == found[1], command
+
+
 def test_what_vectors_do_not_do(run: Run, on_model: list[int]) -> None:
     line = run.refused(*words(run, "fir, clamped", "all"), "--dataflow", "simd")
     assert line == "gta: `result` must be wrap with dataflow simd, not 'saturate'"

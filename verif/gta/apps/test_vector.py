@@ -154,8 +154,8 @@ FLOATS = "mul, fma, add, sub, min, max, eq, ne, lt, le, select, slide_up, slide_
         (("fma", "a", "a"), "fma takes A, B and C, not 2 operands"),
         (("add", "a", "a", "--mode", "tf32"),
          "mode must be one of int8, int16, int32, int64, bf16, fp16, fp32, fp64, not 'tf32'"),
-        (("add", "a", "a", "--backend", "cycles"),
-         "backend must be one of rtl, model, not 'cycles'"),
+        (("add", "a", "a", "--backend", "cpu"),
+         "backend must be one of rtl, cycles, model, not 'cpu'"),
         (("add", "a", "a", "--places", "2"),
          "--places must come with slide_up or slide_down, not with add"),
         (("slide_up", "m"), "{m}: must hold a vector (1 dimension), not 2 dimensions"),
@@ -182,8 +182,25 @@ def test_what_is_refused(run: Run, words: tuple[str, ...], line: str) -> None:
 
 
 def test_a_run_that_nobody_waits_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compute, "MOST_CYCLES", 1000)
     file = run.save("a.npy", np.ones((2, 4000)))
-    assert run.refused("vector", "add", file, file, "--backend", "rtl") == (
-        f"{file}: some 6,256 cycles are too many for the rtl backend; at most 1,000 are allowed"
-    )
+    for backend in ("rtl", "cycles"):
+        monkeypatch.setitem(compute.MOST_CYCLES, backend, 1000)
+        assert run.refused("vector", "add", file, file, "--backend", backend) == (
+            f"{file}: some 6,256 cycles are too many for the {backend} backend; at most 1,000 are "
+            "allowed"
+        )
+
+
+def test_cycles(run: Run) -> None:
+    """Of the model of cycles; the results are the golden model's, and nothing is compared."""
+    rows = np.arange(-20, 40).reshape(2, 30)
+    file, out = run.save("a.npy", rows), run.directory / "o.npy"
+    words = ("--mode", "int16", "--backend", "cycles", "--json", run.directory / "report.json")
+    for function, expected in [("reduce_sum", rows.sum(1)), ("reduce_max", rows.max(1))]:
+        assert run("vector", function, file, *words, "-o", out) == 0
+        assert np.load(out).tolist() == expected.tolist()
+        report = run.report()
+        assert report["cycles"] == report["counters"]["cycles"] > 0
+        assert (report["checked"], report["mismatches"]) == (0, 0)
+        assert f"{report['cycles']:,} of jobs" in run.out
+        assert "against the model" not in run.out

@@ -99,8 +99,8 @@ class DeviceOptions:
     backend: Annotated[
         str,
         typer.Option(
-            help="rtl: simulate the Verilog and check it against the model; model: that of results "
-            "alone.",
+            help="rtl: simulate the Verilog and check it against the model; cycles: the models of "
+            "results and of cycles; model: that of results alone.",
             rich_help_panel=PANEL,
         ),
     ] = "rtl"

@@ -15,8 +15,6 @@ from ..vector.names import SLIDES, check_function
 
 __all__ = ["vector"]
 
-_BACKENDS = ("rtl", "model")
-
 
 def vector(
     function: Annotated[
@@ -46,8 +44,6 @@ def vector(
 
     Checked against NumPy where it computes the same, and on the RTL against the model, bit for bit.
     """
-    if options.backend not in _BACKENDS:
-        raise UserError(f"backend must be one of {', '.join(_BACKENDS)}, not {options.backend!r}")
     chosen = GtaOptions(
         config_file=options.config_file,
         settings=options.settings,

@@ -19,7 +19,7 @@ __all__ = ["PairCycles", "PairReport", "print_pair"]
 
 @dataclass(frozen=True, kw_only=True)
 class PairCycles:
-    """Cycles of whole jobs on the RTL.
+    """Cycles of whole jobs, on the RTL or by the model of cycles.
 
     Parameters
     ----------
@@ -41,7 +41,8 @@ class PairReport:
     ----------
     config, backend: of the accelerator
     jobs: what was multiplied, and how it was laid out
-    cycles, counters: of the RTL, the latter's of both at the same time
+    cycles, counters: of whole jobs, the latter's of both at the same time; of the model of results
+        None
     seconds: of the wall clock
     checked, mismatches: results beside the golden model's, of all runs
     agreements: of each job with NumPy
@@ -101,9 +102,10 @@ def print_pair(report: PairReport) -> None:
             ),
         ]
     rows += [*compiled_rows(), ("simulation", f"{report.seconds:.2f} s")]
-    verdict = "bit for bit equal" if not report.mismatches else "DIFFERENT"
-    rows.append(("against the model", f"{report.mismatches:,} mismatches in {report.checked:,} "
-                                      f"results: {verdict}"))  # fmt: skip
+    if report.checked:
+        verdict = "bit for bit equal" if not report.mismatches else "DIFFERENT"
+        rows.append(("against the model", f"{report.mismatches:,} mismatches in {report.checked:,} "
+                                          f"results: {verdict}"))  # fmt: skip
     rows += [("reference", agreement.verdict) for agreement in report.agreements]
     console = Console(highlight=False)
     if not console.is_terminal:
