@@ -17,7 +17,7 @@ from tilewright.verif.catalogue.toy.system import SYSTEM as TOY
 from tilewright.verif.kit.four_states import bench_of
 from tilewright.verif.kit.job_checks import register_answers
 from tilewright.verif.kit.options import small
-from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 from tilewright.verif.kit.units import EVERY_UNIT
 
 pytestmark = pytest.mark.skipif(
@@ -88,8 +88,7 @@ def test_nothing_is_unknown_in_a_job(case: str) -> None:
     entry = entries()[name]
     config = small(entry, changes)
     for seed in range(by_size(1, 1, 10)):
-        print(f"seed {seed}")
-        assert jobs(entry, config, np.random.default_rng(seed)) >= 2
+        assert jobs(entry, config, rng_of(seed)) >= 2
 
 
 def jobs(entry: Entry, config: Any, rng: np.random.Generator) -> int:

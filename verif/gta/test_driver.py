@@ -23,18 +23,13 @@ from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, w
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.job_checks import QuietAtEnd, soft_reset_after
 from tilewright.verif.kit.refusal import refused
-from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 
 @pytest.fixture(scope="module", params=slow_but(["tiny"], DRIVEN, ["all"]))
 def device(request: pytest.FixtureRequest) -> Iterator[NativeGta]:
     with native_gta(DRIVEN[request.param]) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def test_any_product_on_any_memory(device: NativeGta) -> None:

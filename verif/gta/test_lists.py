@@ -27,7 +27,7 @@ from tilewright.verif.kit.job_checks import (
     soft_reset_after,
     started_twice,
 )
-from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 Device = NativeAccelerator[GtaConfig]
 Pair = tuple[Device, GtaModel]
@@ -41,11 +41,6 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
         made, built.config, memory_bytes=MEMORY_BYTES, time_out=400_000
     ) as device:
         yield device, built.model(built.config, MEMORY_BYTES)
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def good_case(rng: np.random.Generator, device: Device) -> ListCase:

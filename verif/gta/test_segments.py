@@ -22,7 +22,7 @@ from tilewright.verif.gta.jobs import ProductCase, check_product, random_case, w
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.job_checks import QuietAtEnd
 from tilewright.verif.kit.refusal import refused
-from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 INTEGERS = ("int8", "int16", "int32", "int64")
 CONFIGS = {
@@ -33,8 +33,7 @@ CONFIGS = {
 
 def cases(config: GtaConfig, seed: int, count: int) -> Iterator[ProductCase]:
     """Of integers, of more than one segment."""
-    print(f"seed {seed}")
-    rng = np.random.default_rng(seed)
+    rng = rng_of(seed)
     while count:
         segments = int(rng.choice([2, 3, 4, 5]))
         case = random_case(

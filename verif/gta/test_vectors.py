@@ -19,18 +19,13 @@ from tilewright.verif.gta.vectors import check_vector, random_vector, things_of
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.job_checks import QuietAtEnd
 from tilewright.verif.kit.refusal import refused
-from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 
 @pytest.fixture(scope="module", params=slow_but(["tiny"], DRIVEN, ["all"]))
 def device(request: pytest.FixtureRequest) -> Iterator[NativeGta]:
     with native_gta(DRIVEN[request.param]) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def test_any_vector_on_any_memory(device: NativeGta) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "draw_until",
     "integer_pairs",
     "operand_pairs",
+    "rng_of",
     "slow_but",
     "value_pairs",
 ]
@@ -47,6 +48,12 @@ def cases(full: int) -> int:
     smaller part than of few."""
     many = 1 + (full >= _MANY)
     return by_size(full // (10 * many), full // (4 * many), full)
+
+
+def rng_of(seed: int) -> np.random.Generator:
+    """Random numbers of a seed that is printed: it stands in the message of a test that fails."""
+    print(f"seed {seed}")
+    return np.random.default_rng(seed)
 
 
 def draw_until(draw: Callable[[], Drawn | None], tries: int = 1000) -> Drawn:

@@ -18,7 +18,7 @@ from tilewright.verif.bench.axi_memory import DECERR, SLVERR
 from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import check_interrupt, register_answers, started_twice
-from tilewright.verif.kit.sampling import draw_until, slow_but
+from tilewright.verif.kit.sampling import draw_until, rng_of, slow_but
 from tilewright.verif.matraptor.cases import (
     SparseCase,
     first_rows,
@@ -78,11 +78,6 @@ def device(request: pytest.FixtureRequest) -> Iterator[AxiDevice[MatRaptorConfig
 
 
 Device = AxiDevice[MatRaptorConfig]
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def heavy_case(rng: np.random.Generator, config: MatRaptorConfig) -> SparseCase:

@@ -16,7 +16,7 @@ from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.sampling import cases, slow_but
+from tilewright.verif.kit.sampling import cases, rng_of, slow_but
 from tilewright.verif.matraptor.cases import (
     SparseCase,
     place_case,
@@ -51,11 +51,6 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
         emit("matraptor", config), config, memory_bytes=MEMORY_BYTES, time_out=1_000_000
     ) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def heavy_case(rng: np.random.Generator, config: MatRaptorConfig) -> SparseCase:

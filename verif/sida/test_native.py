@@ -13,7 +13,7 @@ from tilewright.hw.spec.sida import SIDA, SidaConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.broken_rules import wrong_values
-from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 from tilewright.verif.sida.configs import CONFIGS, WINDOWED, small
 from tilewright.verif.sida.jobs import JOB_SHAPES, check_job, place, random_case, random_job
 from tilewright.verif.sida.wrong_jobs import (
@@ -39,11 +39,6 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
         time_out=4_000_000 if config.windowed else 1_000_000,
     ) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def test_random_jobs(device: Device) -> None:

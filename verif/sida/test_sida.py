@@ -15,7 +15,7 @@ from tilewright.sim.sida.model import SidaModel
 from tilewright.verif.bench.axi_memory import DECERR
 from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.kit.job_checks import check_interrupt, register_answers, started_twice
-from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 from tilewright.verif.sida.configs import CONFIGS, small
 from tilewright.verif.sida.jobs import Placed, check_job, random_job
 from tilewright.verif.sida.wrong_jobs import check_bus_error, check_reset
@@ -40,11 +40,6 @@ def device_of(name: str, **settings: Any) -> Device:
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     with device_of(request.param, lite_stall=0.3) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def some_job(rng: np.random.Generator, device: Device, **given: Any) -> Placed:

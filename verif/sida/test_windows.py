@@ -14,7 +14,7 @@ from tilewright.sim.sida.iterations.jobs import ModelMachine
 from tilewright.sim.sida.result.products import Rules
 from tilewright.sim.sida.sequence_driver import SequenceDriver
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 from tilewright.verif.sida.configs import WINDOWED, small
 from tilewright.verif.sida.jobs import Placed, check_job, random_job
 from tilewright.verif.sida.sequences import EVERY_JOB, drawn_setup
@@ -34,11 +34,6 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
         emit(SIDA, config), config, memory_bytes=1 << 19, time_out=4_000_000
     ) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def large_job(device: Device, rng: np.random.Generator, *, passes: int | None = None,

@@ -14,6 +14,7 @@ from tilewright.sim.sparse.tensor import Tensor
 from tilewright.sim.tensaurus.driver import plan_of
 from tilewright.sim.tensaurus.work import Work
 from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.sampling import rng_of
 from tilewright.verif.tensaurus.jobs import TensorCase, check_case
 from tilewright.verif.tensaurus.model.cases import patterns
 
@@ -47,11 +48,6 @@ def device() -> Iterator[Device]:
         emit(TENSAURUS, CONFIG), CONFIG, memory_bytes=MEMORY_BYTES, time_out=1_000_000
     ) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def sparse(rng: np.random.Generator, work: Work, count: int) -> TensorCase:

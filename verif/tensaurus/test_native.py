@@ -16,7 +16,7 @@ from tilewright.sim.sparse.tensor import Tensor
 from tilewright.sim.tensaurus.work import STORES
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.broken_rules import wrong_values
-from tilewright.verif.kit.sampling import by_size, draw_until, slow_but
+from tilewright.verif.kit.sampling import by_size, draw_until, rng_of, slow_but
 from tilewright.verif.tensaurus.jobs import TensorCase, check_case, fitting, random_case
 from tilewright.verif.tensaurus.model.cases import device as small
 from tilewright.verif.tensaurus.model.cases import patterns
@@ -57,11 +57,6 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
         emit(TENSAURUS, config), config, memory_bytes=MEMORY_BYTES, time_out=1_000_000
     ) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def some_job(

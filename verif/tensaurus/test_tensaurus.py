@@ -16,7 +16,7 @@ from tilewright.sim.tensaurus.work import STORES
 from tilewright.verif.bench.axi_memory import DECERR
 from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.kit.job_checks import check_interrupt, register_answers, started_twice
-from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.kit.sampling import rng_of, slow_but
 from tilewright.verif.tensaurus.jobs import check_case, fitting, random_case
 from tilewright.verif.tensaurus.model.cases import device as small
 from tilewright.verif.tensaurus.placed import Placed, check_end, check_placed, check_reset, place
@@ -47,11 +47,6 @@ def device_of(name: str, **settings: Any) -> Device:
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     with device_of(request.param, lite_stall=0.3) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def some_job(rng: np.random.Generator, device: Device) -> Placed:

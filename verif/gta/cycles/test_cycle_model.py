@@ -19,14 +19,9 @@ from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES
 from tilewright.verif.gta.jobs import random_case
 from tilewright.verif.gta.lists import random_case as random_list
 from tilewright.verif.gta.wrong_lists import spoilt_case
-from tilewright.verif.kit.sampling import by_size
+from tilewright.verif.kit.sampling import by_size, rng_of
 
 pytestmark = pytest.mark.slow
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 @pytest.mark.parametrize("memory", [FLAT, HBM], ids=lambda memory: memory.name)

@@ -33,7 +33,7 @@ from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES, NativeGta,
 from tilewright.verif.gta.jobs import random_case as random_product
 from tilewright.verif.gta.lists import random_case as random_list
 from tilewright.verif.gta.vectors import random_vector
-from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 pytestmark = pytest.mark.slow
 
@@ -63,11 +63,6 @@ CONFIGS = {
 def device(request: pytest.FixtureRequest) -> Iterator[NativeGta]:
     with native_gta(CONFIGS[request.param]) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def both(rng: np.random.Generator, device: NativeGta) -> tuple[NativeGta, TimedGta]:

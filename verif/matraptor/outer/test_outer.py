@@ -20,7 +20,7 @@ from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.sparse.c2sr import from_csr
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.broken_rules import wrong_values
-from tilewright.verif.kit.sampling import cases, draw_until, slow_but
+from tilewright.verif.kit.sampling import cases, draw_until, rng_of, slow_but
 from tilewright.verif.matraptor.cases import random_case, random_matrix
 from tilewright.verif.matraptor.faults import check_bus_errors
 from tilewright.verif.matraptor.jobs import check_case, check_failure, check_reset
@@ -61,11 +61,6 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
         emit("matraptor", config), config, memory_bytes=MEMORY_BYTES, time_out=200_000
     ) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def any_outer(rng: np.random.Generator, config: MatRaptorConfig) -> OuterCase:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.jobs.matraptor import job_spec
@@ -14,6 +13,7 @@ from tilewright.sim.matraptor.model import MatRaptorModel
 from tilewright.verif.bench.device import AxiDevice
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.job_checks import register_answers
+from tilewright.verif.kit.sampling import rng_of
 from tilewright.verif.matraptor.cases import random_case
 from tilewright.verif.matraptor.jobs import check_case, check_failure, check_reset
 from tilewright.verif.matraptor.outer.outer_cases import in_rows, random_outer
@@ -39,11 +39,6 @@ def device() -> Iterator[Device]:
         lite_stall=0.3,
     ) as device:
         yield device
-
-
-def rng_of(seed: int) -> np.random.Generator:
-    print(f"seed {seed}")
-    return np.random.default_rng(seed)
 
 
 def test_registers_are_those_of_the_table(device: Device) -> None:
