@@ -15,10 +15,7 @@ from ..layouts import Operation, pgemm_layout
 from .fold_walk import FoldWalk
 from .limb_groups import by_format, by_limbs, group_sizes
 
-__all__ = ["ACCEPT_TO_FOLD", "FoldSequencer"]
-
-ACCEPT_TO_FOLD = 3
-"""Cycles from that in which a command is taken to its first fold, if the array is free."""
+__all__ = ["FoldSequencer"]
 
 _TAIL = 20
 """Cycles, beside two for each row of the region, from when a fold could follow the last one, to

@@ -14,11 +14,7 @@ from .layouts import result_step_layout
 from .limb_groups import by_limbs, group_sizes, sum_bits, unit_delay, unit_sizes
 from .multi_precision_accumulator import column_sums_layout
 
-__all__ = ["STEP_TO_DONE", "ResultPath"]
-
-STEP_TO_DONE = COLS + 3
-"""Cycles from the step of a command's last result to its ``done``; log2 L more, L the most limbs of
-the configuration."""
+__all__ = ["ResultPath"]
 
 Step: TypeAlias = "data.View[data.StructLayout]"
 
@@ -45,7 +41,8 @@ class ResultPath(wiring.Component):
     read, read_address, words: banks that are read, where, and what was there a cycle later
     write, write_address, write_data: by bank, a bit for each byte that is written, where, and what
       both halves of the word are given; zeros where no byte is written
-    done: out; the last result of a command is in the memory
+    done: out; the last result of a command is in the memory: 11 cycles after its step and log2 L
+      more, L the most limbs of the configuration
     """
 
     def __init__(self, config: GtaConfig) -> None:
