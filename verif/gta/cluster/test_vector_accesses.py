@@ -17,6 +17,7 @@ from .products import Memories
 from .random_products import cut, masks_of
 
 CONFIGS = {
+    "int8 and int16": GtaConfig(lanes=2, formats=("int8", "int16"), vector_bytes=8192),
     "bf16 and int16": GtaConfig(lanes=2, formats=("bf16", "int16"), vector_bytes=8192),
     "one lane": GtaConfig(lanes=1, vector_bytes=16384),
     "two lanes": GtaConfig(lanes=2, vector_bytes=32768),
@@ -79,7 +80,7 @@ def run_beside(bench: ClusterBench, seed: int) -> int:
     return len(commands)
 
 
-@pytest.mark.parametrize("name", slow_but([], CONFIGS, []))
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["int8 and int16"]))
 def test_accesses_from_outside_cost_the_array_nothing(name: str) -> None:
     bench = ClusterBench(CONFIGS[name])
     runs = by_size(2, 8, 60)

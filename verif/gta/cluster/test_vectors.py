@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.gta.layouts import LaneMemoryName
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
 from tilewright.hw.spec.jobs.gta_vector import functions_of
 from tilewright.sim.rtl.streams import Pauses
@@ -82,36 +81,3 @@ def test_every_function(name: str) -> None:
                 )
                 check_cycles(commands, bench.check(commands, rng), config)
                 assert commands
-
-
-def test_accesses_from_outside_cost_the_array_nothing() -> None:
-    """Meanwhile other words are written, and the memory is read, as often as it allows."""
-    config = CONFIGS["two lanes, two formats"]
-    bench = ClusterBench(config)
-    bench.arrange(1, [3, 9])
-    regions = [Region(1, 1, 3, 0, 2), Region(1, 1, 9, 1, 2)]
-    words = config.bank_bytes // 16
-    for seed in range(by_size(2, 4, 20)):
-        rng = np.random.default_rng(seed)
-        commands = random_vectors(rng, config, regions, 10, names=["int8", "int16"])
-        memories = bench.memories(rng)
-        for command in commands:
-            command.load(memories)
-        bench.fill(memories)
-        used = 2 * max(command.bases[2] + command.words[2] for command in commands)
-        others = bench.memories(rng)
-        lines = [
-            line
-            for line in bench.writes(others)
-            if line["memory"] == LaneMemoryName.RESULT and line["address"] >= used
-        ]
-        asked = [{"lane": n % 2, "address": n % words} for n in range(80)]
-        times, read = bench.run_beside(commands, writes=lines, reads=asked)
-        check_cycles(commands, times, config)
-        want = others.result.copy()
-        want[:, :, : 16 * used] = memories.result[:, :, : 16 * used]
-        for command in commands:
-            old = command.found(want) if command.use_c else None
-            command.store(want, command.computed(old))
-        assert read == len(asked)
-        assert np.array_equal(bench.results(), want)
