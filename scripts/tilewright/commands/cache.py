@@ -9,7 +9,8 @@ import typer
 
 from ..errors import UserError, user_errors
 from ..numbers_given import whole
-from .options import JsonOption, check_output, console
+from ..report_table import console_of_reports
+from .options import JsonOption, check_output
 
 if TYPE_CHECKING:
     from ..hw.spec.host.cache_contents import Kept
@@ -86,7 +87,7 @@ def _print(directory: str, found: list[Kept]) -> None:
         table.add_row(kind, what, f"{len(those):,}", _in_words(those), when)
     table.add_section()
     table.add_row("all", "", f"{len(found):,}", _in_words(found), "")
-    console().print(table)
+    console_of_reports().print(table)
 
 
 def _bytes(those: list[Kept]) -> int:

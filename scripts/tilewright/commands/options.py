@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,7 +19,6 @@ __all__ = [
     "TargetOption",
     "UnitArgument",
     "check_output",
-    "console",
 ]
 
 UnitArgument = Annotated[
@@ -46,13 +44,6 @@ JsonOption = Annotated[
         help="Write the figures as JSON, too; -: that alone, on standard output.",
     ),
 ]
-
-
-def console() -> Any:
-    """The rich console of standard output; 120 columns where that is no terminal."""
-    from rich.console import Console
-
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 def check_output(path: Path, suffix: str = "") -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import user_errors
+from ..report_table import console_of_reports
 from ..reports import write_json
-from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output, console
+from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output
 
 if TYPE_CHECKING:
     from ..hw.spec.config import Config
@@ -32,7 +33,7 @@ def show(
 
     with user_errors(ValueError, about=unit):
         described = _described(chosen, values)
-    print_unit(console(), described)
+    print_unit(console_of_reports(), described)
     if json_file is not None:
         write_json(json_file, described)
 

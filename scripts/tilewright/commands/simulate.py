@@ -10,8 +10,9 @@ import typer
 from ..choices import a_simulator
 from ..errors import UserError, user_errors
 from ..numbers_given import whole
+from ..report_table import console_of_reports
 from ..reports import compiled_rows, write_json
-from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output, console
+from .options import ConfigOption, JsonOption, SetOption, UnitArgument, check_output
 
 __all__ = ["simulate"]
 
@@ -69,7 +70,7 @@ def simulate(
 
     with user_errors(toolchain.ToolMissing, BuildError, ValueError, about=unit):
         report = run(entry.unit, values, seed=seed, count=count, waves=waves)
-    terminal = console()
+    terminal = console_of_reports()
     report.print(terminal)
     for label, text in compiled_rows():
         terminal.print(f"{label}: {text}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import user_errors
+from ..report_table import console_of_reports
 from ..reports import write_json
 from .options import (
     ConfigOption,
@@ -11,7 +12,6 @@ from .options import (
     TargetOption,
     UnitArgument,
     check_output,
-    console,
 )
 
 __all__ = ["synth"]
@@ -36,6 +36,6 @@ def synth(
 
     with user_errors(ValueError, OSError, ToolError):
         report = synthesize(chosen, values, target)
-    report.print(console())
+    report.print(console_of_reports())
     if json_file is not None:
         write_json(json_file, report.to_json())

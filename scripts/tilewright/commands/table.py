@@ -12,8 +12,9 @@ import typer
 from ..choices import a_table
 from ..errors import UserError, user_errors
 from ..hw.spec.host.activity import activity
+from ..report_table import console_of_reports
 from ..reports import write_json
-from .options import JsonOption, TargetOption, check_output, console
+from .options import JsonOption, TargetOption, check_output
 
 __all__ = ["table"]
 
@@ -60,7 +61,7 @@ def table(
     given: dict[str, object] = {"files": files, "full": full or None, "scale": scale, "only": only}
     given |= {"settings": settings, "svg": svg}
     measured = _measured(name, known[name].function, target, given)
-    measured.print(console())
+    measured.print(console_of_reports())
     if json_file is not None:
         write_json(json_file, measured.to_json())
 

@@ -8,9 +8,8 @@ from typing import Any, cast
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
+from ...report_table import print_rows
 from ...reports import compiled_rows
 from ..common.files import write_json
 from ..common.tally import Tally
@@ -126,39 +125,29 @@ def _show(
     title: str, rows: list[tuple[str, str]], choice: UnitChoice, tally: Tally,
     errors: dict[str, Errors],
 ) -> None:  # fmt: skip
-    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
     shape = f"{choice.config.rows} x {choice.config.cols} x {choice.config.depth}"
-    for label, text in rows:
-        table.add_row(label, text)
-    table.add_row("unit", f"{choice.unit} {shape}, {_words(choice)}, {choice.backend}")
+    rows = [*rows, ("unit", f"{choice.unit} {shape}, {_words(choice)}, {choice.backend}")]
     if choice.engine:
-        for label, text in engine_rows(choice.engine, cast("EngineTally", tally)):
-            table.add_row(label, text)
+        rows += engine_rows(choice.engine, cast("EngineTally", tally))
     else:
-        table.add_row("operations", f"{tally.operations:,}")
+        rows.append(("operations", f"{tally.operations:,}"))
     if choice.backend == "rtl" and not choice.engine:
-        table.add_row("cycles", f"{tally.cycles:,}")
+        rows.append(("cycles", f"{tally.cycles:,}"))
         share = f"{tally.busy_cycles:,} of {tally.cycles:,} cycles"
-        table.add_row("utilisation", f"{tally.utilisation:.2%} ({share})")
-    for label, text in compiled_rows():
-        table.add_row(label, text)
-    table.add_row("simulation", f"{tally.seconds:.2f} s, {_rate(tally):,.0f} operations/s")
+        rows.append(("utilisation", f"{tally.utilisation:.2%} ({share})"))
+    rows += [
+        *compiled_rows(),
+        ("simulation", f"{tally.seconds:.2f} s, {_rate(tally):,.0f} operations/s"),
+    ]
     if choice.backend == "rtl":
         verdict = "bit for bit equal" if not tally.mismatches else "DIFFERENT"
         counters = f" and {tally.counters:,} counters" if isinstance(tally, EngineTally) else ""
-        table.add_row(
-            "against the model",
-            f"{tally.mismatches:,} mismatches in {tally.checked:,} results{counters}: {verdict}",
-        )
+        found = f"{tally.mismatches:,} mismatches in {tally.checked:,} results{counters}"
+        rows.append(("against the model", f"{found}: {verdict}"))
     for name, e in errors.items():
         figures = f"max {e.largest:.2e}, mean {e.mean:.2e}, relative norm {e.relative:.2e}"
         left_out = f" ({e.left_out:,} not finite, left out)" if e.left_out else ""
-        table.add_row(f"error of {name}", figures + left_out)
+        rows.append((f"error of {name}", figures + left_out))
     if choice.waves:
-        table.add_row("waves", str(choice.waves))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
-    console.print(table)
+        rows.append(("waves", str(choice.waves)))
+    print_rows(title, rows)

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from ...report_table import print_rows
 from ...reports import compiled_rows
 from ...sim.gta.schedule.explain import COLUMNS, explain
 from ..common.files import write_json
@@ -54,16 +54,8 @@ def finish_gta(
         largest = tally.by_cycles()[0]
         write_schedule(choice.save_schedule, largest, tally.chosen[largest].schedule)
         rows = [*rows, ("schedule", f"written to {choice.save_schedule}")]
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
-    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
     verdicts = [("reference", agreement.verdict) for agreement in agreements]
-    for label, text in [*rows, *_rows(choice, tally), *verdicts]:
-        table.add_row(label, text)
-    console.print(table)
+    console = print_rows(title, [*rows, *_rows(choice, tally), *verdicts])
     if choice.explain:
         explained = (
             _explained(tally)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from ...report_table import print_rows
 from ...reports import compiled_rows
 from ...sim.sida.held import Held
 from ...sim.sida.references import Spent
@@ -123,9 +122,6 @@ def finish_iterations(
             "counters": dict(outcome.counts), "checked": outcome.checked,
             "mismatches": outcome.mismatches, "seconds": outcome.seconds,
         })  # fmt: skip
-    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
     passes = counted(outcome.passes, "pass", "passes")
     jobs = f", {outcome.jobs:,} jobs" if outcome.jobs > 1 else ""
     wasted = f"; {outcome.wasted} more wasted" if outcome.wasted else ""
@@ -137,12 +133,7 @@ def finish_iterations(
         every.append(("residual", f"{ends}{found}; it ends {limit}"))
     every.append(("reference", verdict.in_words() if verdict else "not compared"))
     every += _unit_rows(choice, outcome, waits.peak if waits else 0)
-    for label, text in every:
-        table.add_row(label, text)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
-    console.print(table)
+    print_rows(title, every)
     if failed or outcome.mismatches or (verdict is not None and verdict.wrong):
         raise typer.Exit(1)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from ...report_table import print_rows
 from ...reports import compiled_rows
 from ...sim.matraptor.cycles.breakdown import REASONS
 from ..common.files import write_json
@@ -42,15 +41,7 @@ def finish_sparse(
             **figures, "checked": tally.checked, "mismatches": tally.mismatches,
             "seconds": tally.seconds,
         })  # fmt: skip
-    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
-    for label, text in [*rows, *_rows(choice, tally, figures)]:
-        table.add_row(label, text)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
-    console.print(table)
+    print_rows(title, [*rows, *_rows(choice, tally, figures)])
     if wrong or tally.mismatches:
         raise typer.Exit(1)
 

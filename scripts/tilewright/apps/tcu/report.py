@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from ...report_table import print_rows
 from ...reports import compiled_rows
 from ...sim.tcu import TensorUnit
 from ..common.files import write_json
@@ -16,7 +15,7 @@ from ..common.words import counted
 from ..gta.agreement import Agreement
 from .options import TcuChoice
 
-__all__ = ["finish_tcu", "print_rows"]
+__all__ = ["finish_tcu"]
 
 Rows = list[tuple[str, str]]
 
@@ -46,19 +45,6 @@ def finish_tcu(
     print_rows(title, [*rows, *_rows(unit), *compiled_rows(), *verdicts])
     if any(agreement.wrong for agreement in agreements):
         raise typer.Exit(1)
-
-
-def print_rows(title: str, rows: Rows) -> None:
-    """A table of labels and texts."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
-    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
-    for label, text in rows:
-        table.add_row(label, text)
-    console.print(table)
 
 
 def _as_json(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from ...report_table import print_rows
 from ...reports import compiled_rows
 from ...sim.tensaurus.tiles import Plan
 from ..common.files import write_json
@@ -42,15 +42,7 @@ def finish_tensors(
             "tiles": tally.tiles, "plans": plans[:100], "counters": tally.counts,
             "checked": tally.checked, "mismatches": tally.mismatches, "seconds": tally.seconds,
         })  # fmt: skip
-    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
-    for label, text in [*rows, *_rows(choice, tally)]:
-        table.add_row(label, text)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
-    console.print(table)
+    console = print_rows(title, [*rows, *_rows(choice, tally)])
     if choice.explain:
         for plan in tally.plans[:1]:
             console.print(_explained(plan))

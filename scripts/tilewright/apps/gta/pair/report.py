@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from ....hw.spec.gta import GtaConfig
+from ....report_table import print_rows
 from ....reports import compiled_rows
 from ...common.words import counted
 from ..agreement import Agreement
@@ -107,15 +105,7 @@ def print_pair(report: PairReport) -> None:
         rows.append(("against the model", f"{report.mismatches:,} mismatches in {report.checked:,} "
                                           f"results: {verdict}"))  # fmt: skip
     rows += [("reference", agreement.verdict) for agreement in report.agreements]
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
-    table = Table(title="pair", show_header=False, title_justify="left", title_style="bold")
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
-    for label, text in rows:
-        table.add_row(label, text)
-    console.print(table)
+    print_rows("pair", rows)
 
 
 def _behind(each: Sequence[int], together: int, how: str) -> str:

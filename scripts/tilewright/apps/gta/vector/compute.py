@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
 from ....errors import UserError
 from ....hw.spec.gta import BANKS, element_bytes, is_float
 from ....hw.spec.host.activity import Stopwatch, activity
 from ....hw.spec.jobs.gta_vector import OCTET, octet_cycles
+from ....report_table import print_rows
 from ....reports import compiled_rows
 from ....sim.gta.driver import GtaDriver
 from ....sim.gta.golden.moves import select, slide_down, slide_up
@@ -196,13 +195,5 @@ def _print(
         rows.append(("against the model", f"{report['mismatches']:,} mismatches in "
                                           f"{report['checked']:,} results: {verdict}"))  # fmt: skip
     rows.append(("reference", agreement.verdict if agreement else "none but the model"))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
     title = f"{function} of {', '.join(file.name for file in files)}"
-    table = Table(title=title, show_header=False, title_justify="left", title_style="bold")
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
-    for label, text in rows:
-        table.add_row(label, text)
-    console.print(table)
+    print_rows(title, rows)

@@ -10,6 +10,7 @@ import typer
 from ....errors import UserError
 from ....hw.spec.unit import named_object
 from ....numbers_given import whole
+from ....report_table import print_rows
 from ....reports import write_json
 from ...common.files import check_output
 from ...common.options import JsonOption, named_parameters
@@ -66,8 +67,6 @@ def cost(
         figures = {"calls": work.calls, "rows": work.rows, "unit_time": time, "cpu_words": cpu}
         asked = {"sizes": given, "m": m, "latency": waits, "weak": weak}
         write_json(json_file, {"algorithm": algorithm, **asked, **figures})
-    from ..report import print_rows
-
     lines = [(one.name, f"{given[one.name]:,}: {one.meaning}") for one in row.sizes]
     lines += [
         ("unit", f"blocks of {side} x {side} (m = {m:,}){', weak' if weak else ''}, "

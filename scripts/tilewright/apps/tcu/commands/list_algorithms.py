@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....report_table import console_of_reports
 from ....reports import write_json
 from ...common.files import check_output
 from ...common.options import JsonOption
@@ -19,7 +20,6 @@ def list_algorithms(json_file: JsonOption = None) -> None:
             for name, row in ALGORITHMS.items()
         ]
         write_json(json_file, {"algorithms": rows})
-    from rich.console import Console
     from rich.table import Table
 
     table = Table()
@@ -28,5 +28,4 @@ def list_algorithms(json_file: JsonOption = None) -> None:
     for name, row in ALGORITHMS.items():
         sizes = "; ".join(f"{one.name}: {one.meaning}" for one in row.sizes)
         table.add_row(name, row.theorem, row.problem, row.words, sizes, row.run)
-    console = Console(highlight=False)
-    (console if console.is_terminal else Console(highlight=False, width=120)).print(table)
+    console_of_reports().print(table)
