@@ -1,8 +1,9 @@
-"""Runs ``tilewright run`` commands inside a test."""
+"""Runs commands inside a test."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 import typer
 from numpy.typing import NDArray
 from tilewright.apps import register
+from tilewright.cli import main
 from tilewright.errors import UserError
 
-__all__ = ["SMALL", "SMALLEST", "Run", "draw"]
+__all__ = ["SMALL", "SMALLEST", "Run", "check_refused", "draw"]
 
 SMALL = ("--set", "rows=4", "--set", "cols=2", "--set", "depth=4", "--set", "pipeline=2")
 """A unit that builds in seconds."""
@@ -22,7 +24,7 @@ SMALLEST = ("--set", "rows=1", "--set", "cols=1", "--set", "modes=fp16", "--mode
 
 
 class Run:
-    """Runs the commands in a directory of their own; keeps what they print."""
+    """Runs ``tilewright run`` commands in a directory of their own; keeps what they print."""
 
     def __init__(self, directory: Path, capture: pytest.CaptureFixture[str]) -> None:
         self.directory, self._capture = directory, capture
@@ -53,6 +55,17 @@ class Run:
     def report(self) -> dict[str, Any]:
         content: dict[str, Any] = json.loads((self.directory / "report.json").read_text())
         return content
+
+
+def check_refused(
+    words: Sequence[str], line: str, directory: Path, capture: pytest.CaptureFixture[str]
+) -> None:
+    """A command line ends with status 2 and this one line; it leaves no file in the directory."""
+    before = sorted(directory.rglob("*"))
+    assert main(words) == 2
+    said = capture.readouterr()
+    assert (said.out, said.err) == ("", f"error: {line}\n")
+    assert sorted(directory.rglob("*")) == before
 
 
 def draw(seed: int, *shape: int, complex_values: bool = False) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from tilewright.hw.spec.unit import named_object
 from tilewright.registry import commands
 from tilewright.sim.tcu.formulas import dense as formulas
 from tilewright.sim.tcu.formulas import dense_cost as costs
+from tilewright.verif.kit.commands import check_refused
 
 
 @pytest.fixture
@@ -158,8 +159,4 @@ BAD_WORDS = {
 
 @pytest.mark.parametrize("words", BAD_WORDS)
 def test_bad_words(words: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = sorted(files.iterdir())
-    assert main(words.split()) == 2
-    out, err = capsys.readouterr()
-    assert (out, err) == ("", f"error: {BAD_WORDS[words]}\n")
-    assert sorted(files.iterdir()) == before
+    check_refused(words.split(), BAD_WORDS[words], files, capsys)

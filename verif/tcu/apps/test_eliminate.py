@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tilewright.cli import main
 from tilewright.sim.tcu.formulas import elimination_cost as costs
+from tilewright.verif.kit.commands import check_refused
 
 
 @pytest.fixture
@@ -105,8 +106,4 @@ BAD_WORDS = {
 
 @pytest.mark.parametrize("words", BAD_WORDS)
 def test_bad_words(words: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = sorted(files.iterdir())
-    assert main(words.split()) == 2
-    out, err = capsys.readouterr()
-    assert (out, err) == ("", f"error: {BAD_WORDS[words]}\n")
-    assert sorted(files.iterdir()) == before
+    check_refused(words.split(), BAD_WORDS[words], files, capsys)

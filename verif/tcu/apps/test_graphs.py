@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tilewright.cli import main
 from tilewright.sim.tcu.formulas import graphs_cost as costs
+from tilewright.verif.kit.commands import check_refused
 
 
 @pytest.fixture
@@ -118,8 +119,4 @@ BAD_WORDS = {
 @pytest.mark.parametrize("words", BAD_WORDS)
 def test_bad_words(words: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("one-way.npy", np.triu(np.load("ring.npy")))
-    before = sorted(files.iterdir())
-    assert main(words.split()) == 2
-    out, err = capsys.readouterr()
-    assert (out, err) == ("", f"error: {BAD_WORDS[words]}\n")
-    assert sorted(files.iterdir()) == before
+    check_refused(words.split(), BAD_WORDS[words], files, capsys)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tilewright.cli import main
 from tilewright.sim.tcu.formulas import polynomials_cost as costs
+from tilewright.verif.kit.commands import check_refused
 
 
 @pytest.fixture
@@ -117,8 +118,4 @@ BAD_WORDS = {
 
 @pytest.mark.parametrize("words", BAD_WORDS)
 def test_bad_words(words: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = sorted(files.iterdir())
-    assert main(["run", "polyval", *words.split()]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err) == ("", f"error: {BAD_WORDS[words]}\n")
-    assert sorted(files.iterdir()) == before
+    check_refused(["run", "polyval", *words.split()], BAD_WORDS[words], files, capsys)
