@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilewright.apps.tcu import options
 from tilewright.apps.tcu.algorithms import ALGORITHMS
 from tilewright.cli import main
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import commands
 from tilewright.sim.tcu.formulas import dense as formulas
 from tilewright.sim.tcu.formulas import dense_cost as costs
+from tilewright.sim.tcu.presets import PRESETS
 from tilewright.verif.kit.commands import check_refused
 
 
@@ -107,6 +109,19 @@ def test_costs_are_the_formulas(name: str) -> None:
     assert report["cpu_words"] == cpu
 
 
+@pytest.mark.parametrize(("preset", "s", "bits"), [("tpu", 256, 8), ("volta", 16, 16)])
+@pytest.mark.usefixtures("files")
+def test_presets(preset: str, s: int, bits: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """The paper's figures, with the least latency of a systolic unit."""
+    report = report_of(f"tcu cost tall --n 4096 --preset {preset}")
+    assert (report["preset"], report["m"], report["latency"]) == (preset, s * s, s)
+    assert report["unit_time"] == 4096**3 // s + (4096 // s) ** 2 * s
+    assert f"{preset}, blocks of {s} x {s}" in capsys.readouterr().out
+    assert set(PRESETS) == set(options.PRESETS)
+    assert (PRESETS[preset].word_bits, PRESETS[preset].side) == (bits, s)
+    assert {one.name: one.most_rows for one in PRESETS.values()} == {"tpu": 98304, "volta": 0}
+
+
 @pytest.mark.usefixtures("files")
 def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     listed = report_of("tcu list")["algorithms"]
@@ -126,6 +141,9 @@ BAD_WORDS = {
     "tcu cost tall --n 0": "--n must be an integer in 1..1000000000, not '0'",
     "tcu cost tall --n 3 --m 48": "--m must be a square, as 36 and 49 are, not 48",
     "tcu cost tall --n 3 --l -1": "--l must be a number in 0..1000000000000000, not '-1'",
+    "tcu cost tall --n 3 --preset gpu": "--preset must be one of tpu, volta, not 'gpu'",
+    "tcu cost tall --n 3 --preset tpu --m 256": "--preset must come without --m, which it has",
+    "tcu cost tall --n 3 --l 0 --preset tpu": "--preset must come without --l, which it has",
     "tcu cost tall --n 3 --size k=3": "--size of tall must be left out, not 'k'",
     "tcu cost rectangular --n 3 --size k=3 --size q=3": "--size of rectangular must be one of k, "
     "p, not 'q'",

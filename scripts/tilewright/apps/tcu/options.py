@@ -10,23 +10,32 @@ from typing import Annotated
 import typer
 
 from ...errors import UserError
+from ...hw.spec.unit import named_object
 from ...numbers_given import real, whole
 from ..common.files import check_output
 from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
 
 __all__ = [
     "BACKENDS",
+    "PRESETS",
     "LatencyOption",
     "TcuChoice",
     "TcuOptions",
     "UnitSizeOption",
     "WeakOption",
     "choose_tcu",
+    "preset_named",
     "side_given",
 ]
 
 BACKENDS = {"numpy": "tilewright.apps.tcu.backends.reference:numpy_backend"}
 """From a `TcuChoice` to a backend, by name."""
+
+PRESETS = {
+    "tpu": "tilewright.sim.tcu.presets:TPU",
+    "volta": "tilewright.sim.tcu.presets:VOLTA",
+}
+"""Units of the paper, by name."""
 
 LARGEST_M = 1 << 24
 """A block of as many words is the largest that a backend is asked for."""
@@ -110,6 +119,14 @@ def choose_tcu(options: TcuOptions) -> TcuChoice:
         weak=options.weak,
         json_file=options.json_file,
     )
+
+
+def preset_named(name: str) -> tuple[int, float]:
+    """m and l of a unit of the paper. Raises UserError if there is none of the name."""
+    if name not in PRESETS:
+        raise UserError(f"--preset must be one of {', '.join(PRESETS)}, not {name!r}")
+    preset = named_object(PRESETS[name])
+    return preset.m, preset.latency
 
 
 def side_given(m: int) -> int:

@@ -13,9 +13,16 @@ from ....numbers_given import whole
 from ....report_table import print_rows
 from ....reports import write_json
 from ...common.files import check_output
-from ...common.options import JsonOption, named_parameters
+from ...common.options import PANEL, JsonOption, named_parameters
 from ..algorithms import ALGORITHMS, Algorithm
-from ..options import LatencyOption, UnitSizeOption, WeakOption, side_given, whole_if_so
+from ..options import (
+    LatencyOption,
+    UnitSizeOption,
+    WeakOption,
+    preset_named,
+    side_given,
+    whole_if_so,
+)
 
 __all__ = ["cost"]
 
@@ -27,6 +34,7 @@ def _an_algorithm() -> list[tuple[str, str]]:
 
 
 def cost(
+    context: typer.Context,
     algorithm: Annotated[
         str,
         typer.Argument(
@@ -45,6 +53,14 @@ def cost(
     ] = None,
     m: UnitSizeOption = 256,
     latency: LatencyOption = 0,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A unit of the paper in place of --m and --l: tpu or volta.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
     weak: WeakOption = False,
     json_file: JsonOption = None,
 ) -> None:
@@ -53,6 +69,12 @@ def cost(
         raise UserError(f"algorithm must be one of {', '.join(ALGORITHMS)}, not {algorithm!r}")
     row = ALGORITHMS[algorithm]
     given = {row.sizes[0].name: n, **_sizes(algorithm, row, sizes or [])}
+    if preset is not None:
+        for option, name in (("--m", "m"), ("--l", "latency")):
+            source = context.get_parameter_source(name)
+            if source is not None and source.name != "DEFAULT":
+                raise UserError(f"--preset must come without {option}, which it has")
+        m, latency = preset_named(preset)
     side, waits = side_given(m), whole_if_so(latency)
     if json_file:
         check_output(json_file, (".json",))
@@ -65,12 +87,12 @@ def cost(
     cpu = named_object(row.cost)(**given, s=side, **on_weak).cpu if row.cost else None
     if json_file:
         figures = {"calls": work.calls, "rows": work.rows, "unit_time": time, "cpu_words": cpu}
-        asked = {"sizes": given, "m": m, "latency": waits, "weak": weak}
+        asked = {"sizes": given, "preset": preset, "m": m, "latency": waits, "weak": weak}
         write_json(json_file, {"algorithm": algorithm, **asked, **figures})
     lines = [(one.name, f"{given[one.name]:,}: {one.meaning}") for one in row.sizes]
     lines += [
-        ("unit", f"blocks of {side} x {side} (m = {m:,}){', weak' if weak else ''}, "
-                 f"latency {waits:,}"),
+        ("unit", f"{f'{preset}, ' if preset else ''}blocks of {side} x {side} (m = {m:,})"
+                 f"{', weak' if weak else ''}, latency {waits:,}"),
         ("calls", f"{work.calls:,}"),
         ("rows", f"{work.rows:,}"),
         ("unit time", f"{time:,} words: {work.rows * side:,} streamed, "
