@@ -120,6 +120,38 @@ def test_reductions_of_rows(run: Run, on_model: None) -> None:
     assert np.load(out).tolist() == [total, total]
 
 
+def test_one_number(run: Run, on_model: None) -> None:
+    """Of no dimension, it stands for as many; of a reduction it is printed."""
+    files = run.save("a.npy", np.arange(1, 10)), run.save("number.npy", np.array(-3))
+    out = run.directory / "o.npy"
+    assert run("vector", "mul", *files, "--mode", "int16", "-o", out) == 0
+    assert np.load(out).tolist() == [-3 * n for n in range(1, 10)]
+    for words, result in [
+        (("reduce_sum", files[0], "--mode", "int8"), "45"),
+        (("reduce_max", files[0]), "9.0"),
+        (("slide_up", files[1], "--mode", "int64"), "0"),
+        (("lt", files[1], files[1]), "0"),
+    ]:
+        assert run("vector", *words) == 0
+        assert f"result │ {result}".replace(" ", "") in run.out.replace(" ", "")
+        assert "1 value, all equal" in run.out
+    assert run("vector", "reduce_min", files[1], "-o", out) == 0
+    assert "-3.0, in " in run.out
+    assert np.load(out) == -3
+
+
+@pytest.mark.parametrize(("mode", "chosen"), [("fp16", [8, 1, 1, 1, 1]), ("int8", [8, 8, 1, 1])])
+def test_masks(run: Run, mode: str, chosen: list[int], on_model: None) -> None:
+    """What is not 0 in all bits: of floats -0 and NaN, too; the sign of an integer's zero is none,
+    and less than the least number of a format is not 0."""
+    mask = np.array([0.0, -0.0, 1e-300, -7.5, np.nan][: len(chosen)])
+    files = [run.save(f"{name}.npy", array) for name, array in
+             [("mask", mask), ("b", np.array(1)), ("c", np.array(8))]]  # fmt: skip
+    out = run.directory / "o.npy"
+    assert run("vector", "select", *files, "--mode", mode, "-o", out) == 0
+    assert np.load(out).tolist() == chosen
+
+
 def test_a_wrong_bit_is_found(run: Run, on_model: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit status 1, on the accelerator or in the model."""
     file = run.save("a.npy", np.arange(5))
@@ -159,7 +191,7 @@ FLOATS = "mul, fma, add, sub, min, max, eq, ne, lt, le, select, slide_up, slide_
         (("add", "a", "a", "--places", "2"),
          "--places must come with slide_up or slide_down, not with add"),
         (("slide_up", "m"), "{m}: must hold a vector (1 dimension), not 2 dimensions"),
-        (("add", "a", "m"), "{a}: must be 3 x 4, or one number, not 5"),
+        (("add", "a", "m"), "{a}: must be 3 x 4, as {m} is, or one number, not 5"),
         (("add", "a", "a", "--set", "formats=int8"),
          "mode must be one that gta is built with (int8), not 'fp32': see `formats`"),
         (("mulh", "h", "h", "--mode", "int8"),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from ...hw.spec.gta import is_float
+from ..common.words import counted
 from .operands import numbers_in, result_format
 
 __all__ = ["Agreement", "compare_product", "exactly", "together", "within"]
@@ -53,7 +54,8 @@ class Agreement:
         """For people."""
         if self.criterion == "exact":
             equal = f"{self.wrong:,} DIFFERENT" if self.wrong else "all equal"
-            return f"{self.source}: {self.values:,} {self.named}, {equal}"
+            values = counted(self.values, self.named.removesuffix("s"), self.named)
+            return f"{self.source}: {values}, {equal}"
         beyond = f"{self.wrong:,} BEYOND" if self.wrong else "none beyond"
         left = f"; {self.left_out:,} not finite, left out" if self.left_out else ""
         return (f"{self.source}: largest error {self.largest:.2e}, {self.worst:.2%} of what "

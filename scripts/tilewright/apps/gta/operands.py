@@ -50,10 +50,12 @@ def result_format(format: str) -> str:
 def read_numbers(path: Path, dimensions: int | None = 2) -> NDArray[Any]:
     """The array of a file as it is, of one type of integers or floats, of at least one element.
 
-    ``dimensions``: that it must have; None: any number. Raises UserError.
+    ``dimensions``: that it must have; None: any number, at least one: a number is a vector of one
+    element. Raises UserError.
     """
     found = read_matrix_file(path)
     array = found if isinstance(found, np.ndarray) else found.toarray()
+    array = np.atleast_1d(array) if dimensions is None else array
     if array.dtype.kind not in "biu":
         array = numeric(array, path)
         if array.dtype.kind == "c":

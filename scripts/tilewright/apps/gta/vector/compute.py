@@ -26,9 +26,10 @@ from ...common.matrix_files import write_array
 from ...common.words import counted
 from ..agreement import Agreement
 from ..device import GtaRtl
-from ..operands import Operand, numbers_in, operand_of, read_numbers
+from ..operands import numbers_in
 from ..options import GtaChoice
 from .names import COMPARISONS, REDUCTIONS, SLIDES
+from .operands import read_operands
 from .reference import reference
 
 __all__ = ["MOST_CYCLES", "compute_vectors"]
@@ -44,7 +45,7 @@ def compute_vectors(
 ) -> None:
     """Compute, write the result if that is asked for, and report; exit with 1 if anything is wrong.
     Raises UserError for values and shapes that do not fit."""
-    operands = _read(choice, function, files)
+    operands = read_operands(choice.format, function, files)
     words = [operand.words for operand in operands]
     watch = Stopwatch()
     expected = found = _golden(choice.format, function, words, places)
@@ -82,42 +83,9 @@ def compute_vectors(
     }
     if choice.json_file:
         write_json(choice.json_file, report)
-    _print(choice, function, files, report, agreement, output)
+    _print(choice, function, files, report, agreement, _said(numbers, output))
     if wrong or (agreement and agreement.wrong):
         raise typer.Exit(1)
-
-
-def _read(choice: GtaChoice, function: str, files: Sequence[Path]) -> list[Operand]:
-    """Operands of one shape, or of one element; a mask is 0 and 1."""
-    found = []
-    for number, file in enumerate(files):
-        array = read_numbers(file, None)
-        if function in SLIDES and array.size != max(array.shape):
-            raise UserError(
-                f"{file}: must hold a vector (1 dimension), not {array.ndim} dimensions"
-            )
-        if function in SLIDES:
-            array = array.ravel()
-        if function == "select" and not number:
-            array = (array != 0).astype(np.uint8)
-        found.append(operand_of(file, array, choice.format))
-    shape = max((operand.words.shape for operand in found), key=np.prod)
-    for file, operand in zip(files, found, strict=True):
-        if operand.words.shape != shape and operand.words.size > 1:
-            wanted, given = (" x ".join(map(str, x)) for x in (shape, operand.words.shape))
-            raise UserError(f"{file}: must be {wanted}, or one number, not {given}")
-    return [
-        Operand(
-            words=np.broadcast_to(operand.words.reshape(-1)[0], shape).copy()
-            if operand.words.shape != shape
-            else operand.words,
-            values=np.broadcast_to(operand.values.reshape(-1)[0], shape).copy()
-            if operand.words.shape != shape
-            else operand.values,
-            rounded=operand.rounded,
-        )
-        for operand in found
-    ]
 
 
 def _golden(format: str, function: str, words: Sequence[Patterns], places: int) -> Patterns:
@@ -168,13 +136,19 @@ def _check_length(
         )
 
 
+def _said(numbers: NDArray[Any], output: Path | None) -> str:
+    """A result that is one number, and where it is written."""
+    parts = [str(numbers.reshape(-1)[0])] if numbers.size == 1 else []
+    return ", in ".join([*parts, *([str(output)] if output else [])])
+
+
 def _print(
     choice: GtaChoice,
     function: str,
     files: Sequence[Path],
     report: dict[str, Any],
     agreement: Agreement | None,
-    output: Path | None,
+    result: str,
 ) -> None:
     lanes = counted(choice.config.lanes, "lane")
     counts = report["counters"]
@@ -182,8 +156,8 @@ def _print(
         ("unit", f"gta of {lanes}, {choice.format}, {choice.backend}"),
         ("elements", " x ".join(f"{size:,}" for size in report["shape"])),
     ]
-    if output:
-        rows.append(("result", str(output)))
+    if result:
+        rows.append(("result", result))
     if counts:
         rows.append(("cycles", f"{counts['cycles']:,} of jobs, {counts['busy_cycles']:,} with the "
                                f"array at work"))  # fmt: skip
