@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from ....hw.spec.gta import GtaConfig, is_float, result_bytes
 from ..regions import Region
 from ..schedule.schedule import Schedule
+from .problem import Problem
 from .segment_sums import SegmentSums, segment_sums
-from .tiling import Problem, Tiling, tilings
+from .tiling import Tiling
+from .tiling_space import tilings
 
 __all__ = ["DATAFLOWS", "Choice", "candidates", "choose", "choose_on", "regions_of"]
 

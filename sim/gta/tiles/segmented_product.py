@@ -12,6 +12,7 @@ from ....hw.spec.jobs.gta import beat_bytes
 from .command_list import CommandList
 from .images import StreamImage
 from .merged import merged
+from .segment_sum_commands import SegmentSumCommands
 from .segment_sums import SegmentSums
 from .tiled_product import TiledProduct
 from .tiling import Tiling
@@ -102,8 +103,10 @@ class SegmentedProduct:
         yield from merged(
             part.steps(each, into) for part, each in zip(self._parts, own, strict=True)
         )
-        sums, results = self.images["sums"], self.images["d"]
-        yield from self._sums.steps(sums, results, self._narrow, bases, into)
+        added = SegmentSumCommands(
+            self._sums, sums=self.images["sums"], results=self.images["d"], narrow=self._narrow
+        )
+        yield from added.steps(bases, into)
 
     def _bases(self, bases: Mapping[str, int], number: int) -> dict[str, int]:
         """Of a segment's images; its columns of sums lie between those of the others."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Slot", "Slots"]
+from ....hw.spec.gta import LEFT_WORD_BYTES
+
+__all__ = ["Slot", "Slots", "bank_words"]
+
+
+def bank_words(count: int) -> int:
+    """Words of a bank that so many bytes take."""
+    return -(-count // LEFT_WORD_BYTES)
 
 
 @dataclass

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ....hw.spec.gta import FORMATS_OF_GTA, ROWS, GtaConfig
-from ....hw.spec.jobs.gta import beat_bytes
 from ....hw.spec.jobs.gta_commands import (
     MEMORIES,
     NARROWINGS,
@@ -19,27 +17,13 @@ from ....hw.spec.jobs.gta_commands import (
     lane_words,
 )
 from .command_list import CommandList
-from .images import StreamImage
 from .slots import Slot, Slots
+from .tile_parts import Part, TileParts
 from .tiling import Tiling
 
 __all__ = ["TiledProduct"]
 
 Words = npt.NDArray[np.uint64]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Rows of a command: streams of an image, from one on, of one piece each, to lanes."""
-
-    image: StreamImage
-    stream: int
-    streams: int
-    piece: int
-    elements: int
-    first: int
-    step: int
-    lanes: int
 
 
 class TiledProduct:
@@ -72,31 +56,9 @@ class TiledProduct:
         apart: int = 1,
     ) -> None:
         self._tiling, self._group, self._narrow, self._use_c = tiling, group, narrow, use_c
-        problem = tiling.problem
-        beat = beat_bytes(tiling.config)
-        element = problem.element
-        ws = problem.operation == "ws"
-        sizes = {"element": element, "beat": beat}
-        piece = tiling.row_folds * ROWS if problem.floats else tiling.m
-        width = problem.width if narrow == "none" else problem.width // 2
-        self.images = {
-            "a": StreamImage(streams=problem.k, count=problem.m, piece=tiling.m, **sizes)
-            if ws
-            else StreamImage(streams=problem.m, count=problem.k, piece=tiling.k, **sizes),
-            "b": StreamImage(streams=problem.n, count=problem.k, piece=tiling.k, **sizes),
-            "d": StreamImage(
-                streams=problem.n,
-                count=problem.m,
-                piece=piece,
-                element=width,
-                beat=beat,
-                apart=apart,
-            ),
-        }
-        if use_c:
-            self.images["c"] = StreamImage(
-                streams=problem.n, count=problem.m, piece=piece, element=problem.width, beat=beat
-            )
+        width = tiling.problem.width // (1 if narrow == "none" else 2)
+        self._parts = TileParts(tiling, width=width, use_c=use_c, apart=apart)
+        self.images = self._parts.images
 
     def contents(self, a: Words, b: Words, c: Words | None) -> dict[str, Words]:
         """What the images of operands hold; of C elements as wide as the lanes' sums."""
@@ -134,9 +96,9 @@ class TiledProduct:
         """C to where the sums will be, if there is one."""
         result.filled = {}
         if self._use_c:
-            for part in self._results(place, "c"):
+            for part in self._parts.results(place, "c"):
                 fields = {"memory": MEMORIES.index("result"), **self._result_rows(part, result)}
-                fields |= {"base": self._address(bases["c"], part)}
+                fields |= {"base": part.address(bases["c"])}
                 result.filled = {"load": into.add("load", fields, behind=result.used)}
         elif result.used:
             result.filled = dict(result.used)
@@ -155,9 +117,11 @@ class TiledProduct:
         left, load_left = slots["left"].take((place[0], k))
         top, load_top = slots["top"].take((place[1], k))
         if load_left:
-            self._load("left", self._left(place[0], k), left, tiling.left_words, bases["a"], into)
+            rows = self._parts.left(place[0], k)
+            self._load("left", rows, left, tiling.left_words, bases["a"], into)
         if load_top:
-            self._load("top", [self._top(place[1], k)], top, tiling.top_words, bases["b"], into)
+            cols = [self._parts.top(place[1], k)]
+            self._load("top", cols, top, tiling.top_words, bases["b"], into)
         needs: dict[str, int] = {}
         for slot in (left, top, result):
             for kind, count in slot.filled.items():
@@ -173,7 +137,7 @@ class TiledProduct:
         tiling, problem = self._tiling, self._tiling.problem
         rows, cols = tiling.region.array
         ws = problem.operation == "ws"
-        m, n, depth = (self._size(*each) for each in ((0, place[0]), (1, place[1]), (2, k)))
+        m, n, depth = (self._parts.size(*each) for each in ((0, place[0]), (1, place[1]), (2, k)))
         if ws:
             row_folds = -(-depth // rows)
             last = depth - (row_folds - 1) * rows
@@ -214,66 +178,16 @@ class TiledProduct:
     ) -> None:
         """The results of a tile to memory, when its last EXECUTE is complete."""
         behind = {"execute": done}
-        for part in self._results(place, "d"):
+        for part in self._parts.results(place, "d"):
             fields = self._result_rows(part, result)
             fields |= {
-                "base": self._address(bases["d"], part),
+                "base": part.address(bases["d"]),
                 "narrow": NARROWINGS.index(self._narrow),
             }
             result.used = {"store": into.add("store", fields, behind=behind)}
         result.tile = None
 
-    def _size(self, axis: int, tile: int) -> int:
-        """Elements of a tile along M (0), N (1) or K (2)."""
-        problem, tiling = self._tiling.problem, self._tiling
-        whole = (problem.m, problem.n, problem.k)[axis]
-        each = (tiling.m, tiling.n, tiling.k)[axis]
-        return min(each, whole - tile * each)
-
-    def _left(self, tile: int, k: int) -> Iterator[_Part]:
-        """Of A: to the lanes at the left edge."""
-        tiling, problem, region = self._tiling, self._tiling.problem, self._tiling.region
-        image, across = self.images["a"], region.across
-        m, depth = self._size(0, tile), self._size(2, k)
-        if problem.operation == "ws":
-            yield _Part(image, k * tiling.k, depth, tile, m, region.first, across, region.rows)
-        elif not problem.floats:
-            yield _Part(image, tile * tiling.m, m, k, depth, region.first, across, region.rows)
-        else:
-            for row, begin, count in self._rows_of_lanes(tile):
-                yield _Part(image, begin, count, k, depth, region.lane(row, 0), 1, 1)
-
-    def _top(self, tile: int, k: int) -> _Part:
-        """Of B: to the lanes at the upper edge; of WS zeros fill the last fold up."""
-        tiling, region = self._tiling, self._tiling.region
-        depth = self._size(2, k)
-        if tiling.problem.operation == "ws":
-            depth = -(-depth // region.array[0]) * region.array[0]
-        first, count = tile * tiling.n, self._size(1, tile)
-        return _Part(self.images["b"], first, count, k, depth, region.first, 1, region.cols)
-
-    def _rows_of_lanes(self, tile: int) -> Iterator[tuple[int, int, int]]:
-        """Of floats, of each row of lanes that has some: the first row of A, and how many."""
-        tiling = self._tiling
-        each, m = tiling.row_folds * ROWS, self._size(0, tile)
-        for row in range(tiling.region.rows):
-            if row * each < m:
-                yield row, tile * tiling.m + row * each, min(each, m - row * each)
-
-    def _results(self, place: tuple[int, int], name: str) -> Iterator[_Part]:
-        """Of C or D: of the lanes at the lower edge, or of floats in each row of lanes."""
-        tiling, region, image = self._tiling, self._tiling.region, self.images[name]
-        first, count = place[1] * tiling.n, self._size(1, place[1])
-        if not tiling.problem.floats:
-            lane = region.lane(region.rows - 1, 0)
-            m = self._size(0, place[0])
-            yield _Part(image, first, count, place[0], m, lane, 1, region.cols)
-            return
-        for row, begin, m in self._rows_of_lanes(place[0]):
-            piece = begin // image.piece
-            yield _Part(image, first, count, piece, m, region.lane(row, 0), 1, region.cols)
-
-    def _rows(self, part: _Part, slot: Slot, words: int) -> dict[str, int]:
+    def _rows(self, part: Part, slot: Slot, words: int) -> dict[str, int]:
         """What LOADs and STOREs say alike."""
         return {
             "rows": part.streams,
@@ -285,7 +199,7 @@ class TiledProduct:
             "words": words,
         }
 
-    def _result_rows(self, part: _Part, slot: Slot) -> dict[str, int]:
+    def _result_rows(self, part: Part, slot: Slot) -> dict[str, int]:
         problem = self._tiling.problem
         return {
             **self._rows(part, slot, self._tiling.result_words),
@@ -296,7 +210,7 @@ class TiledProduct:
     def _load(
         self,
         memory: str,
-        parts: Iterable[_Part],
+        parts: Iterable[Part],
         slot: Slot,
         words: int,
         base: int,
@@ -311,13 +225,9 @@ class TiledProduct:
                 "memory": MEMORIES.index(memory),
                 "deal": 0 if whole else deal_of_limbs(problem.format),
                 "row_bytes": part.elements * problem.element,
-                "base": self._address(base, part),
+                "base": part.address(base),
             }
             slot.filled = {"load": into.add("load", fields, behind=slot.used)}
-
-    @staticmethod
-    def _address(base: int, part: _Part) -> int:
-        return base + part.image.offset(part.stream, part.piece)
 
 
 def _places(down: int, across: int, *, lateral: bool) -> Iterator[tuple[int, int]]:

@@ -1,28 +1,22 @@
-"""How large the tiles of a product are."""
+"""How large the tiles of a product are, and about how many cycles they take."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 from ....hw.spec.gta import (
-    LEFT_WORD_BYTES,
     ROWS,
     GtaConfig,
-    element_bytes,
-    is_float,
-    limbs,
     result_bytes,
 )
 from ....hw.spec.jobs.gta import beat_bytes
 from ....hw.spec.jobs.gta_commands import COMMAND_BYTES, lane_words
 from ..regions import Region
+from .problem import Problem
+from .slots import bank_words
 
-__all__ = ["Problem", "Tiling", "tilings"]
-
-_MOST_FOLDS = 8
+__all__ = ["Tiling"]
 
 _COMMANDS = 3
 """Of a tile: an operand's LOAD each, and an EXECUTE."""
@@ -39,46 +33,6 @@ _ROUND_TRIP = 28
 _LOAD_CYCLES = 45
 """From when a LOAD may begin to its first beat in the lanes, about, of a memory that answers after
 20."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """D = A B (+ C) as the array takes it: of IS A is the transposed B.
-
-    Parameters
-    ----------
-    m, n, k: sizes
-    format: of A and B
-    operation: "ws" or "os"
-    width: bytes of a result in the lanes
-    segments: parts into which K is cut at least
-    lateral, overlap: see ``FIELDS``
-    """
-
-    m: int
-    n: int
-    k: int
-    format: str
-    operation: str
-    width: int
-    segments: int = 1
-    lateral: bool = True
-    overlap: bool = True
-
-    @cached_property
-    def floats(self) -> bool:
-        """Whether the format is a floating-point one."""
-        return is_float(self.format)
-
-    @cached_property
-    def limbs(self) -> int:
-        """Rows and columns that an element takes."""
-        return 1 if self.floats else limbs(self.format)
-
-    @cached_property
-    def element(self) -> int:
-        """Bytes of an element of A and B."""
-        return element_bytes(self.format)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,14 +71,14 @@ class Tiling:
         """Words of a fold of rows in each bank."""
         problem = self.problem
         if problem.operation == "ws":
-            return _words(self.m * problem.element)
-        return _words(self.k * (problem.element if problem.floats else 1))
+            return bank_words(self.m * problem.element)
+        return bank_words(self.k * (problem.element if problem.floats else 1))
 
     @cached_property
     def top_words(self) -> int:
         """Words of a fold of columns in each bank."""
         if self.problem.operation == "ws":
-            return _words(self.row_folds * self.region.array[0])
+            return bank_words(self.row_folds * self.region.array[0])
         return self.left_words
 
     @cached_property
@@ -132,7 +86,7 @@ class Tiling:
         """Words of the results of a fold of columns in each bank."""
         problem = self.problem
         elements = self.row_folds * ROWS if problem.floats else -(-self.m // problem.limbs)
-        return -(-_words(elements * problem.width) // 2) * 2
+        return -(-bank_words(elements * problem.width) // 2) * 2
 
     @property
     def fits(self) -> bool:
@@ -220,59 +174,3 @@ class Tiling:
         down, across, deep = self.counts
         listed = _COMMANDS * -(-COMMAND_BYTES // beat_bytes(self.config))
         return down * across * deep * (self.load_beats + listed)
-
-
-def _words(count: int) -> int:
-    return -(-count // LEFT_WORD_BYTES)
-
-
-def _up_to(most: int) -> Iterator[int]:
-    """1, 2, 4, ... and the number itself."""
-    step = 1
-    while step < most:
-        yield step
-        step *= 2
-    yield most
-
-
-def tilings(
-    problem: Problem, region: Region, config: GtaConfig, sharers: int = 1
-) -> Iterator[Tiling]:
-    """Tilings that fit, twice if any does, of tiles of all sizes. None if a sum of limbs of the
-    array's rows is more than an element holds."""
-    found = list(_tilings(problem, region, config, 2, sharers))
-    yield from found or _tilings(problem, region, config, 1, sharers)
-
-
-def _tilings(
-    problem: Problem, region: Region, config: GtaConfig, slots: int, sharers: int
-) -> Iterator[Tiling]:
-    rows, cols = region.array
-    down, across = rows // problem.limbs, cols // problem.limbs
-    ws = problem.operation == "ws"
-    edge = lane_words(config, "left") // slots * LEFT_WORD_BYTES
-    segment = -(-problem.k // problem.segments)
-    if ws and rows > config.most_products:
-        return
-    most_time = segment if ws or problem.floats else min(segment, config.most_products)
-    row_most = -(-segment // rows) if ws else -(-problem.m // down)
-    col_most = -(-problem.n // across)
-    longest = edge if not ws else min(edge, problem.m)
-    times = list(_up_to(min(longest, problem.m if ws else most_time)))
-    for row_folds, col_folds, time in product(
-        _up_to(min(_MOST_FOLDS, row_most)), _up_to(min(_MOST_FOLDS, col_most)), times
-    ):
-        made = Tiling(
-            problem=problem,
-            region=region,
-            config=config,
-            row_folds=row_folds,
-            col_folds=col_folds,
-            m=time if ws else row_folds * down,
-            n=col_folds * across,
-            k=row_folds * rows if ws else time,
-            slots=slots,
-            sharers=sharers,
-        )
-        if made.fits:
-            yield made
