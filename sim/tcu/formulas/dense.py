@@ -6,7 +6,9 @@ from ..blocks import multiple
 from ..cost import UnitWork
 from .streaming import stream
 
-__all__ = ["levels", "rectangular", "recursive", "standard", "strassen", "tall"]
+__all__ = [
+    "levels", "rectangular", "recursive", "standard", "strassen", "tall", "transposes",
+]  # fmt: skip
 
 
 def tall(n: int, s: int, weak: bool = False) -> UnitWork:
@@ -15,7 +17,21 @@ def tall(n: int, s: int, weak: bool = False) -> UnitWork:
 
 
 def rectangular(n: int, k: int, p: int, s: int, weak: bool = False) -> UnitWork:
-    """Matrices (n, k) and (k, p): a call of n rows a block of the right one."""
+    """Matrices (n, k) and (k, p): a call of n rows a block of the right one; of p rows a block of
+    the left one if `transposes` says so."""
+    if transposes(n, k, p, s, weak):
+        n, p = p, n
+    return _a_call_a_block(n, k, p, s, weak)
+
+
+def transposes(n: int, k: int, p: int, s: int, weak: bool = False) -> bool:
+    """Whether ``B^T A^T`` takes fewer calls than ``A B``, or as many and fewer rows: it does if A
+    has fewer blocks than B, and never on a weak unit, whose calls are all alike."""
+    turned, given = (_a_call_a_block(*ends, s, weak) for ends in ((p, k, n), (n, k, p)))
+    return (turned.calls, turned.rows) < (given.calls, given.rows)
+
+
+def _a_call_a_block(n: int, k: int, p: int, s: int, weak: bool) -> UnitWork:
     return stream(n, s, weak) * (multiple(k, s) // s * (multiple(p, s) // s))
 
 

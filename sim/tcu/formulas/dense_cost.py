@@ -18,6 +18,8 @@ def tall(n: int, s: int, weak: bool = False) -> Cost:
 def rectangular(n: int, k: int, p: int, s: int, weak: bool = False) -> Cost:
     """Matrices (n, k) and (k, p): sums over k, and copies of what is padded."""
     work = dense.rectangular(n, k, p, s, weak)
+    if dense.transposes(n, k, p, s, weak):
+        n, p = p, n
     high, depth, width = multiple(n, s) if weak else max(n, s), multiple(k, s), multiple(p, s)
     moves = high * depth * ((high, depth) != (n, k)) + depth * width * ((depth, width) != (k, p))
     adds = (depth // s - 1) * high * width

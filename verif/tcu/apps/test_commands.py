@@ -27,8 +27,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     contents = {
         "a": a, "b": b, "c": a + 1j * b, "i": rng.integers(-9, 9, (21, 21)),
         "small": np.ones((4, 4)), "wide": np.ones((3, 4)), "huge": np.full((8, 8), 2**40),
-        "long": np.full((8, 8), 1e300),
+        "long": np.full((8, 8), 1e300), "left": rng.integers(-99, 99, (5, 30)),
+        "right": rng.integers(-99, 99, (30, 70)), "two": np.full((8, 8), 2**14),
     }  # fmt: skip
+    contents["huge21"] = rng.integers(-(2**52), 2**52, (21, 21))
     for name, matrix in contents.items():
         np.save(f"{name}.npy", matrix)
     return tmp_path
@@ -66,7 +68,8 @@ def test_products(method: str, weak: bool, capsys: pytest.CaptureFixture[str]) -
     ("files_given", "words", "dtype"),
     [("a.npy b.npy", "", "float64"), ("a.npy b.npy", "fp32", "float32"),
      ("c.npy b.npy", "", "complex128"), ("c.npy c.npy", "complex64", "complex64"),
-     ("i.npy i.npy", "int64", "int64")],
+     ("i.npy i.npy", "int64", "int64"), ("i.npy i.npy", "int32", "int64"),
+     ("i.npy i.npy", "int16", "int64")],
 )  # fmt: skip
 @pytest.mark.usefixtures("files")
 def test_words(files_given: str, words: str, dtype: str) -> None:
@@ -75,11 +78,59 @@ def test_words(files_given: str, words: str, dtype: str) -> None:
     a, b = (np.load(file) for file in files_given.split())
     out = np.load("out.npy")
     assert out.dtype == dtype
-    np.testing.assert_allclose(out, a @ b, atol=0 if words == "int64" else 1e-3)
+    np.testing.assert_allclose(out, a @ b, atol=0 if "int" in words else 1e-3)
     (agreement,) = report["references"]
     assert agreement["wrong"] == agreement["left_out"] == 0
     assert agreement["values"] == 441 * (2 if "complex" in dtype else 1)
-    assert (agreement["criterion"] == "exact") == (words == "int64")
+    assert (agreement["criterion"] == "exact") == ("int" in words)
+
+
+@pytest.mark.parametrize("method", ["strassen", "standard", "tall"])
+@pytest.mark.parametrize("modulus", [2, 97, 2**61 - 1, 2**62])
+@pytest.mark.usefixtures("files")
+def test_residues(method: str, modulus: int) -> None:
+    report = report_of(
+        f"run strassen i.npy huge21.npy --method {method} --words modular --modulus {modulus} "
+        "--m 16 -o out.npy"
+    )
+    a, b = (np.load(f"{name}.npy").astype(object) for name in ("i", "huge21"))
+    assert np.load("out.npy").tolist() == (a @ b % modulus).tolist()
+    (agreement,) = report["references"]
+    assert (agreement["criterion"], agreement["wrong"]) == ("exact", 0)
+    assert agreement["source"] == "Python's integers, 16 columns"
+    assert (report["modulus"], report["words"]) == (modulus, f"modular({modulus})")
+
+
+@pytest.mark.parametrize("words", ["", "--words int32", "--words fp32", "--modulus 101"])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("weak", [False, True])
+@pytest.mark.usefixtures("files")
+def test_rectangular_products(
+    words: str, turned: bool, weak: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the smaller operand, and of either order, as many calls."""
+    left, right = np.load("left.npy"), np.load("right.npy")
+    if turned:
+        left, right = right.T, left.T
+        np.save("left.npy", left)
+        np.save("right.npy", right)
+    report = report_of(
+        f"run strassen left.npy right.npy --method rectangular --m 16 -o out.npy {words}"
+        + " --weak" * weak
+    )
+    exact = left @ right
+    expected = exact % 101 if "modulus" in words else exact
+    np.testing.assert_allclose(np.load("out.npy"), expected, rtol=1e-6 if "fp32" in words else 0)
+    assert report["calls"] == 8 * 2 * (18 if weak else 1)
+    assert report["rows"] == 8 * 2 * (72 if weak else 70)
+    assert report["shape"] == [*left.shape, right.shape[1]]
+    assert [one["wrong"] for one in report["references"]] == [0]
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("transposed, as that takes fewer calls" in said) == (not turned and not weak)
+    if not weak:
+        one = "5 x 30, padded to 8 x 32; 30 x 70, padded to 32 x 70; transposed"
+        other = "70 x 30, padded to 70 x 32; 30 x 5, padded to 32 x 8"
+        assert (other if turned else one) in said
 
 
 @pytest.mark.usefixtures("files")
@@ -159,7 +210,23 @@ BAD_WORDS = {
     "run strassen a.npy b.npy --m 15": "--m must be a square, as 9 and 16 are, not 15",
     "run strassen a.npy b.npy --words int64": "a.npy: must hold integers for words of int64",
     "run strassen a.npy b.npy --words int8": "--words must be one of fp32, fp64, complex64, "
-    "complex, int64, not 'int8'",
+    "complex, int16, int32, int64, modular, not 'int8'",
+    "run strassen two.npy two.npy --words int16": "the product of two.npy and two.npy: words "
+    "must have 33 bits to hold the result, not 16",
+    "run strassen huge.npy huge.npy --words int32": "huge.npy: words must have 42 bits to hold the "
+    "result, not 32",
+    "run strassen long.npy long.npy --words int64": "long.npy: words must have 998 bits to hold "
+    "the result, not 64",
+    "run strassen i.npy i.npy --words modular": "--words modular must come with --modulus P",
+    "run strassen i.npy i.npy --words fp32 --modulus 7": "--modulus must come with --words "
+    "modular, or without, not with fp32",
+    "run strassen i.npy i.npy --modulus 1": "--modulus must be an integer in "
+    "2..4611686018427387904, not '1'",
+    "run strassen a.npy b.npy --modulus 7": "a.npy: must hold integers for words of modular(7)",
+    "run strassen left.npy left.npy --method rectangular": "left.npy: must have 30 rows, as "
+    "left.npy has columns, not 5",
+    "run strassen left.npy right.npy": "left.npy: must be square, not 5 x 30",
+    "run strassen left.npy right.npy --method tall": "left.npy: must be square, not 5 x 30",
     "run strassen c.npy c.npy --words fp64": "c.npy: words of fp64 must be real numbers, not "
     "complex128",
     "run strassen c.npy c.npy --words int64": "c.npy: words of int64 must be integers, not "
@@ -168,8 +235,8 @@ BAD_WORDS = {
     "largest of the numbers given",
     "run strassen huge.npy huge.npy --words int64": "the product of huge.npy and huge.npy: words "
     "must have 85 bits to hold the result, not 64",
-    "run strassen a.npy b.npy --method x": "--method must be one of strassen, standard, tall, not "
-    "'x'",
+    "run strassen a.npy b.npy --method x": "--method must be one of strassen, standard, tall, "
+    "rectangular, not 'x'",
     "run strassen a.npy b.npy -o x.txt": "x.txt: must end in .npy, .npz, .mtx or .mtx.gz, not "
     "'.txt'",
 }

@@ -24,7 +24,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "a": a, "ac": a * (2 + 1j), "b": rng.standard_normal(13), "bs": np.eye(13)[:, :3],
         "wide": np.ones((3, 4)), "cube": np.ones((13, 2, 2)), "zero": np.zeros((4, 4)),
         "short": np.ones(12), "nan": np.full((3, 3), np.nan), "long": a * 1e39,
-        "swap": np.array([[0.0, 1], [1, 0]]),
+        "swap": np.array([[0.0, 1], [1, 0]]), "i": rng.integers(-(2**50), 2**50, (19, 19)),
+        "ib": rng.integers(0, 99, 19), "part": np.ones((2, 2)),
     }  # fmt: skip
     for name, array in contents.items():
         np.save(f"{name}.npy", array)
@@ -72,6 +73,28 @@ def test_factors_and_solutions(a: str, words: str, dtype: str, right: str) -> No
     )
 
 
+@pytest.mark.parametrize("right", ["", "--solve ib.npy"])
+@pytest.mark.parametrize("modulus", [10007, 2**61 - 1])
+@pytest.mark.usefixtures("files")
+def test_residues(modulus: int, right: str) -> None:
+    report = report_of(
+        f"run eliminate i.npy --words modular --modulus {modulus} --m 16 -o out.npy {right}"
+    )
+    a, b, out = (np.load(f"{name}.npy").astype(object) for name in ("i", "ib", "out"))
+    cost = costs.eliminate(19, 4, exact=True)
+    if right:
+        cost += costs.solve(19)
+        assert (a @ out % modulus).tolist() == b.tolist()
+    else:
+        low, high = np.tril(out, -1) + np.eye(19, dtype=int), np.triu(out)
+        assert (low @ high % modulus).tolist() == (a % modulus).tolist()
+    assert (report["calls"], report["cpu_words"]) == (cost.calls, cost.cpu)
+    assert (report["growth"], report["modulus"]) == (None, modulus)
+    assert [(one["criterion"], one["wrong"]) for one in report["references"]] == [("exact", 0)] * (
+        2 if right else 1
+    )
+
+
 @pytest.mark.usefixtures("files")
 def test_a_wrong_result_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -88,8 +111,14 @@ E = "run eliminate"
 BAD_WORDS = {
     f"{E} wide.npy": "wide.npy: must be square, not 3 x 4",
     f"{E} b.npy": "b.npy: must hold a matrix (2 dimensions), not 1 dimension",
-    f"{E} a.npy --words int64": "--words must be one of fp32, fp64, complex64, complex, not "
-    "'int64'",
+    f"{E} a.npy --words int64": "--words must be one of fp32, fp64, complex64, complex, "
+    "modular, not 'int64'",
+    f"{E} i.npy --words modular": "--words modular must come with --modulus P",
+    f"{E} i.npy --words fp32 --modulus 7": "--modulus must come with --words modular, or without, "
+    "not with fp32",
+    f"{E} i.npy --modulus 15": "i.npy: words of eliminate must divide, which modular(15) does not",
+    f"{E} part.npy --modulus 7": "part.npy: the pivot of row 1 (of 0..1) must be other than 0, as "
+    "no rows are exchanged",
     f"{E} ac.npy --words fp64": "ac.npy: words of fp64 must be real numbers, not complex128",
     f"{E} a.npy --solve short.npy": "short.npy: must have 13 rows, as a.npy has, not be 12",
     f"{E} a.npy --solve cube.npy": "cube.npy: must have 13 rows, as a.npy has, not be 13 x 2 x 2",

@@ -99,8 +99,8 @@ BAD_WORDS = {
     f"{C} wide.npy": "wide.npy: must be square, not 3 x 4",
     f"{C} flat.npy": "flat.npy: must hold a matrix (2 dimensions), not 1 dimension",
     f"{C} nan.npy": "nan.npy: must hold numbers, not nan",
-    f"{C} ring.npy --words complex": "--words must be one of int64, fp32, fp64, boolean, not "
-    "'complex'",
+    f"{C} ring.npy --words complex": "--words must be one of int64, fp32, fp64, boolean, "
+    "minplus, not 'complex'",
     f"{D} wide.npy": "wide.npy: must be square, not 3 x 4",
     f"{D} ring.npy --words boolean": "--words must be one of int64, fp32, fp64, not 'boolean'",
     f"{D} weighted.npy": "weighted.npy: must be a graph without weights, 0 and 1, not 3 in row 0, "

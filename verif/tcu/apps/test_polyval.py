@@ -102,11 +102,12 @@ def test_what_overflows_floats_is_left_out(capsys: pytest.CaptureFixture[str]) -
 
 BAD_WORDS = {
     "a.npy": "Missing argument 'POINTS' (see `tilewright run polyval --help`)",
-    "a.npy x.npy --words int8": "--words must be one of fp32, fp64, complex64, complex, int64, not "
-    "'int8'",
+    "a.npy x.npy --words int8": "--words must be one of fp32, fp64, complex64, complex, int64, "
+    "modular, not 'int8'",
+    "ai.npy xi.npy --words modular": "--words modular must come with --modulus P",
     "a.npy x.npy --modulus 1": "--modulus must be an integer in 2..4611686018427387904, not '1'",
-    "ai.npy xi.npy --modulus 7 --words int64": "--modulus must come without --words, not with "
-    "int64",
+    "ai.npy xi.npy --modulus 7 --words int64": "--modulus must come with --words modular, or "
+    "without, not with int64",
     "a.npy wide.npy": "wide.npy: must hold numbers in one row or column, not 3 x 4",
     "a.npy x.npy --words int64": "a.npy: must hold integers for words of int64",
     "a.npy c.npy --words fp32": "c.npy: words of fp32 must be real numbers, not complex128",

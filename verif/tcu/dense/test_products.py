@@ -96,6 +96,22 @@ def test_any_shape(
     np.testing.assert_array_equal(rectangular(unit, a, b), expected(words, a, b))
     assert unit.cost.work == formulas.rectangular(n, k, p, s, weak)
     assert unit.cost == costs.rectangular(n, k, p, s, weak)
+    q = [-(-side // s) for side in shape]
+    assert unit.cost.calls == q[1] * (q[0] * q[2] if weak else min(q[0], q[2]))
+
+
+@pytest.mark.parametrize("s", SIDES)
+def test_the_operand_with_fewer_blocks_is_loaded(s: int) -> None:
+    """Corollary 1: r sqrt(n) / m calls, whichever operand has more rows."""
+    for q in (1, 2, 3, 4, 5, 6, 7, 8):
+        a, b = drawn(INT64, q, 3 * s, 2 * s), drawn(INT64, q + 9, 2 * s, q * s)
+        for left, right in ((a, b), (b.T, a.T)):
+            unit = unit_of(s)
+            np.testing.assert_array_equal(rectangular(unit, left, right), left @ right)
+            less, more = sorted((3, q))
+            assert unit.cost == Cost(2 * less, 2 * less * more * s, cpu_adds=3 * q * s * s)
+            assert unit.unit_time == 3 * 2 * q * s**2
+            assert unit.cost == costs.rectangular(len(left), 2 * s, len(right.T), s)
 
 
 @settings(deadline=None, max_examples=40)

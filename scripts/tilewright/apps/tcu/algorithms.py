@@ -88,6 +88,7 @@ ALGORITHMS = {
         sizes=(Size("n", "rows of A"), Size("k", "columns of A"), Size("p", "columns of B")),
         formula=f"{_FORMULAS}.dense:rectangular",
         cost=f"{_FORMULAS}.dense_cost:rectangular",
+        run="strassen --method rectangular",
     ),
     "eliminate": Algorithm(
         theorem="4",

@@ -12,24 +12,32 @@ from ...sim.tcu.dense.rounding import product_error
 from ...sim.tcu.elimination.blocked import eliminate
 from ...sim.tcu.elimination.rounding import factors_error, growth, lower, residual_error, upper
 from ...sim.tcu.elimination.substitution import solve
-from ...sim.tcu.words import COMPLEX, FP64, Array
+from ...sim.tcu.words import COMPLEX, FP64, Array, Words
 from ...sim.tcu.words.floats import Floats
+from ...sim.tcu.words.modular import Residues
 from ..common.limits import check_operations
 from ..common.matrix_files import read_array, read_matrix, write_array
 from ..common.words import counted
 from ..gta.agreement import Agreement, within
 from .counts import work_of
-from .numbers_read import as_words
+from .numbers_read import as_words, words_for
 from .options import TcuChoice
+from .padding import padded_to, smaller_than_a_block
 from .report import finish_tcu
+from .residues import modulo
 from .squares import check_squares
-from .unit import open_unit, words_named
+from .unit import open_unit
 
 __all__ = ["eliminate_file"]
 
 
 def eliminate_file(
-    choice: TcuChoice, words: str | None, file: Path, right: Path | None, output: Path | None
+    choice: TcuChoice,
+    words: str | None,
+    modulus: int | None,
+    file: Path,
+    right: Path | None,
+    output: Path | None,
 ) -> None:
     """Eliminate a file's matrix, solve for a file's right sides, write what is asked for, and
     report."""
@@ -38,9 +46,7 @@ def eliminate_file(
     n = len(numbers[0][1])
     if right:
         numbers.append((right, _right_sides(right, file, n)))
-    complex_ = any(np.iscomplexobj(one) for _, one in numbers)
-    kind = words_named(words or ("complex" if complex_ else "fp64"))
-    assert isinstance(kind, Floats)
+    kind = words_for(words, modulus, *(one for _, one in numbers))
     a, *given = (as_words(path, one, kind) for path, one in numbers)
     check_operations(
         f"elimination in {file}", work_of("eliminate", choice, n=n).calls, "choose a larger --m"
@@ -52,16 +58,19 @@ def eliminate_file(
         solved = [solve(unit, found, b) for b in given]
         agreements = [_factors(a, found, kind)]
         agreements += [_residuals(a, found, x, b, kind) for x, b in zip(solved, given, strict=True)]
-        grown = growth(a, found) if a.any() else 1.0
+        grown = growth(a, found) if isinstance(kind, Floats) else None
     wide = multiple(n, unit.s)
-    padding = f", padded to {wide:,} x {wide:,}" if wide != n else ""
-    rows = [("matrix", f"{n:,} x {n:,}{padding}"), ("growth", f"{grown:.4g}: U beside A")]
+    rows = [
+        ("matrix", f"{n:,} x {n:,}{padded_to((n, n), (wide, wide))}"),
+        *smaller_than_a_block(unit.s, n),
+    ]
+    rows += [("growth", f"{grown:.4g}: U beside A")] if grown is not None else []
     sides = [b.size // n for b in given]
     rows += [("solved", f"{counted(columns, 'right side')}, by the CPU") for columns in sides]
     if output:
         write_array(output, solved[0] if solved else found)
         rows.append(("written", str(output)))
-    details = {"side": n, "growth": grown, "right_sides": sum(sides)}
+    details = {"side": n, "growth": grown, "right_sides": sum(sides), "modulus": modulus}
     finish_tcu("eliminate", file.name, rows, choice, unit, agreements, details)
 
 
@@ -73,18 +82,24 @@ def _right_sides(path: Path, matrix: Path, n: int) -> Array:
     return b
 
 
-def _factors(a: Array, triangles: Array, words: Floats) -> Agreement:
+def _factors(a: Array, triangles: Array, words: Words) -> Agreement:
     """A beside L U."""
+    if isinstance(words, Residues):
+        return modulo(a, lower(triangles), upper(triangles), words.modulus)
+    assert isinstance(words, Floats)
     wide = _wide(words)
     low, high = (part(triangles).astype(wide.dtype) for part in (lower, upper))
     bound = factors_error(triangles, words) + product_error(low, high, wide)
     return _within("A beside L U by NumPy", low @ high, a.astype(wide.dtype), bound)
 
 
-def _residuals(a: Array, triangles: Array, x: Array, b: Array, words: Floats) -> Agreement:
+def _residuals(a: Array, triangles: Array, x: Array, b: Array, words: Words) -> Agreement:
     """b beside A x."""
-    wide = _wide(words)
     n = len(a)
+    if isinstance(words, Residues):
+        return modulo(b.reshape(n, -1), a, x.reshape(n, -1), words.modulus)
+    assert isinstance(words, Floats)
+    wide = _wide(words)
     columns, left = x.astype(wide.dtype).reshape(n, -1), a.astype(wide.dtype)
     bound = residual_error(triangles, columns, words) + product_error(left, columns, wide)
     right = b.astype(wide.dtype).reshape(n, -1)

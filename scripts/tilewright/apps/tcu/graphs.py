@@ -18,6 +18,7 @@ from ..common.words import counted
 from ..gta.agreement import exactly
 from .counts import work_of
 from .options import TcuChoice
+from .padding import padded_to, smaller_than_a_block
 from .report import finish_tcu
 from .squares import check_squares
 from .unit import open_unit, words_named
@@ -37,11 +38,11 @@ def close_graph(choice: TcuChoice, words: str, file: Path, output: Path | None) 
     unit = open_unit(choice, words_named(words))
     with user_errors(ValueError, about=str(file)):
         found = closure(unit, unit.words.array(a)).astype(np.int64)
-    wide = multiple(n, unit.s)
-    padding = f", padded to {wide:,}" if wide != n else ""
+    padding = padded_to((n,), (multiple(n, unit.s),))
     pairs = int(found.sum())
     rows = [
         ("graph", f"{counted(n, 'vertex', 'vertices')}{padding}, {counted(int(a.sum()), 'edge')}"),
+        *smaller_than_a_block(unit.s, n),
         ("reached", f"{pairs:,} of {n * n:,} pairs"),
     ]
     if output:
@@ -73,6 +74,7 @@ def measure_graph(choice: TcuChoice, words: str, file: Path, output: Path | None
     rows = [
         ("graph", f"{counted(n, 'vertex', 'vertices')}, {counted(edges, 'edge')}, "
                   f"{counted(parts, 'component')}"),
+        *smaller_than_a_block(unit.s, n),
         ("largest", f"{diameter:,}, {finite.size:,} of {n * n:,} pairs are finite"),
     ]  # fmt: skip
     if output:

@@ -17,6 +17,7 @@ from ..gta.integers import read_integer, write_integer
 from .algorithms import ALGORITHMS
 from .counts import work_of
 from .options import TcuChoice
+from .padding import smaller_than_a_block
 from .report import finish_tcu
 from .unit import open_unit
 
@@ -51,6 +52,7 @@ def multiply_integers(
         ("integers", f"{counted(x.bit_length(), 'bit')} and {counted(y.bit_length(), 'bit')}"),
         ("pieces", f"{pieces[0]:,} and {pieces[1]:,} of {counted(piece, 'bit')}{halved}"),
         ("product", counted(bits, "bit")),
+        *smaller_than_a_block(unit.s, n // unit.s),
     ]
     if output:
         write_integer(output, found)

@@ -11,17 +11,18 @@ from ...errors import UserError, user_errors
 from ...sim.tcu import TensorUnit
 from ...sim.tcu.polynomials.evaluation import polyval
 from ...sim.tcu.polynomials.rounding import polyval_error
-from ...sim.tcu.words import Array, Words, modular
+from ...sim.tcu.words import Array
 from ...sim.tcu.words.floats import Floats
-from ..common.limits import check_operations
+from ..common.limits import check_operations, check_size
 from ..common.matrix_files import read_array, write_array
 from ..common.words import counted
 from ..gta.agreement import Agreement, exactly, within
 from .counts import work_of
-from .numbers_read import as_words
+from .numbers_read import as_words, words_for
 from .options import TcuChoice
+from .padding import smaller_than_a_block
 from .report import finish_tcu
-from .unit import open_unit, words_named
+from .unit import open_unit
 
 __all__ = ["evaluate"]
 
@@ -43,11 +44,10 @@ def evaluate(
     """Evaluate the polynomial of a file at the points of another, write the values if that is asked
     for, and report."""
     given = [(file, _vector(file)) for file in (coefficients, points)]
-    complex_ = any(np.iscomplexobj(numbers) for _, numbers in given)
-    named = words or ("complex" if complex_ else "fp64")
-    kind: Words = modular(modulus) if modulus else words_named(named)
+    kind = words_for(words, modulus, *(numbers for _, numbers in given))
     a, x = (as_words(file, numbers, kind) for file, numbers in given)
     about = f"the polynomial of {coefficients} at {points}"
+    check_size(f"the powers of {points}", len(x), choice.side)
     work = work_of("polyval", choice, d=len(a), p=len(x))
     check_operations(about, work.rows * choice.side, "take fewer points at a time")
     unit = open_unit(choice, kind)
@@ -58,6 +58,7 @@ def evaluate(
     lines = [
         ("polynomial", f"{counted(len(a), 'coefficient')}, in {columns} of {unit.s:,}"),
         ("points", f"{len(x):,}"),
+        *smaller_than_a_block(unit.s, len(x), len(a) // unit.s),
     ]
     largest = None
     if isinstance(kind, Floats):

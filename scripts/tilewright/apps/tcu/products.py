@@ -1,4 +1,4 @@
-"""The product of two square matrices on a tensor unit, against NumPy's."""
+"""The product of two matrices on a tensor unit, against NumPy's."""
 
 from __future__ import annotations
 
@@ -14,75 +14,100 @@ from ...sim.tcu.dense.bilinear import Bilinear
 from ...sim.tcu.dense.recursive import recursive
 from ...sim.tcu.dense.rounding import product_error, recursive_error
 from ...sim.tcu.dense.schemes import STANDARD, STRASSEN
-from ...sim.tcu.dense.tall import tall
-from ...sim.tcu.formulas.dense import levels
+from ...sim.tcu.dense.tall import rectangular, tall
+from ...sim.tcu.formulas.dense import levels, transposes
 from ...sim.tcu.words import COMPLEX, FP64, Array
 from ...sim.tcu.words.floats import Floats
-from ..common.limits import check_operations
+from ...sim.tcu.words.modular import Residues
+from ..common.limits import check_operations, check_size
 from ..common.matrix_files import read_matrix, write_array
 from ..gta.agreement import Agreement, exactly, within
 from .algorithms import ALGORITHMS
 from .counts import work_of
-from .numbers_read import as_words
+from .numbers_read import as_words, words_for
 from .options import TcuChoice
+from .padding import padded_to, smaller_than_a_block
 from .report import finish_tcu
-from .squares import check_squares
-from .unit import open_unit, words_named
+from .residues import modulo
+from .squares import check_factors, check_squares
+from .unit import open_unit
 
-__all__ = ["multiply_squares"]
+__all__ = ["multiply_matrices"]
 
 _SCHEMES: dict[str, Bilinear] = {"standard": STANDARD, "strassen": STRASSEN}
 
 
-def multiply_squares(
-    choice: TcuChoice, method: str, words: str | None, a: Path, b: Path, output: Path | None
+def multiply_matrices(
+    choice: TcuChoice,
+    method: str,
+    words: str | None,
+    modulus: int | None,
+    a: Path,
+    b: Path,
+    output: Path | None,
 ) -> None:
     """Multiply the matrices of two files, write the product if that is asked for, and report."""
     given = [(path, read_matrix(path)) for path in (a, b)]
-    check_squares([(path, matrix.shape) for path, matrix in given])
-    n = given[0][1].shape[0]
-    complex_ = any(np.iscomplexobj(matrix) for _, matrix in given)
-    kind = words_named(words or ("complex" if complex_ else "fp64"))
+    check = check_factors if method == "rectangular" else check_squares
+    check([(path, matrix.shape) for path, matrix in given])
+    kind = words_for(words, modulus, *(matrix for _, matrix in given))
     left, right = (as_words(path, matrix, kind) for path, matrix in given)
-    work = work_of(method, choice, n=n)
-    check_operations(f"the product of {a} and {b}", work.calls, "choose a larger --m")
+    (n, k), p = left.shape, right.shape[1]
+    sizes = {"n": n, "k": k, "p": p} if method == "rectangular" else {"n": n}
+    work, about = work_of(method, choice, **sizes), f"the product of {a} and {b}"
+    for shape in ((n, k), (k, p), (n, p)):
+        check_size(f"{about}, in blocks", *(multiple(side, choice.side) for side in shape))
+    check_operations(about, work.calls, "choose a larger --m")
     unit = open_unit(choice, kind)
-    with user_errors(ValueError, about=f"the product of {a} and {b}"):
+    with user_errors(ValueError, about=about):
         found = _product(unit, method, left, right)
     agreement = _agreement(unit, method, found, left, right)
     rows = [
         ("method", f"{method}: {ALGORITHMS[method].problem}"),
-        ("matrices", f"{n:,} x {n:,}{_padding(unit, method, n)}"),
+        ("matrices", _matrices(unit, method, n, k, p)),
+        *smaller_than_a_block(unit.s, n, k, p),
     ]
     if output:
         write_array(output, found)
         rows.append(("written", str(output)))
-    details = {"method": method, "shape": [n, n, n]}
+    details = {"method": method, "shape": [n, k, p], "modulus": modulus}
     finish_tcu("strassen", f"{a.name} x {b.name}", rows, choice, unit, [agreement], details)
 
 
-def _padding(unit: TensorUnit, method: str, n: int) -> str:
-    """What is said of sides that are padded."""
+def _matrices(unit: TensorUnit, method: str, n: int, k: int, p: int) -> str:
+    """Shapes, what they are padded to, and whether they are transposed."""
     s = unit.s
-    wide = multiple(n, s) if method == "tall" else s * _SCHEMES[method].side ** levels(n, s)
-    high = max(n, s) if method == "tall" and not unit.weak else wide
-    sides = dict.fromkeys([f"{high:,} x {wide:,}", f"{wide:,} x {wide:,}"])
-    return f", padded to {' and '.join(sides)}" if (high, wide) != (n, n) else ""
+    if method in _SCHEMES:
+        wide = s * _SCHEMES[method].side ** levels(n, s)
+        return f"{n:,} x {n:,}{padded_to((n, n), (wide, wide))}"
+    turned = transposes(n, k, p, s, unit.weak)
+    rows, columns = (p, n) if turned else (n, p)
+    high = multiple(rows, s) if unit.weak else max(rows, s)
+    wide, width = multiple(k, s), multiple(columns, s)
+    if n == k == p:
+        return f"{n:,} x {n:,}{padded_to((n, n), (high, wide), (wide, width))}"
+    left = f"{n:,} x {k:,}{padded_to((n, k), (width, wide) if turned else (high, wide))}"
+    right = f"{k:,} x {p:,}{padded_to((k, p), (wide, high) if turned else (wide, width))}"
+    return f"{left}; {right}{'; transposed, as that takes fewer calls' if turned else ''}"
 
 
 def _product(unit: TensorUnit, method: str, a: Array, b: Array) -> Array:
-    return tall(unit, a, b) if method == "tall" else recursive(unit, _SCHEMES[method], a, b)
+    if method in _SCHEMES:
+        return recursive(unit, _SCHEMES[method], a, b)
+    return (tall if method == "tall" else rectangular)(unit, a, b)
 
 
 def _agreement(unit: TensorUnit, method: str, found: Array, a: Array, b: Array) -> Agreement:
     """Beside NumPy: integers modulo 2^64, which is exact as no word has overflowed."""
     words = unit.words
+    if isinstance(words, Residues):
+        return modulo(found, a, b, words.modulus)
     if not isinstance(words, Floats):
         return exactly("NumPy", found, a @ b)
     wide = COMPLEX if words.dtype.kind == "c" else FP64
     x, y = a.astype(wide.dtype), b.astype(wide.dtype)
     bound = product_error(x, y, wide)
-    if method == "tall":
+    if method not in _SCHEMES:
         bound = bound + product_error(a, b, words)
     else:
         largest = float(np.abs(x).max()) * float(np.abs(y).max())

@@ -19,10 +19,11 @@ from ..common.limits import check_operations, check_size
 from ..common.matrix_files import read_matrix, write_array
 from ..common.words import counted
 from ..gta.agreement import Agreement, exactly, within
-from .numbers_read import as_words
+from .numbers_read import as_words, words_for
 from .options import TcuChoice
+from .padding import smaller_than_a_block
 from .report import finish_tcu
-from .unit import open_unit, words_named
+from .unit import open_unit
 
 __all__ = ["sweep_grid"]
 
@@ -40,8 +41,9 @@ def sweep_grid(
     cells, taps = read_matrix(file), read_matrix(weights)
     if taps.shape != (3, 3):
         raise UserError(f"{weights}: must be 3 x 3, not {taps.shape[0]} x {taps.shape[1]}")
-    complex_ = any(np.iscomplexobj(one) for one in (cells, taps))
-    kind = words_named(words or ("complex" if complex_ else "fp64"))
+    if not np.isfinite(taps).all():
+        raise UserError(f"{weights}: must hold finite numbers, not nan or inf")
+    kind = words_for(words, None, cells, taps)
     grid, taps = as_words(file, cells, kind), as_words(weights, taps, kind)
     rows, columns = grid.shape
     length, blocks = fast_length(3 * steps, choice.side), blocks_of(rows, columns, steps)
@@ -56,6 +58,7 @@ def sweep_grid(
         ("grid", f"{rows:,} x {columns:,}, {boundary}"),
         ("blocks", f"{counted(blocks, 'block')} of {steps:,} x {steps:,}, convolved in "
                    f"{length:,} x {length:,}"),
+        *smaller_than_a_block(unit.s, length),
     ]  # fmt: skip
     primes = None
     if isinstance(kind, Integers):

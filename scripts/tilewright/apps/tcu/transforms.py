@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import UserError, user_errors
 from ...sim.tcu import TensorUnit
 from ...sim.tcu.formulas.lengths import chirp_length, radices
+from ...sim.tcu.formulas.transform import level_rows
 from ...sim.tcu.transform.dft import dft, inverse_dft, root_modulo
 from ...sim.tcu.transform.rounding import transform_error
 from ...sim.tcu.words import COMPLEX, Array, Words, modular
@@ -18,6 +19,7 @@ from ..common.words import counted
 from ..gta.agreement import Agreement, exactly, within
 from .numbers_read import as_words
 from .options import TcuChoice
+from .padding import smaller_than_a_block
 from .report import finish_tcu
 from .unit import open_unit, words_named
 
@@ -66,6 +68,7 @@ def transform_signals(
     rows = [
         ("signals", f"{counted(count, 'signal')} of {counted(n, 'number')}"),
         ("factors", how),
+        *smaller_than_a_block(unit.s, *_rows_of_levels(count, n, unit.s)),
     ]
     if output:
         write_array(output, found)
@@ -74,6 +77,11 @@ def transform_signals(
                "factors": factors}  # fmt: skip
     title = f"{'inverse transform' if inverse else 'transform'} of {file.name}"
     finish_tcu("fft", title, rows, choice, unit, [agreement], details)
+
+
+def _rows_of_levels(count: int, n: int, s: int) -> list[int]:
+    """Rows of the calls, unless the length has a prime factor above the unit's side."""
+    return [s, *(level_rows(count * n, factor, s) for factor in radices(n, s) or ())]
 
 
 def _signals(file: Path) -> Array:

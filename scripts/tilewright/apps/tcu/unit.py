@@ -5,12 +5,13 @@ from __future__ import annotations
 from ...errors import user_errors
 from ...hw.spec.unit import named_object
 from ...sim.tcu import TensorUnit
-from ...sim.tcu.words import BOOLEAN, COMPLEX, COMPLEX64, FP32, FP64, INT64, Words
+from ...sim.tcu.words import BOOLEAN, COMPLEX, COMPLEX64, FP32, FP64, INT64, MINPLUS, Words, integer
 from .options import BACKENDS, TcuChoice
 
 __all__ = ["open_unit", "words_named"]
 
-_NAMED: dict[str, Words] = {w.name: w for w in (FP32, FP64, COMPLEX64, COMPLEX, INT64, BOOLEAN)}
+_HELD = (FP32, FP64, COMPLEX64, COMPLEX, integer(16), integer(32), INT64, BOOLEAN, MINPLUS)
+_NAMED: dict[str, Words] = {words.name: words for words in _HELD}
 
 
 def words_named(name: str) -> Words:

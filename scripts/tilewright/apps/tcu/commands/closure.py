@@ -15,7 +15,7 @@ from ..squares import check_squares
 
 __all__ = ["closure"]
 
-_WORDS = ("int64", "fp32", "fp64", "boolean")
+_WORDS = ("int64", "fp32", "fp64", "boolean", "minplus")
 
 
 def closure(
@@ -28,17 +28,22 @@ def closure(
     ],
     words: Annotated[
         str,
-        typer.Option(help=f"{', '.join(_WORDS)}: sums of products cut down to 1, or or and and."),
+        typer.Option(
+            help=f"{', '.join(_WORDS)}: sums of products cut down to 1; or and and; lengths of "
+            "paths, an element being that of an edge."
+        ),
     ] = "int64",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help=f"Result, 0 and 1, {ARRAY_NAMES}.")
+        Path | None,
+        typer.Option("-o", "--output", help=f"Result, 0 and 1, or lengths, {ARRAY_NAMES}."),
     ] = None,
     *,
     options: TcuOptions,
 ) -> None:
     """Find what can be reached from each vertex of a directed graph on a tensor unit.
 
-    Over one edge or more, by Floyd and Warshall's algorithm in blocks, checked against SciPy's.
+    Over one edge or more, on minplus words how far it is; by Floyd and Warshall's algorithm in
+    blocks, checked against SciPy's.
     """
     choice = choose_tcu(options)
     if words not in _WORDS:
@@ -46,6 +51,11 @@ def closure(
     if output:
         check_output(output)
     check_squares([(graph, check_first_lines(graph))])
+    if words == "minplus":
+        from ..lengths import close_lengths
+
+        close_lengths(choice, words, graph, output)
+        return
     from ..graphs import close_graph
 
     close_graph(choice, words, graph, output)

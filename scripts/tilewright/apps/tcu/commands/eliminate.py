@@ -10,12 +10,13 @@ import typer
 from ....errors import UserError
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
+from ..modulus import modulus_given
 from ..options import TcuOptions, choose_tcu
 from ..squares import check_squares
 
 __all__ = ["eliminate"]
 
-_WORDS = ("fp32", "fp64", "complex64", "complex")
+_WORDS = ("fp32", "fp64", "complex64", "complex", "modular")
 
 
 def eliminate(
@@ -27,6 +28,10 @@ def eliminate(
     words: Annotated[
         str | None,
         typer.Option(help=f"{', '.join(_WORDS)}; fp64 unless said, of complex files complex."),
+    ] = None,
+    modulus: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="A prime: integers modulo it, words of modular, exactly."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -47,6 +52,7 @@ def eliminate(
     choice = choose_tcu(options)
     if words is not None and words not in _WORDS:
         raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+    number = modulus_given(words, modulus)
     if output:
         check_output(output)
     check_squares([(a, check_first_lines(a))])
@@ -54,4 +60,4 @@ def eliminate(
         check_first_lines(solve)
     from ..elimination import eliminate_file
 
-    eliminate_file(choice, words, a, solve, output)
+    eliminate_file(choice, words, number, a, solve, output)

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from ....errors import UserError
-from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
+from ..modulus import modulus_given
 from ..options import TcuOptions, choose_tcu
 
 __all__ = ["polyval"]
 
-_WORDS = ("fp32", "fp64", "complex64", "complex", "int64")
+_WORDS = ("fp32", "fp64", "complex64", "complex", "int64", "modular")
 
 
 def polyval(
@@ -30,7 +30,7 @@ def polyval(
     ] = None,
     modulus: Annotated[
         str | None,
-        typer.Option(metavar="P", help="Integers modulo this number, in place of --words."),
+        typer.Option(metavar="P", help="Integers modulo this number, words of modular."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help=f"Values, {ARRAY_NAMES}.")
@@ -45,9 +45,7 @@ def polyval(
     choice = choose_tcu(options)
     if words is not None and words not in _WORDS:
         raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
-    number = None if modulus is None else whole("--modulus", 2, 1 << 62)(modulus)
-    if number is not None and words is not None:
-        raise UserError(f"--modulus must come without --words, not with {words}")
+    number = modulus_given(words, modulus)
     if output:
         check_output(output)
     for file in (coefficients, points):

@@ -1,4 +1,4 @@
-"""``tilewright run strassen``: the product of two square matrices on a tensor unit."""
+"""``tilewright run strassen``: the product of two matrices on a tensor unit."""
 
 from __future__ import annotations
 
@@ -10,24 +10,33 @@ import typer
 from ....errors import UserError
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
+from ..modulus import modulus_given
 from ..options import TcuOptions, choose_tcu
-from ..squares import check_squares
+from ..squares import check_factors, check_squares
 
 __all__ = ["strassen"]
 
-_METHODS = ("strassen", "standard", "tall")
-_WORDS = ("fp32", "fp64", "complex64", "complex", "int64")
+_METHODS = ("strassen", "standard", "tall", "rectangular")
+_WORDS = ("fp32", "fp64", "complex64", "complex", "int16", "int32", "int64", "modular")
 
 
 def strassen(
     a: Annotated[Path, typer.Argument(metavar="A", help=f"Left matrix, {ARRAY_NAMES}.")],
     b: Annotated[Path, typer.Argument(metavar="B", help=f"Right matrix, {ARRAY_NAMES}.")],
     method: Annotated[
-        str, typer.Option(help="strassen, standard (both recursive) or tall (left operands).")
+        str,
+        typer.Option(
+            help="strassen, standard (both recursive), tall (left operands) or rectangular (the "
+            "same, of any shape)."
+        ),
     ] = "strassen",
     words: Annotated[
         str | None,
         typer.Option(help=f"{', '.join(_WORDS)}; fp64 unless said, of complex files complex."),
+    ] = None,
+    modulus: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="Integers modulo this number, words of modular."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help=f"Result, {ARRAY_NAMES}.")
@@ -37,16 +46,19 @@ def strassen(
 ) -> None:
     """Multiply square matrices on a tensor unit by Strassen's algorithm, calls and words counted.
 
-    Sides are padded; the result is checked against NumPy's.
+    Sides are padded; the result is checked against NumPy's. With --method rectangular matrices
+    need not be square.
     """
     choice = choose_tcu(options)
     if method not in _METHODS:
         raise UserError(f"--method must be one of {', '.join(_METHODS)}, not {method!r}")
     if words is not None and words not in _WORDS:
         raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+    number = modulus_given(words, modulus)
     if output:
         check_output(output)
-    check_squares([(file, check_first_lines(file)) for file in (a, b)])
-    from ..products import multiply_squares
+    check_shapes = check_factors if method == "rectangular" else check_squares
+    check_shapes([(file, check_first_lines(file)) for file in (a, b)])
+    from ..products import multiply_matrices
 
-    multiply_squares(choice, method, words, a, b, output)
+    multiply_matrices(choice, method, words, number, a, b, output)
