@@ -11,6 +11,11 @@ SYSTEM = System(
             "Multiply square matrices on a tensor unit by Strassen's algorithm, calls and words "
             "counted.",
         ),
+        "spmul": Work(
+            "tilewright.apps.tcu.commands.spmul:spmul",
+            "Multiply sparse matrices on a tensor unit, compressed to as many buckets as the "
+            "product's entries need.",
+        ),
         "eliminate": Work(
             "tilewright.apps.tcu.commands.eliminate:eliminate",
             "Eliminate a matrix into L and U on a tensor unit, without pivoting; solve equations "

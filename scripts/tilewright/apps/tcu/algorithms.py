@@ -90,6 +90,19 @@ ALGORITHMS = {
         cost=f"{_FORMULAS}.dense_cost:rectangular",
         run="strassen --method rectangular",
     ),
+    "spmul": Algorithm(
+        theorem="3",
+        problem="sparse product, output-sensitive: one round, all entries alone",
+        words="int64, modular; fp32, fp64, complex64, complex with int64",
+        sizes=(
+            _SIDE,
+            Size("entries", "Z, of the product"),
+            Size("inputs", "entries of both operands"),
+        ),
+        formula=f"{_FORMULAS}.sparse:spmul",
+        cost=f"{_FORMULAS}.sparse_cost:spmul",
+        run="spmul",
+    ),
     "eliminate": Algorithm(
         theorem="4",
         problem="Gaussian elimination without pivoting: L and U",

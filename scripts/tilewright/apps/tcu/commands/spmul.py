@@ -1,0 +1,98 @@
+"""``tilewright run spmul``: the product of two sparse matrices, on a tensor unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ....numbers_given import whole
+from ...common.files import ARRAY_NAMES, MARKET, check_output
+from ...common.first_lines import check_first_lines
+from ...common.limits import check_size
+from ..options import TcuOptions, choose_tcu
+
+__all__ = ["spmul"]
+
+_METHODS = ("output",)
+_PRODUCTS = ("tall", "strassen", "standard")
+_WORDS = ("fp32", "fp64", "int64")
+_LONGEST = 1 << 24
+
+
+def spmul(
+    a: Annotated[Path, typer.Argument(metavar="A", help=f"Left matrix, {ARRAY_NAMES}.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help=f"Right matrix, {ARRAY_NAMES}.")],
+    method: Annotated[
+        str, typer.Option(help="output: work grows with the entries of the product.")
+    ] = "output",
+    product: Annotated[
+        str,
+        typer.Option(
+            help="Of compressed matrices: tall (calls), strassen or standard (both recursive)."
+        ),
+    ] = "tall",
+    entries: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole("--entries", 1, 10**15),
+            metavar="Z",
+            help="Entries that the product may have, to begin with; m unless said.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of what is drawn.")
+    ] = 0,
+    words: Annotated[str, typer.Option(help=f"{', '.join(_WORDS)}.")] = "fp64",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The product, .mtx, .mtx.gz or .npz (SciPy's)."),
+    ] = None,
+    *,
+    options: TcuOptions,
+) -> None:
+    """Multiply sparse matrices on a tensor unit, compressed to as many buckets as the product's
+    entries need.
+
+    In rounds, until a random check passes. Checked against SciPy.
+    """
+    choice = choose_tcu(options)
+    for name, given, known in (
+        ("--method", method, _METHODS), ("--product", product, _PRODUCTS),
+        ("--words", words, _WORDS),
+    ):  # fmt: skip
+        if given not in known:
+            allowed = f"one of {', '.join(known)}" if known[1:] else known[0]
+            raise UserError(f"{name} must be {allowed}, not {given!r}")
+    if output:
+        check_output(output, (*MARKET, ".npz"))
+    _check_inner(a, b, *(check_first_lines(file, _check_shape) for file in (a, b)))
+    from ...sparse.files import read_sparse
+
+    left, right = (read_sparse(file, _check_shape) for file in (a, b))
+    _check_inner(a, b, left.shape, right.shape)
+    from ..sparse_products import Operands, multiply_sparse
+
+    operands = Operands(a=a, b=b, left=left, right=right)
+    multiply_sparse(choice, operands, product, words, entries, seed, output)
+
+
+def _check_shape(path: Path, rows: int, cols: int) -> None:
+    if not rows or not cols:
+        check_size(path, rows, cols)
+    if max(rows, cols) > _LONGEST:
+        raise UserError(
+            f"{path}: must have at most {_LONGEST} rows and columns, not {rows} x {cols}"
+        )
+
+
+def _check_inner(
+    a: Path, b: Path, left: tuple[int, int] | None, right: tuple[int, int] | None
+) -> None:
+    """Raise UserError unless A B is a product, as far as shapes are known."""
+    if left and right and left[1] != right[0]:
+        raise UserError(
+            f"{b}: must have {left[1]} rows, as many as {a} has columns, not {right[0]}"
+        )

@@ -1,0 +1,1 @@
+"""Products of sparse matrices whose cost depends on the entries of the result (Theorem 3)."""
