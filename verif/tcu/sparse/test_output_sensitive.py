@@ -434,6 +434,10 @@ def test_work_of_the_cpu_grows_as_the_theorem_says() -> None:
     for side, entries, inputs in sweeps["Z"]:
         leading = 3 * 4 * entries * side / s
         assert costs.spmul(side, entries, inputs, s).cpu / leading == pytest.approx(1, abs=0.05)
+    for side, entries, inputs in ((1 << 12, 1 << 14, 1000), (1 << 20, 1 << 22, 1 << 20)):
+        root = int(entries**0.5)
+        words = 12 * side * entries // s + 8 * side * root + 13 * inputs + 17 * entries + 22 * side
+        assert costs.spmul(side, entries, inputs, s).cpu == words
 
 
 def test_overflows_are_told() -> None:
