@@ -91,7 +91,7 @@ def test_small_integers(
 
 
 @pytest.mark.parametrize("s", slow_but([4], among=SIDES))
-@pytest.mark.parametrize("weak", [False, True])
+@pytest.mark.parametrize("weak", slow_but([False], among=(False, True)))
 def test_costs_are_the_formulas(s: int, weak: bool) -> None:
     rng = np.random.default_rng(2)
     for n, k, p in ((5, 5, 5), (s, s, s), (33, 70, 20), (64, 64, 64), (100, 31, 64),
@@ -343,9 +343,9 @@ def test_checks_are_wrong_as_seldom_as_said() -> None:
     rng = np.random.default_rng(11)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(freivalds, "vectors_for", lambda field: 1)
-        passed = [freivalds.is_product(unit, rng, a, b, c, [field]) for _ in range(7100)]
-    assert sum(passed) == pytest.approx(100, abs=40)
-    assert not any(freivalds.is_product(unit, rng, a, b, c, [field]) for _ in range(1000))
+        passed = [freivalds.is_product(unit, rng, a, b, c, [field]) for _ in range(3550)]
+    assert sum(passed) == pytest.approx(50, abs=28)
+    assert not any(freivalds.is_product(unit, rng, a, b, c, [field]) for _ in range(100))
     right = as_entries("c", [[13, 16]], field)
     assert all(freivalds.is_product(unit, rng, a, b, right, [field]) for _ in range(100))
 
@@ -362,7 +362,9 @@ def test_integers_that_a_prime_divides_are_seen() -> None:
         assert unit.cost == cost_of(found, sparse.csr_array(a), sparse.csr_array(b), 4)
 
 
-@pytest.mark.parametrize("words", [FP32, FP64, COMPLEX], ids=lambda words: words.name)
+@pytest.mark.parametrize(
+    "words", slow_but([FP64], among=(FP32, FP64, COMPLEX)), ids=lambda words: words.name
+)
 def test_floats(words: Floats) -> None:
     """The structure is that of SciPy's counts of terms; values are within the bound of a sum of so
     many terms; on the unit and by the CPU, as it takes less."""
@@ -436,8 +438,8 @@ def test_work_of_the_cpu_grows_as_the_theorem_says() -> None:
         assert costs.spmul(side, entries, inputs, s).cpu / leading == pytest.approx(1, abs=0.05)
     for side, entries, inputs in ((1 << 12, 1 << 14, 1000), (1 << 20, 1 << 22, 1 << 20)):
         root = int(entries**0.5)
-        words = 12 * side * entries // s + 8 * side * root + 13 * inputs + 17 * entries + 22 * side
-        assert costs.spmul(side, entries, inputs, s).cpu == words
+        total = 12 * side * entries // s + 8 * side * root + 13 * inputs + 17 * entries + 22 * side
+        assert costs.spmul(side, entries, inputs, s).cpu == total
 
 
 def test_overflows_are_told() -> None:
