@@ -1,4 +1,4 @@
-"""Which tests run, and what each of them costs."""
+"""Which tests run, what each of them costs, and what those of commands run them with."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import resource
 from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tilewright.hw.spec.host import wasm_tools
 from tilewright.verif.kit.kept_units import keep_units
 from tilewright.verif.kit.sampling import SIZE
+
+if TYPE_CHECKING:
+    from tilewright.verif.kit.commands import Run
 
 _LEFT_OUT = {"quick": ("slow", "long"), "default": ("long",), "long": ()}[SIZE]
 _LONGEST = 40
@@ -34,6 +37,14 @@ def _without_yosys(package: str, *arguments: Any, **settings: Any) -> Any:
 keep_units()
 if SIZE == "quick":
     wasm_tools.run_wasm_tool = _without_yosys
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs commands of ``tilewright run`` in a directory of the test."""
+    from tilewright.verif.kit.commands import Run
+
+    return Run(tmp_path, capsys)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

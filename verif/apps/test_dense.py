@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,6 @@ from tilewright.verif.kit.data import data_file, needs_data
 def rounded(values: Any, mode: str) -> NDArray[Any]:
     """Values as operands of a mode."""
     return numbers_of(M3xuConfig(), mode).operands(np.asarray(values)).values
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (4, 4, 2), (5, 7, 3), (9, 2, 11), (3, 17, 1)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,6 @@ from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 
 EXTRA = "is not installed; it comes with the extra `apps`: pip install 'tilewright[apps]'"
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,6 @@ MODEL = ("--backend", "model")
 SMALL = ("--set", "tile=2", "--set", "pipeline=2")
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 def samples(run: Run, points: Any, queries: Any) -> tuple[Path, Path]:
     return run.save("points.npy", points), run.save("queries.npy", queries)
 

@@ -31,11 +31,6 @@ FIGURES = {
 """Bytes for a row and a column without entries, by command."""
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 def almost_empty(path: Path, size: int) -> Path:
     """A square matrix of one entry."""
     path.write_text(f"%%MatrixMarket matrix coordinate real general\n{size} {size} 1\n2 1 1\n")

@@ -241,11 +241,6 @@ def test_the_driver_refuses() -> None:
 # The command
 
 
-@pytest.fixture
-def run(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 def write(run: Run, name: str, shape: tuple[int, int], density: float, seed: int = 1) -> Any:
     path = run.directory / name
     rng = np.random.default_rng(seed)

@@ -25,11 +25,6 @@ TEXT = HEAD + b"% a comment\n3 4 2\n1 1 2.5\n3 4 -1\n"
 SEED = 5
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 def matrix(form: str) -> Any:
     generator = np.random.default_rng(SEED)
     return sparse.random_array((6, 8), density=0.3, rng=generator, format="coo").asformat(form)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,6 @@ import pytest
 from tilewright.verif.kit.commands import SMALLEST, Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.malformed import MALFORMED
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 @pytest.fixture

@@ -18,11 +18,6 @@ from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 @pytest.mark.parametrize("semiring", SEMIRINGS)
 def test_every_semiring_agrees_with_the_reference(run: Run, semiring: str) -> None:
     a, b = (write_random(run.directory / f"{n}.mtx", 40, 40, 0.15, n) for n in (1, 2))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.io import mmwrite
@@ -14,12 +12,6 @@ from tilewright.verif.apps.sparse_runs import CYCLES, MODEL, report_of, write_ra
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.malformed import MALFORMED
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
 
 REFUSED = {
     "semiring": (("--semiring", "plusplus"), "semiring must be one of mma, minplus, maxplus, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,6 @@ from tilewright.verif.kit.commands import Run
 
 MODEL = ("--backend", "model")
 SMALL = ("--set", "tile=2", "--set", "pipeline=2")
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 @pytest.mark.parametrize("check", ["--convergence-check", "--no-convergence-check"])

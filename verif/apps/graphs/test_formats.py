@@ -16,11 +16,6 @@ from tilewright.verif.kit.data import data_file, needs_data
 MODEL = ("--backend", "model")
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 def passed(run: Run, app: str, graph: Path, *options: object) -> dict[str, Any]:
     """The report of a run that passes; its values are in d.npy."""
     words = ("-o", run.directory / "d.npy", "--json", run.directory / "report.json")

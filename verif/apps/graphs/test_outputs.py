@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,6 @@ from tilewright.verif.apps.graphs.examples import Edges, closure, example, write
 from tilewright.verif.kit.commands import Run
 
 MODEL = ("--backend", "model")
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 def test_critical_path(run: Run) -> None:

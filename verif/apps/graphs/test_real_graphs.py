@@ -18,11 +18,6 @@ MODEL = ("--backend", "model")
 SMALL = ("--set", "tile=2", "--set", "pipeline=2")
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 @needs_data
 def test_a_long_closure_fills_the_unit(run: Run) -> None:
     karate = data_file("matrices/karate.mtx")

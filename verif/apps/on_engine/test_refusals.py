@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tilewright.verif.apps.graphs.examples import RING, write_graph
 from tilewright.verif.kit.commands import Run
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 @pytest.fixture(autouse=True)

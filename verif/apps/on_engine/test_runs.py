@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,11 +34,6 @@ EDGES: dict[str, Edges] = {
     "apsp": RING, "aplp": DAG, "mcp": RING, "maxrp": RELIABLE, "minrp": RELIABLE_DAG,
     "mst": UNDIRECTED, "gtc": RING,
 }  # fmt: skip
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 def report_of(run: Run, *words: object) -> dict[str, Any]:

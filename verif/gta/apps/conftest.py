@@ -1,10 +1,9 @@
-"""A runner of commands, and a model in the place of the RTL."""
+"""A model in the place of the RTL, and cycles of no model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,17 +11,9 @@ from tilewright.apps.gta import device
 from tilewright.sim.gta import timed
 from tilewright.sim.gta.cycles.machine import TIMED
 from tilewright.sim.gta.model import GtaModel
-from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.sampling import SIZE
 
-__all__ = ["on_model", "run"]
-
 Made = Callable[[int], AbstractContextManager[GtaModel]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 @pytest.fixture(autouse=True)

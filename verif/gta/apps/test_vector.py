@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.apps.gta import device
 from tilewright.apps.gta.vector import compute
 from tilewright.sim.gta.driver import GtaDriver
-from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.kit.commands import Run
 
-Made = Callable[[int], AbstractContextManager[GtaModel]]
 WIDTH = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
-
-
-@pytest.fixture
-def on_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model of the whole accelerator stands for the RTL."""
-
-    def native(unit: Any, config: Any, latency: int) -> Made:
-        return lambda size: nullcontext(GtaModel(config, size))
-
-    monkeypatch.setattr(device, "native", native)
 
 
 def wrapped(number: int, bits: int) -> int:
@@ -53,7 +39,7 @@ INTEGERS: dict[str, Callable[..., int]] = {
 
 
 @pytest.mark.parametrize("mode", WIDTH)
-def test_integers(run: Run, mode: str, on_model: None) -> None:
+def test_integers(run: Run, mode: str, on_model: list[int]) -> None:
     """Every function, element by element; the reference and the model agree."""
     rng, bits = np.random.default_rng(3), WIDTH[mode]
     ends = [-(1 << bits - 1), (1 << bits - 1) - 1, -1, 0, 1]
@@ -77,7 +63,7 @@ def test_integers(run: Run, mode: str, on_model: None) -> None:
 
 
 @pytest.mark.parametrize("mode", ["bf16", "fp16", "fp32", "fp64"])
-def test_floats(run: Run, mode: str, on_model: None) -> None:
+def test_floats(run: Run, mode: str, on_model: list[int]) -> None:
     """Numbers that all formats have; NumPy has what it has."""
     a, b = np.array([1.5, -2.0, np.inf, np.nan, -0.0]), np.array([0.25, 4.0, -np.inf, 1.0, 0.0])
     files = [run.save("a.npy", a), run.save("b.npy", b), run.save("c.npy", np.array([8.0]))]
@@ -102,7 +88,7 @@ def test_floats(run: Run, mode: str, on_model: None) -> None:
     assert run.report()["places"] == 1
 
 
-def test_reductions_of_rows(run: Run, on_model: None) -> None:
+def test_reductions_of_rows(run: Run, on_model: list[int]) -> None:
     rows = np.arange(-20, 30).reshape(5, 10)
     file, out = run.save("a.npy", rows), run.directory / "o.npy"
     for function, expected in [
@@ -120,7 +106,7 @@ def test_reductions_of_rows(run: Run, on_model: None) -> None:
     assert np.load(out).tolist() == [total, total]
 
 
-def test_one_number(run: Run, on_model: None) -> None:
+def test_one_number(run: Run, on_model: list[int]) -> None:
     """Of no dimension, it stands for as many; of a reduction it is printed."""
     files = run.save("a.npy", np.arange(1, 10)), run.save("number.npy", np.array(-3))
     out = run.directory / "o.npy"
@@ -141,7 +127,7 @@ def test_one_number(run: Run, on_model: None) -> None:
 
 
 @pytest.mark.parametrize(("mode", "chosen"), [("fp16", [8, 1, 1, 1, 1]), ("int8", [8, 8, 1, 1])])
-def test_masks(run: Run, mode: str, chosen: list[int], on_model: None) -> None:
+def test_masks(run: Run, mode: str, chosen: list[int], on_model: list[int]) -> None:
     """What is not 0 in all bits: of floats -0 and NaN, too; the sign of an integer's zero is none,
     and less than the least number of a format is not 0."""
     mask = np.array([0.0, -0.0, 1e-300, -7.5, np.nan][: len(chosen)])
@@ -152,7 +138,9 @@ def test_masks(run: Run, mode: str, chosen: list[int], on_model: None) -> None:
     assert np.load(out).tolist() == chosen
 
 
-def test_a_wrong_bit_is_found(run: Run, on_model: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_bit_is_found(
+    run: Run, on_model: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exit status 1, on the accelerator or in the model."""
     file = run.save("a.npy", np.arange(5))
     honest = GtaDriver.vector

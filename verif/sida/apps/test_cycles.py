@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.verif.kit.commands import Run
@@ -15,11 +13,6 @@ CONFIG = small()
 NAMES = ("pes", "subtensor", "buffer_words", "vector_words", "channels", "data_bits",
          "outstanding")  # fmt: skip
 SETTINGS = tuple(word for name in NAMES for word in ("--set", f"{name}={getattr(CONFIG, name)}"))
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 @pytest.mark.slow

@@ -16,11 +16,6 @@ from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.iterations.random_graphs import random_graph
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 def grid(size: int) -> Any:
     """The 5-point operator of a square grid."""
     line = diags_array(

@@ -21,11 +21,6 @@ NAMES = ("pes", "subtensor", "buffer_words", "vector_words", "channels", "data_b
 SETTINGS = tuple(word for name in NAMES for word in ("--set", f"{name}={getattr(CONFIG, name)}"))
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 def files(run: Run, size: int, columns: int) -> tuple[Path, Path]:
     """A directed graph, and features."""
     given = np.random.default_rng(size).normal(size=(size, columns))

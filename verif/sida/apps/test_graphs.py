@@ -3,8 +3,6 @@ answers."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import networkx
 import numpy as np
 import pytest
@@ -18,12 +16,6 @@ from tilewright.verif.kit.data import data_file, needs_data
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.iterations.random_graphs import random_graph
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
 
 PATH = csr_array((np.array([2.0, 3.0, 4.0]), ([0, 1, 2], [1, 2, 3])), shape=(5, 5))
 """A path of three edges, and a vertex that none leads to."""

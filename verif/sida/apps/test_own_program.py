@@ -15,11 +15,6 @@ from tilewright.verif.sida.apps.files import report, save_graph
 from tilewright.verif.sida.iterations.random_graphs import random_graph
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 def text(run: Run, content: str) -> Path:
     path = run.directory / "p.ew"
     path.write_text(content)

@@ -14,11 +14,6 @@ from tilewright.verif.kit.commands import Run
 APPS = ("pagerank", "bfs", "sssp", "kcore", "khop")
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 def matrix(run: Run, *lines: str, size: str = "3 3", kind: str = "real") -> Path:
     path = run.directory / "g.mtx"
     head = f"%%MatrixMarket matrix coordinate {kind} general\n{size} {len(lines)}\n"

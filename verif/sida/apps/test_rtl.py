@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 from scipy.sparse import csr_array, eye_array
 from tilewright.apps.iterations import session
-from tilewright.hw.emit import unit as unit_module
 from tilewright.hw.spec.unit import Unit
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.sida.apps.files import report, save_graph
@@ -24,15 +21,6 @@ RTL = ("--backend", "rtl", *(
     word for name in NAMES for word in ("--set", f"{name}={getattr(CONFIG, name)}")
 ))  # fmt: skip
 """The configuration that other benches build."""
-
-_emit = cache(unit_module.emit)
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs commands; the Verilog, which is the same for all, is written once."""
-    monkeypatch.setattr(unit_module, "emit", _emit)
-    return Run(tmp_path, capsys)
 
 
 def checked(run: Run, *arguments: object) -> dict[str, Any]:

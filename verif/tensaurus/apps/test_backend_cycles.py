@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.emit import unit as unit_module
 from tilewright.verif.kit.commands import Run, draw
 from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
 from tilewright.verif.tensaurus.model.cases import device
@@ -17,16 +14,6 @@ CONFIG = device()
 NAMES = ("rows", "cols", "vlen", "order", "spm_bytes", "banks", "out_bytes", "channels",
          "data_bits", "marker")  # fmt: skip
 SETTINGS = [word for name in NAMES for word in ("--set", f"{name}={getattr(CONFIG, name)}")]
-
-
-_emit = cache(unit_module.emit)
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs commands; the Verilog, which is the same for all, is written once."""
-    monkeypatch.setattr(unit_module, "emit", _emit)
-    return Run(tmp_path, capsys)
 
 
 def timed(run: Run, *arguments: object, memory: str = "flat") -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.io import mmwrite
@@ -12,11 +10,6 @@ from tilewright.verif.kit.commands import Run, draw
 from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
 
 UNIT = ("--unit", "tensaurus", "--backend", "model")
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,6 @@ from tilewright.apps.tensors.iterated import fit_row
 from tilewright.sim.sparse.tensor import Tensor
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.tensaurus.apps.files import MODEL, random_tensor, report, save_tensor
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 def nearly_low_rank(shape: tuple[int, ...] = (8, 7, 6)) -> tuple[Tensor, np.ndarray]:

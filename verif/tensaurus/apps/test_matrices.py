@@ -18,11 +18,6 @@ from tilewright.verif.tensaurus.apps.files import report
 SMALL = ("--set", "spm_bytes=256", "--set", "out_bytes=1024", "--set", "cols=2")
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
-
 def matrix(run: Run, rows: int, columns: int, *, whole: bool = True) -> tuple[Path, Any]:
     """Row 0 is empty."""
     rng = np.random.default_rng(rows)

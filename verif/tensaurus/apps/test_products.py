@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tilewright.apps.tensors import agreement
@@ -20,11 +18,6 @@ LETTERS = "abcd"
 
 ALONG = [(order, mode) for order in (3, 4) for mode in range(order)]
 """Modes of a tensor, and that of the result's rows."""
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 def equation(order: int, mode: int, *, kronecker: bool) -> str:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tilewright.cli import main
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tensaurus.apps.files import random_tensor, save_tensor
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
-
 
 TNS = {
     "0 1 1 5\n1 1 1 5\n": "line 1: index '0' of mode 0 must be an integer in 1..4294967295, or "

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tilewright.apps.tensors import session
-from tilewright.hw.emit import unit as unit_module
 from tilewright.verif.kit.commands import Run, draw
 from tilewright.verif.tensaurus.apps.files import random_tensor, report, save_tensor
 from tilewright.verif.tensaurus.model.cases import device
@@ -21,16 +18,6 @@ RTL = ("--backend", "rtl", *(
     word for name in NAMES for word in ("--set", f"{name}={getattr(CONFIG, name)}")
 ))  # fmt: skip
 """The configuration that other benches build."""
-
-
-_emit = cache(unit_module.emit)
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs commands; the Verilog, which is the same for all, is written once."""
-    monkeypatch.setattr(unit_module, "emit", _emit)
-    return Run(tmp_path, capsys)
 
 
 def checked(run: Run, *arguments: object) -> dict[str, Any]:

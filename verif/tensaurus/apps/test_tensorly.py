@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,6 @@ from tilewright.verif.tensaurus.apps.files import report
 pytestmark = pytest.mark.slow
 
 BOUNDS = {"fp32": 1e-5, "fp64": 1e-12}
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    return Run(tmp_path, capsys)
 
 
 @pytest.fixture(scope="module")
