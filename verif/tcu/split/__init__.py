@@ -1,0 +1,1 @@
+"""Wide words on units of narrow ones."""

@@ -1,0 +1,213 @@
+"""Words in limbs of 8 bits: results, counts, refusals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit
+from tilewright.sim.tcu.dense.recursive import strassen
+from tilewright.sim.tcu.dense.tall import rectangular, tall
+from tilewright.sim.tcu.elimination.blocked import eliminate
+from tilewright.sim.tcu.formulas import dense_cost as costs
+from tilewright.sim.tcu.graphs.closure import closure
+from tilewright.sim.tcu.graphs.distances import distances
+from tilewright.sim.tcu.integers.karatsuba import karatsuba
+from tilewright.sim.tcu.polynomials.evaluation import polyval
+from tilewright.sim.tcu.split.narrow_reference import NarrowBackend
+from tilewright.sim.tcu.split.significands import split_error
+from tilewright.sim.tcu.split.split_cost import split
+from tilewright.sim.tcu.split.split_unit import SplitUnit
+from tilewright.sim.tcu.transform.dft import dft
+from tilewright.sim.tcu.words import (
+    BOOLEAN,
+    COMPLEX,
+    FP32,
+    FP64,
+    INT64,
+    MINPLUS,
+    Array,
+    WordOverflow,
+    Words,
+    integer,
+    modular,
+)
+
+PRIME = 998244353
+LIMBS: dict[Words, int] = {
+    integer(8): 1, integer(9): 2, integer(16): 2, integer(24): 3, integer(32): 4, INT64: 8,
+    modular(251): 1, modular(257): 2, modular(PRIME): 4, modular(2**61 - 1): 8, FP32: 3, FP64: 7,
+}  # fmt: skip
+
+
+def narrow(s: int, words: Words, weak: bool = False, **more: int) -> SplitUnit:
+    return SplitUnit(NarrowBackend(s), words, weak=weak, **more)
+
+
+def plain(s: int, words: Words, weak: bool = False) -> TensorUnit:
+    return TensorUnit(NumpyBackend(s), words, weak=weak)
+
+
+def drawn(words: Words, seed: int, terms: int, *shape: int) -> Array:
+    """Of either sign, so large that sums of so many products fit the words, or reach any."""
+    rng = np.random.default_rng(seed)
+    if words.kind == "modular":
+        return words.array(rng.integers(0, 2**62, shape))
+    most = int((2 ** (words.bits - 1) // terms - 1) ** 0.5)  # type: ignore[attr-defined]
+    return words.array(rng.integers(-most, most + 1, shape))
+
+
+def test_limbs_of_words() -> None:
+    assert {words: narrow(4, words).limbs for words in LIMBS} == LIMBS
+    assert narrow(4, integer(32), bits=16, sums=40).limbs == 2
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from([words for words in LIMBS if words.exact]), st.booleans(), st.integers(1, 5),
+    st.tuples(*[st.integers(1, 12)] * 3), st.integers(0, 999),
+)  # fmt: skip
+def test_products_are_exact(
+    words: Words, weak: bool, s: int, shape: tuple[int, int, int], seed: int
+) -> None:
+    n, k, p = shape
+    a, b = drawn(words, seed, k, n, k), drawn(words, seed + 1, k, k, p)
+    unit = narrow(s, words, weak)
+    found = rectangular(unit, a, b)
+    exact = a.astype(object) @ b.astype(object)
+    modulus = getattr(words, "modulus", 0)
+    assert found.tolist() == (exact % modulus if modulus else exact).tolist()
+    assert unit.cost == split(costs.rectangular(n, k, p, s, weak), s, words, weak)
+
+
+@pytest.mark.parametrize("words", [words for words in LIMBS if words.kind.startswith("int")])
+def test_the_ends_of_words(words: Any) -> None:
+    """One product, of either sign; what does not fit is told with its bits."""
+    least, most = -(1 << (words.bits - 1)), (1 << (words.bits - 1)) - 1
+    for value in (least, least + 1, -1, 0, 1, most - 1, most):
+        unit = narrow(1, words)
+        a, b = (np.array([[x]], np.int64) for x in (value, 1))
+        assert unit.multiply(a, b).tolist() == [[value]]
+    with pytest.raises(WordOverflow, match=f"{2 * words.bits} bits to hold .* not {words.bits}$"):
+        narrow(1, words).multiply(np.array([[least]]), np.array([[least]]))
+
+
+@pytest.mark.parametrize("s", [4, 8, 16])
+@pytest.mark.parametrize("words", [integer(8), integer(16), integer(32)])
+def test_counts(words: Words, s: int) -> None:
+    """L calls of L n rows for a call of n rows, on a weak unit L^2 calls."""
+    count = LIMBS[words]
+    for q in (1, 2, 3, 4, 5, 6, 7, 8):
+        n = q * s
+        a = np.eye(n, dtype=np.int64)
+        unit, weak = narrow(s, words), narrow(s, words, weak=True)
+        tall(unit, a, a)
+        tall(weak, a, a)
+        assert unit.cost.calls == count * q**2
+        assert unit.unit_time == count**2 * n**3 // s
+        assert (weak.cost.calls, weak.unit_time) == (count**2 * q**3, count**2 * n**3 // s)
+        adds = (q - 1) * n * n + (count**2 - 1) * q * n * n
+        assert (unit.cost.cpu_adds, unit.cost.fused_calls) == (adds, 0)
+        assert unit.cost == split(costs.tall(n, s), s, words)
+        assert weak.cost == split(costs.tall(n, s, weak=True), s, words, weak=True)
+
+
+def graph(n: int) -> Array:
+    found = np.random.default_rng(n).random((n, n)) < 2 / n
+    return np.asarray((found | found.T) & ~np.eye(n, dtype=bool)).astype(int)
+
+
+def square(n: int) -> Array:
+    return np.random.default_rng(n).integers(0, 100, (n, n))
+
+
+ALGORITHMS: dict[str, tuple[Words, Callable[[TensorUnit], Any]]] = {
+    "strassen": (integer(32), lambda unit: strassen(unit, square(13), square(13))),
+    "eliminate": (modular(PRIME), lambda unit: eliminate(unit, square(13))),
+    "closure": (integer(16), lambda unit: closure(unit, graph(13))),
+    "distances": (integer(16), lambda unit: distances(unit, graph(13))),
+    "ntt": (modular(PRIME), lambda unit: dft(unit, np.arange(64))),
+    "dft of residues": (integer(32), lambda unit: dft(unit, np.arange(64), 12289)),
+    "dft": (FP32, lambda unit: dft(unit, np.cos(np.arange(64)))),
+    "karatsuba": (INT64, lambda unit: karatsuba(unit, 3**900, 7**500)),
+    "polyval": (modular(PRIME), lambda unit: polyval(unit, np.arange(50), np.arange(9))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("weak", [False, True])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_runs_on_limbs(name: str, weak: bool) -> None:
+    """With the results of a unit of wide words, and the cost that follows from its cost."""
+    words, run = ALGORITHMS[name]
+    unit, wide = narrow(4, words, weak), plain(4, words, weak)
+    found, expected = run(unit), run(wide)
+    if words.exact:
+        np.testing.assert_array_equal(found, expected)
+    else:
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+    assert unit.cost == split(wide.cost, 4, words, weak)
+    assert unit.cost.calls > wide.cost.calls > 0
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.sampled_from((FP32, FP64)), st.integers(1, 6), st.integers(0, 40), st.integers(0, 999)
+)  # fmt: skip
+def test_floats_are_within_their_bound(words: Words, s: int, spread: int, seed: int) -> None:
+    """Beside fractions, of magnitudes that differ widely, too."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((2, s, s)) * 2.0 ** rng.integers(-spread, spread + 1, (2, s, s))
+    a, b = words.array(a), words.array(b)
+    found = narrow(s, words).multiply(a, b)
+    assert found.dtype == words.dtype
+    bound = split_error(a, b, words)  # type: ignore[arg-type]
+    for i in range(s):
+        for j in range(s):
+            terms = (Fraction(float(a[i, k])) * Fraction(float(b[k, j])) for k in range(s))
+            assert abs(Fraction(float(found[i, j])) - sum(terms)) <= Fraction(float(bound[i, j]))
+
+
+def test_small_integers_are_exact_in_floats() -> None:
+    a = np.random.default_rng(1).integers(-99, 99, (8, 8))
+    assert tall(narrow(4, FP32), a, a).tolist() == (a @ a).tolist()
+    assert tall(narrow(4, FP64), a, 0 * a).tolist() == (0 * a).tolist()
+
+
+def test_fused_calls_are_sums_of_the_cpu() -> None:
+    a = np.arange(16).reshape(4, 4)
+    unit = narrow(4, integer(16))
+    assert unit.multiply_add(a, a, a).tolist() == (a @ a + a).tolist()
+    assert unit.cost == split(Cost(1, 4), 4, integer(16)) + Cost(cpu_adds=16)
+
+
+def test_what_is_no_limb_is_refused() -> None:
+    unit = TensorUnit(NarrowBackend(2), integer(32))
+    a = np.array([[255, -128], [0, 1]])
+    assert unit.multiply(a, a).tolist() == (a @ a).tolist()
+    for value in (256, -129):
+        with pytest.raises(ValueError, match=r"^`b` must hold words of 8 bits, not "):
+            unit.multiply(a, np.full((2, 2), value))
+
+
+def test_sums_of_limbs_must_fit() -> None:
+    a = np.full((4, 4), 255)
+    with pytest.raises(WordOverflow, match=r"^words must have 19 bits to hold the result, not 16$"):
+        narrow(4, integer(32), sums=16).multiply(a, a)
+
+
+@pytest.mark.parametrize("words", [BOOLEAN, MINPLUS, COMPLEX])
+def test_other_words_are_refused(words: Words) -> None:
+    message = f"words that are split must be integers, residues or real floats, not {words.name}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        narrow(4, words)
+
+
+def test_floats_must_be_finite() -> None:
+    with pytest.raises(ValueError, match=r"^floats that are split must be finite, not nan or inf$"):
+        narrow(1, FP32).multiply(np.array([[np.inf]], np.float32), np.ones((1, 1), np.float32))

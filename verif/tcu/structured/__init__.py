@@ -1,0 +1,1 @@
+"""Operands with 2:4 sparsity."""
