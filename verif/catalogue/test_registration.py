@@ -45,7 +45,7 @@ def test_every_unit_of_the_specs_is_registered_once() -> None:
 def test_what_a_registration_names_is_there() -> None:
     named = [made for entry in entries().values() for made in entry.simulate.values()]
     named += [work.function for work in [*tables().values(), *commands().values()]]
-    named += [work.function for work in commands("tcu").values()]
+    named += [work.function for group in ("tcu", "t2s") for work in commands(group).values()]
     for name in named:
         assert callable(named_object(name)), name
     for system in systems():

@@ -260,7 +260,7 @@ def test_files_are_read_or_written() -> None:
     found: set[str] = set()
     for words in [
         *([name] for name, command in COMMANDS.items() if not command.group),
-        *([group, name] for group in ("run", "tcu") for name in commands(group)),
+        *([group, name] for group in ("run", "tcu", "t2s") for name in commands(group)),
     ]:
         command: Any = typer.main.get_command(application(words[0], words[1:]))
         for word in words:

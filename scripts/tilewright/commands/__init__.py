@@ -67,6 +67,11 @@ COMMANDS = {
         f"{__name__}.tcu:tcu",
         group=True,
     ),
+    "t2s": Command(
+        "Show and check spatial mappings of tensor computations.",
+        f"{__name__}.t2s:t2s",
+        group=True,
+    ),
     "cache": Command(
         "Show what is kept between runs, and remove it.",
         f"{__name__}.cache:cache",

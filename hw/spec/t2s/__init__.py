@@ -1,0 +1,1 @@
+"""Programs of the mapping language: loop nests that are joined by channels."""

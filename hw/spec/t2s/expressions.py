@@ -1,0 +1,77 @@
+"""Values: what a statement computes. A value is a word, or a vector of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .affine import Affine
+from .loops import Loop
+
+__all__ = [
+    "Apply",
+    "BufferRead",
+    "Fold",
+    "Load",
+    "Name",
+    "Neutral",
+    "Value",
+]
+
+
+@dataclass(frozen=True)
+class Neutral:
+    """What sums start from: the identity of (+)."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A value that was received."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Load:
+    """An element of a tensor; what pads it, outside.
+
+    Parameters
+    ----------
+    tensor, indices: which element
+    lanes: of a vector, the loop whose iterations are its elements
+    """
+
+    tensor: str
+    indices: tuple[Affine, ...]
+    lanes: Loop | None = None
+
+
+@dataclass(frozen=True)
+class BufferRead:
+    """An element of a buffer."""
+
+    buffer: str
+    indices: tuple[Affine, ...]
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operator, of words or lane by lane.
+
+    Parameters
+    ----------
+    operator: ``plus`` or ``times`` of the semiring, or the name of a function of one word
+    """
+
+    operator: str
+    arguments: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """``start (+) lane 0 (+) lane 1 ...``: a word of a vector."""
+
+    start: Value
+    vector: Value
+
+
+Value = Neutral | Name | Load | BufferRead | Apply | Fold

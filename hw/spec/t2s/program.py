@@ -1,0 +1,121 @@
+"""A program: functions that run at once, and the channels between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from .affine import Affine
+from .loops import Loop
+from .statements import Body
+
+__all__ = ["Buffer", "Channel", "Function", "Program", "TensorDeclaration"]
+
+
+@dataclass(frozen=True)
+class TensorDeclaration:
+    """A tensor in memory.
+
+    Parameters
+    ----------
+    name: of it
+    dimensions: what its indices are in terms of the computation's, before any tiling
+    pad: of what lies outside: "0", "+inf" or "-inf"
+    image: of a tensor that a serialiser makes, its loops, outermost first; else empty
+    """
+
+    name: str
+    dimensions: tuple[Affine, ...]
+    pad: str
+    image: tuple[Loop, ...] = ()
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A queue of values, or an array of queues.
+
+    Parameters
+    ----------
+    source, sink: functions
+    dimensions: loops with which it is unrolled, one queue an iteration
+    """
+
+    name: str
+    source: str
+    sink: str
+    dimensions: tuple[Loop, ...] = ()
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of an instance of a function.
+
+    Parameters
+    ----------
+    dimensions: loops whose variables are its indices
+    level: the loop in each iteration of which it is filled anew; None of the results' buffer
+    double: whether one half is filled while the other is read
+    """
+
+    name: str
+    dimensions: tuple[Loop, ...]
+    level: str | None = None
+    double: bool = False
+
+
+@dataclass(frozen=True)
+class Function:
+    """A loop nest, run by itself.
+
+    Parameters
+    ----------
+    instances: unrolled loops: one copy of the function an iteration
+    host: whether it runs on the host, before the device or after it
+    """
+
+    name: str
+    body: Body
+    instances: tuple[Loop, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
+    host: bool = False
+
+
+@dataclass(frozen=True)
+class Program:
+    """All that a design is.
+
+    Parameters
+    ----------
+    indices: of the computation, those of its result first
+    semiring: name of (+) and (x)
+    number_format: of all words
+    result: the tensor that it computes
+    """
+
+    name: str
+    indices: tuple[str, ...]
+    semiring: str
+    number_format: str
+    result: str
+    tensors: tuple[TensorDeclaration, ...]
+    functions: tuple[Function, ...]
+    channels: tuple[Channel, ...] = ()
+
+    def tensor(self, name: str) -> TensorDeclaration:
+        return next(one for one in self.tensors if one.name == name)
+
+    def function(self, name: str) -> Function:
+        return next(one for one in self.functions if one.name == name)
+
+    def channel(self, name: str) -> Channel:
+        return next(one for one in self.channels if one.name == name)
+
+    def with_function(self, name: str, change: Callable[[Function], Function]) -> Program:
+        """The program with one function replaced by what ``change`` makes of it."""
+        functions = (change(one) if one.name == name else one for one in self.functions)
+        return replace(self, functions=tuple(functions))
+
+    def with_channel(self, name: str, change: Callable[[Channel], Channel]) -> Program:
+        """The program with one channel replaced by what ``change`` makes of it."""
+        channels = (change(one) if one.name == name else one for one in self.channels)
+        return replace(self, channels=tuple(channels))

@@ -1,0 +1,97 @@
+"""A program as text: loop nests, indented."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .affine import Affine
+from .expressions import Apply, BufferRead, Fold, Load, Name, Neutral, Value
+from .loops import Loop
+from .program import Function, Program
+from .statements import Body, BufferWrite, For, If, Receive, Send, Store
+
+__all__ = ["program_text"]
+
+_SIGNS = {"plus": " (+) ", "times": " (x) "}
+
+
+def program_text(program: Program) -> str:
+    """Functions with their loops, buffers and channels, and what they do."""
+    return "\n".join(line for one in program.functions for line in _function(program, one))
+
+
+def _function(program: Program, function: Function) -> Iterator[str]:
+    where = " on the host" if function.host else ""
+    copies = "".join(f" [{_range(one)}]" for one in function.instances)
+    yield f"{function.name}{copies}{where}:"
+    for buffer in function.buffers:
+        size = " x ".join(str(one.extent) for one in buffer.dimensions) or "1"
+        yield f"    buffer {buffer.name}: {size}{', double' if buffer.double else ''}"
+    instances = {one.name for one in function.instances}
+    yield from _body(function.body, instances, 1)
+
+
+def _body(body: Body, instances: set[str], depth: int) -> Iterator[str]:
+    indent = "    " * depth
+    for one in body:
+        if isinstance(one, For) and one.loop.name in instances:
+            yield from _body(one.body, instances, depth)
+        elif isinstance(one, For):
+            if one.first is None:
+                yield f"{indent}for {_range(one.loop)}:"
+            else:
+                yield f"{indent}for {one.loop.name} = {one.first} .. {one.last}:"
+            yield from _body(one.body, instances, depth + 1)
+        elif isinstance(one, If):
+            yield from _if(one, instances, depth)
+        elif isinstance(one, Receive):
+            yield f"{indent}{one.name} = receive {one.channel}{_at(one.at)}"
+        elif isinstance(one, Send):
+            yield f"{indent}send {one.channel}{_at(one.at)}, {_value(one.value)}"
+        elif isinstance(one, Store):
+            lanes = f" lanes {one.lanes.name}" if one.lanes else ""
+            yield f"{indent}{one.tensor}({_list(one.indices)}){lanes} = {_value(one.value)}"
+        elif isinstance(one, BufferWrite):
+            yield f"{indent}{one.buffer}({_list(one.indices)}) = {_value(one.value)}"
+
+
+def _if(one: If, instances: set[str], depth: int) -> Iterator[str]:
+    indent = "    " * depth
+    sign = "==" if one.then else "!="
+    yield f"{indent}if {one.condition.left} {sign} {one.condition.right}:"
+    yield from _body(one.then or one.otherwise, instances, depth + 1)
+    if one.then and one.otherwise:
+        yield f"{indent}else:"
+        yield from _body(one.otherwise, instances, depth + 1)
+
+
+def _range(loop: Loop) -> str:
+    last = loop.name.upper() if loop.extent is None else str(loop.extent)
+    return f"{loop.name} < {last}"
+
+
+def _at(at: tuple[Affine, ...]) -> str:
+    return "".join(f"[{one}]" for one in at)
+
+
+def _list(indices: tuple[Affine, ...]) -> str:
+    return ", ".join(str(one) for one in indices)
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, Neutral):
+        return "identity"
+    if isinstance(value, Name):
+        return value.name
+    if isinstance(value, Load):
+        lanes = f" lanes {value.lanes.name}" if value.lanes else ""
+        return f"{value.tensor}({_list(value.indices)}){lanes}"
+    if isinstance(value, BufferRead):
+        return f"{value.buffer}({_list(value.indices)})"
+    if isinstance(value, Fold):
+        return f"fold({_value(value.start)}, {_value(value.vector)})"
+    assert isinstance(value, Apply)
+    arguments = [_value(one) for one in value.arguments]
+    if value.operator in _SIGNS:
+        return _SIGNS[value.operator].join(arguments)
+    return f"{value.operator}({', '.join(arguments)})"

@@ -1,0 +1,1 @@
+"""A language of spatial mappings, compiled to arrays with feeders, loaders and collectors."""

@@ -1,0 +1,64 @@
+"""Overlap of draining and computing: an element starts a sum in the first iteration of all loops
+that are summed over and sends it in the last, so that one perfect nest is left (section 3.4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from ...spec.t2s.affine import Affine, variable
+from ...spec.t2s.expressions import BufferRead, Neutral
+from ...spec.t2s.loops import Loop, last_iteration
+from ...spec.t2s.program import Function, Program
+from ...spec.t2s.statements import Body, BufferWrite, Equal, For, If, Send, Statement
+from ..language import Computation
+from .rewriting import all_statements, loops_in, rewrite
+
+__all__ = ["overlap"]
+
+
+def overlap(program: Program, computation: Computation) -> Program:
+    """Merge the three nests of an element into the one that sums."""
+    return program.with_function(computation.name, _merged)
+
+
+def _merged(function: Function) -> Function:
+    statements = list(all_statements(function.body))
+    starts = [one for one in statements if isinstance(one, BufferWrite) and one.value == Neutral()]
+    sends = [one for one in statements if isinstance(one, Send) and _is_sum(one)]
+    body = _without_empty(rewrite(function.body, _removing([*starts, *sends])))
+    summed = [one for one in loops_in(body) if one.reduces]
+    first = _under(summed, lambda loop: Affine(), tuple(starts))
+    last = _under(summed, lambda loop: last_iteration(loop), tuple(sends))
+
+    def merge(one: Statement) -> Body | None:
+        return (*first, one, *last) if isinstance(one, BufferWrite) else None
+
+    return replace(function, body=rewrite(body, merge))
+
+
+def _is_sum(send: Send) -> bool:
+    return isinstance(send.value, BufferRead)
+
+
+def _removing(gone: list[Statement]) -> Callable[[Statement], Body | None]:
+    return lambda one: () if one in gone else None
+
+
+def _without_empty(body: Body) -> Body:
+    """Statements without loops in which nothing is done."""
+    found: list[Statement] = []
+    for one in body:
+        if isinstance(one, For):
+            inner = _without_empty(one.body)
+            found += [replace(one, body=inner)] if inner else []
+        else:
+            found.append(one)
+    return tuple(found)
+
+
+def _under(loops: Iterable[Loop], bound: Callable[[Loop], Affine], body: Body) -> Body:
+    """Statements in one iteration of loops."""
+    for loop in loops:
+        body = (If(Equal(variable(loop.name), bound(loop)), body),)
+    return body

@@ -1,0 +1,165 @@
+"""Removal of reuse loops, and the buffers that make up for it (section 3.4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from ...spec.t2s.affine import variable
+from ...spec.t2s.expressions import BufferRead, Load, Name, Value
+from ...spec.t2s.program import Buffer, Program
+from ...spec.t2s.statements import Body, BufferWrite, For, Receive, Statement, Store
+from ..language import Computation, MappingError
+from ..language.isolated import Isolated
+from .buffers import without_dimensions
+from .rewriting import all_statements, loops_in, nest, revalue, rewrite, without_loops
+
+__all__ = ["drop_loops", "remove"]
+
+
+def drop_loops(
+    program: Program, chain: tuple[Isolated, ...], first: int, names: Iterable[str]
+) -> Program:
+    """Take loops from a producer and from those behind it, down to the host's layout."""
+    gone = set(names)
+    for isolated in chain[first:]:
+        program = program.with_function(
+            isolated.name,
+            lambda one: without_dimensions(replace(one, body=without_loops(one.body, gone)), gone),
+        )
+        if isolated.on_host:
+            program = _drop_from_image(program, isolated, gone)
+    return program
+
+
+def remove(program: Program, computation: Computation) -> Program:
+    """Follow every ``remove`` and ``buffer``."""
+    for factor in computation.factors:
+        chain = computation.chain(factor.tensor.name)
+        for place, isolated in enumerate(chain):
+            gone = [name for name, _ in isolated.removed]
+            for name, where in isolated.removed:
+                unrolled = [one.name for one in program.function(isolated.name).instances]
+                if name in unrolled:
+                    raise MappingError(
+                        f"{where}: {isolated.name}.remove: loop `{name}` is unrolled in it"
+                    )
+            program = drop_loops(program, chain, place, gone)
+        _check_streams(program, computation, chain)
+        for isolated in chain:
+            if isolated.buffered:
+                program = _buffer(program, computation, chain, isolated)
+    return program
+
+
+def _check_streams(program: Program, computation: Computation, chain: tuple[Isolated, ...]) -> None:
+    """Refuse functions that would wait for what is not sent again."""
+    names = computation.loop_names
+    forwarded = [one for one, _, _ in computation.forwarded.get(chain[0].tensor, [])]
+    there = [one for one in names if one not in forwarded]
+    receiver, buffered = computation.name, None
+    for isolated in chain:
+        if isolated.on_host:
+            return
+        sent = [one.name for one in loops_in(program.function(isolated.name).body)]
+        missing = [one for one in there if one not in sent]
+        if missing and not buffered:
+            loop = missing[0]
+            place = next((p for name, p in isolated.removed if name == loop), isolated.place)
+            raise MappingError(
+                f"{place}: {isolated.name}.remove: {receiver} repeats loop `{loop}` and has no "
+                "buffer"
+                + (
+                    f" outside it: {receiver} must be isolated from it"
+                    if receiver == computation.name
+                    else ": buffer it at an outer loop"
+                )
+            )
+        if missing and buffered:
+            level, _, place = buffered
+            if level not in there or names.index(level) >= names.index(missing[0]):
+                raise MappingError(
+                    f"{place}: {receiver}.buffer: loop `{level}` must be outside `{missing[0]}`, "
+                    f"which {isolated.name} does not have"
+                )
+        there, receiver, buffered = sent, isolated.name, isolated.buffered
+
+
+def _buffer(
+    program: Program, computation: Computation, chain: tuple[Isolated, ...], isolated: Isolated
+) -> Program:
+    assert isolated.buffered
+    level, double, place = isolated.buffered
+    function = program.function(isolated.name)
+    behind = chain[chain.index(isolated) + 1] if isolated is not chain[-1] else None
+    if behind is None or behind.on_host:
+        raise MappingError(f"{place}: {isolated.name}.buffer: nothing is sent to it")
+    if level not in [one.name for one in loops_in(function.body)]:
+        raise MappingError(f"{place}: {isolated.name}.buffer: it has no loop `{level}`")
+    names = computation.loop_names
+    inside = [
+        one
+        for one in loops_in(program.function(behind.name).body)
+        if names.index(one.name) > names.index(level)
+    ]
+    instances = {one.name for one in function.instances}
+    dimensions = tuple(one for one in inside if one.name not in instances)
+    for one in dimensions:
+        if one.extent is None:
+            raise MappingError(
+                f"{place}: {isolated.name}.buffer: loop `{one.name}` inside `{level}` has no "
+                "constant trip count"
+            )
+    name = f"{isolated.name}_buffer"
+    at = tuple(variable(one.name) for one in dimensions)
+
+    def insert(statement: Statement) -> Body | None:
+        if isinstance(statement, For) and statement.loop.name == level:
+            (receive,) = (one for one in all_statements(statement.body) if isinstance(one, Receive))
+            fill = nest(inside, (receive, BufferWrite(name, at, Name(receive.name))))
+            rest = rewrite(statement.body, lambda one: () if one == receive else None)
+            rest = revalue(rest, _reading(receive.name, BufferRead(name, at)))
+            return (replace(statement, body=(*fill, *rest)),)
+        return None
+
+    buffer = Buffer(name, dimensions, level, double)
+    return program.with_function(
+        isolated.name,
+        lambda one: replace(one, body=rewrite(one.body, insert), buffers=(*one.buffers, buffer)),
+    )
+
+
+def _reading(name: str, read: BufferRead) -> Callable[[Value], Value | None]:
+    return lambda value: read if value == Name(name) else None
+
+
+def _drop_from_image(program: Program, isolated: Isolated, gone: set[str]) -> Program:
+    """Take loops from the layout that a serialiser makes, and from where it is read."""
+    (stored,) = (
+        one
+        for one in all_statements(program.function(isolated.name).body)
+        if isinstance(one, Store)
+    )
+    image = program.tensor(stored.tensor)
+    stay = [n for n, one in enumerate(image.image) if one.name not in gone]
+
+    def read(value: Value) -> Value | None:
+        if isinstance(value, Load) and value.tensor == image.name:
+            return replace(value, indices=tuple(value.indices[n] for n in stay))
+        return None
+
+    def write(one: Statement) -> Body | None:
+        if isinstance(one, Store) and one.tensor == image.name:
+            return (replace(one, indices=tuple(one.indices[n] for n in stay)),)
+        return None
+
+    loops = tuple(image.image[n] for n in stay)
+    return replace(
+        program,
+        functions=tuple(
+            replace(one, body=rewrite(revalue(one.body, read), write)) for one in program.functions
+        ),
+        tensors=tuple(
+            replace(one, image=loops) if one.name == image.name else one for one in program.tensors
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Designs that ship: definitions and mappings, each a file as users write theirs."""

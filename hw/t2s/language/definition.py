@@ -1,0 +1,121 @@
+"""The temporal definition: a result, its indices, and what is summed (section 3.3.1)."""
+
+from __future__ import annotations
+
+from ...spec.formats import FORMATS
+from ...spec.semirings import SEMIRINGS
+from .computation import Computation
+from .indices import Index
+from .places import MappingError, place_of_caller
+from .tensors import Element, Expression
+
+__all__ = ["Definition", "compute"]
+
+
+class Definition:
+    """A result without its elements yet: ``[...]`` says what they are."""
+
+    def __init__(
+        self,
+        name: str,
+        number_format: str,
+        result: tuple[str, ...],
+        sum_over: tuple[str, ...],
+        semiring: str,
+    ) -> None:
+        self._name, self._number_format = name, number_format
+        self._result, self._sum_over, self._semiring = result, sum_over, semiring
+
+    def __getitem__(self, expression: Expression) -> Computation:
+        """The computation: sums of a product of elements of tensors."""
+        place = place_of_caller()
+        if not isinstance(expression, Expression):
+            raise MappingError(
+                f"{place}: {self._name}: must be a product of tensors' elements, not {expression!r}"
+            )
+        factors = expression.factors()
+        self._check(place, factors)
+        return Computation(
+            self._name,
+            self._number_format,
+            self._result,
+            self._sum_over,
+            self._semiring,
+            factors,
+            place,
+        )
+
+    def _check(self, place: str, factors: tuple[Element, ...]) -> None:
+        name, indices = self._name, (*self._result, *self._sum_over)
+        tensors = [one.tensor.name for one in factors]
+        for tensor in tensors:
+            if tensor == name or tensors.count(tensor) > 1:
+                raise MappingError(f"{place}: {name}: {tensor} must stand in it once, not twice")
+        for one in factors:
+            if one.tensor.number_format != self._number_format:
+                raise MappingError(
+                    f"{place}: {name}: format of {one.tensor.name} must be {self._number_format}, "
+                    f"not {one.tensor.number_format}"
+                )
+        used = {v for one in factors for subscript in one.subscripts for v in subscript.variables}
+        for index in sorted(used - set(indices)):
+            raise MappingError(
+                f"{place}: {name}: index must be one of {', '.join(indices)}, not {index!r}"
+            )
+        for index in indices:
+            if index not in used:
+                raise MappingError(f"{place}: {name}: no tensor has index `{index}`")
+        if len(factors) > 2 and self._semiring != "mma":
+            raise MappingError(
+                f"{place}: {name}: must be a product of 1 or 2 tensors on {self._semiring}, "
+                f"not {len(factors)}"
+            )
+
+
+def compute(
+    name: str,
+    number_format: str,
+    *result: Index,
+    sum_over: Index | tuple[Index, ...] = (),
+    semiring: str = "mma",
+) -> Definition:
+    """A result, as ``compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]``.
+
+    Parameters
+    ----------
+    result: its indices, 1 to 5
+    sum_over: indices that are summed over
+    semiring: of the sums and products
+
+    Raises MappingError for indices that stand twice, and unknown formats and semirings.
+    """
+    place = place_of_caller()
+    summed = sum_over if isinstance(sum_over, tuple) else (sum_over,)
+    if not name.isidentifier():
+        raise MappingError(f"{place}: compute: its name must be an identifier, not {name!r}")
+    if number_format not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise MappingError(f"{place}: {name}: format must be one of {known}, not {number_format!r}")
+    if semiring not in SEMIRINGS:
+        known = ", ".join(SEMIRINGS)
+        raise MappingError(f"{place}: {name}: semiring must be one of {known}, not {semiring!r}")
+    if SEMIRINGS[semiring].identity_in(FORMATS[number_format]) is None:
+        raise MappingError(
+            f"{place}: {name}: format of {semiring} must hold {SEMIRINGS[semiring].identity}, "
+            f"which {number_format} does not"
+        )
+    names = [one.name for one in (*result, *summed)]
+    for one in names:
+        if names.count(one) > 1:
+            raise MappingError(f"{place}: {name}: index `{one}` must stand once, not twice")
+    if not result:
+        raise MappingError(
+            f"{place}: {name}: must have an index; of a sum of all, one whose bound is 1"
+        )
+    return Definition(
+        name,
+        number_format,
+        tuple(one.name for one in result),
+        tuple(one.name for one in summed),
+        semiring,
+    )

@@ -1,0 +1,63 @@
+"""Indices: of tensors, and of the loops that they are cut into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...spec.t2s.affine import Affine, variable
+from .places import MappingError, place_of_caller
+
+__all__ = ["Index", "Subscript", "affine", "indices"]
+
+
+@dataclass(frozen=True)
+class Index:
+    """A loop variable. Sums of them, and multiples, are indices of tensors: ``i + 2 * r``."""
+
+    name: str
+
+    def __add__(self, other: Index | Affine | int) -> Affine:
+        return variable(self.name) + affine(other)
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: int) -> Affine:
+        if isinstance(factor, bool) or not isinstance(factor, int):
+            raise MappingError(
+                f"{place_of_caller()}: index `{self.name}` must be multiplied by an integer, not "
+                f"{getattr(factor, 'name', factor)!r}: indices are affine"
+            )
+        return variable(self.name).times(factor)
+
+    __rmul__ = __mul__
+
+
+Subscript = Index | Affine | int
+
+
+def indices(names: str) -> tuple[Index, ...]:
+    """Indices of names that blanks stand between: ``i, j = indices("i j")``.
+
+    Raises MappingError for what is no name, or stands twice.
+    """
+    found = names.split()
+    for name in found:
+        if not name.isidentifier() or found.count(name) > 1:
+            raise MappingError(
+                f"{place_of_caller()}: indices: must be different names, not {name!r}"
+                + (" twice" if name.isidentifier() else "")
+            )
+    return tuple(Index(name) for name in found)
+
+
+def affine(subscript: Subscript) -> Affine:
+    """What stands between the brackets of a tensor, as a sum."""
+    if isinstance(subscript, Index):
+        return variable(subscript.name)
+    if isinstance(subscript, Affine):
+        return subscript
+    if isinstance(subscript, int) and not isinstance(subscript, bool):
+        return Affine((), subscript)
+    raise MappingError(
+        f"{place_of_caller()}: an index must be a sum of indices and integers, not {subscript!r}"
+    )

@@ -1,0 +1,43 @@
+"""Directives' loops, checked against those that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .indices import Index
+from .places import MappingError
+
+__all__ = ["constant_factor", "known_loop", "known_loops"]
+
+
+def known_loop(place: str, directive: str, given: object, known: Iterable[str]) -> str:
+    """The name of a loop. Raises MappingError if there is none."""
+    names = list(known)
+    name = given.name if isinstance(given, Index) else given
+    if not isinstance(name, str) or name not in names:
+        raise MappingError(
+            f"{place}: {directive}: loop must be one of {', '.join(names)}, not {name!r}"
+        )
+    return name
+
+
+def known_loops(
+    place: str, directive: str, given: Iterable[object], known: Iterable[str]
+) -> tuple[str, ...]:
+    """Names of loops, none twice. Raises MappingError if there is one that is not known."""
+    names = list(known)
+    found = tuple(known_loop(place, directive, one, names) for one in given)
+    for name in found:
+        if found.count(name) > 1:
+            raise MappingError(f"{place}: {directive}: loop `{name}` must be named once, not twice")
+    return found
+
+
+def constant_factor(place: str, directive: str, loop: str, given: object) -> int:
+    """A trip count. Raises MappingError for what is no integer from 1."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        shown = given.name if isinstance(given, Index) else given
+        raise MappingError(
+            f"{place}: {directive}: factor of `{loop}` must be a constant, 1 or more, not {shown!r}"
+        )
+    return given

@@ -1,0 +1,128 @@
+"""The loops of a computation: how indices are cut into them, and in which order they stand."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from ...spec.t2s.affine import Affine, variable
+from ...spec.t2s.loops import Loop
+from .indices import Index
+from .loop_names import constant_factor, known_loop, known_loops
+from .places import MappingError, place_of_caller
+from .sizes import cut_factor
+from .tensors import Element
+
+__all__ = ["LoopNest"]
+
+
+class LoopNest:
+    """Sums of products, and the loops that walk them.
+
+    Parameters
+    ----------
+    name: of the result
+    result, sum_over: indices of the result, and those that are summed over
+    factors: elements of tensors that are multiplied
+    """
+
+    def __init__(
+        self,
+        name: str,
+        result: tuple[str, ...],
+        sum_over: tuple[str, ...],
+        factors: tuple[Element, ...],
+    ) -> None:
+        self.name, self.result, self.sum_over, self.factors = name, result, sum_over, factors
+        self._loops = {
+            one: Loop(one, one, None, 1, one in sum_over) for one in (*result, *sum_over)
+        }
+        self._digits: dict[str, tuple[str, ...]] = {one: (one,) for one in self._loops}
+        self._order: tuple[str, ...] | None = None
+
+    @property
+    def loop_names(self) -> tuple[str, ...]:
+        """All loops, outermost first."""
+        return self._order or tuple(name for digits in self._digits.values() for name in digits)
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        return tuple(self._loops[name] for name in self.loop_names)
+
+    def loop(self, name: str) -> Loop:
+        return self._loops[name]
+
+    def index_of_loops(self, index: str) -> Affine:
+        """An index of the computation by its loops."""
+        total = Affine()
+        for name in self._digits[index]:
+            total = total + variable(name).times(self._loops[name].step)
+        return total
+
+    def loops_of(self, tensor: str) -> set[str]:
+        """Loops that choose the element of a tensor, or of the result."""
+        if tensor == self.name:
+            indices = set(self.result)
+        else:
+            element = next(one for one in self.factors if one.tensor.name == tensor)
+            indices = {v for subscript in element.subscripts for v in subscript.variables}
+        return {name for index in indices for name in self._digits[index]}
+
+    def tile(self, index: Index, *levels: tuple[Index, int]) -> Self:
+        """Cut a loop: ``tile(i, (ii, 4), (iii, 8))`` makes blocks of 32, in each 4 of 8.
+
+        The outermost loop keeps its name, and its trip count is a register's.
+        """
+        place, directive = place_of_caller(), f"{self.name}.tile"
+        name = known_loop(place, directive, index, self._digits)
+        if len(self._digits[name]) > 1:
+            raise MappingError(f"{place}: {directive}: loop `{name}` is tiled already")
+        if self._order:
+            raise MappingError(f"{place}: {directive}: must stand before order")
+        extents: list[tuple[str, int]] = []
+        for level in levels:
+            if not (isinstance(level, tuple) and len(level) == 2 and isinstance(level[0], Index)):
+                raise MappingError(
+                    f"{place}: {directive}: must be given (loop, factor), not {level!r}"
+                )
+            inner = level[0].name
+            if inner in self._loops or inner in [one for one, _ in extents]:
+                raise MappingError(f"{place}: {directive}: there is a loop `{inner}` already")
+            factor = constant_factor(place, directive, inner, level[1])
+            extents.append((inner, cut_factor(factor)))
+        step, reduces = 1, self._loops[name].reduces
+        for inner, extent in reversed(extents):
+            self._loops[inner] = Loop(inner, name, extent, step, reduces)
+            step *= extent
+        self._loops[name] = Loop(name, name, None, step, reduces)
+        self._digits[name] = (name, *(one for one, _ in extents))
+        return self
+
+    def order(self, *loops: Index) -> Self:
+        """All loops, outermost first."""
+        place, directive = place_of_caller(), f"{self.name}.order"
+        found = known_loops(place, directive, loops, self._loops)
+        for name in self._loops:
+            if name not in found:
+                raise MappingError(f"{place}: {directive}: loop `{name}` must be named, too")
+        self._order = found
+        self._check_footprint(place, directive)
+        return self
+
+    def check_unrolled(self, place: str, directive: str, loop: str) -> None:
+        """Refuse to unroll a loop whose trip count is a register's."""
+        if self._loops[loop].extent is None:
+            raise MappingError(
+                f"{place}: {directive}: loop `{loop}` has no constant trip count: tile it"
+            )
+
+    def _check_footprint(self, place: str, directive: str) -> None:
+        """Refuse an order in which sums wait for a loop whose trip count is a register's."""
+        names = self.loop_names
+        first = next((n for n, name in enumerate(names) if self._loops[name].reduces), len(names))
+        for name in names[first:]:
+            loop = self._loops[name]
+            if not loop.reduces and loop.extent is None:
+                raise MappingError(
+                    f"{place}: {directive}: loop `{name}` must stand before `{names[first]}`, "
+                    "which is summed over: as many sums as it has iterations would be kept"
+                )

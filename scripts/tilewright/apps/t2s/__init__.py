@@ -1,0 +1,1 @@
+"""Commands of the mapping language: what a mapping becomes, and whether it means the same."""

@@ -1,0 +1,158 @@
+"""``tilewright t2s show``: what a mapping becomes."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ....errors import UserError, user_errors
+from ....reports import write_json
+from ...common.files import check_output
+from ...common.options import JsonOption, expanded
+from ...common.words import counted
+from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
+
+if TYPE_CHECKING:
+    from ....hw.spec.t2s.program import Function, Program
+    from ....hw.t2s.language import Computation
+
+__all__ = ["show"]
+
+
+@expanded
+def show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Python file with a mapping.")],
+    *,
+    bounds: BoundsOption = None,
+    options: MappingOptions,
+    dump: Annotated[
+        str | None,
+        typer.Option("--dump", metavar="PASS", help="The loop nests after a pass, alone."),
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Show the loop nests, buffers and channels that a mapping becomes; with --bounds, also how
+    often each goes round, what memory moves, and how deep channels have to be."""
+    if json_file:
+        check_output(json_file, (".json",))
+    computation = mapping_given(file, options)
+    sizes = bounds_given(bounds, (*computation.result, *computation.sum_over)) if bounds else None
+    from ....hw.spec.t2s.program_text import program_text
+    from ....hw.t2s.compiler.passes import PASSES, programs
+
+    passes = ("define", *PASSES)
+    if dump is not None and dump not in passes:
+        raise UserError(f"--dump must be one of {', '.join(passes)}, not {dump!r}")
+    with user_errors(ValueError):
+        found = dict(programs(computation))
+    if dump is not None:
+        typer.echo(program_text(found[dump]))
+        return
+    program = found[passes[-1]]
+    from ....report_table import print_rows
+
+    counts = _counts(program, sizes) if sizes else {}
+    if json_file:
+        write_json(json_file, {**_figures(computation, program), **counts})
+    typer.echo(program_text(program) + "\n")
+    print_rows(file.name, [*_rows(computation, program), *_count_rows(program, counts)])
+
+
+def _figures(computation: Computation, program: Program) -> dict[str, Any]:
+    element = program.function(program.name)
+    elements = prod(one.extent or 1 for one in element.instances)
+    wide = computation.loop(computation.vectorised[0]) if computation.vectorised else None
+    lanes = wide.extent if wide and wide.extent else 1
+    return {
+        "semiring": program.semiring,
+        "format": program.number_format,
+        "elements": elements,
+        "lanes": lanes,
+        "buffers": {
+            one.name: {
+                "function": function.name,
+                "words": prod(loop.extent or 1 for loop in one.dimensions)
+                * _lanes(computation, function),
+                "double": one.double,
+                "copies": prod(loop.extent or 1 for loop in function.instances),
+            }
+            for function in program.functions
+            for one in function.buffers
+        },
+        "channels": {
+            one.name: {
+                "from": one.source,
+                "to": one.sink,
+                "queues": prod(loop.extent or 1 for loop in one.dimensions),
+            }
+            for one in program.channels
+        },
+    }
+
+
+def _lanes(computation: Computation, function: Function) -> int:
+    """Words of a value that a function keeps."""
+    if not computation.vectorised:
+        return 1
+    loop = computation.loop(computation.vectorised[0])
+    tensor = next(
+        (name for name, chain in computation.chains.items()
+         if function.name in [one.name for one in chain]),
+        computation.name,
+    )  # fmt: skip
+    return loop.extent or 1 if loop.name in computation.loops_of(tensor) else 1
+
+
+def _counts(program: Program, sizes: dict[str, int]) -> dict[str, Any]:
+    from ....sim.t2s.depths import needed_depths
+    from ....sim.t2s.iterations import iterations, memory_words, products
+
+    device = [one for one in program.functions if not one.host]
+    moved = memory_words(program, sizes)
+    return {
+        "bounds": sizes,
+        "iterations": {one.name: iterations(one, sizes) for one in device},
+        "words": {name: {"read": r, "written": w} for name, (r, w) in moved.items()},
+        "products": products(program, sizes),
+        "depths": needed_depths(program, sizes),
+    }
+
+
+def _rows(computation: Computation, program: Program) -> list[tuple[str, str]]:
+    figures = _figures(computation, program)
+    elements = " x ".join(str(one.extent) for one in program.function(program.name).instances)
+    lanes = f", {figures['lanes']} products each at once" if figures["lanes"] > 1 else ""
+    rows = [
+        ("numbers", f"{program.number_format}, {program.semiring}"),
+        ("elements", f"{elements or 1}{lanes}"),
+    ]
+    for name, one in figures["buffers"].items():
+        copies = f", {one['copies']} of them" if one["copies"] > 1 else ""
+        rows.append((name, f"{counted(one['words'], 'word')}"
+                           f"{', double' if one['double'] else ''}{copies}"))  # fmt: skip
+    queues = sum(one["queues"] for one in figures["channels"].values())
+    rows.append(("channels", f"{len(figures['channels'])}, {queues:,} queues in all"))
+    return rows
+
+
+def _count_rows(program: Program, counts: dict[str, Any]) -> list[tuple[str, str]]:
+    if not counts:
+        return []
+    rounds = counts["iterations"]
+    busiest = max(rounds, key=lambda name: rounds[name])
+    deep = {name: depth for name, depth in counts["depths"].items() if depth > 1}
+    rows = [
+        ("iterations", ", ".join(f"{name} {count:,}" for name, count in rounds.items())),
+        ("most", f"{busiest}, {rounds[busiest]:,}"),
+        ("products", f"{counts['products']:,}"),
+    ]
+    rows += [
+        (f"memory, {name}", f"{one['read']:,} words read, {one['written']:,} written")
+        for name, one in counts["words"].items()
+    ]
+    told = ", ".join(f"{name} {depth}" for name, depth in deep.items())
+    rows.append(("depths", f"1 ends without a deadlock{f', but for {told}' if told else ''}"))
+    return rows

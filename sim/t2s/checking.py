@@ -1,0 +1,42 @@
+"""A program beside its definition, on random integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...hw.spec.t2s.program import Program
+from .interpreter import Numbers, interpret
+from .sizes import check_bounds, shape_of
+
+__all__ = ["random_operands", "wrong_elements"]
+
+_SMALL = 9
+
+
+def random_operands(program: Program, bounds: Mapping[str, int], seed: int) -> dict[str, Numbers]:
+    """Tensors of integers in -9 to 9, 0 and 1 for or-and; as objects, so that sums are exact.
+
+    Raises ValueError for bounds that are not of the program's indices.
+    """
+    check_bounds(program, bounds)
+    rng = np.random.default_rng(seed)
+    low, high = (0, 1) if program.semiring == "orand" else (-_SMALL, _SMALL)
+    return {
+        one.name: rng.integers(low, high, shape_of(one.dimensions, bounds), endpoint=True).astype(
+            object
+        )
+        for one in program.tensors
+        if not one.image and one.name != program.result
+    }
+
+
+def wrong_elements(
+    program: Program,
+    bounds: Mapping[str, int],
+    operands: Mapping[str, Numbers],
+    wanted: Numbers,
+) -> int:
+    """How many elements of the result differ. Raises Deadlock."""
+    return int(np.count_nonzero(interpret(program, bounds, operands) != wanted))

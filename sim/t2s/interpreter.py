@@ -1,0 +1,192 @@
+"""Runs a program: its functions at once, each until it waits for a channel.
+
+What comes out does not depend on who runs first: functions only wait for channels, and each end of
+a channel has one owner (a Kahn process network).
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.t2s.program import Function, Program
+from .python_text import python_text
+from .semiring_numbers import constant, operators
+from .sizes import check_bounds, shape_of, trip_count
+
+__all__ = ["Deadlock", "Numbers", "interpret"]
+
+Numbers = npt.NDArray[Any]
+Waiting = tuple[str, tuple[int, ...], str]
+
+
+class Deadlock(RuntimeError):
+    """All functions that have not ended wait for each other; the message has the channels.
+
+    Members
+    -------
+    full: names of channels into which something would be sent
+    """
+
+    def __init__(self, message: str, full: frozenset[str] = frozenset()) -> None:
+        super().__init__(message)
+        self.full = full
+
+
+def interpret(
+    program: Program,
+    bounds: Mapping[str, int],
+    operands: Mapping[str, Numbers],
+    depths: Mapping[str, int] | None = None,
+) -> Numbers:
+    """The result's elements, by the operators of Python's numbers.
+
+    Parameters
+    ----------
+    bounds: of the computation's indices
+    operands: arrays of every tensor, of objects if their integers have to be exact
+    depths: of channels, as many values as each queue holds; without an entry there is no end
+
+    Raises ValueError for bounds and shapes that do not fit, Deadlock if functions wait for each
+    other, or if values are left in a channel.
+    """
+    check_bounds(program, bounds)
+    machine = _Machine(program, bounds, operands, depths or {})
+    host = [one for one in program.functions if one.host]
+    device = [one for one in program.functions if not one.host]
+    reads = [one for one in host if not _writes_result(program, one)]
+    for one in reads:
+        machine.run([one])
+    machine.run(device)
+    machine.check_empty()
+    for one in host:
+        if one not in reads:
+            machine.run([one])
+    return machine.result()
+
+
+class _Machine:
+    def __init__(
+        self,
+        program: Program,
+        bounds: Mapping[str, int],
+        operands: Mapping[str, Numbers],
+        depths: Mapping[str, int],
+    ) -> None:
+        self._program, self._bounds = program, bounds
+        self._queues: defaultdict[tuple[str, tuple[int, ...]], deque[Any]] = defaultdict(deque)
+        self._memory: dict[str, dict[tuple[int, ...], Any]] = {}
+        self._moved = [0]
+        self._shape = shape_of(program.tensor(program.result).dimensions, bounds)
+        for tensor in program.tensors:
+            self._memory[tensor.name] = {}
+            if not tensor.image and tensor.name != program.result:
+                shape = shape_of(tensor.dimensions, bounds)
+                self._fill(tensor.name, shape, operands)
+        plus, times, identity = operators(program.semiring)
+        self._names = {
+            "queues": self._queues,
+            "depth_of": defaultdict(lambda: sys.maxsize, depths),
+            "moved": self._moved,
+            "load": self._load,
+            "store": self._store,
+            "plus": _on_lanes(plus),
+            "times": _on_lanes(times),
+            "fold": lambda start, vector: _fold(plus, start, vector),
+            "identity": identity,
+        }
+        self._pads = {one.name: constant(one.pad) for one in program.tensors}
+
+    def run(self, functions: list[Function]) -> None:
+        """Run functions to their ends. Raises Deadlock."""
+        running = {name: one for function in functions for name, one in self._copies(function)}
+        while running:
+            before, waiting, ended = self._moved[0], {}, []
+            for name, one in running.items():
+                try:
+                    waiting[name] = next(one)
+                except StopIteration:
+                    ended.append(name)
+            for name in ended:
+                del running[name]
+            if running and not ended and self._moved[0] == before:
+                full = frozenset(name for name, _, how in waiting.values() if how == "full")
+                raise Deadlock(_told(waiting), full)
+
+    def check_empty(self) -> None:
+        """Raises Deadlock if there are values that nothing received."""
+        for (name, at), queue in self._queues.items():
+            if queue:
+                raise Deadlock(f"channel {name}{_at(at)} is left with {len(queue)} values")
+
+    def result(self) -> Numbers:
+        found = np.empty(self._shape, dtype=object)
+        for place, value in self._memory[self._program.result].items():
+            found[place] = value
+        return found
+
+    def _copies(self, function: Function) -> Iterator[tuple[str, Iterator[Waiting]]]:
+        scope = dict(self._names)
+        exec(compile(python_text(function, self._bounds), function.name, "exec"), scope)
+        spans = [range(trip_count(one, self._bounds)) for one in function.instances]
+        for place in itertools.product(*spans):
+            yield f"{function.name}{_at(place)}", scope["run"](*place)
+
+    def _fill(self, name: str, shape: tuple[int, ...], operands: Mapping[str, Numbers]) -> None:
+        if name not in operands:
+            raise ValueError(f"operands must have {name}")
+        if operands[name].shape != shape:
+            raise ValueError(f"{name} must be of shape {shape}, not {operands[name].shape}")
+        self._memory[name] = dict(np.ndenumerate(operands[name]))
+
+    def _load(self, tensor: str, place: tuple[int, ...]) -> Any:
+        memory = self._memory[tensor]
+        if place not in memory and self._program.tensor(tensor).image:
+            raise KeyError(f"{tensor}{place} was never written")
+        return memory.get(place, self._pads[tensor])
+
+    def _store(self, tensor: str, places: list[tuple[int, ...]], values: tuple[Any, ...]) -> None:
+        inside = tensor != self._program.result
+        for place, value in zip(places, values, strict=True):
+            if inside or all(n < size for n, size in zip(place, self._shape, strict=True)):
+                self._memory[tensor][place] = value
+
+
+def _writes_result(program: Program, function: Function) -> bool:
+    return function.name.startswith(f"{program.result}_")
+
+
+def _on_lanes(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(a: Any, b: Any) -> Any:
+        if not isinstance(a, tuple) and not isinstance(b, tuple):
+            return operator(a, b)
+        lanes = len(a) if isinstance(a, tuple) else len(b)
+        left = a if isinstance(a, tuple) else (a,) * lanes
+        right = b if isinstance(b, tuple) else (b,) * lanes
+        return tuple(map(operator, left, right))
+
+    return apply
+
+
+def _fold(plus: Callable[[Any, Any], Any], start: Any, vector: tuple[Any, ...]) -> Any:
+    for one in vector:
+        start = plus(start, one)
+    return start
+
+
+def _told(waiting: Mapping[str, Waiting]) -> str:
+    told = [
+        f"{name} waits for {channel}{_at(at)}, {how}"
+        for name, (channel, at, how) in waiting.items()
+    ]
+    return "; ".join(told[:8]) + (f"; and {len(told) - 8} more" if len(told) > 8 else "")
+
+
+def _at(place: tuple[int, ...]) -> str:
+    return "".join(f"[{one}]" for one in place)

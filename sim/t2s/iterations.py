@@ -1,0 +1,80 @@
+"""How often functions go round, and what they move, for given bounds; nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from ...hw.spec.t2s.expressions import Load
+from ...hw.spec.t2s.loops import Loop
+from ...hw.spec.t2s.program import Function, Program
+from ...hw.spec.t2s.statements import Body, For, If, Send, Store
+from .sizes import check_bounds, trip_count
+
+__all__ = ["iterations", "memory_words", "products"]
+
+
+def iterations(function: Function, bounds: Mapping[str, int]) -> int:
+    """Iterations of innermost loops, in the instance that has most.
+
+    Where a double buffer is filled while its other half is sent, the longer of both counts.
+    """
+    levels = {one.level for one in function.buffers if one.double}
+    instances = {one.name for one in function.instances}
+    return _iterations(function.body, bounds, instances, levels)
+
+
+def memory_words(program: Program, bounds: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """By tensor, or image of one: words that the device reads, and that it writes; what pads
+    tiles is among them. Raises ValueError for bounds that are not the program's."""
+    check_bounds(program, bounds)
+    moved: dict[str, tuple[int, int]] = {}
+    for function in program.functions:
+        if function.host:
+            continue
+        instances = prod(trip_count(one, bounds) for one in function.instances)
+        for tensor, reads, writes in _moved(function.body, bounds, function.instances):
+            before = moved.get(tensor, (0, 0))
+            moved[tensor] = (before[0] + instances * reads, before[1] + instances * writes)
+    return moved
+
+
+def products(program: Program, bounds: Mapping[str, int]) -> int:
+    """How many products of all operands the result has: those of the padding are none."""
+    check_bounds(program, bounds)
+    return prod(bounds.values())
+
+
+def _iterations(
+    body: Body, bounds: Mapping[str, int], instances: set[str], levels: set[str | None]
+) -> int:
+    parts = []
+    for one in body:
+        if isinstance(one, For):
+            inner = _iterations(one.body, bounds, instances, levels)
+            if one.loop.name in levels:
+                inner = max(_iterations((part,), bounds, instances, levels) for part in one.body)
+            spatial = one.loop.name in instances
+            parts.append(inner * (1 if spatial else trip_count(one.loop, bounds)))
+    return sum(parts) if parts else 1
+
+
+def _moved(
+    body: Body, bounds: Mapping[str, int], instances: tuple[Loop, ...]
+) -> list[tuple[str, int, int]]:
+    found = []
+    for one in body:
+        if isinstance(one, For):
+            times = 1 if one.loop in instances else trip_count(one.loop, bounds)
+            found += [
+                (tensor, times * reads, times * writes)
+                for tensor, reads, writes in _moved(one.body, bounds, instances)
+            ]
+        elif isinstance(one, If):
+            found += _moved((*one.then, *one.otherwise), bounds, instances)
+        elif isinstance(one, Store):
+            found.append((one.tensor, 0, trip_count(one.lanes, bounds) if one.lanes else 1))
+        elif isinstance(one, Send) and isinstance(one.value, Load):
+            lanes = one.value.lanes
+            found.append((one.value.tensor, trip_count(lanes, bounds) if lanes else 1, 0))
+    return found

@@ -1,0 +1,46 @@
+"""The designs that ship, and how each is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import tilewright.hw.t2s.designs
+
+__all__ = ["DESIGNS", "FOLDER", "Design", "bounds_of"]
+
+FOLDER = Path(tilewright.hw.t2s.designs.__file__).parent
+
+
+class Design(NamedTuple):
+    """How a design is checked.
+
+    Parameters
+    ----------
+    lines: that its file may have, without blank ones and its docstring
+    bounds: that no tile of factors of 3 at most divides
+    einsum: what NumPy calls it; empty if that has no name for it
+    """
+
+    lines: int
+    bounds: str
+    einsum: str = ""
+
+
+DESIGNS = {
+    "gemm": Design(20, "i=10 j=11 k=13", "ik,kj->ij"),
+    "mttkrp": Design(28, "i=10 j=11 k=4 l=5", "ikl,kj,lj->ij"),
+    "ttm": Design(30, "i=4 j=10 k=11 l=5", "ijl,lk->ijk"),
+    "ttmc": Design(37, "i=4 j=5 k=7 l=4 m=5", "ilm,lj,mk->ijk"),
+    "conv2d": Design(40, "o=4 y=5 x=10 c=4 r=3 s=2"),
+    "fir": Design(40, "n=19 t=7"),
+    "gemv": Design(40, "i=19 k=7", "ik,k->i"),
+    "ttv": Design(40, "i=4 j=10 k=7", "ijk,k->ij"),
+    "apsp": Design(40, "i=10 j=11 k=7"),
+    "stencil3d": Design(40, "z=4 y=5 x=10 a=3 b=2 c=3"),
+}
+
+
+def bounds_of(design: Design) -> dict[str, int]:
+    """Its bounds by index."""
+    return {name: int(bound) for name, bound in (word.split("=") for word in design.bounds.split())}

@@ -1,0 +1,131 @@
+"""Random mappings of kernels, most of them legal."""
+
+from __future__ import annotations
+
+import numpy as np
+from tilewright.hw.t2s.language import Computation, Index, Isolated, compute, tensor
+from tilewright.hw.t2s.language.tensors import Product
+
+__all__ = ["KERNELS", "random_mapping"]
+
+KERNELS = {
+    "gemm": ("C_ij", ("A_ik", "B_kj")),
+    "mttkrp": ("D_ij", ("A_ikl", "B_kj", "C_lj")),
+    "ttm": ("C_ijk", ("A_ijl", "B_lk")),
+    "ttmc": ("D_ijk", ("A_ilm", "B_lj", "C_mk")),
+    "gemv": ("Y_i", ("A_ik", "X_k")),
+    "ttv": ("Y_ij", ("A_ijk", "X_k")),
+}
+"""By name: the result with its indices, and the operands with theirs."""
+
+PRODUCING = (("feeder", "loader", "serializer"), ("feeder", "loader"), ("loader", "serializer"),
+             ("loader",), ("feeder",))  # fmt: skip
+CONSUMING = (("drainer", "collector", "unloader", "deserializer"),
+             ("drainer", "collector", "unloader"), ("drainer", "unloader"),
+             ("collector", "unloader", "deserializer"), ("unloader",))  # fmt: skip
+
+
+def random_mapping(kernel: str, rng: np.random.Generator) -> Computation:
+    """A kernel with random directives. Raises MappingError if one of them cannot be followed."""
+    return _Drawn(kernel, rng).computation
+
+
+class _Drawn:
+    def __init__(self, kernel: str, rng: np.random.Generator) -> None:
+        self._rng = rng
+        result, operands = KERNELS[kernel]
+        name, letters = result.split("_")
+        summed = sorted({i for one in operands for i in one.split("_")[1]} - set(letters))
+        there = {i: Index(i) for i in (*letters, *summed)}
+        semiring = "mma" if len(operands) > 2 else str(rng.choice(["mma", "minplus", "maxplus"]))
+        elements = []
+        for one in operands:
+            operand, at = one.split("_")
+            chosen = tuple(there[i] for i in at)
+            elements.append(tensor(operand, "fp32", *chosen)[chosen])
+        self.computation = compute(
+            name,
+            "fp32",
+            *(there[i] for i in letters),
+            sum_over=tuple(there[i] for i in summed),
+            semiring=semiring,
+        )[Product(tuple(elements))]
+        self._loops(there)
+        self._space()
+        for one in operands:
+            self._producers(one.split("_")[0])
+        self._consumers()
+
+    def _loops(self, there: dict[str, Index]) -> None:
+        computation, rng = self.computation, self._rng
+        for name, index in there.items():
+            levels = [
+                (Index(name * (2 + n)), int(rng.integers(1, 4))) for n in range(rng.integers(3))
+            ]
+            if levels:
+                computation.tile(index, *levels)
+        names = list(rng.permutation(computation.loop_names))
+        # Loops of results without a constant trip count stand before all that are summed over.
+        outer = [
+            name
+            for name in names
+            if computation.loop(name).extent is None and not computation.loop(name).reduces
+        ]
+        inner = [name for name in names if name not in outer]
+        early = int(rng.integers(len(inner) + 1)) if rng.random() < 0.3 else 0
+        first = [name for name in inner[:early] if not computation.loop(name).reduces]
+        rest = [name for name in inner if name not in first]
+        computation.order(*(Index(str(one)) for one in (*first, *outer, *rest)))
+
+    def _space(self) -> None:
+        computation, rng = self.computation, self._rng
+        may = [one.name for one in computation.loops if one.extent is not None and not one.reduces]
+        self._unrolled = [str(one) for one in rng.permutation(may)[: rng.integers(3)]]
+        if self._unrolled:
+            computation.unroll(*(Index(one) for one in self._unrolled))
+        last = computation.loops[-1]
+        if last.extent is not None and last.name not in self._unrolled and rng.random() < 0.7:
+            computation.vectorise(Index(last.name))
+
+    def _producers(self, operand: str) -> None:
+        computation, rng = self.computation, self._rng
+        if rng.random() < 0.1:
+            return
+        chain = computation.producers(operand, *PRODUCING[rng.integers(len(PRODUCING))])
+        mine = computation.loops_of(operand)
+        for loop in self._unrolled:
+            if loop not in mine and rng.random() < 0.8:
+                computation.forward(chain[0], **{loop: int(rng.choice([1, -1]))})
+        reuse = [name for name in computation.loop_names if name not in mine]
+        registers = [n for n, one in enumerate(computation.loops) if one.extent is None]
+        inside = int(rng.integers(registers[-1], len(computation.loop_names)))
+        removable = [n for n in reuse if computation.loop_names.index(n) > inside]
+        for behind, one in enumerate(chain[1:], start=1):
+            if removable and rng.random() < 0.7:
+                one.remove(*(Index(name) for name in removable))
+                if chain[behind - 1].role == "feeder":
+                    level = Index(computation.loop_names[inside])
+                    chain[behind - 1].buffer(level, double=bool(rng.random() < 0.5))
+                break
+        self._feed(chain[0])
+
+    def _feed(self, feeder: Isolated) -> None:
+        rng = self._rng
+        names = [one for one in self._unrolled if one in self.computation.loops_of(feeder.tensor)]
+        if feeder.role == "feeder" and names and rng.random() < 0.8:
+            feeder.unroll(Index(names[0]))
+            if rng.random() < 0.8:
+                feeder.scatter(**{names[0]: int(rng.choice([1, -1]))})
+
+    def _consumers(self) -> None:
+        rng = self._rng
+        if rng.random() < 0.1:
+            return
+        chain = self.computation.consumers(*CONSUMING[rng.integers(len(CONSUMING))])
+        left = list(self._unrolled)
+        for one in chain:
+            if one.role not in ("drainer", "collector") or not left or rng.random() < 0.2:
+                continue
+            one.unroll(*(Index(name) for name in left))
+            if rng.random() < 0.8:
+                one.gather(**{left.pop(): int(rng.choice([1, -1]))})

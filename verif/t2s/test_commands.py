@@ -1,0 +1,159 @@
+"""``tilewright t2s``: what it shows and checks, what it refuses, and its page."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tilewright.cli import main
+from tilewright.hw.spec.t2s.affine import Affine
+from tilewright.hw.spec.t2s.program import Program
+from tilewright.hw.spec.t2s.statements import Body, For, Statement
+from tilewright.hw.t2s.compiler import passes
+from tilewright.hw.t2s.compiler.rewriting import rewrite
+from tilewright.hw.t2s.language import Computation
+from tilewright.registry import commands
+from tilewright.verif.kit.commands import check_refused
+from tilewright.verif.kit.pages import examples, page
+from tilewright.verif.t2s.designs import DESIGNS, FOLDER
+
+PAGE = page("t2s.md")
+GEMM = str(FOLDER / "gemm.py")
+SMALL = ["--set", "II=2", "--set", "JJ=3", "--set", "KKK=4", "--largest", "4"]
+BOUNDS = ["--bounds", "i=7,j=8", "--bounds", "k=17"]
+
+
+def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = tmp_path / "show.json"
+    assert main(["t2s", "show", GEMM, *SMALL, *BOUNDS, "--json", str(report)]) == 0
+    found = json.loads(report.read_text())
+    assert (found["elements"], found["lanes"], found["products"]) == (6, 4, 7 * 8 * 17)
+    # A block of 8 x 12 results and 16 of k: 4 x 4 sums an element, 4 of kk; 17 of k are two.
+    assert found["iterations"]["C"] == found["iterations"]["A_feeder"] == 2 * 4 * 16
+    assert found["iterations"]["A_loader"] == 2 * 4 * 2 * 4
+    assert found["words"] == {
+        "A_image": {"read": 8 * 32, "written": 0},
+        "B_image": {"read": 32 * 12, "written": 0},
+        "C_image": {"read": 0, "written": 8 * 12},
+    }
+    assert found["buffers"]["A_feeder_buffer"] == {
+        "function": "A_feeder", "words": 16, "double": True, "copies": 2,
+    }  # fmt: skip
+    assert found["buffers"]["sums"]["words"] == 16
+    assert found["channels"]["B_ii_forward"] == {"from": "C", "to": "C", "queues": 6}
+    assert found["depths"]["A_loader"] >= 1
+    told = capsys.readouterr().out
+    assert "if jj == 0:\n" in told
+    assert "B_ii_forward" in told
+
+
+def test_dump(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["t2s", "show", GEMM, "--dump", "define"]) == 0
+    assert capsys.readouterr().out == (
+        "C:\n"
+        "    for i < I:\n"
+        "        for j < J:\n"
+        "            C(i, j) = identity\n"
+        "    for i < I:\n"
+        "        for j < J:\n"
+        "            for k < K:\n"
+        "                C(i, j) = C(i, j) (+) A(i, k) (x) B(k, j)\n"
+    )
+
+
+def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = tmp_path / "check.json"
+    assert main(["t2s", "check", GEMM, *SMALL, *BOUNDS, "--json", str(report)]) == 0
+    found = json.loads(report.read_text())
+    assert found["elements"] == 56
+    assert [one["pass"] for one in found["passes"]] == ["define", *passes.PASSES]
+    assert {one["wrong"] for one in found["passes"]} == {0}
+    assert "gemm.py: 56 elements" in capsys.readouterr().out
+
+
+def test_a_pass_that_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A compiler that loses the last iterations is found out, and the exit status says so."""
+    accumulate = passes.PASSES["accumulate"]
+
+    def shorter(one: Statement) -> Body | None:
+        if isinstance(one, For) and one.loop.name == "kk":
+            return (replace(one, first=Affine(), last=Affine((), 1)),)
+        return None
+
+    def forgets(program: Program, computation: Computation) -> Program:
+        return accumulate(program, computation).with_function(
+            "C", lambda one: replace(one, body=rewrite(one.body, shorter))
+        )
+
+    monkeypatch.setitem(passes.PASSES, "accumulate", forgets)
+    report = tmp_path / "check.json"
+    assert main(["t2s", "check", GEMM, *SMALL, *BOUNDS, "--json", str(report)]) == 1
+    found = {one["pass"]: one for one in json.loads(report.read_text())["passes"]}
+    assert (found["tile"]["wrong"], found["tile"]["stopped"]) == (0, None)
+    assert found["accumulate"]["wrong"] > 50
+    assert found["accumulate"]["stopped"] is None
+    assert found["partition"]["wrong"] == 56
+    assert re.match(r"channel \w+_feeder is left with \d+ values", found["partition"]["stopped"])
+
+
+REFUSED = {
+    "t2s show absent.py": "absent.py: No such file or directory",
+    "t2s show empty.py": "empty.py: must define 1 computation, not 0",
+    "t2s show two.py": "two.py: must define 1 computation, not 2",
+    "t2s show broken.py": "broken.py:2: invalid syntax",
+    "t2s show stops.py": "stops.py:2: NameError: name 'nothing' is not defined",
+    "t2s show wrong.py": "wrong.py:3: compute: its name must be an identifier, not 'C C'",
+    "t2s show GEMM --set II=0": "--set II must be an integer in 1..1000000, not '0'",
+    "t2s show GEMM --set QQ=3": "the file has no size 'QQ'",
+    "t2s show GEMM --largest x": "--largest must be an integer in 1..1000000, not 'x'",
+    "t2s show GEMM --dump flatten": (
+        "--dump must be one of define, tile, accumulate, partition, unroll, forward, remove, "
+        "scatter, gather, vectorise, overlap, not 'flatten'"
+    ),
+    "t2s show GEMM --bounds i=7": "--bounds must be given j=...; there are i, j, k",
+    "t2s check GEMM": "--bounds must be given i=...; there are i, j, k",
+    "t2s check GEMM --bounds i=7,j=8,k=0": ("--bounds k must be an integer in 1..1000000, not '0'"),
+    "t2s check GEMM --bounds i=7,j=8,k=3,z=1": "--bounds must be of i, j, k, not of 'z'",
+    "t2s check GEMM --bounds i=7,j=8,k=3 --seed -1": (
+        "--seed must be an integer in 0..4294967295, not '-1'"
+    ),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_bad_words(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    start = "from tilewright.hw.t2s.language import compute, indices, tensor\n"
+    one = 'i, k = indices("i k"); A = tensor("A", "fp32", i, k)\n'
+    sums = 'compute("C", "fp32", i, sum_over=k)[A[i, k]]\n'
+    Path("empty.py").write_text(start)
+    Path("two.py").write_text(f"{start}{one}C = {sums}D = {sums}")
+    Path("broken.py").write_text(f"{start}C = = 3\n")
+    Path("stops.py").write_text(f"{start}C = nothing\n")
+    Path("wrong.py").write_text(f'{start}{one}compute("C C", "fp32", i)\n')
+    check_refused(words.replace("GEMM", GEMM).split(), REFUSED[words], tmp_path, capfd)
+
+
+def test_the_examples_run() -> None:
+    blocks = examples(PAGE, "python")
+    assert len(blocks) > 4
+    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
+
+
+def test_the_page_names_everything() -> None:
+    text = PAGE.read_text()
+    missing = [name for name in commands("t2s") if f"    tilewright t2s {name} FILE" not in text]
+    missing += [name for name in ("define", *passes.PASSES) if f"`{name}`" not in text]
+    assert missing == []
+
+
+def test_the_page_counts_lines() -> None:
+    told = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| (\d+) \|", PAGE.read_text(), re.MULTILINE))
+    files = {name: (FOLDER / f"{name}.py").read_text().splitlines()[1:] for name in DESIGNS}
+    lines = {name: sum(1 for line in file if line.strip()) for name, file in files.items()}
+    assert {name: int(count) for name, count in told.items()} == lines

@@ -1,0 +1,131 @@
+"""What a mapping may not say: a line with its place in the file, the directive and the loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tilewright.hw.t2s.compiler.passes import compiled
+from tilewright.hw.t2s.language import MappingError
+from tilewright.hw.t2s.language.mapping_file import load_mapping
+
+START = """\
+from tilewright.hw.t2s.language import compute, indices, sizes, tensor
+
+i, j, k, ii, jj, kk, iii, jjj = indices("i j k ii jj kk iii jjj")
+A, B = tensor("A", "fp32", i, k), tensor("B", "fp32", k, j)
+C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
+C.tile(i, (ii, 2), (iii, 2)).tile(j, (jj, 3), (jjj, 2)).tile(k, (kk, 4))
+C.order(i, j, k, ii, jj, iii, jjj, kk)
+"""
+UNROLLED = START + "C.unroll(ii, jj)\n"
+FED = UNROLLED + 'feed, load = C.producers(A, "feeder", "loader")\n'
+DRAINED = UNROLLED + 'drain, unload = C.consumers("drainer", "unloader")\n'
+
+
+DIRECTIVES = [
+    (START, 'indices("a b a")', "indices: must be different names, not 'a' twice"),
+    (START, 'indices("a b-c")', "indices: must be different names, not 'b-c'"),
+    (START, "i * j", "index `i` must be multiplied by an integer, not 'j': indices are affine"),
+    (START, "A[i, 0.5]",
+     "an index must be a sum of indices and integers, not 0.5"),
+    (START, "A[i]", "A must have 2 indices, not 1"),
+    (START, 'tensor("T", "fp32")', "T: must have 1 to 5 dimensions, not 0"),
+    (START, 'tensor("a b", "fp32", i)', "tensor: its name must be an identifier, not 'a b'"),
+    (START, 'compute("D", "fp32", i, i)', "D: index `i` must stand once, not twice"),
+    (START, 'compute("D", "fp32", i, sum_over=k)[A[i, j]]',
+     "D: index must be one of i, k, not 'j'"),
+    (START, 'compute("D", "fp32", i, j, sum_over=k)[A[i, k]]', "D: no tensor has index `j`"),
+    (START, 'compute("D", "fp32", i, sum_over=k)[A[i, k] * A[k, i]]',
+     "D: A must stand in it once, not twice"),
+    (START, 'compute("D", "fp16", i, sum_over=k)[A[i, k]]',
+     "D: format of A must be fp16, not fp32"),
+    (START, 'compute("D", "fp32", i, sum_over=k)[3]',
+     "D: must be a product of tensors' elements, not 3"),
+    (START, 'compute("D", "fp32", i, semiring="mul")',
+     "D: semiring must be one of mma, minplus, maxplus, minmul, maxmul, minmax, maxmin, orand, "
+     "addnorm, not 'mul'"),
+    (START, 'compute("D", "fp8e4m3", i, semiring="minplus")',
+     "D: format of minplus must hold +inf, which fp8e4m3 does not"),
+    (START, 'compute("D", "fp32", semiring="mma")',
+     "D: must have an index; of a sum of all, one whose bound is 1"),
+    # Loops
+    (START, "C.tile(i, (kk, 2))", "C.tile: loop `i` is tiled already"),
+    (START, "C.tile(ii, (kk, 2))", "C.tile: loop must be one of i, j, k, not 'ii'"),
+    (START, "C.order(i, ii, j, jj, k)", "C.order: loop `iii` must be named, too"),
+    (START, "C.order(i, j, k, ii, jj, iii, jjj, kk, kk)",
+     "C.order: loop `kk` must be named once, not twice"),
+    (START, "C.order(i, k, j, ii, jj, iii, jjj, kk)",
+     "C.order: loop `j` must stand before `k`, which is summed over: as many sums as it has "
+     "iterations would be kept"),
+    (START, "C.unroll(kk)", "C.unroll: loop `kk` is summed over: vectorise it instead"),
+    (START, "C.unroll(i)", "C.unroll: loop `i` has no constant trip count: tile it"),
+    (START, "C.vectorise(ii)", "C.vectorise: loop must be the innermost, kk, not `ii`"),
+    # Functions
+    (START, 'C.producers(A, "loader", "feeder")',
+     "C.producers: must be of feeder, loader, serializer, in this order, not loader, feeder"),
+    (START, 'C.producers("Z", "loader")', "C.producers: tensor must be one of A, B, not 'Z'"),
+    (FED, 'C.producers(A, "loader")', "C.producers: A has some already"),
+    (START, "C.consumers()",
+     "C.consumers: must be of drainer, collector, unloader, deserializer, in this order, not "
+     "none"),
+    (FED, "C.forward(load, jj=1)", "C.forward: A_loader is not next to C"),
+    (FED, "C.forward(feed, kk=1)", "C.forward: loop `kk` is not unrolled"),
+    (FED, "C.forward(feed, ii=1)", "C.forward: loop `ii` chooses the element of A"),
+    (FED, "C.forward(feed, jj=2)", "C.forward: direction of `jj` must be 1 or -1, not 2"),
+    (FED, "C.forward(feed)", "C.forward: must be given a loop, as `jj=1`"),
+    (FED, "load.remove(ii)", "A_loader.remove: loop `ii` chooses the element of A"),
+    (FED, "feed.buffer(ii).buffer(k)", "A_feeder.buffer: there is one at `ii`"),
+    (FED, "feed.scatter(ii=1)", "A_feeder.scatter: loop `ii` is not unrolled"),
+    (FED, "feed.gather(ii=1)", "A_feeder.gather: operands are scattered"),
+    (FED, "feed.unroll(k)", "A_feeder.unroll: loop `k` has no constant trip count: tile it"),
+    (DRAINED, "drain.remove(ii)", "C_drainer.remove: results have no reuse loops"),
+    (DRAINED, "drain.buffer(ii)", "C_drainer.buffer: drainers have none"),
+    (DRAINED, "drain.scatter(ii=1)", "C_drainer.scatter: results are gathered"),
+    # Sizes
+    (START, "sizes(N=0)", "sizes: N must be an integer, 1 or more, not 0"),
+]  # fmt: skip
+"""What stands before, the line that is refused, and what is said of it."""
+
+MAPPINGS = [
+    (FED, "load.remove(jjj)", "A_loader.remove: A_feeder repeats loop `jjj` and has no buffer: "
+                              "buffer it at an outer loop"),
+    (FED, "feed.remove(jjj)", "A_feeder.remove: C repeats loop `jjj` and has no buffer outside "
+                              "it: C must be isolated from it"),
+    (FED, "load.remove(jj, jjj); feed.buffer(jj)",
+     "A_feeder.buffer: loop `jj` must be outside `jj`, which A_loader does not have"),
+    (FED, "feed.buffer(j)",
+     "A_feeder.buffer: loop `k` inside `j` has no constant trip count"),
+    (UNROLLED, 'C.producers(A, "feeder")[0].buffer(ii)',
+     "A_feeder.buffer: nothing is sent to it"),
+    (UNROLLED, 'C.producers(A, "feeder")[0].unroll(ii).scatter(ii=1)',
+     "A_feeder.scatter: nothing is sent to it"),
+    (FED, "feed.unroll(ii).scatter(ii=1); load.unroll(ii)",
+     "A_feeder.scatter: loop `ii` is unrolled in A_loader, too"),
+    (FED, "C.forward(feed, jj=1); feed.unroll(jj)",
+     "C.forward: loop `jj` is unrolled in A_feeder, which is needed once along it"),
+    (DRAINED, "drain.unroll(kk)", "C_drainer.unroll: it has no loop `kk`"),
+    (DRAINED, "unload.unroll(ii).gather(ii=1)",
+     "C_unloader.gather: it sends to nothing: consumers must be isolated from it"),
+    (DRAINED, "drain.unroll(ii).gather(ii=1); unload.unroll(ii)",
+     "C_drainer.gather: loop `ii` is unrolled in C_unloader, too"),
+]  # fmt: skip
+"""The same of mappings whose directives contradict each other, which the compiler finds."""
+
+
+def said(text: str, folder: Path) -> str:
+    file = folder / "mine.py"
+    file.write_text(text)
+    with pytest.raises(MappingError) as told:
+        compiled(load_mapping(file))
+    return str(told.value)
+
+
+@pytest.mark.parametrize(("before", "line", "message"), DIRECTIVES)
+def test_directives(before: str, line: str, message: str, tmp_path: Path) -> None:
+    assert said(before + line, tmp_path) == f"mine.py:{before.count(chr(10)) + 1}: {message}"
+
+
+@pytest.mark.parametrize(("before", "line", "message"), MAPPINGS)
+def test_mappings(before: str, line: str, message: str, tmp_path: Path) -> None:
+    assert said(before + line, tmp_path) == f"mine.py:{before.count(chr(10)) + 1}: {message}"
