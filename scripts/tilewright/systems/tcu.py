@@ -48,6 +48,12 @@ SYSTEM = System(
             "Evaluate a polynomial at many points on a tensor unit, by one product.",
         ),
     },
+    tables={
+        "tcu-low-precision": Work(
+            "tilewright.tables.tcu.low_precision:tcu_low_precision",
+            "What the (m, l)-TCU model would charge for words of 8 bits, and for 2:4 sparsity.",
+        ),
+    },
     groups={
         "tcu": {
             "list": Work(

@@ -16,9 +16,11 @@ from tilewright.sim.tcu.dense.recursive import strassen
 from tilewright.sim.tcu.dense.tall import rectangular, tall
 from tilewright.sim.tcu.elimination.blocked import eliminate
 from tilewright.sim.tcu.formulas import dense_cost as costs
+from tilewright.sim.tcu.formulas import integers_cost
 from tilewright.sim.tcu.graphs.closure import closure
 from tilewright.sim.tcu.graphs.distances import distances
 from tilewright.sim.tcu.integers.karatsuba import karatsuba
+from tilewright.sim.tcu.integers.schoolbook import schoolbook
 from tilewright.sim.tcu.polynomials.evaluation import polyval
 from tilewright.sim.tcu.split.narrow_reference import NarrowBackend
 from tilewright.sim.tcu.split.significands import split_error
@@ -184,6 +186,18 @@ def test_fused_calls_are_sums_of_the_cpu() -> None:
     unit = narrow(4, integer(16))
     assert unit.multiply_add(a, a, a).tolist() == (a @ a + a).tolist()
     assert unit.cost == split(Cost(1, 4), 4, integer(16)) + Cost(cpu_adds=16)
+
+
+@pytest.mark.parametrize("bits", [100, 3000])
+def test_pieces_of_long_integers_are_limbs(bits: int) -> None:
+    """Of 8 bits each, carries apart: nothing is split."""
+    x = 2**bits - 1
+    for algorithm, formula in (
+        (schoolbook, integers_cost.schoolbook), (karatsuba, integers_cost.karatsuba),
+    ):  # fmt: skip
+        unit = TensorUnit(NarrowBackend(4), integer(32))
+        assert algorithm(unit, x, x, 8) == x * x
+        assert unit.cost == formula(-(-bits // 8), 4, bits=32, piece=8)
 
 
 def test_what_is_no_limb_is_refused() -> None:
