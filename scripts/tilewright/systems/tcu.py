@@ -56,6 +56,11 @@ SYSTEM = System(
     },
     groups={
         "tcu": {
+            "calibrate": Work(
+                "tilewright.apps.tcu.commands.calibrate:calibrate",
+                "Fit cycles = a n s + l to calls of n = s, 2 s, 4 s, ... 4096 rows on a backend of "
+                "hardware.",
+            ),
             "list": Work(
                 "tilewright.apps.tcu.commands.list_algorithms:list_algorithms",
                 "List the algorithms: theorem, problem, words that they need, sizes that they "

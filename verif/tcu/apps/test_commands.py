@@ -185,8 +185,8 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 KNOWN = ", ".join(ALGORITHMS)
 BAD_WORDS = {
-    "tcu": "tcu must be given one of list, cost, not nothing",
-    "tcu make": "tcu must be given one of list, cost, not 'make'",
+    "tcu": "tcu must be given one of calibrate, list, cost, not nothing",
+    "tcu make": "tcu must be given one of calibrate, list, cost, not 'make'",
     "tcu cost make --n 3": f"algorithm must be one of {KNOWN}, not 'make'",
     "tcu cost tall": "Missing option '--n' (see `tilewright tcu cost --help`)",
     "tcu cost tall --n 0": "--n must be an integer in 1..1000000000, not '0'",
@@ -204,7 +204,7 @@ BAD_WORDS = {
     "tcu list --json x.txt": "x.txt: must end in .json, not '.txt'",
     "run strassen wide.npy a.npy": "wide.npy: must be square, not 3 x 4",
     "run strassen a.npy small.npy": "small.npy: must have 21 rows, as a.npy has, not 4",
-    "run strassen a.npy b.npy --backend x": "backend must be one of numpy, not 'x'",
+    "run strassen a.npy b.npy --backend x": "backend must be one of numpy, simd2, m3xu, not 'x'",
     "run strassen a.npy b.npy --set x=1": "numpy: unknown parameter `x`; it has none, but for --m "
     "and --l",
     "run strassen a.npy b.npy --m 15": "--m must be a square, as 9 and 16 are, not 15",

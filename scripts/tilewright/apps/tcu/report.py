@@ -13,6 +13,7 @@ from ...sim.tcu import TensorUnit
 from ..common.files import write_json
 from ..common.words import counted
 from ..gta.agreement import Agreement
+from .hardware.report import hardware_figures, hardware_rows, mismatches
 from .options import TcuChoice
 
 __all__ = ["finish_tcu"]
@@ -43,7 +44,7 @@ def finish_tcu(
         write_json(choice.json_file, _as_json(app, choice, unit, agreements, details))
     verdicts = [("reference", agreement.verdict) for agreement in agreements]
     print_rows(title, [*rows, *_rows(unit), *compiled_rows(), *verdicts])
-    if any(agreement.wrong for agreement in agreements):
+    if mismatches(unit) or any(agreement.wrong for agreement in agreements):
         raise typer.Exit(1)
 
 
@@ -71,7 +72,7 @@ def _as_json(
         "cpu": {
             "adds": cost.cpu_adds, "multiplies": cost.cpu_multiplies, "moves": cost.cpu_moves,
         },
-        "measured_cycles": unit.backend.cycles,
+        **hardware_figures(unit),
         "references": [agreement.to_json() for agreement in agreements],
     }  # fmt: skip
 
@@ -79,15 +80,13 @@ def _as_json(
 def _rows(unit: TensorUnit) -> Rows:
     cost, s = unit.cost, unit.s
     weak = ", weak" if unit.weak else ""
-    rows = [
+    return [
         ("unit", f"{unit.backend.name}, {unit.words.name}, blocks of {s} x {s} (m = {unit.m:,})"
-                 f"{weak}, latency {unit.latency:,}"),
+                 f"{weak}, latency {round(unit.latency, 3):,}"),
         ("calls", f"{counted(cost.calls, 'call')} of {counted(cost.rows, 'row')} in all"),
-        ("unit time", f"{unit.unit_time:,} words: {cost.rows * s:,} streamed, "
-                      f"{cost.calls * unit.latency:,} of latency"),
+        ("unit time", f"{round(unit.unit_time, 3):,} words: {cost.rows * s:,} streamed, "
+                      f"{round(cost.calls * unit.latency, 3):,} of latency"),
         ("CPU", f"{cost.cpu:,} words: {cost.cpu_adds:,} added, {cost.cpu_multiplies:,} multiplied, "
                 f"{cost.cpu_moves:,} moved"),
+        *hardware_rows(unit),
     ]  # fmt: skip
-    if unit.backend.cycles is not None:
-        rows.append(("cycles", f"{unit.backend.cycles:,} measured"))
-    return rows

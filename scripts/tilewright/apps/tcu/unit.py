@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...errors import user_errors
-from ...hw.spec.unit import named_object
 from ...sim.tcu import TensorUnit
 from ...sim.tcu.words import BOOLEAN, COMPLEX, COMPLEX64, FP32, FP64, INT64, MINPLUS, Words, integer
-from .options import BACKENDS, TcuChoice
+from .hardware.opened import calibration_of, open_backend
+from .options import TcuChoice, whole_if_so
 
 __all__ = ["open_unit", "words_named"]
 
@@ -21,6 +21,9 @@ def words_named(name: str) -> Words:
 
 def open_unit(choice: TcuChoice, words: Words) -> TensorUnit:
     """The unit, on its backend. Raises UserError for words that it does not hold."""
+    backend, latency = open_backend(choice), choice.latency
+    if latency is None:
+        calibrated = calibration_of(backend, words) if backend.holds(words) else None
+        latency = whole_if_so(calibrated.latency) if calibrated else 0
     with user_errors(ValueError):
-        backend = named_object(BACKENDS[choice.backend])(choice)
-        return TensorUnit(backend, words, choice.latency, choice.weak)
+        return TensorUnit(backend, words, latency, choice.weak)

@@ -1,0 +1,47 @@
+"""``tilewright tcu calibrate``: a backend of hardware as the model has it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ....errors import UserError
+from ..hardware.backend_rows import BACKENDS
+from ..hardware.options import HardwareChoice, HardwareOptions, choose_hardware
+
+__all__ = ["calibrate"]
+
+_WORDS = ("fp32", "fp64", "complex64", "int64", "boolean", "minplus")
+
+
+def _a_backend() -> list[str]:
+    return [name for name, row in BACKENDS.items() if row.unit]
+
+
+def calibrate(
+    backend: Annotated[
+        str,
+        typer.Argument(
+            metavar="BACKEND",
+            help=f"{', '.join(_a_backend())}: numpy measures no cycles.",
+            autocompletion=_a_backend,
+        ),
+    ],
+    words: Annotated[str, typer.Option(help=f"{', '.join(_WORDS)}.")] = "fp32",
+    *,
+    options: HardwareOptions,
+) -> None:
+    """Fit cycles = a n s + l to calls of n = s, 2 s, 4 s, ... 4096 rows on a backend of hardware.
+
+    By least squares, with no latency below 0; cycles are those of the model, or of the Verilog.
+    """
+    if backend not in _a_backend():
+        raise UserError(f"backend must be one of {', '.join(_a_backend())}, not {backend!r}")
+    choice = HardwareChoice(**choose_hardware(backend, options))
+    if words not in _WORDS:
+        raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
+    from ..hardware.calibration import calibrate_backend
+    from ..unit import words_named
+
+    calibrate_backend(choice, words_named(words))

@@ -1,0 +1,1 @@
+"""Backends of hardware: options, calibration, report."""

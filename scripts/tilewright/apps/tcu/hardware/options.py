@@ -1,0 +1,128 @@
+"""What users may say about what multiplies, whichever backend it is, and the checks on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ....errors import UserError, user_errors
+from ....hw.spec.unit import named_object
+from ....numbers_given import whole
+from ....sim.rtl.toolchain import ToolMissing, require_tools
+from ...common.files import check_output
+from ...common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
+from .backend_rows import BACKENDS
+
+__all__ = [
+    "HardwareChoice",
+    "HardwareOptions",
+    "UnitSizeOption",
+    "choose_hardware",
+    "side_given",
+]
+
+LARGEST_M = 1 << 24
+"""A block of as many words is the largest that a backend is asked for."""
+
+UnitSizeOption = Annotated[
+    int,
+    typer.Option(
+        "--m",
+        parser=whole("--m", 1, LARGEST_M),
+        metavar="M",
+        help="Words of the block that the unit holds, a square: 256 is 16 x 16.",
+        rich_help_panel=PANEL,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardwareOptions:
+    """The unit, and where the report goes."""
+
+    m: UnitSizeOption = 256
+    rtl: Annotated[
+        bool,
+        typer.Option(
+            "--rtl",
+            help="Simulate the Verilog of the backend, and check it against the model.",
+            rich_help_panel=PANEL,
+        ),
+    ] = False
+    config_file: ConfigOption = None
+    settings: SettingsOption = None
+    json_file: JsonOption = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardwareChoice:
+    """The unit, checked.
+
+    Parameters
+    ----------
+    backend: one of ``BACKENDS``
+    side: s, of blocks
+    rtl: whether its Verilog is simulated
+    config_file, settings: of parameters, whose names are checked
+    """
+
+    backend: str
+    side: int
+    rtl: bool
+    config_file: Path | None
+    settings: tuple[str, ...]
+    json_file: Path | None
+
+
+def choose_hardware(backend: str, options: HardwareOptions) -> dict[str, Any]:
+    """The fields of a `HardwareChoice`. Raises UserError for what cannot be run."""
+    if backend not in BACKENDS:
+        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+    row = BACKENDS[backend]
+    _check_parameters(backend, options)
+    side = side_given(options.m)
+    if row.sides and side not in row.sides:
+        allowed = ", ".join(str(each * each) for each in row.sides)
+        raise UserError(f"--m must be one of {allowed} with backend {backend}, not {options.m}")
+    if options.rtl and not row.unit:
+        raise UserError(f"--rtl must come with a backend of hardware, not with {backend}")
+    if options.json_file:
+        check_output(options.json_file, (".json",))
+    if options.rtl:
+        with user_errors(ToolMissing):
+            require_tools()
+    return {
+        "backend": backend, "side": side, "rtl": options.rtl,
+        "config_file": options.config_file, "settings": tuple(options.settings or ()),
+        "json_file": options.json_file,
+    }  # fmt: skip
+
+
+def _check_parameters(backend: str, options: HardwareOptions) -> None:
+    """Names only: values depend on each other, and on words."""
+    row = BACKENDS[backend]
+    unit = named_object(row.unit) if row.unit else None
+    known = [item.name for item in unit.config.parameters()] if unit else []
+    free = [name for name in known if name not in row.fixed]
+    for name in named_parameters(options.config_file, options.settings or ()):
+        if not known:
+            raise UserError(f"{backend}: unknown parameter `{name}`; it has none, but for --m "
+                            f"and --l")  # fmt: skip
+        if name in row.fixed:
+            raise UserError(f"{backend}: `{name}` must be left out, as --m and words decide it")
+        if name not in free:
+            raise UserError(f"{backend}: unknown parameter `{name}`; known are {', '.join(free)}")
+
+
+def side_given(m: int) -> int:
+    """The side of a unit of ``m`` words; UserError if it has none."""
+    side = isqrt(m)
+    if side * side != m:
+        raise UserError(
+            f"--m must be a square, as {side * side} and {(side + 1) ** 2} are, not {m}"
+        )
+    return side

@@ -1,0 +1,53 @@
+"""What a backend of hardware counts over its calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from ..backend import Backend
+from ..words import Words
+
+__all__ = ["HardwareBackend", "HardwareTally"]
+
+
+@dataclass
+class HardwareTally:
+    """Sums over the calls so far.
+
+    Parameters
+    ----------
+    cycles: from the first operand of a call to its last result
+    operations: of the matrix unit
+    sent: words that operations were given: blocks of B again with each
+    bytes_read, bytes_written: of memory, where there is one
+    checked, mismatches: results and counters of Verilog beside the model's, and those that differ
+    """
+
+    cycles: int = 0
+    operations: int = 0
+    sent: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    checked: int = 0
+    mismatches: int = 0
+
+
+@runtime_checkable
+class HardwareBackend(Backend, Protocol):
+    """A backend that measures.
+
+    Members
+    -------
+    tally: what was counted so far
+    rtl: whether Verilog is simulated, and compared with the model
+    """
+
+    @property
+    def tally(self) -> HardwareTally: ...
+    @property
+    def rtl(self) -> bool: ...
+
+    def call_cycles(self, rows: int, words: Words) -> int:
+        """Cycles of a call of so many rows, by the model, without values."""
+        ...

@@ -1,0 +1,106 @@
+"""Commands on backends of hardware: reports, calibration, one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.cli import main
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    np.save("a.npy", rng.standard_normal((21, 21)))
+    np.save("i.npy", rng.integers(-9, 9, (21, 21)))
+    np.save("huge.npy", np.full((8, 8), 2**40))
+
+
+def report_of(words: str) -> dict[str, Any]:
+    assert main([*words.split(), "--json", "report.json"]) == 0
+    report: dict[str, Any] = json.loads(Path("report.json").read_text())
+    return report
+
+
+@pytest.mark.parametrize(
+    ("backend", "cycles"), [("simd2", 343 * 6), ("m3xu", 343 * 7)], ids=["simd2", "m3xu"]
+)
+def test_a_product(backend: str, cycles: int, capsys: pytest.CaptureFixture[str]) -> None:
+    report = report_of(
+        f"run strassen i.npy i.npy --words int64 --m 16 --backend {backend} -o d.npy"
+    )
+    i = np.load("i.npy")
+    np.testing.assert_array_equal(np.load("d.npy"), i @ i)
+    assert report["calls"] == 343
+    assert report["measured_cycles"] == report["predicted_cycles"] == cycles
+    assert report["hardware"]["operations"] == 343
+    assert report["rtl"] is False
+    assert report["calibration"]["r_squared"] == 1
+    assert report["latency"] == report["calibration"]["latency"]
+    assert f"{cycles:,} measured, {cycles:,} predicted, +0.00%" in capsys.readouterr().out
+
+
+def test_a_latency_that_is_given() -> None:
+    report = report_of("run strassen a.npy a.npy --words fp32 --m 16 --backend simd2 --l 3")
+    assert report["unit_time"] == 343 * (16 + 3)
+    assert report["measured_cycles"] == report["predicted_cycles"] == 343 * 6
+
+
+@pytest.mark.slow
+def test_on_verilog(capsys: pytest.CaptureFixture[str]) -> None:
+    report = report_of("run closure i.npy --words boolean --m 16 --backend simd2 --rtl")
+    assert report["rtl"] is True
+    assert report["hardware"]["checked"] > report["rows"] * 4
+    assert report["hardware"]["mismatches"] == 0
+    assert "all equal" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_calibration_on_verilog() -> None:
+    report = report_of("tcu calibrate simd2 --words boolean --m 16 --rtl")
+    assert [call["cycles"] for call in report["calls"]] == [n + 5 for n in 2 ** np.arange(11)]
+    assert (report["r_squared"], report["mismatches"]) == (1, 0)
+    assert report["checked"] == sum(4 * call["rows"] + 1 for call in report["calls"])
+
+
+def test_a_calibration(capsys: pytest.CaptureFixture[str]) -> None:
+    report = report_of("tcu calibrate m3xu --set pipeline=2")
+    assert (report["word_cycles"], report["latency_cycles"]) == (2 / 256, 3)
+    assert report["half_rows"] == 3 * 256 / 2 / 16
+    out = capsys.readouterr().out
+    assert "0.0078125 cycles a word" in out
+    assert "latency is half of the time at n = 24 rows" in out
+
+
+REFUSED = {
+    "run strassen a.npy a.npy --rtl": "--rtl must come with a backend of hardware, not with numpy",
+    "run strassen a.npy a.npy --backend simd2 --m 25":
+        "--m must be one of 16, 64, 256 with backend simd2, not 25",
+    "run strassen a.npy a.npy --backend m3xu":
+        "words of backend m3xu must be fp32, complex64, integers (of 25 bits), not fp64",
+    "run strassen a.npy a.npy --backend simd2 --set tile=4":
+        "simd2: `tile` must be left out, as --m and words decide it",
+    "run strassen a.npy a.npy --backend simd2 --set pipeline=9":
+        "simd2: `pipeline` must be an integer in 1..6, not 9",
+    "run strassen a.npy a.npy --backend m3xu --set colour=1":
+        "m3xu: unknown parameter `colour`; known are alignment_bits, pipeline, data_assignment",
+    "run strassen huge.npy huge.npy --words int64 --backend simd2 --m 16":
+        "the product of huge.npy and huge.npy: operands of backend simd2 must be integers of at "
+        "most 32 bits, not of 42",
+    "tcu calibrate numpy": "backend must be one of simd2, m3xu, not 'numpy'",
+    "tcu calibrate m3xu --words minplus":
+        "words of backend m3xu must be fp32, complex64, integers (of 25 bits), not minplus",
+    "tcu calibrate m3xu --words fp8":
+        "--words must be one of fp32, fp64, complex64, int64, boolean, minplus, not 'fp8'",
+    "tcu calibrate m3xu --m 17": "--m must be a square, as 16 and 25 are, not 17",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words.split()) == 2
+    assert capsys.readouterr().err == f"error: {REFUSED[words]}\n"
