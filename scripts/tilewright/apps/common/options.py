@@ -14,21 +14,30 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ...choices import a_matrix_unit, a_setting
-from ...errors import user_errors
+from ...errors import UserError, user_errors
 from ...hw.spec.host import inputs
+from ...sim.rtl.toolchain import ToolMissing, require_tools
+from .files import check_output
 
 __all__ = [
+    "BACKENDS",
     "PANEL",
+    "BackendOption",
     "ConfigOption",
     "JsonOption",
     "RunOptions",
     "SettingsOption",
+    "check_backend",
+    "check_report_and_tools",
     "expanded",
     "named_parameters",
 ]
 
 PANEL = "Unit"
 """Of the help: what is said about the unit."""
+
+BACKENDS = ("rtl", "cycles", "model")
+"""Of an accelerator that has a model of cycles."""
 
 ConfigOption = Annotated[
     Path | None,
@@ -44,10 +53,34 @@ SettingsOption = Annotated[
         autocompletion=a_setting,
     ),
 ]
+BackendOption = Annotated[
+    str,
+    typer.Option(
+        help="rtl: simulate the Verilog and check it against the model; cycles: the models of "
+        "results and of cycles; model: that of results alone.",
+        rich_help_panel=PANEL,
+    ),
+]
 JsonOption = Annotated[
     Path | None,
     typer.Option("--json", help="Write the report as JSON; -: that alone, on standard output."),
 ]
+
+
+def check_backend(backend: str) -> None:
+    """Raise UserError for none of ``BACKENDS``."""
+    if backend not in BACKENDS:
+        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+
+
+def check_report_and_tools(json_file: Path | None, backend: str) -> None:
+    """Raise UserError before anything is computed: for a report that could not be written, and if
+    what the RTL is simulated with is not there."""
+    if json_file:
+        check_output(json_file, (".json",))
+    if backend == "rtl":
+        with user_errors(ToolMissing):
+            require_tools()
 
 
 def named_parameters(file: Path | None, settings: Sequence[str]) -> dict[str, str]:

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ...errors import UserError, user_errors
+from ...errors import UserError
 from ...hw.spec.matrix_unit import MatrixUnitConfig
 from ...hw.spec.unit import Unit
 from ...registry import entries
 from ...settings import read_config
-from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...wave_file import check_wave_file
-from ..common.files import check_output
-from ..common.options import RunOptions
+from ..common.options import RunOptions, check_report_and_tools
 from ..engine.options import EngineSetting, choose_engine, engine_asked_for
 
 if TYPE_CHECKING:
@@ -104,11 +102,7 @@ def choose_unit(
             raise UserError(
                 f"{options.waves}: waves come from the rtl backend only, not from {backend}"
             )
-    if options.json_file:
-        check_output(options.json_file, (".json",))
-    if backend == "rtl":
-        with user_errors(ToolMissing):
-            require_tools()
+    check_report_and_tools(options.json_file, backend)
     return UnitChoice(
         chosen=engine.unit if engine else known[unit],
         config=config,

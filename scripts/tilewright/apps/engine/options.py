@@ -13,11 +13,10 @@ from ...hw.spec.engine import UNITS, EngineConfig
 from ...hw.spec.unit import Unit
 from ...settings import read_config
 from ...sim.timing.memories import MemoryModel
-from ..common.options import PANEL, RunOptions
+from ..common.options import PANEL, RunOptions, check_backend
 from ..sparse.options import GIGAHERTZ, choose_memory, gigahertz_option, memory_option
 
 __all__ = [
-    "BACKENDS",
     "EngineOptions",
     "EngineSetting",
     "choose_engine",
@@ -25,7 +24,6 @@ __all__ = [
     "refuse_values",
 ]
 
-BACKENDS = ("rtl", "cycles", "model")
 _PREFIX = "engine_"
 
 
@@ -84,8 +82,7 @@ def choose_engine(options: RunOptions) -> EngineSetting | None:
     if unit is None or not isinstance(options, EngineOptions):
         _check_alone(options)
         return None
-    if options.backend not in BACKENDS:
-        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    check_backend(options.backend)
     memory = choose_memory(options.memory, options.backend, options.gigahertz)
     if options.waves:
         raise UserError(f"{options.waves}: waves are not written with --on engine")

@@ -9,17 +9,23 @@ from typing import Annotated, Any
 
 import typer
 
-from ...errors import UserError, user_errors
+from ...errors import UserError
 from ...hw.spec.gta import FORMATS_OF_GTA, GTA, GtaConfig, is_float
 from ...settings import read_config
-from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ..common.files import check_output
-from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption
+from ..common.options import (
+    PANEL,
+    BackendOption,
+    ConfigOption,
+    JsonOption,
+    SettingsOption,
+    check_backend,
+    check_report_and_tools,
+)
 from .schedule.asked import Asked, asked
 from .schedule.file import SUFFIXES, read_schedule
 
 __all__ = [
-    "BACKENDS",
     "FLOATS",
     "DeviceOptions",
     "FlowOptions",
@@ -29,7 +35,6 @@ __all__ = [
     "refuse_flow",
 ]
 
-BACKENDS = ("rtl", "cycles", "model")
 FLOATS = tuple(name for name in FORMATS_OF_GTA if is_float(name))
 """Formats of an application that takes no integers."""
 
@@ -96,14 +101,7 @@ class DeviceOptions:
 
     config_file: ConfigOption = None
     settings: SettingsOption = None
-    backend: Annotated[
-        str,
-        typer.Option(
-            help="rtl: simulate the Verilog and check it against the model; cycles: the models of "
-            "results and of cycles; model: that of results alone.",
-            rich_help_panel=PANEL,
-        ),
-    ] = "rtl"
+    backend: BackendOption = "rtl"
     json_file: JsonOption = None
 
 
@@ -132,7 +130,7 @@ class GtaChoice:
     ----------
     config: of the accelerator
     format: of the operands
-    backend: one of ``BACKENDS``
+    backend: rtl, cycles or model
     asked: what schedules must have
     explain: whether the schedules of the largest product are printed
     save_schedule: where its schedule is written
@@ -159,8 +157,7 @@ def choose_gta(
 
     Raises UserError for what cannot be run.
     """
-    if options.backend not in BACKENDS:
-        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    check_backend(options.backend)
     if format not in allowed:
         raise UserError(f"mode must be one of {', '.join(allowed)}, not {format!r}")
     config: Any = read_config(GTA, options.config_file, options.settings or ())
@@ -174,11 +171,7 @@ def choose_gta(
         if options.backend == "model":
             raise UserError("--save-schedule must come with backend rtl or cycles, not with model")
         check_output(options.save_schedule, SUFFIXES)
-    if options.json_file:
-        check_output(options.json_file, (".json",))
-    if options.backend == "rtl":
-        with user_errors(ToolMissing):
-            require_tools()
+    check_report_and_tools(options.json_file, options.backend)
     return GtaChoice(
         config=config,
         format=format,

@@ -13,12 +13,20 @@ from ...errors import UserError, user_errors
 from ...hw.spec.sida import SIDA, ModelSidaConfig, SidaConfig
 from ...numbers_given import whole
 from ...settings import read_config
-from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.sida.fit import check_modelled
 from ...sim.timing.memories import MemoryModel
 from ..common.files import ARRAY_NAMES, ARRAYS, check_output
-from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
-from ..sparse.options import BACKENDS, choose_memory, gigahertz_option, memory_option
+from ..common.options import (
+    PANEL,
+    BackendOption,
+    ConfigOption,
+    JsonOption,
+    SettingsOption,
+    check_backend,
+    check_report_and_tools,
+    named_parameters,
+)
+from ..sparse.options import choose_memory, gigahertz_option, memory_option
 
 __all__ = ["SIDA_GIGAHERTZ", "SidaChoice", "SidaOptions", "choose_sida"]
 
@@ -42,14 +50,7 @@ class SidaOptions:
     ] = None
     config_file: ConfigOption = None
     settings: SettingsOption = None
-    backend: Annotated[
-        str,
-        typer.Option(
-            help="rtl: simulate the Verilog and check it against the model; cycles: the models "
-            "of results and of cycles; model: that of results alone.",
-            rich_help_panel=PANEL,
-        ),
-    ] = "rtl"
+    backend: BackendOption = "rtl"
     memory: Annotated[str | None, memory_option(PANEL)] = None
     gigahertz: Annotated[float | None, gigahertz_option(PANEL, f"{SIDA_GIGAHERTZ:g}")] = None
     json_file: JsonOption = None
@@ -133,8 +134,7 @@ def choose_sida(
     value: a format that it takes unless the user sets one
     suffixes: of the output's name
     """
-    if options.backend not in BACKENDS:
-        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    check_backend(options.backend)
     memory = choose_memory(options.memory, options.backend, options.gigahertz)
     given = list(options.settings or ())
     if value is not None and "value" not in named_parameters(options.config_file, given):
@@ -149,13 +149,9 @@ def choose_sida(
     if options.backend == "cycles":
         with user_errors(ValueError):
             check_modelled(config)
-    if options.json_file:
-        check_output(options.json_file, (".json",))
     if options.output:
         check_output(options.output, suffixes)
-    if options.backend == "rtl":
-        with user_errors(ToolMissing):
-            require_tools()
+    check_report_and_tools(options.json_file, options.backend)
     return SidaChoice(
         config=config,
         backend=options.backend,

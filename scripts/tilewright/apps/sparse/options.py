@@ -8,22 +8,28 @@ from typing import Annotated, Any
 
 import typer
 
-from ...errors import UserError, user_errors
+from ...errors import UserError
 from ...hw.spec.matraptor import MATRAPTOR, MODES, MatRaptorConfig
 from ...hw.spec.semirings import SEMIRINGS
 from ...numbers_given import real, whole
 from ...settings import read_config
-from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.timing.memories import MEMORIES, MemoryModel
-from ..common.files import check_output
 from ..common.memory import check_memory
-from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
+from ..common.options import (
+    PANEL,
+    BackendOption,
+    ConfigOption,
+    JsonOption,
+    SettingsOption,
+    check_backend,
+    check_report_and_tools,
+    named_parameters,
+)
 
-__all__ = ["BACKENDS", "GIGAHERTZ", "LINE_BYTES", "SparseChoice", "SparseOptions", "choose_memory",
+__all__ = ["GIGAHERTZ", "LINE_BYTES", "SparseChoice", "SparseOptions", "choose_memory",
            "choose_sparse_unit", "gigahertz_option", "lanes_option",
-           "memory_option"]  # fmt: skip
+           "memory_option", "named_semiring"]  # fmt: skip
 
-BACKENDS = ("rtl", "cycles", "model")
 GIGAHERTZ = 2.0
 LINE_BYTES = 150
 """Bytes that a product takes, at its peak, for each row and each column of an operand, an empty one
@@ -63,14 +69,7 @@ class SparseOptions:
     lanes: Annotated[int | None, lanes_option(PANEL)] = None
     config_file: ConfigOption = None
     settings: SettingsOption = None
-    backend: Annotated[
-        str,
-        typer.Option(
-            help="rtl: simulate the Verilog and check it against the model; cycles: the models "
-            "of results and of cycles; model: that of results alone.",
-            rich_help_panel=PANEL,
-        ),
-    ] = "rtl"
+    backend: BackendOption = "rtl"
     memory: Annotated[str | None, memory_option(PANEL)] = None
     gigahertz: Annotated[float | None, gigahertz_option(PANEL)] = None
     json_file: JsonOption = None
@@ -123,6 +122,15 @@ def choose_memory(name: str | None, backend: str, gigahertz: float | None) -> Me
     return MEMORIES[memory]
 
 
+def named_semiring(name: str | None) -> str | None:
+    """The semiring that the user or the application asks for, by the name of its row; UserError if
+    there is none."""
+    found = _ALIASES.get(name or "", name)
+    if found is not None and found not in SEMIRINGS:
+        raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {found!r}")
+    return found
+
+
 def choose_sparse_unit(
     options: SparseOptions,
     semiring: str | None = None,
@@ -138,11 +146,8 @@ def choose_sparse_unit(
     """
     if mode not in MODES:
         raise UserError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
-    semiring = _ALIASES.get(semiring or "", semiring)
-    if semiring is not None and semiring not in SEMIRINGS:
-        raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
-    if options.backend not in BACKENDS:
-        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    semiring = named_semiring(semiring)
+    check_backend(options.backend)
     memory = choose_memory(options.memory, options.backend, options.gigahertz)
     given = list(options.settings or ())
     names = named_parameters(options.config_file, given)
@@ -165,11 +170,7 @@ def choose_sparse_unit(
         raise UserError(f"`semiring` must be {semiring} for {app}, not {config.semiring!r}")
     if mode == "outer" and not config.outer_product:
         raise UserError("`outer_product` must be true for mode outer, not false")
-    if options.json_file:
-        check_output(options.json_file, (".json",))
-    if options.backend == "rtl":
-        with user_errors(ToolMissing):
-            require_tools()
+    check_report_and_tools(options.json_file, options.backend)
     return SparseChoice(
         config=config,
         backend=options.backend,

@@ -10,21 +10,31 @@ from typing import Annotated, Any
 
 import typer
 
-from ...errors import UserError, user_errors
-from ...hw.spec.semirings import SEMIRINGS
+from ...errors import UserError
 from ...hw.spec.tensaurus import TENSAURUS, TensaurusConfig
 from ...settings import read_config
-from ...sim.rtl.toolchain import ToolMissing, require_tools
 from ...sim.tensaurus.work import STORES
 from ...sim.timing.memories import MemoryModel
-from ..common.files import check_output
-from ..common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
-from ..sparse.options import GIGAHERTZ, choose_memory, gigahertz_option, memory_option
+from ..common.options import (
+    PANEL,
+    BackendOption,
+    ConfigOption,
+    JsonOption,
+    SettingsOption,
+    check_backend,
+    check_report_and_tools,
+    named_parameters,
+)
+from ..sparse.options import (
+    GIGAHERTZ,
+    choose_memory,
+    gigahertz_option,
+    memory_option,
+    named_semiring,
+)
 
-__all__ = ["BACKENDS", "TensorChoice", "TensorOptions", "choose_tensor_unit", "given_shape"]
+__all__ = ["TensorChoice", "TensorOptions", "choose_tensor_unit", "given_shape"]
 
-BACKENDS = ("rtl", "cycles", "model")
-_ALIASES = {"plustimes": "mma", "plus-times": "mma"}
 _MODES = "ijkl"
 _NAMES = {"f": "vectors", "f1": "scalars_1", "f2": "scalars_2"} | {
     letter: f"step_{mode}" for mode, letter in enumerate(_MODES)
@@ -66,14 +76,7 @@ class TensorOptions:
     ] = False
     config_file: ConfigOption = None
     settings: SettingsOption = None
-    backend: Annotated[
-        str,
-        typer.Option(
-            help="rtl: simulate the Verilog and check it against the model; cycles: the models "
-            "of results and of cycles; model: that of results alone.",
-            rich_help_panel=PANEL,
-        ),
-    ] = "rtl"
+    backend: BackendOption = "rtl"
     memory: Annotated[str | None, memory_option(PANEL)] = None
     gigahertz: Annotated[float | None, gigahertz_option(PANEL)] = None
     json_file: JsonOption = None
@@ -120,12 +123,9 @@ def choose_tensor_unit(
     semiring: that the user asks for; headers of streams are marked by a bit then, unless set
     value: a format that the application takes unless the user sets one
     """
-    if options.backend not in BACKENDS:
-        raise UserError(f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}")
+    check_backend(options.backend)
     memory = choose_memory(options.memory, options.backend, options.gigahertz)
-    semiring = _ALIASES.get(semiring or "", semiring)
-    if semiring is not None and semiring not in SEMIRINGS:
-        raise UserError(f"semiring must be one of {', '.join(SEMIRINGS)}, not {semiring!r}")
+    semiring = named_semiring(semiring)
     fixed = _fixed(options.tile, order)
     given = list(options.settings or ())
     named = named_parameters(options.config_file, given)
@@ -141,11 +141,7 @@ def choose_tensor_unit(
     if value is not None and "value" not in named:
         given.append(f"value={value}")
     config: Any = read_config(TENSAURUS, options.config_file, given)
-    if options.json_file:
-        check_output(options.json_file, (".json",))
-    if options.backend == "rtl":
-        with user_errors(ToolMissing):
-            require_tools()
+    check_report_and_tools(options.json_file, options.backend)
     return TensorChoice(
         config=config,
         backend=options.backend,
