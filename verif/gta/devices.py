@@ -16,6 +16,7 @@ __all__ = [
     "DRIVEN",
     "LARGE_MEMORY_BYTES",
     "MEMORY_BYTES",
+    "SHARED",
     "Built",
     "NativeGta",
     "native_gta",
@@ -90,3 +91,12 @@ DRIVEN: dict[str, GtaConfig] = {
     "few_sums": _small(lanes=2, partial_bits=22, formats=("int8", "int32"), data_bits=256),
 }
 """Whose drivers are tested on the RTL."""
+
+SHARED = GtaConfig(
+    lanes=2,
+    formats=("int8", "int32", "bf16", "fp32"),
+    float_adders=16,
+    partial_bits=24,
+    vector_bytes=32768,
+)
+"""Joined lanes that benches share in the default test, as to build some takes most of a minute."""

@@ -11,36 +11,43 @@ from tilewright.hw.spec.gta import GTA, GtaConfig
 from tilewright.hw.spec.jobs.gta import job_spec
 from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.bench.device import AxiDevice
+from tilewright.verif.gta.devices import DEVICES
 from tilewright.verif.gta.jobs import check_product, random_case
 from tilewright.verif.kit.job_checks import register_answers
 from tilewright.verif.kit.sampling import slow_but
 
 MEMORY_BYTES = 1 << 17
-CONFIG = GtaConfig(
-    lanes=1,
-    formats=("int8", "int32", "fp16"),
-    vector_bytes=2048,
-    outstanding=4,
-    mask_bits=1,
-    data_bits=64,
-)
+CONFIGS = {
+    "tiny": DEVICES["tiny"].config,
+    "two channels": GtaConfig(
+        lanes=1,
+        formats=("int8", "int32", "fp16"),
+        vector_bytes=2048,
+        outstanding=4,
+        mask_bits=1,
+        data_bits=64,
+    ),
+}
+BENCHES = [("tiny", True), ("two channels", True), ("two channels", False)]
 
 
-@pytest.mark.parametrize("axi_ram", slow_but([], [True, False], [True]))
-def test_products(axi_ram: bool) -> None:
+@pytest.mark.parametrize("bench", slow_but([], BENCHES, BENCHES[:1]))
+def test_products(bench: tuple[str, bool]) -> None:
     """Registers are those of the table; products on a memory that pauses, bit for bit."""
-    rng = np.random.default_rng(1)
+    name, axi_ram = bench
+    config, rng = CONFIGS[name], np.random.default_rng(1)
     settings: dict[str, Any] = {"stall": 0.3, "lite_stall": 0.3, "axi_ram": axi_ram}
     with AxiDevice(
-        emit(GTA, CONFIG),
-        CONFIG,
-        outstanding=CONFIG.outstanding,
+        emit(GTA, config),
+        config,
+        outstanding=config.outstanding,
         memory_bytes=MEMORY_BYTES,
         **settings,
     ) as device:
-        registers = job_spec(CONFIG).registers
+        registers = job_spec(config).registers
         found = register_answers(device, registers)
-        assert found == register_answers(GtaModel(CONFIG, MEMORY_BYTES), registers)
-        for name, flow in (("int8", "ws"), ("int32", "is"), ("int32", "os"), ("fp16", "os")):
-            check_product(device, random_case(rng, CONFIG, most=20, format=name, dataflow=flow))
+        assert found == register_answers(GtaModel(config, MEMORY_BYTES), registers)
+        for format, flow in (("int8", "ws"), ("int32", "is"), ("int32", "os"), ("fp16", "os")):
+            format = format if format in config.formats else "int8"
+            check_product(device, random_case(rng, config, most=20, format=format, dataflow=flow))
         assert device.faults == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +57,11 @@ class ClusterBench:
         self.unit.run_streams(
             {"csr": self._packed("csr", [{"layout": layout, "masks": joined}])}, {}
         )
+
+    def arrange_one(self) -> None:
+        """The first lane by itself, as group 0."""
+        others = (1 << self.config.mask_bits) - 1
+        self.arrange(0, [0] + [others] * (self.config.lanes - 1))
 
     def memories(self, rng: np.random.Generator) -> Memories:
         """Any content."""
@@ -183,9 +187,11 @@ class ClusterBench:
     def _packed(self, name: str, lines: Sequence[Mapping[str, int]]) -> Words:
         stream = self.unit.stream(name)
         size = 4 * -(-int(stream["width"]) // 32)
-        fields = {entry["name"]: entry for entry in stream["fields"]}
+        places = {
+            entry["name"]: (int(entry["offset"]), width_of(entry)) for entry in stream["fields"]
+        }
         raw = b"".join(
-            sum(_placed(int(line[key]), fields[key]) for key in line if key in fields).to_bytes(
+            sum(_placed(int(line[key]), *places[key]) for key in line if key in places).to_bytes(
                 size, "little"
             )
             for line in lines
@@ -197,10 +203,10 @@ def _cycles(taken: Mapping[str, Words]) -> list[int]:
     return [int(row[0]) for row in taken["taken"]]
 
 
-def _placed(value: int, entry: Mapping[str, Any]) -> int:
+def _placed(value: int, offset: int, width: int) -> int:
     """A field's value where it lies."""
-    assert not value >> width_of(entry), (entry["name"], value)
-    return value << int(entry["offset"])
+    assert not value >> width, (offset, width, value)
+    return value << offset
 
 
 @cache

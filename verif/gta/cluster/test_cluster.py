@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tilewright.hw.gta.layouts import LaneMemoryName, Operation
-from tilewright.hw.spec.gta import GtaConfig
+from tilewright.verif.gta.devices import SHARED
 
 from .cluster_bench import ClusterBench
 from .cluster_cycles import check_cycles
 from .products import Product, Region, exact, random_matrix
 
-CONFIG = GtaConfig(lanes=2, formats=("int8", "int16"), vector_bytes=8192)
+CONFIG = SHARED
+pytestmark = pytest.mark.slow
+
 SIDE_BY_SIDE = [Region(1, 1, 3, 0, 2), Region(1, 1, 9, 1, 2)]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
 from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 from .cluster_bench import ClusterBench
@@ -39,6 +40,7 @@ def config_of(
 FLOATS = ("bf16", "fp16", "fp32", "fp64")
 
 CONFIGS = {
+    "shared": SHARED,
     "bf16 on two lanes": config_of(("bf16",), lanes=2, kib=4),
     "two lanes": config_of(lanes=2),
     "four lanes": config_of(lanes=4, stages=3),
@@ -64,7 +66,7 @@ def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) 
     return sum(isinstance(product, FloatProduct) for product in products)
 
 
-@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["bf16 on two lanes"]))
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_random_products(name: str) -> None:
     """Every arrangement, regions beside each other, segments of K; commands that follow each other
     at once, and ones that come when they like; chains against SoftFloat."""
@@ -90,26 +92,29 @@ def tour(count: int) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("adders", slow_but([], [8, 16, 64], [16]))
-def test_every_format_behind_every_other(adders: int) -> None:
+EVERY = {"shared": SHARED, **{f"{n} adders": config_of(adders=n) for n in (8, 16, 64)}}
+
+
+@pytest.mark.parametrize("name", slow_but([], EVERY, ["shared"]))
+def test_every_format_behind_every_other(name: str) -> None:
     """Without a pause, integers too; the cycles are counted."""
-    config = config_of(adders=adders)
+    config = EVERY[name]
     bench = ClusterBench(config)
-    bench.arrange(0, [0])
-    rng = np.random.default_rng(3200 + adders)
-    order = tour(len(FORMATS_OF_GTA))
+    bench.arrange_one()
+    rng = np.random.default_rng(3200 + config.float_adders)
+    order = tour(len(config.formats))
     pairs = set()
     for begin in range(0, len(order) - 1, 4):
         products: list[Product | FloatProduct] = []
         for number in order[begin : begin + 5]:
-            name = FORMATS_OF_GTA[number]
-            (product,) = random_products(rng, config, [Region(1, 1)], 1, names=[name])
+            names = [config.formats[number]]
+            (product,) = random_products(rng, config, [Region(1, 1)], 1, names=names)
             places = tuple(12 * len(products) for _ in range(3))
             products.append(_cut(product, 12, bases=places))
         times = bench.check(products, rng)
         check_cycles(products, times, config)
         pairs |= {(a.name, b.name) for a, b in pairwise(products)}
-    assert len(pairs) == len(FORMATS_OF_GTA) ** 2
+    assert len(pairs) == len(config.formats) ** 2
 
 
 def _cut(product: Any, words: int, **changed: object) -> Any:

@@ -7,6 +7,7 @@ import pytest
 from tilewright.hw.gta.layouts import Operation
 from tilewright.hw.spec.gta import GtaConfig, element_bytes
 from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 from .cluster_bench import INTEGERS, ClusterBench
@@ -36,6 +37,7 @@ def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) 
 
 
 CONFIGS = {
+    "shared": SHARED,
     "two lanes, two formats": config_of(lanes=2, formats=("int8", "int16"), vector_bytes=8192),
     "one lane": config_of(lanes=1),
     "two lanes": config_of(lanes=2),
@@ -45,14 +47,12 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", slow_but(["two lanes, two formats"], CONFIGS, ["one lane", "four lanes"])
-)
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_random_products(name: str) -> None:
     """Both operations, every arrangement, regions beside each other, segments of K; commands that
     follow each other at once, and ones that come when they like."""
     bench = ClusterBench(CONFIGS[name])
-    many = by_size(30, 100, 400)
+    many = by_size(30, 30, 400)
     total, runs = 0, many * 2 // max(2, bench.config.lanes)
     for seed in range(runs):
         pauses = Pauses(seed=seed, gap=0.99) if seed % 3 == 2 else None
@@ -61,33 +61,41 @@ def test_random_products(name: str) -> None:
 
 
 NARROW = {
+    "shared": SHARED,
     "int8": config_of(lanes=1, formats=("int8",), partial_bits=20, vector_bytes=8192),
     "int32": config_of(lanes=1, formats=("int32",), partial_bits=22, vector_bytes=8192),
     "int64": config_of(lanes=2, formats=("int16", "int64"), partial_bits=24),
 }
 
 
-@pytest.mark.parametrize("name", slow_but([], NARROW, ["int64"]))
+def ends(config: GtaConfig, region: Region, name: str) -> list[Product]:
+    """Of the most negative, and the largest, numbers alone, in both operations, each by itself."""
+    bits = 8 * element_bytes(name)
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    k = config.most_products
+    return [
+        Product(
+            region=region,
+            mode=mode,
+            name=name,
+            a=np.full((9, k), left, object),
+            b=np.full((k, 3), right, object),
+            size=16 if bits > 16 and "int64" in config.formats else 8,
+        )
+        for mode in (Operation.WS, Operation.OS)
+        for left, right in ((low, low), (low, high), (high, high), (-1, low), (-1, -1))
+    ]
+
+
+@pytest.mark.parametrize("name", slow_but([], NARROW, ["shared"]))
 def test_ends_of_the_range(name: str) -> None:
-    """The most negative, and the largest, numbers alone, in segments as long as sums of an element
-    allow, of configurations that lack other formats."""
+    """In segments as long as sums of an element allow."""
     config = NARROW[name]
     bench = ClusterBench(config)
     region = Region(1, config.lanes, across=config.lanes)
-    bench.arrange(config.lanes.bit_length() - 1, [0] * config.lanes)
-    bits = 8 * element_bytes(name)
-    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    rng = np.random.default_rng(bits)
-    k = config.most_products
-    for mode in (Operation.WS, Operation.OS):
-        for left, right in ((low, low), (low, high), (high, high), (-1, low), (-1, -1)):
-            product = Product(
-                region=region,
-                mode=mode,
-                name=name,
-                a=np.full((9, k), left, object),
-                b=np.full((k, 3), right, object),
-                size=16 if "int64" in config.formats else 8,
-            )
+    for format in config.integers:
+        rng = np.random.default_rng(8 * element_bytes(format))
+        bench.arrange(config.lanes.bit_length() - 1, [0] * config.lanes)
+        for product in ends(config, region, format):
             check_cycles([product], bench.check([product], rng), config)
-    run_random(bench, bits)
+    run_random(bench, config.lanes)

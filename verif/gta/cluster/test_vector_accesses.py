@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tilewright.hw.gta.layouts import LaneMemoryName
 from tilewright.hw.spec.gta import GtaConfig
+from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 from .cluster_bench import ClusterBench
@@ -17,6 +18,7 @@ from .products import Memories
 from .random_products import cut, masks_of
 
 CONFIGS = {
+    "shared": SHARED,
     "int8 and int16": GtaConfig(lanes=2, formats=("int8", "int16"), vector_bytes=8192),
     "bf16 and int16": GtaConfig(lanes=2, formats=("bf16", "int16"), vector_bytes=8192),
     "one lane": GtaConfig(lanes=1, vector_bytes=16384),
@@ -80,7 +82,7 @@ def run_beside(bench: ClusterBench, seed: int) -> int:
     return len(commands)
 
 
-@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["int8 and int16"]))
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_accesses_from_outside_cost_the_array_nothing(name: str) -> None:
     bench = ClusterBench(CONFIGS[name])
     runs = by_size(2, 8, 60)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.spec.gta import BANKS, FORMATS_OF_GTA, GtaConfig, element_bytes
+from tilewright.hw.spec.gta import BANKS, GtaConfig, element_bytes
 from tilewright.hw.spec.jobs.gta_vector import (
     OCTET,
     functions_of,
     operand_memories,
     vector_result_bytes,
 )
+from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 from .cluster_bench import ClusterBench
@@ -24,16 +25,18 @@ from .vector_command import MEMORIES, VectorCommand
 HERE = Region(1, 1)
 
 
-CONFIG = GtaConfig(lanes=1, vector_bytes=2048)
-"""The smallest memories: an octet of int64 fills a bank of operands."""
+CONFIGS = {
+    "shared": SHARED,
+    "smallest": GtaConfig(lanes=1, vector_bytes=2048),
+}
+"""Of the smallest memories an octet of int64 fills a bank of operands."""
 
 
-def at_the_end(function: str, name: str, **fields: Any) -> VectorCommand:
-    """As many octets as there is room for, to the last word of each bank."""
-    config = CONFIG
+def at_the_end(config: GtaConfig, function: str, name: str, **fields: Any) -> VectorCommand:
+    """Octets to the last word of each bank, as many as there is room for, but not too many."""
     operand = OCTET * element_bytes(name) * fields.get("chain", 1)
     result = OCTET * vector_result_bytes(function, name)
-    time = min(config.edge_bytes // operand, config.bank_bytes // result)
+    time = min(16, config.edge_bytes // operand, config.bank_bytes // result)
     command = VectorCommand(
         config=config, region=HERE, function=function, name=name, time=time, **fields
     )
@@ -44,17 +47,19 @@ def at_the_end(function: str, name: str, **fields: Any) -> VectorCommand:
     return command
 
 
-@pytest.mark.parametrize("name", slow_but([], FORMATS_OF_GTA, ["int8", "int64", "fp16"]))
-def test_full_banks(name: str) -> None:
-    """Of every function; operands are alike, zeros, or any."""
-    bench = ClusterBench(CONFIG)
-    bench.arrange(0, [0])
-    for function in functions_of(name):
-        for seed in range(by_size(1, 2, 10)):
+@pytest.mark.parametrize("build", slow_but([], CONFIGS, ["shared"]))
+def test_full_banks(build: str) -> None:
+    """Of every function on every format; operands are alike, zeros, or any."""
+    config = CONFIGS[build]
+    bench = ClusterBench(config)
+    bench.arrange_one()
+    jobs = [(name, function) for name in config.formats for function in functions_of(name)]
+    for name, function in jobs:
+        for seed in range(by_size(1, 1, 10)):
             rng = np.random.default_rng([seed, *function.encode()])
             starts = function in ("dot", "sum") and bool(seed % 2)
             amount = int(rng.integers(OCTET)) if function == "slide" else 0
-            command = at_the_end(function, name, starts=starts, amount=amount)
+            command = at_the_end(config, function, name, starts=starts, amount=amount)
             shape = 1, BANKS, command.time, OCTET
             x, y = (random_elements(rng, name, shape) for _ in range(2))
             kind = rng.random(shape)
@@ -62,4 +67,4 @@ def test_full_banks(name: str) -> None:
             given = {"left": x, "top": y, "result": np.where(kind < 0.5, 0, y).astype(np.uint64)}
             used = {*operand_memories(function, name), *(["result"] if starts else [])}
             command.operands = {memory: given[memory] for memory in MEMORIES if memory in used}
-            check_cycles([command], bench.check([command], rng), CONFIG)
+            check_cycles([command], bench.check([command], rng), config)

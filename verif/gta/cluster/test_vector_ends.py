@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.gta import BANKS, GtaConfig, element_bytes, limbs
 from tilewright.hw.spec.jobs.gta_vector import OCTET, functions_of, operand_memories
+from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import slow_but
 
 from .cluster_bench import INTEGERS, ClusterBench
@@ -16,6 +17,7 @@ from .products import Region
 from .vector_command import VectorCommand
 
 CONFIGS = {
+    "shared": SHARED,
     "int8": GtaConfig(lanes=1, formats=("int8",), partial_bits=20, vector_bytes=8192),
     "int32": GtaConfig(lanes=1, formats=("int32",), partial_bits=22, vector_bytes=8192),
     "int64": GtaConfig(lanes=2, formats=("int16", "int64"), partial_bits=24, vector_bytes=32768),
@@ -59,14 +61,14 @@ def commands(config: GtaConfig, name: str) -> list[VectorCommand]:
     return found
 
 
-@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["int8", "integers"]))
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_ends_of_the_range(name: str) -> None:
     config = CONFIGS[name]
     bench = ClusterBench(config)
     bench.arrange(config.lanes.bit_length() - 1, [0] * config.lanes)
     rng = np.random.default_rng(0)
     count = 0
-    for format in config.formats:
+    for format in config.integers:
         for command in commands(config, format):
             check_cycles([command], bench.check([command], rng), config)
             count += 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.gta import BANKS, GtaConfig
 from tilewright.hw.spec.jobs.gta_vector import OCTET, functions_of, operand_memories
+from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 from .cluster_bench import ClusterBench
@@ -16,6 +17,7 @@ from .vector_command import VectorCommand
 CHAINS = ("dot", "sum")
 
 CONFIGS = {
+    "shared": SHARED,
     "64 adders": GtaConfig(
         lanes=1, formats=("int8", "bf16"), float_adders=64, adder_stages=3, vector_bytes=16384
     ),
@@ -50,18 +52,18 @@ def commands(
     return found
 
 
-@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["64 adders"]))
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_commands_on_each_others_results(name: str) -> None:
     """Of one function, so that they follow each other at once where they may."""
     config = CONFIGS[name]
     bench = ClusterBench(config)
-    bench.arrange(0, [0])
+    bench.arrange_one()
     count = 0
     for format in config.formats:
         for function in functions_of(format):
             if function not in CHAINS and "result" not in operand_memories(function, format):
                 continue
-            for seed in range(by_size(4, 12, 200)):
+            for seed in range(by_size(3, 3, 200)):
                 rng = np.random.default_rng([seed, *function.encode()])
                 some = commands(rng, config, format, function)
                 bench.check(some, rng)

@@ -11,6 +11,7 @@ import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
 from tilewright.hw.spec.jobs.gta_vector import functions_of
 from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
 from .cluster_bench import ClusterBench
@@ -28,6 +29,7 @@ def config_of(formats: Sequence[str], lanes: int = 2, kib: int = 8, **others: An
 INTEGERS = FORMATS_OF_GTA[:4]
 
 CONFIGS = {
+    "shared": SHARED,
     "two lanes, two formats": config_of(["int8", "int16"]),
     "integers": config_of(INTEGERS, kib=32),
     "one lane": config_of(INTEGERS, lanes=1, kib=32, partial_bits=24),
@@ -53,7 +55,7 @@ def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) 
     return len(commands)
 
 
-@pytest.mark.parametrize("name", slow_but(["two lanes, two formats"], CONFIGS, ["integers"]))
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_random_commands(name: str) -> None:
     """Any functions in any order, alike ones at once behind each other, among products."""
     bench = ClusterBench(CONFIGS[name])

@@ -17,12 +17,14 @@ from tilewright.verif.gta.cluster.float_products import FloatProduct
 from tilewright.verif.gta.cluster.products import Product, Region
 from tilewright.verif.gta.cluster.random_products import masks_of
 from tilewright.verif.gta.cluster.vector_command import VectorCommand
+from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
-
-def config_of(lanes: int) -> GtaConfig:
-    """As the benches of values have it."""
-    return GtaConfig(lanes=lanes, formats=INTEGERS, vector_bytes=32768)
+CONFIGS = {
+    "shared": SHARED,
+    "two lanes": GtaConfig(lanes=2, formats=INTEGERS, vector_bytes=32768),
+    "four lanes": GtaConfig(lanes=4, formats=INTEGERS, vector_bytes=32768),
+}
 
 
 def random_job(rng: np.random.Generator, config: GtaConfig) -> ArrayJob:
@@ -36,7 +38,7 @@ def random_job(rng: np.random.Generator, config: GtaConfig) -> ArrayJob:
         m=m,
         n=n,
         k=max(k, segments),
-        format=str(rng.choice(INTEGERS)),
+        format=str(rng.choice(config.integers or INTEGERS)),
         dataflow=str(rng.choice(["ws", "is", "os"])),
         rows=rows,
         cols=cols,
@@ -77,12 +79,13 @@ def arrange(bench: ClusterBench, job: ArrayJob, found: Sequence[Product | FloatP
     bench.arrange(job.cols.bit_length() - 1, masks[:used] + spare)
 
 
-@pytest.mark.parametrize("lanes", slow_but([], [2, 4], [2]))
-def test_jobs(lanes: int) -> None:
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
+def test_jobs(name: str) -> None:
     """A job by itself: from when the command is taken to its end, of the longest segment."""
-    bench, rng = ClusterBench(config_of(lanes)), np.random.default_rng(lanes)
+    bench = ClusterBench(CONFIGS[name])
+    rng = np.random.default_rng(bench.config.lanes)
     checked = 0
-    while checked < by_size(20, 60, 300):
+    while checked < by_size(10, 12, 300):
         job = random_job(rng, bench.config)
         found = products(job)
         if not fits(bench.config, found):
@@ -95,12 +98,13 @@ def test_jobs(lanes: int) -> None:
         checked += 1
 
 
-@pytest.mark.parametrize("lanes", slow_but([], [2, 4], [2]))
-def test_chains(lanes: int) -> None:
+@pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
+def test_chains(name: str) -> None:
     """Commands of one format and dataflow that are there in time."""
-    bench, rng = ClusterBench(config_of(lanes)), np.random.default_rng(100 + lanes)
+    bench = ClusterBench(CONFIGS[name])
+    rng = np.random.default_rng(100 + bench.config.lanes)
     checked = 0
-    while checked < by_size(10, 30, 100):
+    while checked < by_size(10, 15, 100):
         first = replace(random_job(rng, bench.config), segments=1)
         jobs = [first]
         for _ in range(int(rng.integers(1, 5))):
@@ -117,6 +121,7 @@ def test_chains(lanes: int) -> None:
 
 
 FLOATS = {
+    "shared": SHARED,
     "bf16 alone": GtaConfig(lanes=1, formats=("bf16",), vector_bytes=8192),
     "8 adders": GtaConfig(lanes=2, vector_bytes=32768),
     "64 adders": GtaConfig(
@@ -142,7 +147,7 @@ def float_products(config: GtaConfig, job: ArrayJob) -> list[FloatProduct]:
     ]
 
 
-@pytest.mark.parametrize("adders", slow_but([], FLOATS, ["bf16 alone"]))
+@pytest.mark.parametrize("adders", slow_but([], FLOATS, ["shared"]))
 def test_chains_of_floats(adders: str) -> None:
     """Jobs by themselves, in segments, and behind each other."""
     config = FLOATS[adders]
@@ -187,10 +192,10 @@ def vector_command(
     return found if fit else None
 
 
-VECTORS = {"integers": config_of(2), "four lanes": config_of(4), **FLOATS}
+VECTORS = {**CONFIGS, **FLOATS}
 
 
-@pytest.mark.parametrize("name", slow_but([], VECTORS, ["integers", "bf16 alone"]))
+@pytest.mark.parametrize("name", slow_but([], VECTORS, ["shared"]))
 def test_chains_of_vectors(name: str) -> None:
     """A job by itself, or some behind each other, long and short."""
     config = VECTORS[name]
