@@ -75,6 +75,10 @@ class _Drawn:
         early = int(rng.integers(len(inner) + 1)) if rng.random() < 0.3 else 0
         first = [name for name in inner[:early] if not computation.loop(name).reduces]
         rest = [name for name in inner if name not in first]
+        lanes = [n for n in rest if computation.loop(n).reduces and computation.loop(n).extent]
+        if lanes and rng.random() < 0.5:
+            rest.remove(lanes[0])
+            rest.append(lanes[0])
         computation.order(*(Index(str(one)) for one in (*first, *outer, *rest)))
 
     def _space(self) -> None:
@@ -86,6 +90,10 @@ class _Drawn:
         last = computation.loops[-1]
         if last.extent is not None and last.name not in self._unrolled and rng.random() < 0.7:
             computation.vectorise(Index(last.name))
+            for one in computation.factors:
+                narrow = last.name not in computation.loops_of(one.tensor.name)
+                if last.reduces and narrow and rng.random() < 0.7:
+                    computation.factor(one.tensor.name)
 
     def _producers(self, operand: str) -> None:
         computation, rng = self.computation, self._rng

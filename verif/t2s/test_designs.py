@@ -3,17 +3,21 @@ are what NumPy says."""
 
 from __future__ import annotations
 
-from math import prod
+from io import StringIO
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from rich.console import Console
 from scipy.ndimage import correlate
+from tilewright.errors import UserError
 from tilewright.hw.t2s.compiler.passes import PASSES, programs
 from tilewright.hw.t2s.language.mapping_file import load_mapping
 from tilewright.sim.t2s.checking import random_operands
 from tilewright.sim.t2s.interpreter import interpret
+from tilewright.tables.t2s_designs import PAPER, t2s_designs
+from tilewright.verif.kit.pages import page
 from tilewright.verif.t2s.designs import DESIGNS, FOLDER, bounds_of
 
 
@@ -61,20 +65,27 @@ def test_lines(name: str) -> None:
     assert sum(1 for line in lines if line.strip()) <= DESIGNS[name].lines
 
 
-def test_sizes_of_the_paper() -> None:
-    """Arrays of Table 3.3; that of GEMM is 10 x 8 (its text)."""
-    found = {}
-    for name in ("gemm", "mttkrp", "ttm", "ttmc"):
-        computation = load_mapping(FOLDER / f"{name}.py")
-        (*_, (_, program)) = programs(computation)
-        element = program.function(computation.name)
-        assert computation.vectorised
-        lanes = computation.loop(computation.vectorised[0]).extent
-        sums = [one.extent or 0 for one in element.buffers[0].dimensions]
-        found[name] = ([one.extent for one in element.instances], lanes, prod(sums))
-    assert found == {
-        "gemm": ([10, 8], 16, 1024),
-        "mttkrp": ([8, 9], 16, 256),
-        "ttm": ([8, 11], 16, 1024),
-        "ttmc": ([8, 10], 16, 256),
-    }
+def test_table() -> None:
+    """Arrays of Table 3.3 (that of GEMM is 10 x 8, as the text has it), no more lines than Table
+    3.2's and 3.3's, and as many multipliers as there are DSP blocks but for 8 at most."""
+    table = t2s_designs("cmos")
+    rows = {row.label: row for row in table.rows}
+    assert list(rows) == [*PAPER, *sorted(set(DESIGNS) - set(PAPER))]
+    for name, paper in PAPER.items():
+        lines, elements, lanes, multipliers, sums = rows[name].ours
+        assert rows[name].paper == paper
+        assert (elements, lanes, sums) == (paper[1], paper[2], paper[4])
+        assert 10 < (lines or 0) <= paper[0]
+        assert paper[3] - 8 <= (multipliers or 0) <= paper[3]
+    assert [rows[name].ours[3] for name in PAPER] == [1280, 1224, 1408, 1360]
+    with pytest.raises(UserError, match="no --target, not 'ice40'"):
+        t2s_designs("ice40")
+
+
+def test_page_has_the_table() -> None:
+    console = Console(width=120, file=StringIO())
+    t2s_designs("cmos").print(console)
+    assert isinstance(console.file, StringIO)
+    shown = [line.split() for line in console.file.getvalue().splitlines()]
+    told = [line.split() for line in page("t2s.md").read_text().splitlines()]
+    assert [line for line in shown if line and line not in told] == []

@@ -82,12 +82,20 @@ DIRECTIVES = [
     (DRAINED, "drain.remove(ii)", "C_drainer.remove: results have no reuse loops"),
     (DRAINED, "drain.buffer(ii)", "C_drainer.buffer: drainers have none"),
     (DRAINED, "drain.scatter(ii=1)", "C_drainer.scatter: results are gathered"),
+    (START, "C.factor(C)", "C.factor: tensor must be one of A, B, not 'C'"),
+    (START, "C.factor(A).factor(A)", "C.factor: A is factored already"),
     # Sizes
     (START, "sizes(N=0)", "sizes: N must be an integer, 1 or more, not 0"),
 ]  # fmt: skip
 """What stands before, the line that is refused, and what is said of it."""
 
 MAPPINGS = [
+    (START, "C.factor(A)", "C.factor: no loop is vectorised"),
+    (START, "C.vectorise(kk).factor(A)", "C.factor: loop `kk` chooses the element of A"),
+    (START.replace("iii, jjj, kk)", "iii, kk, jjj)"), "C.vectorise(jjj).factor(A)",
+     "C.factor: loop `jjj` is not summed over"),
+    (START.replace("sum_over=k)", "sum_over=k, semiring='minmul')"), "C.vectorise(kk).factor(A)",
+     "C.factor: semiring must be one of mma, minplus, maxplus, minmax, maxmin, orand, not minmul"),
     (FED, "load.remove(jjj)", "A_loader.remove: A_feeder repeats loop `jjj` and has no buffer: "
                               "buffer it at an outer loop"),
     (FED, "feed.remove(jjj)", "A_feeder.remove: C repeats loop `jjj` and has no buffer outside "

@@ -8,6 +8,7 @@ from ...spec.t2s.program import Program
 from ..language import Computation
 from .accumulation import accumulate
 from .definition import define, tile
+from .factoring import factor
 from .forwarding import forward
 from .overlap import overlap
 from .partition import partition
@@ -28,6 +29,7 @@ PASSES: dict[str, Callable[[Program, Computation], Program]] = {
     "scatter": scatter,
     "gather": gather,
     "vectorise": vectorise,
+    "factor": factor,
     "overlap": overlap,
 }
 """By name. Before the first there is the definition."""

@@ -8,7 +8,7 @@ A, B, C = tensor("A", "fp32", i, k, l), tensor("B", "fp32", k, j), tensor("C", "
 D = compute("D", "fp32", i, j, sum_over=(k, l))[A[i, k, l] * B[k, j] * C[l, j]]
 D.tile(i, (ii, II), (iii, III)).tile(j, (jj, JJ), (jjj, JJJ))
 D.tile(k, (kk, KK)).tile(l, (ll, LL), (lll, LLL))
-D.order(i, j, k, l, kk, ll, ii, jj, iii, jjj, lll).unroll(ii, jj).vectorise(lll)
+D.order(i, j, k, l, kk, ll, ii, jj, iii, jjj, lll).unroll(ii, jj).vectorise(lll).factor(B)
 feed_a, load_a, serialize_a = D.producers(A, "feeder", "loader", "serializer")
 feed_b, load_b, serialize_b = D.producers(B, "feeder", "loader", "serializer")
 feed_c, load_c, serialize_c = D.producers(C, "feeder", "loader", "serializer")

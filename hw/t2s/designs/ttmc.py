@@ -9,7 +9,7 @@ A, B, C = tensor("A", "fp32", i, l, m), tensor("B", "fp32", l, j), tensor("C", "
 D = compute("D", "fp32", i, j, k, sum_over=(l, m))[A[i, l, m] * B[l, j] * C[m, k]]
 D.tile(i, (iii, III)).tile(j, (jj, JJ), (jjj, JJJ)).tile(k, (kk, KK), (kkk, KKK))
 D.tile(l, (ll, LL)).tile(m, (mm, MM), (mmm, MMM))
-D.order(i, j, k, l, m, ll, mm, jj, kk, iii, jjj, kkk, mmm).unroll(jj, kk).vectorise(mmm)
+D.order(i, j, k, l, m, ll, mm, jj, kk, iii, jjj, kkk, mmm).unroll(jj, kk).vectorise(mmm).factor(B)
 feed_a, load_a, serialize_a = D.producers(A, "feeder", "loader", "serializer")
 feed_b, load_b, serialize_b = D.producers(B, "feeder", "loader", "serializer")
 feed_c, load_c, serialize_c = D.producers(C, "feeder", "loader", "serializer")

@@ -33,6 +33,7 @@ class Computation(LoopNest):
     -------
     unrolled, vectorised: loops, with the places where that is said
     chains: functions isolated from it, by tensor, nearest to it first
+    factored: tensors whose product is taken out of sums, with places
     forwarded: by tensor, loops along which it is passed on, with directions and places
     """
 
@@ -52,6 +53,7 @@ class Computation(LoopNest):
         self.vectorised: tuple[str, str] | None = None
         self.chains: dict[str, tuple[Isolated, ...]] = {}
         self.forwarded: dict[str, list[tuple[str, int, str]]] = {}
+        self.factored: list[tuple[str, str]] = []
 
     def chain(self, tensor: str) -> tuple[Isolated, ...]:
         """What brings an operand, or takes the result: what directives isolate, or else one
@@ -88,16 +90,20 @@ class Computation(LoopNest):
         self.vectorised = (name, place)
         return self
 
+    def factor(self, tensor: object) -> Self:
+        """Multiply by a word once a sum over the vectorised loop, not in each of its lanes."""
+        place, directive = place_of_caller(), f"{self.name}.factor"
+        name = self._operand(place, directive, tensor)
+        if name in [one for one, _ in self.factored]:
+            raise MappingError(f"{place}: {directive}: {name} is factored already")
+        self.factored.append((name, place))
+        return self
+
     def producers(self, tensor: object, *roles: str) -> tuple[Isolated, ...]:
         """Isolate what brings an operand, nearest to the computation first: of "feeder", "loader",
         "serializer"."""
         place, directive = place_of_caller(), f"{self.name}.producers"
-        name = getattr(tensor, "name", tensor)
-        operands = [one.tensor.name for one in self.factors]
-        if name not in operands:
-            raise MappingError(
-                f"{place}: {directive}: tensor must be one of {', '.join(operands)}, not {name!r}"
-            )
+        name = self._operand(place, directive, tensor)
         return self._isolate(place, directive, name, roles, PRODUCERS)
 
     def consumers(self, *roles: str) -> tuple[Isolated, ...]:
@@ -121,6 +127,15 @@ class Computation(LoopNest):
             self._check_forward(place, directive, producer.tensor, loop, step)
             self.forwarded.setdefault(producer.tensor, []).append((loop, step, place))
         return self
+
+    def _operand(self, place: str, directive: str, tensor: object) -> str:
+        name = getattr(tensor, "name", tensor)
+        operands = [one.tensor.name for one in self.factors]
+        if name not in operands:
+            raise MappingError(
+                f"{place}: {directive}: tensor must be one of {', '.join(operands)}, not {name!r}"
+            )
+        return str(name)
 
     def _check_forward(
         self, place: str, directive: str, tensor: str, loop: str, step: object

@@ -5,6 +5,12 @@ from ..registry import System, Work
 SYSTEM = System(
     name="t2s",
     entries=(),
+    tables={
+        "t2s-designs": Work(
+            "tilewright.tables.t2s_designs:t2s_designs",
+            "Lines, elements and multipliers of the designs in the mapping language.",
+        ),
+    },
     groups={
         "t2s": {
             "show": Work(

@@ -54,7 +54,7 @@ def show(
     program = found[passes[-1]]
     from ....report_table import print_rows
 
-    counts = _counts(program, sizes) if sizes else {}
+    counts = _counts(computation, program, sizes) if sizes else {}
     if json_file:
         write_json(json_file, {**_figures(computation, program), **counts})
     typer.echo(program_text(program) + "\n")
@@ -62,6 +62,8 @@ def show(
 
 
 def _figures(computation: Computation, program: Program) -> dict[str, Any]:
+    from ....hw.t2s.compiler.operations import multiplications
+
     element = program.function(program.name)
     elements = prod(one.extent or 1 for one in element.instances)
     wide = computation.loop(computation.vectorised[0]) if computation.vectorised else None
@@ -71,6 +73,7 @@ def _figures(computation: Computation, program: Program) -> dict[str, Any]:
         "format": program.number_format,
         "elements": elements,
         "lanes": lanes,
+        "multipliers": multiplications(program, computation),
         "buffers": {
             one.name: {
                 "function": function.name,
@@ -106,7 +109,7 @@ def _lanes(computation: Computation, function: Function) -> int:
     return loop.extent or 1 if loop.name in computation.loops_of(tensor) else 1
 
 
-def _counts(program: Program, sizes: dict[str, int]) -> dict[str, Any]:
+def _counts(computation: Computation, program: Program, sizes: dict[str, int]) -> dict[str, Any]:
     from ....sim.t2s.depths import needed_depths
     from ....sim.t2s.iterations import iterations, memory_words, products
 
@@ -117,17 +120,32 @@ def _counts(program: Program, sizes: dict[str, int]) -> dict[str, Any]:
         "iterations": {one.name: iterations(one, sizes) for one in device},
         "words": {name: {"read": r, "written": w} for name, (r, w) in moved.items()},
         "products": products(program, sizes),
+        "multiplications": {
+            "defined": products(program, sizes) * (len(computation.factors) - 1),
+            "done": _done(computation, program, sizes),
+        },
         "depths": needed_depths(program, sizes),
     }
+
+
+def _done(computation: Computation, program: Program, sizes: dict[str, int]) -> int:
+    """(x) of all elements in all iterations."""
+    from ....hw.t2s.compiler.operations import multiplications
+    from ....sim.t2s.iterations import iterations
+
+    element = program.function(program.name)
+    copies = prod(one.extent or 1 for one in element.instances)
+    return multiplications(program, computation) * copies * iterations(element, sizes)
 
 
 def _rows(computation: Computation, program: Program) -> list[tuple[str, str]]:
     figures = _figures(computation, program)
     elements = " x ".join(str(one.extent) for one in program.function(program.name).instances)
-    lanes = f", {figures['lanes']} products each at once" if figures["lanes"] > 1 else ""
+    each = figures["multipliers"]
     rows = [
         ("numbers", f"{program.number_format}, {program.semiring}"),
-        ("elements", f"{elements or 1}{lanes}"),
+        ("elements", f"{elements or 1}, {counted(figures['lanes'], 'lane')}"),
+        ("(x)", f"{each:,} an element, {each * figures['elements']:,} in all"),
     ]
     for name, one in figures["buffers"].items():
         copies = f", {one['copies']} of them" if one["copies"] > 1 else ""
@@ -147,7 +165,8 @@ def _count_rows(program: Program, counts: dict[str, Any]) -> list[tuple[str, str
     rows = [
         ("iterations", ", ".join(f"{name} {count:,}" for name, count in rounds.items())),
         ("most", f"{busiest}, {rounds[busiest]:,}"),
-        ("products", f"{counts['products']:,}"),
+        ("(x), defined", f"{counts['multiplications']['defined']:,}"),
+        ("(x), done", f"{counts['multiplications']['done']:,}, those of padding among them"),
     ]
     rows += [
         (f"memory, {name}", f"{one['read']:,} words read, {one['written']:,} written")
