@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,6 +51,14 @@ class Table:
         rows = [{"label": r.label, "paper": [*r.paper], "ours": [*r.ours]} for r in self.rows]
         columns = list(self.columns)
         return {"table": self.table, "target": self.target, "columns": columns, "rows": rows}
+
+    def to_csv(self) -> str:
+        """Our figures: the columns' names behind an empty one, and a line a row."""
+        text = StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(["", *self.columns])
+        lines.writerows([row.label, *row.ours] for row in self.rows)
+        return text.getvalue()
 
     def print(self, console: Console) -> None:
         """Write the table to a Rich console, the papers' figures, if there are any, under ours."""

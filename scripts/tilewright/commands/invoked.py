@@ -15,8 +15,8 @@ from .help_option import HelpedCommand
 __all__ = ["OUTPUTS", "command_class"]
 
 OUTPUTS = (
-    "--output", "--json", "--waves", "--svg", "--picture", "--pictures", "--tree", "--distances",
-    "--header", "--rdl", "--ipxact", "--core", "--filelist", "--save-schedule",
+    "--output", "--json", "--waves", "--svg", "--csv", "--picture", "--pictures", "--tree",
+    "--distances", "--header", "--rdl", "--ipxact", "--core", "--filelist", "--save-schedule",
 )  # fmt: skip
 """Options whose files are written; of all others, and of arguments, they are read."""
 

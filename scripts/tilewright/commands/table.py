@@ -44,6 +44,9 @@ def table(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of what is measured."),
     ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Write it as CSV, of tables that are written so.")
+    ] = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Draw it, of tables that are drawn.")
     ] = None,
@@ -56,10 +59,12 @@ def table(
         raise UserError(f"table must be one of {', '.join(known)}, not {name!r}")
     if json_file is not None:
         check_output(json_file, ".json")
+    if csv is not None:
+        check_output(csv, ".csv")
     if svg is not None:
         check_output(svg, ".svg")
     given: dict[str, object] = {"files": files, "full": full or None, "scale": scale, "only": only}
-    given |= {"settings": settings, "svg": svg}
+    given |= {"settings": settings, "csv": csv, "svg": svg}
     measured = _measured(name, known[name].function, target, given)
     measured.print(console_of_reports())
     if json_file is not None:

@@ -49,6 +49,15 @@ SYSTEM = System(
         ),
     },
     tables={
+        "tcu-theorems": Work(
+            "tilewright.tables.tcu.theorems:tcu_theorems",
+            "What the theorems of the TCU model say of time, beside counts: exponents and "
+            "constants.",
+        ),
+        "tcu-crossovers": Work(
+            "tilewright.tables.tcu.crossovers:tcu_crossovers",
+            "Sizes from which algorithms on a tensor unit begin to pay, on several units.",
+        ),
         "tcu-low-precision": Work(
             "tilewright.tables.tcu.low_precision:tcu_low_precision",
             "What the (m, l)-TCU model would charge for words of 8 bits, and for 2:4 sparsity.",

@@ -7,7 +7,7 @@ from ..cost import UnitWork
 from .dense import tall
 from .streaming import stream
 
-__all__ = ["closure", "distances", "halvings"]
+__all__ = ["closure", "distances", "halvings", "squaring"]
 
 
 def closure(n: int, s: int, weak: bool = False) -> UnitWork:
@@ -24,4 +24,9 @@ def halvings(diameter: int) -> int:
 
 def distances(n: int, diameter: int, s: int, weak: bool = False) -> UnitWork:
     """A connected graph of ``n`` vertices: two products a level. Components add up."""
-    return tall(n, s, weak) * (2 * halvings(diameter))
+    return squaring(n, diameter, s, weak) * 2
+
+
+def squaring(n: int, diameter: int, s: int, weak: bool = False) -> UnitWork:
+    """The same by squares of lengths, of words that have minimum and sum: a product a level."""
+    return tall(n, s, weak) * halvings(diameter)

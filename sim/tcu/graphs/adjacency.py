@@ -9,7 +9,7 @@ from ..words import Array
 from ..words.floats import Floats
 from ..words.integers import Integers
 
-__all__ = ["edges", "holds_whole_numbers", "whole_numbers", "zeros_and_ones"]
+__all__ = ["edges", "holds_whole_numbers", "undirected", "whole_numbers", "zeros_and_ones"]
 
 
 def edges(unit: TensorUnit, adjacency: Array) -> Array:
@@ -18,6 +18,16 @@ def edges(unit: TensorUnit, adjacency: Array) -> Array:
     if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.size:
         raise ValueError(f"`adjacency` must be a square matrix, not of shape {found.shape}")
     return found
+
+
+def undirected(a: Array) -> Array:
+    """The same matrix. Raises ValueError if it is of no undirected graph without weights."""
+    if not zeros_and_ones(a) or not np.array_equal(a, a.T) or a.diagonal().any():
+        raise ValueError(
+            "`adjacency` must be of an undirected graph without weights: 0 and 1, symmetric, 0 on "
+            "the diagonal"
+        )
+    return a
 
 
 def holds_whole_numbers(unit: TensorUnit) -> bool:

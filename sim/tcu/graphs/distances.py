@@ -9,7 +9,7 @@ from ..dense.tall import tall
 from ..elementwise import add, multiply, subtract
 from ..tensor_unit import TensorUnit
 from ..words import Array
-from .adjacency import edges, holds_whole_numbers, whole_numbers, zeros_and_ones
+from .adjacency import edges, holds_whole_numbers, undirected, whole_numbers
 from .components import components
 
 __all__ = ["distances"]
@@ -33,11 +33,7 @@ def distances(unit: TensorUnit, adjacency: Array) -> Array:
         )
     a = edges(unit, adjacency)
     whole_numbers(unit, "distances", len(a) ** 2)
-    if not zeros_and_ones(a) or not np.array_equal(a, a.T) or a.diagonal().any():
-        raise ValueError(
-            "`adjacency` must be of an undirected graph without weights: 0 and 1, symmetric, 0 on "
-            "the diagonal"
-        )
+    undirected(a)
     found = np.full(a.shape, np.inf)
     unit.cpu(moves=found.size)
     for members in components(unit, a):

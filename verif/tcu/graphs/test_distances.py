@@ -27,24 +27,13 @@ from tilewright.sim.tcu.words import (
 )
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.tcu.graphs.networks import expected, matrix
 
 SIDES = (4, 8, 16)
 
 
 def unit_of(s: int, words: Words = INT64, weak: bool = False) -> TensorUnit:
     return TensorUnit(NumpyBackend(s), words, weak=weak)
-
-
-def matrix(graph: Any) -> Array:
-    return np.asarray(networkx.to_numpy_array(graph, nodelist=range(len(graph)), dtype=int))
-
-
-def expected(graph: Any) -> Array:
-    found = np.full((len(graph),) * 2, np.inf)
-    for start, reached in networkx.all_pairs_shortest_path_length(graph):
-        for end, length in reached.items():
-            found[start, end] = length
-    return found
 
 
 def cost_of(graph: Any, s: int, weak: bool = False) -> Cost:

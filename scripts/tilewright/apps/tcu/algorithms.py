@@ -130,6 +130,14 @@ ALGORITHMS = {
         cost=f"{_FORMULAS}.graphs_cost:distances",
         run="distances",
     ),
+    "squaring": Algorithm(
+        theorem="beside 6",
+        problem="distances in a connected graph by squares of lengths",
+        words="minplus",
+        sizes=(_VERTICES, Size("diameter", "largest distance")),
+        formula=f"{_FORMULAS}.graphs:squaring",
+        cost=f"{_FORMULAS}.graphs_cost:squaring",
+    ),
     "dft": Algorithm(
         theorem="7",
         problem="discrete Fourier transform, 4 real calls a level",

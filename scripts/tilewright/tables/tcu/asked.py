@@ -1,0 +1,47 @@
+"""What the tables of the TCU model are asked for, and files besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import UserError
+from ...synth.tables import Table
+
+__all__ = ["asked", "check_csv", "write_csv"]
+
+
+def asked(
+    table: str, target: str, settings: Sequence[str], known: Mapping[str, Callable[[str], Any]]
+) -> dict[str, Any]:
+    """Settings of a table that nothing is synthesised for, by their readers.
+
+    Raises UserError for a target other than "cmos", the default, another setting, and what a reader
+    refuses.
+    """
+    if target != "cmos":
+        raise UserError(f"{table} is computed by a model: no --target, not {target!r}")
+    from ...apps.common.options import named_parameters
+
+    texts = named_parameters(None, settings)
+    for name in texts:
+        if name not in known:
+            raise UserError(f"--set of {table} must be one of {', '.join(known)}, not {name!r}")
+    return {name: known[name](text) for name, text in texts.items()}
+
+
+def check_csv(path: Path | None) -> None:
+    """Raise UserError unless a CSV can be written there, if it is asked for."""
+    if path is not None:
+        from ...apps.common.files import check_output
+
+        check_output(path, (".csv",))
+
+
+def write_csv(path: Path | None, table: Table) -> None:
+    """Write a table, if it is asked for."""
+    if path is not None:
+        from ...apps.common.files import write_whole
+
+        write_whole(path, lambda file: file.write(table.to_csv().encode()))

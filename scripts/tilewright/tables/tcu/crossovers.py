@@ -1,0 +1,120 @@
+"""Where algorithms of the TCU model begin to pay, on several units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UserError
+from ...numbers_given import real, whole
+from ...synth.tables import Row, Table
+from .asked import asked, check_csv, write_csv
+
+if TYPE_CHECKING:
+    from ...sim.tcu.crossovers import UnitModel
+
+__all__ = ["LATENCIES", "tcu_crossovers"]
+
+LATENCIES = (0, 256, 4096, 65536)
+"""In words, of the units that are no preset."""
+
+_MOST_SIDE, _MOST_LATENCY = 4096, 10**15
+
+
+def tcu_crossovers(
+    target: str,
+    progress: Callable[[str], None] = lambda said: None,
+    *,
+    only: str = "",
+    settings: Sequence[str] = (),
+    csv: Path | None = None,
+    svg: Path | None = None,
+) -> Table:
+    """Sizes from which the first of two algorithms takes less time than the second, for all larger
+    ones that are looked at; none if it does not for the largest. Time is the unit's and that of the
+    CPU's words, by the formulas. A column is a unit: its name, m, and l.
+
+    Parameters
+    ----------
+    target: "cmos", the default: nothing is synthesised
+    progress: is told what comes next
+    only: part of the name of a comparison
+    settings: ``m=256`` and ``l=0,256,...`` of the units that are no preset, ``cpu=1``, the time of
+        a word of the CPU in that of a word of the unit, ``units=NAME:M:L,...``, further ones
+    csv: where the table is written as text, too
+    svg: where a drawing is written: sizes over l for units of ``m``, and a ring for each unit
+
+    Raises UserError for another target, for other settings, and if nothing is chosen.
+    """
+    readers: dict[str, Callable[[str], Any]] = {
+        "m": _side,
+        "l": _latencies,
+        "cpu": real("--set cpu", 0, 10**6),
+        "units": _units,
+    }
+    given = asked("tcu-crossovers", target, settings, readers)
+    check_csv(csv)
+    if svg is not None:
+        from ...apps.common.files import check_output
+
+        check_output(svg, (".svg",))
+    from ...sim.tcu.crossovers import COMPARISONS, UnitModel, crossover
+    from ...sim.tcu.presets import PRESETS
+
+    chosen = {name: one for name, one in COMPARISONS.items() if only in name}
+    if not chosen:
+        raise UserError(f"--only must be part of one of {', '.join(COMPARISONS)}, not {only!r}")
+    side, cpu = given.get("m", 16), given.get("cpu", 1)
+    units = [UnitModel("", side, latency) for latency in given.get("l", LATENCIES)]
+    units += [UnitModel(one.name, one.side, one.latency) for one in PRESETS.values()]
+    units += [UnitModel(*one) for one in given.get("units", [])]
+    rows = []
+    for name, one in chosen.items():
+        progress(name)
+        found = [crossover(one, unit, cpu) for unit in units]
+        rows.append(Row(f"{name}: {one.size}", [None] * len(units), found, 0))
+    title = f"tcu-crossovers, a word of the CPU takes {cpu:g}"
+    table = Table(title, "formulas", [_named(unit) for unit in units], rows)
+    if svg is not None:
+        from ...apps.common.files import write_whole
+        from .curves import drawing
+
+        drawn = drawing(chosen, units, side, cpu)
+        write_whole(svg, lambda file: file.write(drawn.encode()))
+    write_csv(csv, table)
+    return table
+
+
+def _named(unit: UnitModel) -> str:
+    latency = f"{unit.latency:,}" if isinstance(unit.latency, int) else f"{unit.latency:,.2f}"
+    return f"{unit.name} m={unit.side**2:,} l={latency}".strip()
+
+
+def _side(text: str, option: str = "--set m") -> int:
+    m = whole(option, 4, _MOST_SIDE**2)(text)
+    if isqrt(m) ** 2 != m:
+        raise UserError(f"{option} must be a square, not {m}")
+    return isqrt(m)
+
+
+def _latencies(text: str) -> list[float]:
+    return [_latency(one, "--set l") for one in text.split(",")]
+
+
+def _latency(text: str, option: str) -> float:
+    from ...apps.tcu.options import whole_if_so
+
+    return whole_if_so(real(option, 0, _MOST_LATENCY)(text.strip()))
+
+
+def _units(text: str) -> list[tuple[str, int, float]]:
+    found = []
+    for one in text.split(","):
+        parts = one.strip().split(":")
+        if len(parts) != 3 or not parts[0]:
+            raise UserError(f"--set units must be NAME:M:L, separated by commas, not {one[:60]!r}")
+        name, m, latency = parts
+        found.append((name, _side(m, "--set units"), _latency(latency, "--set units")))
+    return found

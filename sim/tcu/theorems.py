@@ -1,0 +1,166 @@
+"""What the theorems say of time, beside exact counts: exponents and constants over sweeps of sizes.
+
+A theorem gives the order of the whole time; latency is left out here. Of the unit's time and of the
+CPU's words each, an exponent is fitted to counts over a sweep, and so is the theorem's own over the
+same sizes; the constant is the count at the largest size over the theorem's term.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from .cost import Cost
+from .formulas import (
+    dense_cost,
+    elimination_cost,
+    graphs_cost,
+    integers_cost,
+    polynomials_cost,
+    stencils_cost,
+    transform_cost,
+)
+from .formulas.io_bound import STRASSEN_EXPONENT, product_bound
+
+__all__ = ["BOUNDS", "THEOREMS", "Growth", "Theorem", "growth", "slope"]
+
+CELLS = 1 << 24
+"""Side of the grid where sweeps are what grows."""
+SWEEPS = 64
+"""Where the grid is what grows."""
+POINTS = 4096
+
+
+class Theorem(NamedTuple):
+    """An algorithm and its theorem's time.
+
+    Parameters
+    ----------
+    theorem: its number
+    term: in words, of sides of matrices, pieces, numbers, cells
+    time: the same, from a size and the unit's side
+    cost: what is counted, from these
+    sizes: of the sweep, ascending, from the unit's side
+    """
+
+    theorem: str
+    term: str
+    time: Callable[[int, int], float]
+    cost: Callable[[int, int], Cost]
+    sizes: Callable[[int], Sequence[int]]
+
+
+class Growth(NamedTuple):
+    """Counts beside a term: both exponents over a sweep, and the constant at its end."""
+
+    theorem: float
+    fitted: float
+    constant: float
+
+
+def growth(sizes: Sequence[int], terms: Sequence[float], counts: Sequence[float]) -> Growth:
+    """How counts grow beside what a theorem says."""
+    return Growth(slope(sizes, terms), slope(sizes, counts), counts[-1] / terms[-1])
+
+
+def slope(sizes: Sequence[int], counts: Sequence[float]) -> float:
+    """The exponent: least squares of logarithms."""
+    x, y = [math.log(size) for size in sizes], [math.log(count) for count in counts]
+    middle, level = sum(x) / len(x), sum(y) / len(y)
+    both = sum((one - middle) * (other - level) for one, other in zip(x, y, strict=True))
+    return both / sum((one - middle) ** 2 for one in x)
+
+
+def _powers(first: int, last: int) -> Callable[[int], Sequence[int]]:
+    """Multiples 2^first to 2^last of the side."""
+    return lambda s: [s << h for h in range(first, last + 1)]
+
+
+def _product(n: int, s: int) -> float:
+    return n**3 / s
+
+
+def _product_and_strips(n: int, s: int) -> float:
+    return n**3 / s + n * n * s
+
+
+def _strassen(n: int, s: int) -> float:
+    return float(s * s * (n / s) ** math.log2(7))
+
+
+def _levels(n: int, s: int) -> float:
+    return n**3 / s * math.log2(n)
+
+
+def _transform(n: int, s: int) -> float:
+    return n * math.log(n, s)
+
+
+def _halves(n: int, s: int) -> float:
+    return float((n / s**2) ** math.log2(3) * s**3)
+
+
+THEOREMS = {
+    "standard": Theorem("1", "n^3 / s", _product, dense_cost.standard, _powers(6, 14)),
+    "strassen": Theorem(
+        "1", "m (n / s)^2.807", _strassen, dense_cost.strassen, _powers(6, 14)
+    ),
+    "tall": Theorem("2", "n^3 / s", _product, dense_cost.tall, _powers(6, 14)),
+    "eliminate": Theorem(
+        "4", "n^3 / s + n^2 s", _product_and_strips, elimination_cost.eliminate, _powers(9, 15)
+    ),
+    "closure": Theorem(
+        "5", "n^3 / s + n^2 s", _product_and_strips, graphs_cost.closure, _powers(6, 14)
+    ),
+    "distances": Theorem(
+        "6", "n^3 / s log2 n", _levels, lambda n, s: graphs_cost.distances(n, n - 1, s),
+        _powers(6, 14),
+    ),
+    "dft": Theorem(
+        "7", "n log_s n", _transform, transform_cost.dft, lambda s: [s**h for h in range(2, 8)]
+    ),
+    "dft_complex": Theorem(
+        "7", "n log_s n", _transform, transform_cost.dft_complex,
+        lambda s: [s**h for h in range(2, 8)],
+    ),
+    "stencil": Theorem(
+        "8", f"n^2 log_s k, k = {SWEEPS}", lambda n, s: n * n * math.log(SWEEPS, s),
+        lambda n, s: stencils_cost.stencil(n, SWEEPS, s), lambda s: [1 << h for h in range(10, 20)],
+    ),
+    "stencil, sweeps": Theorem(
+        "8", "n^2 log_s k in k, n = 2^24", lambda k, s: CELLS**2 * math.log(k, s),
+        lambda k, s: stencils_cost.stencil(CELLS, k, s), lambda s: [1 << h for h in range(8, 21)],
+    ),
+    "schoolbook": Theorem(
+        "9", "n^2 / s", lambda n, s: n * n / s, integers_cost.schoolbook,
+        lambda s: [s * s << h for h in range(4, 12)],
+    ),
+    "karatsuba": Theorem(
+        "10", "(n / m)^1.585 m s", _halves, integers_cost.karatsuba,
+        lambda s: [s * s << h for h in range(4, 12)],
+    ),
+    "polyval": Theorem(
+        "11", f"p d / s + p s in d, p = {POINTS:,}", lambda d, s: POINTS * d / s + POINTS * s,
+        lambda d, s: polynomials_cost.polyval(d, POINTS, s),
+        lambda s: [s * s << h for h in range(4, 12)],
+    ),
+}  # fmt: skip
+"""By algorithm. Theorem 10's base is that of the algorithm here, m pieces."""
+
+BOUNDS = {
+    "tall, weak": Theorem(
+        "12", "n^3 / (sqrt(3) s)", product_bound,
+        lambda n, s: dense_cost.tall(n, s, weak=True), _powers(6, 14),
+    ),
+    "standard, weak": Theorem(
+        "12", "n^3 / (sqrt(3) s)", product_bound,
+        lambda n, s: dense_cost.standard(n, s, weak=True), _powers(6, 14),
+    ),
+    "strassen, weak": Theorem(
+        "12", "3 m (n / (sqrt(3) s))^2.807",
+        lambda n, s: product_bound(n, s, STRASSEN_EXPONENT),
+        lambda n, s: dense_cost.strassen(n, s, weak=True), _powers(6, 14),
+    ),
+}  # fmt: skip
+"""Time of a weak unit beside what a memory of 3 m words must move: constants are above 1."""

@@ -1,0 +1,147 @@
+"""The tables of the TCU model: figures of the page, files, and one line for whatever is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tilewright.cli import main
+from tilewright.errors import UserError
+from tilewright.sim.tcu import NumpyBackend, TensorUnit
+from tilewright.sim.tcu.dense.tall import tall
+from tilewright.sim.tcu.theorems import BOUNDS, THEOREMS, growth
+from tilewright.sim.tcu.words import INT64
+from tilewright.synth.tables import Table
+from tilewright.tables.tcu.crossovers import tcu_crossovers
+from tilewright.tables.tcu.theorems import tcu_theorems
+from tilewright.verif.kit.pages import page
+
+
+def as_printed(table: Table) -> list[str]:
+    """Rows of a page's table."""
+    return [f"| {row.label} | {' | '.join(row.cells(row.ours))} |" for row in table.rows]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [tcu_theorems("cmos"), tcu_crossovers("cmos"), tcu_crossovers("cmos", settings=["cpu=0"])],
+    ids=["theorems", "crossovers", "crossovers of the unit alone"],
+)  # fmt: skip
+def test_the_page_has_what_is_printed(table: Table) -> None:
+    text = page("tcu.md").read_text()
+    assert [line for line in as_printed(table) if line not in text] == []
+    heads = table.columns if table.table.startswith("tcu-crossovers") else []
+    assert " | ".join(heads) in text
+
+
+def test_the_page_has_what_is_drawn(tmp_path: Path) -> None:
+    svg = tmp_path / "crossovers.svg"
+    tcu_crossovers("cmos", svg=svg)
+    assert svg.read_text() == page("tcu-crossovers.svg").read_text()
+
+
+@pytest.mark.parametrize("side", [4, 16])
+def test_counts_grow_as_the_theorems_say(side: int) -> None:
+    """Words of the CPU within 0.05 of the theorem's exponent, on units of 16; time of weak units
+    never below the bound."""
+    rows = {
+        row.label.split(":")[0]: row.ours
+        for row in tcu_theorems("cmos", settings=[f"s={side}"]).rows
+    }
+    assert list(rows) == [f"{one.theorem} {name}" for name, one in {**THEOREMS, **BOUNDS}.items()]
+    for label, (theorem, unit, unit_constant, again, cpu, cpu_constant) in rows.items():
+        assert unit == pytest.approx(theorem, abs=0.05), label
+        assert (unit_constant or 0) > 0
+        if label.startswith("12 "):
+            assert again is cpu is cpu_constant is None
+            assert (unit_constant or 0) >= 1
+        else:
+            assert theorem == again
+            assert cpu == pytest.approx(theorem, abs=0.05), label
+
+
+def test_growth() -> None:
+    found = growth([2, 4, 8], [8, 64, 512], [12, 48, 192])
+    assert (found.theorem, found.fitted) == (pytest.approx(3), pytest.approx(2))
+    assert found.constant == 192 / 512
+
+
+def test_the_bound_beside_a_run() -> None:
+    """The constant of `tall` on a weak unit is sqrt(3), of a run as in the table."""
+    unit = TensorUnit(NumpyBackend(4), INT64, weak=True)
+    a = INT64.array([[1] * 32] * 32)
+    tall(unit, a, a)
+    one = BOUNDS["tall, weak"]
+    assert unit.unit_time == one.cost(32, 4).unit_time(4)
+    assert unit.unit_time / one.time(32, 4) == pytest.approx(3**0.5)
+
+
+def test_crossovers_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = "table tcu-crossovers --only strassen --set l=0,2.5 --set units=mine:64:100.25"
+    assert main([*words.split(), "--csv", "a.csv", "--json", "a.json", "--svg", "a.svg"]) == 0
+    report = json.loads(Path("a.json").read_text())
+    columns = ["m=256 l=0", "m=256 l=2.50", "tpu m=65,536 l=256", "volta m=256 l=16",
+               "mine m=64 l=100.25"]  # fmt: skip
+    assert report["columns"] == columns
+    rows = {row["label"]: row["ours"] for row in report["rows"]}
+    assert list(rows) == ["strassen / standard: side", "strassen / tall: side"]
+    with Path("a.csv").open(newline="") as file:
+        head, *lines = csv.reader(file)
+    assert head == ["", *columns]
+    assert [[line[0], *map(int, line[1:])] for line in lines] == [
+        [label, *ours] for label, ours in rows.items()
+    ]
+    text = Path("a.svg").read_text()
+    assert text.count("<title>") == 1 + 2 * 3
+    assert text.count("<polyline") == 2
+    for x, y in re.findall(r"([\d.]+),([\d.]+)[ \"]", text):
+        assert 0 <= float(x) <= 760
+        assert 0 <= float(y) <= 480
+
+
+def test_theorems_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "theorems.csv"
+    table = tcu_theorems("cmos", settings=["s=4"], csv=file)
+    with file.open(newline="") as opened:
+        _, *lines = csv.reader(opened)
+    assert [line[0] for line in lines] == [row.label for row in table.rows]
+    assert [float(line[3]) for line in lines] == [row.ours[2] for row in table.rows]
+    assert lines[-1][4:] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "said"),
+    [
+        (tcu_theorems, {"target": "ice40"},
+         "tcu-theorems is computed by a model: no --target, not 'ice40'"),
+        (tcu_theorems, {"settings": ["m=16"]}, "--set of tcu-theorems must be one of s, not 'm'"),
+        (tcu_theorems, {"settings": ["s=1"]}, "--set s must be an integer in 2..256, not '1'"),
+        (tcu_theorems, {"csv": Path("a.txt")}, "a.txt: must end in .csv, not '.txt'"),
+        (tcu_crossovers, {"settings": ["s=4"]},
+         "--set of tcu-crossovers must be one of m, l, cpu, units, not 's'"),
+        (tcu_crossovers, {"settings": ["m=48"]}, "--set m must be a square, not 48"),
+        (tcu_crossovers, {"settings": ["m=1"]},
+         "--set m must be an integer in 4..16777216, not '1'"),
+        (tcu_crossovers, {"settings": ["l=0,x"]},
+         "--set l must be a number in 0..1000000000000000, not 'x'"),
+        (tcu_crossovers, {"settings": ["cpu=-1"]},
+         "--set cpu must be a number in 0..1000000, not '-1'"),
+        (tcu_crossovers, {"settings": ["units=a:16"]},
+         "--set units must be NAME:M:L, separated by commas, not 'a:16'"),
+        (tcu_crossovers, {"settings": ["units=a:17:0"]}, "--set units must be a square, not 17"),
+        (tcu_crossovers, {"only": "sort"},
+         "--only must be part of one of strassen / standard, strassen / tall, tall / square calls, "
+         "karatsuba / schoolbook, distances / squaring, distances / squaring by the CPU, stencil / "
+         "sweeps, not 'sort'"),
+        (tcu_crossovers, {"svg": Path("a.png")}, "a.png: must end in .svg, not '.png'"),
+        (tcu_crossovers, {"csv": Path("a.txt")}, "a.txt: must end in .csv, not '.txt'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(table: Any, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=f"^{re.escape(said)}$"):
+        table(**{"target": "cmos", **given})
