@@ -78,7 +78,7 @@ class EngineConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, least in self._least_blocks().items():
+        for name, least in self.least_blocks().items():
             value = getattr(self, name)
             if 0 < value < least:
                 raise ValueError(
@@ -122,7 +122,7 @@ class EngineConfig(Config):
         lane = self.unit.lane_bits
         return tuple(sorted({op.operand_bits // lane for op in self.unit.operations.values()}))
 
-    def _least_blocks(self) -> dict[str, int]:
+    def least_blocks(self) -> dict[str, int]:
         """The smallest block of which every row is whole beats."""
         _, cols, depth = self.tile_shape
         narrowest = min(self.unit.lane_bits, self.result_widths[0])
@@ -132,7 +132,7 @@ class EngineConfig(Config):
         }
 
     def _automatic(self, name: str, wish: int) -> int:
-        least = self._least_blocks().get(name, 1)
+        least = self.least_blocks().get(name, 1)
         return getattr(self, name) or max(least, min(wish, _LARGEST_AUTOMATIC_BLOCK))
 
     @property

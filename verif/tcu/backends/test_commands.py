@@ -91,11 +91,21 @@ REFUSED = {
     "run strassen huge.npy huge.npy --words int64 --backend simd2 --m 16":
         "the product of huge.npy and huge.npy: operands of backend simd2 must be integers of at "
         "most 32 bits, not of 42",
-    "tcu calibrate numpy": "backend must be one of simd2, m3xu, not 'numpy'",
+    "tcu calibrate numpy": "backend must be one of simd2, m3xu, engine, engine_m3xu, "
+    "not 'numpy'",
     "tcu calibrate m3xu --words minplus":
         "words of backend m3xu must be fp32, complex64, integers (of 25 bits), not minplus",
     "tcu calibrate m3xu --words fp8":
         "--words must be one of fp32, fp64, complex64, int64, boolean, minplus, not 'fp8'",
+    "tcu calibrate simd2 --memory hbm": "--memory must come with a backend that has one (engine, "
+    "engine_m3xu), not with simd2",
+    "tcu calibrate engine --memory tape": "memory must be one of hbm, hbm32, flat, not 'tape'",
+    "tcu calibrate engine --rtl --memory hbm":
+        "memory must be flat with the rtl backend, not 'hbm'",
+    "tcu calibrate engine --m 25":
+        "--m must be one of 16, 64, 256, 1024, 4096 with backend engine, not 25",
+    "tcu calibrate engine --set block_rows=3":
+        "engine_simd2: `block_rows` must be a power of two in 0..64, not 3",
     "tcu calibrate m3xu --m 17": "--m must be a square, as 16 and 25 are, not 17",
 }  # fmt: skip
 
@@ -104,3 +114,47 @@ REFUSED = {
 def test_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words.split()) == 2
     assert capsys.readouterr().err == f"error: {REFUSED[words]}\n"
+
+
+def test_on_the_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    report = report_of("run strassen i.npy i.npy --words int64 --m 64 --backend engine -o d.npy")
+    i = np.load("i.npy")
+    np.testing.assert_array_equal(np.load("d.npy"), i @ i)
+    told = report["hardware"]
+    assert report["measured_cycles"] == told["cycles"] == report["predicted_cycles"]
+    assert told["operations"] == 49 * 2**3  # of 4 x 4 x 4, eight a call of 8 x 8 x 8
+    # Words of A and B are of 32 bits, those of D of 64.
+    assert told["bytes_read"] == 49 * 2 * 64 * 4
+    assert told["bytes_written"] == 49 * 64 * 8
+    assert f"{told['bytes_read']:,} bytes read" in capsys.readouterr().out
+
+
+def test_the_engine_lies_on_a_line_if_its_block_is_a_square() -> None:
+    report = report_of("tcu calibrate engine --m 256")
+    assert report["r_squared"] == 1
+    assert (report["word_cycles"], report["latency_cycles"]) == (1, 260)
+    higher = report_of("tcu calibrate engine --m 256 --set block_rows=16")
+    assert 0.9998 < higher["r_squared"] < 0.9999
+    assert higher["word_cycles"] < 0.63
+    assert higher["calls"][0]["cycles"] == report["calls"][0]["cycles"] == 516
+    behind = report_of("tcu calibrate engine --m 256 --memory hbm")
+    assert behind["latency_cycles"] == 0
+    assert 0.9999 < behind["r_squared"] < 1
+
+
+def test_complex_words_on_the_engine() -> None:
+    np.save("c.npy", np.load("a.npy") + 1j * np.load("i.npy"))
+    report = report_of("run strassen c.npy c.npy --words complex64 --m 16 --backend engine_m3xu")
+    assert report["measured_cycles"] == report["predicted_cycles"]
+
+
+@pytest.mark.slow
+def test_the_engine_in_verilog() -> None:
+    np.save("small.npy", np.load("i.npy")[:9, :9])
+    report = report_of(
+        "run strassen small.npy small.npy --words int64 --m 16 --backend engine --rtl"
+    )
+    assert report["calls"] == 49
+    assert report["hardware"]["mismatches"] == 0
+    assert report["hardware"]["checked"] == 49 * (16 + 6)
+    assert report["measured_cycles"] == report["predicted_cycles"]

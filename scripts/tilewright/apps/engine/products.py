@@ -16,6 +16,7 @@ from ...sim.engine.driver import Driver
 from ...sim.engine.model import EngineModel
 from ...sim.engine.products import ProductPlan, plan_product
 from ...sim.timing.bound_broken import BoundBroken
+from ...sim.timing.memories import FLAT
 from ..common.memory import available_memory, in_words
 from ..common.native import native
 from .options import EngineSetting
@@ -38,8 +39,8 @@ class EngineProduct:
     setting: the engine
     operation: one of its unit's
     backend: "rtl" simulates the generated Verilog in front of a flat memory, and compares D with
-        the model bit for bit, and the counters with those of the cycle model; "model" computes
-        with the model alone
+        the model bit for bit, and the counters with those of the cycle model; "cycles" computes
+        with the model, and counts by the cycle model; "model" computes with the model alone
 
     Raises UserError if the RTL cannot be built; `multiply` if the memory is not enough, and
     CheckFailed if a job took fewer cycles than its bound.
@@ -49,6 +50,8 @@ class EngineProduct:
         self._setting, self._operation = setting, operation
         latency = setting.memory.latency
         self._native = native(setting.unit, setting.config, latency) if backend == "rtl" else None
+        # A memory takes time unless nothing does.
+        self._channel = None if backend == "model" else setting.memory
         self._rtl: Any = None
         self._model: EngineModel | None = None
         self.tally = EngineTally()
@@ -64,7 +67,13 @@ class EngineProduct:
         """``c (+) a (x) b`` on container words: (batch, M, K), (batch, K, N) to (batch, M, N)."""
         shape, config = (a.shape[1], a.shape[2], b.shape[2]), self._setting.config
         try:
-            plan = plan_product(config, self._operation, shape, use_c=c is not None)
+            plan = plan_product(
+                config,
+                self._operation,
+                shape,
+                use_c=c is not None,
+                memory=self._channel or FLAT,
+            )
         except ValueError as error:
             raise UserError(str(error)) from None
         self._make_room(plan.end)
@@ -91,10 +100,12 @@ class EngineProduct:
             return
         self.close()
         size = max(size, _FIRST_BYTES)
-        channel = self._setting.memory if self._native else None
         try:
             self._model = EngineModel(
-                self._setting.config, size, channel=channel, gigahertz=self._setting.gigahertz
+                self._setting.config,
+                size,
+                channel=self._channel,
+                gigahertz=self._setting.gigahertz,
             )
             self._rtl = self._native(size) if self._native else None
         except MemoryError:
@@ -113,9 +124,9 @@ class EngineProduct:
         if self._rtl is not None:
             found, counted = _run(self._rtl, plan, operands)
             self._check(found != expected, counted, modelled)
-            for timed in self._model.cycles:
-                self.tally.take(timed)
-            self._model.cycles.clear()
+        for timed in self._model.cycles:
+            self.tally.take(timed)
+        self._model.cycles.clear()
         for counts in counted:
             self.tally.add(counts)
             progress(counts.operations)

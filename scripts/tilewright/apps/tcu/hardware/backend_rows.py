@@ -27,6 +27,7 @@ class BackendRow(NamedTuple):
 
 
 _UNITS = "tilewright.apps.tcu.backends.matrix_units"
+_ENGINES = "tilewright.apps.tcu.backends.engine"
 
 BACKENDS = {
     "numpy": BackendRow("tilewright.apps.tcu.backends.reference:numpy_backend"),
@@ -41,6 +42,20 @@ BACKENDS = {
         sides=(4, 8, 16),
         unit="tilewright.hw.spec.m3xu:M3XU",
         fixed=("rows", "cols", "depth", "modes"),
+    ),
+    "engine": BackendRow(
+        f"{_ENGINES}:engine_backend",
+        sides=(4, 8, 16, 32, 64),
+        unit="tilewright.hw.spec.engine:ENGINE_SIMD2",
+        fixed=("tile", "format", "accumulator", "ops"),
+        memory=True,
+    ),
+    "engine_m3xu": BackendRow(
+        f"{_ENGINES}:engine_backend",
+        sides=(4, 8, 16, 32, 64),
+        unit="tilewright.hw.spec.engine:ENGINE_M3XU",
+        fixed=("rows", "cols", "depth", "modes"),
+        memory=True,
     ),
 }
 """By name."""

@@ -13,8 +13,10 @@ from ....errors import UserError, user_errors
 from ....hw.spec.unit import named_object
 from ....numbers_given import whole
 from ....sim.rtl.toolchain import ToolMissing, require_tools
+from ....sim.timing.memories import MEMORIES, MemoryModel
 from ...common.files import check_output
 from ...common.options import PANEL, ConfigOption, JsonOption, SettingsOption, named_parameters
+from ...sparse.options import GIGAHERTZ, choose_memory, gigahertz_option
 from .backend_rows import BACKENDS
 
 __all__ = [
@@ -53,6 +55,14 @@ class HardwareOptions:
             rich_help_panel=PANEL,
         ),
     ] = False
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Memory of an engine, to its cycle model: {', '.join(MEMORIES)}; default flat.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+    gigahertz: Annotated[float | None, gigahertz_option(PANEL)] = None
     config_file: ConfigOption = None
     settings: SettingsOption = None
     json_file: JsonOption = None
@@ -67,12 +77,15 @@ class HardwareChoice:
     backend: one of ``BACKENDS``
     side: s, of blocks
     rtl: whether its Verilog is simulated
+    memory, gigahertz: behind an engine, and its clock
     config_file, settings: of parameters, whose names are checked
     """
 
     backend: str
     side: int
     rtl: bool
+    memory: MemoryModel
+    gigahertz: float
     config_file: Path | None
     settings: tuple[str, ...]
     json_file: Path | None
@@ -90,16 +103,32 @@ def choose_hardware(backend: str, options: HardwareOptions) -> dict[str, Any]:
         raise UserError(f"--m must be one of {allowed} with backend {backend}, not {options.m}")
     if options.rtl and not row.unit:
         raise UserError(f"--rtl must come with a backend of hardware, not with {backend}")
+    memory = _memory(backend, options)
     if options.json_file:
         check_output(options.json_file, (".json",))
     if options.rtl:
         with user_errors(ToolMissing):
             require_tools()
     return {
-        "backend": backend, "side": side, "rtl": options.rtl,
+        "backend": backend, "side": side, "rtl": options.rtl, "memory": memory,
+        "gigahertz": GIGAHERTZ if options.gigahertz is None else options.gigahertz,
         "config_file": options.config_file, "settings": tuple(options.settings or ()),
         "json_file": options.json_file,
     }  # fmt: skip
+
+
+def _memory(backend: str, options: HardwareOptions) -> MemoryModel:
+    """Behind an engine. Raises UserError for what cannot be, or if it is said of no engine."""
+    if not BACKENDS[backend].memory:
+        having = ", ".join(name for name, row in BACKENDS.items() if row.memory)
+        for name, given in (("--memory", options.memory), ("--gigahertz", options.gigahertz)):
+            if given is not None:
+                raise UserError(
+                    f"{name} must come with a backend that has one ({having}), not with {backend}"
+                )
+    return choose_memory(
+        options.memory or "flat", "rtl" if options.rtl else "cycles", options.gigahertz
+    )
 
 
 def _check_parameters(backend: str, options: HardwareOptions) -> None:
