@@ -56,6 +56,8 @@ def _iterations(
                 inner = max(_iterations((part,), bounds, instances, levels) for part in one.body)
             spatial = one.loop.name in instances
             parts.append(inner * (1 if spatial else trip_count(one.loop, bounds)))
+        elif isinstance(one, If) and any(isinstance(part, For) for part in one.then):
+            parts.append(_iterations(one.then, bounds, instances, levels))
     return sum(parts) if parts else 1
 
 

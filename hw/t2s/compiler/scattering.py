@@ -134,7 +134,8 @@ def _in_turn(
     function: Function, loop: Loop, turns: For, channel: str, change: Callable[[Body], Body]
 ) -> Body:
     """Put a counting loop where ``loop`` was unrolled, around what receives from ``channel``; and
-    change that."""
+    change that. What else is in it is done in the copy whose turn it is."""
+    mine = Equal(variable(turns.loop.name), variable(loop.name))
 
     def receives(one: Statement) -> bool:
         return any(
@@ -146,7 +147,10 @@ def _in_turn(
         if any(isinstance(one, Receive) for one in body):
             return change(body)
         return tuple(
-            replace(one, body=innermost(one.body)) if isinstance(one, For) else one for one in body
+            replace(one, body=innermost(one.body))
+            if isinstance(one, For) and receives(one)
+            else If(mine, (one,))
+            for one in body
         )
 
     def enter(one: Statement) -> Body | None:
