@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
+from tilewright.sim.tcu import Cost, TensorUnit, UnitWork
 from tilewright.sim.tcu.dense.recursive import recursive, standard, strassen
 from tilewright.sim.tcu.dense.schemes import STRASSEN
 from tilewright.sim.tcu.dense.tall import rectangular, tall
@@ -29,15 +29,11 @@ from tilewright.sim.tcu.words import (
     modular,
 )
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.tcu.reference_units import SIDES, unit_of
 
 Algorithm = Callable[[TensorUnit, Array, Array], Array]
 SQUARE: tuple[Algorithm, ...] = (tall, standard, strassen)
 WORDS: tuple[Words, ...] = (INT64, modular(998244353), BOOLEAN, MINPLUS)
-SIDES = (4, 8, 16)
-
-
-def unit_of(s: int, words: Words = INT64, weak: bool = False) -> TensorUnit:
-    return TensorUnit(NumpyBackend(s), words, weak=weak)
 
 
 def drawn(words: Words, seed: int, *shape: int) -> Array:

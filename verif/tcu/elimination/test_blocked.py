@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
-from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
+from tilewright.sim.tcu import Cost, UnitWork
 from tilewright.sim.tcu.elimination.blocked import eliminate
 from tilewright.sim.tcu.elimination.pivots import PivotError
 from tilewright.sim.tcu.elimination.rounding import (
@@ -36,12 +36,9 @@ from tilewright.sim.tcu.words import (
     modular,
 )
 from tilewright.sim.tcu.words.floats import Floats
+from tilewright.verif.tcu.reference_units import unit_of
 
 P = 998244353
-
-
-def unit_of(s: int, words: Words = FP64, weak: bool = False) -> TensorUnit:
-    return TensorUnit(NumpyBackend(s), words, weak=weak)
 
 
 def dominant(n: int, seed: int, words: Floats = FP64) -> Array:
@@ -69,7 +66,7 @@ def test_every_side_up_to_70_beside_scipy() -> None:
     """Columns that are diagonally dominant: SciPy's, with pivoting, exchanges nothing."""
     for n in range(1, 71):
         a = dominant(n, n)
-        unit = unit_of(16)
+        unit = unit_of(16, FP64)
         found = eliminate(unit, a)
         order, low, high = linalg.lu(a)
         np.testing.assert_array_equal(order, np.eye(n))
@@ -83,7 +80,7 @@ def test_every_side_up_to_70_beside_scipy() -> None:
 def test_positive_definite_beside_cholesky(n: int) -> None:
     half = np.random.default_rng(n).standard_normal((n, n + 3))
     a, b = half @ half.T, half[:, :2]
-    unit = unit_of(4)
+    unit = unit_of(4, FP64)
     found = eliminate(unit, a)
     roots = np.sqrt(np.diag(found))
     np.testing.assert_allclose(lower(found) * roots, linalg.cholesky(a, lower=True), rtol=1e-9)
@@ -131,14 +128,14 @@ def test_residues_are_exact(n: int, s: int, seed: int) -> None:
 def test_counts_are_those_of_the_theorem(s: int) -> None:
     for q in range(1, 9):
         a = dominant(q * s, q)
-        unit = unit_of(s)
+        unit = unit_of(s, FP64)
         eliminate(unit, a)
         calls = q * (q - 1) // 2
         assert unit.cost.calls == calls
         assert unit.unit_time == s * s * q * (q - 1) * (2 * q - 1) // 6
         assert unit.cost == costs.eliminate(q * s, s)
         assert unit.cost.work == formulas.eliminate(q * s, s)
-        weak = unit_of(s, weak=True)
+        weak = unit_of(s, FP64, weak=True)
         eliminate(weak, a)
         squares = q * (q - 1) * (2 * q - 1) // 6
         assert weak.cost.work == UnitWork(squares, squares * s)
@@ -151,7 +148,7 @@ def test_work_of_the_cpu_grows_as_the_theorem_says() -> None:
     sides = [16 * 2**h for h in range(1, 6)]
     measured = []
     for n in sides[:3]:
-        unit = unit_of(1)
+        unit = unit_of(1, FP64)
         eliminate(unit, dominant(n, n))
         measured.append(unit.cost.cpu)
     assert fitted(sides[:3], measured) == pytest.approx(1.5, abs=0.05)
@@ -173,7 +170,7 @@ def test_a_pivot_that_vanishes_is_named(row: int) -> None:
     a = dominant(10, 5)
     a[row, : row + 1] = a[:row, : row + 1].sum(axis=0) if row else 0
     with pytest.raises(PivotError) as error:
-        eliminate(unit_of(4), a)
+        eliminate(unit_of(4, FP64), a)
     assert error.value.row == row
     whole = np.round(a * 8).astype(int)
     whole[row, : row + 1] = whole[:row, : row + 1].sum(axis=0) if row else 0
@@ -186,13 +183,13 @@ def test_a_pivot_that_vanishes_is_named(row: int) -> None:
 
 def test_a_row_of_small_numbers_is_no_reason() -> None:
     a = dominant(6, 1) * 10.0 ** -np.arange(0, 60, 10)[:, None]
-    found = eliminate(unit_of(4), a)
+    found = eliminate(unit_of(4, FP64), a)
     np.testing.assert_allclose(lower(found) @ upper(found), a, rtol=1e-12)
 
 
 def test_growth_of_a_small_pivot_is_reported() -> None:
     a = np.array([[1e-6, 1.0], [1.0, 1.0]])
-    assert growth(a, eliminate(unit_of(1), a)) == pytest.approx(1e6)
+    assert growth(a, eliminate(unit_of(1, FP64), a)) == pytest.approx(1e6)
 
 
 @pytest.mark.parametrize(
@@ -221,4 +218,4 @@ def test_refusals(words: Words, a: Array, message: str) -> None:
 def test_other_right_sides_are_refused(shape: tuple[int, ...]) -> None:
     message = f"`b` must be of shape (3,) or (3, r), not {shape}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        solve(unit_of(4), np.eye(3), np.zeros(shape))
+        solve(unit_of(4, FP64), np.eye(3), np.zeros(shape))

@@ -30,12 +30,7 @@ from tilewright.sim.tcu.words import (
 )
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.kit.sampling import slow_but
-
-SIDES = (4, 8, 16)
-
-
-def unit_of(s: int, words: Words = INT64, weak: bool = False) -> TensorUnit:
-    return TensorUnit(NumpyBackend(s), words, weak=weak)
+from tilewright.verif.tcu.reference_units import SIDES, unit_of
 
 
 def drawn(n: int, seed: int, edges: float = 1.3) -> Array:

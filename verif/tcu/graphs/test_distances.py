@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
+from tilewright.sim.tcu import Cost, UnitWork
 from tilewright.sim.tcu.formulas import graphs as formulas
 from tilewright.sim.tcu.formulas import graphs_cost as costs
 from tilewright.sim.tcu.graphs.distances import distances
@@ -28,12 +28,7 @@ from tilewright.sim.tcu.words import (
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tcu.graphs.networks import expected, matrix
-
-SIDES = (4, 8, 16)
-
-
-def unit_of(s: int, words: Words = INT64, weak: bool = False) -> TensorUnit:
-    return TensorUnit(NumpyBackend(s), words, weak=weak)
+from tilewright.verif.tcu.reference_units import SIDES, unit_of
 
 
 def cost_of(graph: Any, s: int, weak: bool = False) -> Cost:

@@ -11,21 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
+from tilewright.sim.tcu import Cost, UnitWork
 from tilewright.sim.tcu.formulas import integers as formulas
 from tilewright.sim.tcu.formulas import integers_cost as costs
 from tilewright.sim.tcu.integers.karatsuba import karatsuba
 from tilewright.sim.tcu.integers.schoolbook import schoolbook
 from tilewright.sim.tcu.words import FP64, INT64, Words, integer
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.tcu.reference_units import SIDES, unit_of
 
 Algorithm = Callable[..., int]
 BOTH: tuple[Algorithm, ...] = (schoolbook, karatsuba)
-SIDES = (4, 8, 16)
-
-
-def unit_of(s: int, words: Words = INT64, weak: bool = False) -> TensorUnit:
-    return TensorUnit(NumpyBackend(s), words, weak=weak)
 
 
 def drawn(bits: int, seed: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
+from tilewright.sim.tcu import Cost, UnitWork
 from tilewright.sim.tcu.formulas import polynomials as formulas
 from tilewright.sim.tcu.formulas import polynomials_cost as costs
 from tilewright.sim.tcu.polynomials.evaluation import polyval
@@ -30,13 +30,9 @@ from tilewright.sim.tcu.words import (
 )
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.tcu.reference_units import SIDES, unit_of
 
-SIDES = (4, 8, 16)
 P = 998244353
-
-
-def unit_of(s: int, words: Words = FP64, weak: bool = False) -> TensorUnit:
-    return TensorUnit(NumpyBackend(s), words, weak=weak)
 
 
 def horner(a: list[Any], x: Any) -> Any:
@@ -112,7 +108,7 @@ def test_terms_that_cancel_come_close_to_the_bound() -> None:
     for _ in range(20):
         a = np.convolve(a, [-1.0, 1.0])
     x = 1 + np.arange(-20, 20) / 1024
-    found, bounds = polyval(unit_of(4), a, x), polyval_error(a, x, 4, FP64)
+    found, bounds = polyval(unit_of(4, FP64), a, x), polyval_error(a, x, 4, FP64)
     errors = [abs(Fraction(float(one)) - in_fractions(a, point)[0])
               for one, point in zip(found, x, strict=True)]  # fmt: skip
     shares = [float(error) / bound for error, bound in zip(errors, bounds, strict=True)]
@@ -183,7 +179,7 @@ def test_overflows_are_told() -> None:
             polyval(unit_of(4, INT64), ones, np.array([x]))
     # A power that is not wanted does not.
     assert polyval(unit_of(4, INT64), ones[:2], np.array([2**40])).tolist() == [2**40 + 1]
-    assert polyval(unit_of(4), np.ones(2), np.array([1e200])).tolist() == [1e200]
+    assert polyval(unit_of(4, FP64), np.ones(2), np.array([1e200])).tolist() == [1e200]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +193,7 @@ def test_overflows_are_told() -> None:
     ],
 )  # fmt: skip
 def test_refusals(a: Any, x: Any, error: type[Exception], message: str) -> None:
-    unit = unit_of(4)
+    unit = unit_of(4, FP64)
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         polyval(unit, np.array(a), np.array(x))
     assert unit.cost == Cost()

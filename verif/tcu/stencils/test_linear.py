@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import correlate
-from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit
+from tilewright.sim.tcu import Cost
 from tilewright.sim.tcu.formulas import stencils as formulas
 from tilewright.sim.tcu.formulas import stencils_cost as costs
 from tilewright.sim.tcu.formulas.lengths import fast_length, smooth_part
@@ -31,14 +31,11 @@ from tilewright.sim.tcu.words import (
     modular,
 )
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.tcu.reference_units import unit_of
 from tilewright.verif.tcu.stencils.sweeps import swept
 
 P = 998244353
 BOTH = ("periodic", "open")
-
-
-def unit_of(s: int, words: Words = INT64, weak: bool = False) -> TensorUnit:
-    return TensorUnit(NumpyBackend(s), words, weak=weak)
 
 
 @settings(deadline=None, max_examples=40)

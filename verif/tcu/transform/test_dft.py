@@ -18,15 +18,12 @@ from tilewright.sim.tcu.formulas.lengths import fast_length, radices
 from tilewright.sim.tcu.formulas.number_cost import COMPLEX_WORDS, REALS
 from tilewright.sim.tcu.transform.dft import dft, inverse_dft
 from tilewright.sim.tcu.transform.rounding import transform_error
-from tilewright.sim.tcu.words import BOOLEAN, COMPLEX, COMPLEX64, FP32, FP64, INT64, Array, Words
+from tilewright.sim.tcu.words import BOOLEAN, COMPLEX, COMPLEX64, FP32, FP64, INT64, Array
 from tilewright.sim.tcu.words.floats import Floats
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.tcu.reference_units import unit_of
 
 FLOATS = (FP32, FP64, COMPLEX64, COMPLEX)
-
-
-def unit_of(s: int, words: Words = FP64, weak: bool = False) -> TensorUnit:
-    return TensorUnit(NumpyBackend(s), words, weak=weak)
 
 
 def drawn(words: Floats, seed: int, *shape: int) -> Array:
@@ -80,10 +77,10 @@ def test_back_and_forth(count: int, n: int, s: int, weak: bool, words: Floats, s
 
 def test_a_signal_is_a_row_and_a_real_one_complex() -> None:
     x = np.arange(12.0)
-    found = dft(unit_of(4), x)
+    found = dft(unit_of(4, FP64), x)
     assert found.shape == (12,)
     np.testing.assert_allclose(found, scipy.fft.fft(x), atol=1e-12)
-    np.testing.assert_array_equal(dft(unit_of(4), x[None])[0], found)
+    np.testing.assert_array_equal(dft(unit_of(4, FP64), x[None])[0], found)
 
 
 @pytest.mark.parametrize("s", [4, 8, 16])
@@ -171,16 +168,16 @@ def test_factors_and_lengths() -> None:
 @pytest.mark.parametrize(
     ("unit", "x", "modulus", "message"),
     [
-        (unit_of(1), np.ones(4), None, "`s` must be 2 or more for transforms, not 1"),
-        (unit_of(4), np.ones(0), None, "`x` must be a signal, or rows of signals, not of shape "
-         "(0,)"),
-        (unit_of(4), np.ones((2, 2, 2)), None, "`x` must be a signal, or rows of signals, not of "
-         "shape (2, 2, 2)"),
+        (unit_of(1, FP64), np.ones(4), None, "`s` must be 2 or more for transforms, not 1"),
+        (unit_of(4, FP64), np.ones(0), None, "`x` must be a signal, or rows of signals, not of "
+         "shape (0,)"),
+        (unit_of(4, FP64), np.ones((2, 2, 2)), None, "`x` must be a signal, or rows of signals, "
+         "not of shape (2, 2, 2)"),
         (unit_of(4, BOOLEAN), np.ones(4, bool), None, "words of a transform must be fp32 or fp64 "
          "or complex64 or complex or modular, not boolean"),
         (unit_of(4, INT64), np.ones(4, int), None, "`modulus` must be given for words of int64: a "
          "prime"),
-        (unit_of(4), np.ones(4), 17, "`modulus` must come with words of integers, not fp64"),
+        (unit_of(4, FP64), np.ones(4), 17, "`modulus` must come with words of integers, not fp64"),
         (unit_of(4, FP32), np.array([1e300]), None, "words of fp32 do not hold the largest of the "
          "numbers given"),
     ],

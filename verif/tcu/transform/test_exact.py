@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit
+from tilewright.sim.tcu import Cost
 from tilewright.sim.tcu.formulas import transform as formulas
 from tilewright.sim.tcu.formulas import transform_cost as costs
 from tilewright.sim.tcu.formulas.number_cost import INTEGERS, RESIDUES
@@ -17,12 +17,9 @@ from tilewright.sim.tcu.transform.dft import dft, inverse_dft
 from tilewright.sim.tcu.transform.exact import fields_for, together
 from tilewright.sim.tcu.transform.primes import primes_with_roots, root_of_unity
 from tilewright.sim.tcu.words import INT64, WordOverflow, Words, integer, modular
+from tilewright.verif.tcu.reference_units import unit_of
 
 LARGE = next(primes_with_roots(5040 * 32, 1 << 62))
-
-
-def unit_of(s: int, words: Words, weak: bool = False) -> TensorUnit:
-    return TensorUnit(NumpyBackend(s), words, weak=weak)
 
 
 @pytest.mark.parametrize("s", [2, 4, 8, 16])
