@@ -1,8 +1,8 @@
 """How far products of floats may be from the true ones.
 
 ``u`` is the roundoff of the words; ``gamma(k) = k u / (1 - k u)`` bounds what k roundings in a row
-do (Higham, "Accuracy and stability of numerical algorithms", chapter 3). Neither underflow nor
-overflow is covered.
+do (Higham, "Accuracy and stability of numerical algorithms", chapter 3). A product that underflows
+is off by half the smallest subnormal at most; sums do not underflow. Overflow is not covered.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from ..words import Array
 from ..words.floats import Floats
 from .bilinear import Bilinear, Sum
 
-__all__ = ["gamma", "product_error", "recursive_error"]
+__all__ = [
+    "gamma",
+    "product_error",
+    "product_underflow",
+    "recursive_error",
+    "recursive_underflow",
+    "smallest",
+]
 
 
 def gamma(roundings: int, words: Floats) -> float:
@@ -27,12 +34,25 @@ def gamma(roundings: int, words: Floats) -> float:
     return error / (1 - error)
 
 
+def smallest(words: Floats) -> float:
+    """The smallest subnormal, of complex words of a part."""
+    return float(np.finfo(words.dtype).smallest_subnormal)
+
+
+def product_underflow(depth: int, words: Floats) -> float:
+    """What so many products lose by underflow where they are summed; of complex words in both
+    parts, whose real products are twice as many."""
+    return depth * smallest(words) * (2 if words.dtype.kind == "c" else 1)
+
+
 def product_error(a: Array, b: Array, words: Floats) -> Array:
     """Bound of each element's error in ``a b`` if products are summed in any order: ``gamma(k)
-    |a| |b|``; of complex words ``sqrt(2) gamma(2 k)`` (each part is a sum of 2 k products)."""
+    |a| |b|``; of complex words ``sqrt(2) gamma(2 k)`` (each part is a sum of 2 k products).
+    Underflow is in it."""
     factor = _product_factor(a.shape[1], words)
     # A little more, as the bound itself is computed in floats.
-    return np.asarray(np.abs(a).astype(float) @ np.abs(b).astype(float) * factor * (1 + 1e-9))
+    sizes = np.abs(a).astype(float) @ np.abs(b).astype(float)
+    return np.asarray(sizes * factor * (1 + 1e-9) + product_underflow(a.shape[1], words))
 
 
 def _product_factor(depth: int, words: Floats) -> float:
@@ -56,6 +76,19 @@ def recursive_error(scheme: Bilinear, n: int, s: int, words: Floats) -> float:
     error = s * _product_factor(s, words)
     for level in range(levels(n, s, scheme.side)):
         error = _a_level(scheme, s * scheme.side**level, error, words.roundoff)
+    return error
+
+
+def recursive_underflow(scheme: Bilinear, n: int, s: int, words: Floats) -> float:
+    """What underflow adds to `recursive_error`, not in units of anything: that of products of the
+    unit, and sums of them."""
+    error = product_underflow(s, words)
+    _, products, results = scheme.steps
+    for _ in range(levels(n, s, scheme.side)):
+        of = {product.target: _Bound(0.0, error) for product in products}
+        for one in results:
+            of[one.target] = _added(one, of, words.roundoff)
+        error = max(of[f"C{place}"].error for place in scheme.places)
     return error
 
 

@@ -34,7 +34,7 @@ def pivot_limits(unit: TensorUnit, a: Array) -> Array:
     if not isinstance(words, Floats):
         return np.zeros(len(a))
     unit.cpu(adds=a.size)
-    return np.asarray(np.abs(a).max(axis=1).astype(float) * len(a) * words.roundoff)
+    return np.asarray(np.abs(a).max(axis=1).astype(float) * (len(a) * words.roundoff))
 
 
 def check_pivot(unit: TensorUnit, pivot: Array, row: int, limits: Array) -> None:

@@ -1,7 +1,8 @@
 """How far L U may be from A, and A x from b, in floats; how much elements grew.
 
 Source: Higham, "Accuracy and stability of numerical algorithms", theorems 9.3 and 9.4, which hold
-in any order of sums, that of blocks among them. Neither underflow nor overflow is covered.
+in any order of sums, that of blocks among them. Quotients and products that underflow are off by
+half the smallest subnormal at most, quotients times the pivot; overflow is not covered.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..dense.rounding import gamma
+from ..dense.rounding import gamma, smallest
 from ..words import Array
 from ..words.floats import Floats
 
@@ -35,14 +36,26 @@ def growth(a: Array, triangles: Array) -> float:
 
 
 def factors_error(triangles: Array, words: Floats) -> Array:
-    """Bound of each element of ``|A - L U|``: ``gamma(n) |L| |U|``."""
-    return _magnitudes(triangles) * _roundings(len(triangles), words)
+    """Bound of each element of ``|A - L U|``: ``gamma(n) |L| |U|``, and underflow."""
+    bound = _magnitudes(triangles) * _roundings(len(triangles), words)
+    return np.asarray(bound + _underflow(triangles, words))
 
 
 def residual_error(triangles: Array, x: Array, words: Floats) -> Array:
-    """Bound of ``|b - A x|`` of what `solve` gives: ``gamma(3 n) |L| |U| |x|``."""
-    bound = _magnitudes(triangles) @ np.abs(x).astype(float)
-    return np.asarray(bound * _roundings(3 * len(triangles), words))
+    """Bound of ``|b - A x|`` of what `solve` gives: ``gamma(3 n) |L| |U| |x|``, and underflow, of
+    both triangles' and that of L U."""
+    size, lost = np.abs(x).astype(float), _underflow(triangles, words)
+    bound = _magnitudes(triangles) @ size * _roundings(3 * len(triangles), words)
+    solved = lost.min() + np.abs(lower(triangles)).astype(float) @ lost
+    of_x = np.broadcast_to(lost, triangles.shape) @ size
+    return np.asarray(bound + (solved if size.ndim == 1 else solved[:, None]) + of_x)
+
+
+def _underflow(triangles: Array, words: Floats) -> Array:
+    """Of sums of n products that are divided by the pivot of each column."""
+    parts = 16 if words.dtype.kind == "c" else 1
+    pivots = np.abs(triangles.diagonal()).astype(float)
+    return np.asarray((len(triangles) + pivots) * smallest(words) * parts)
 
 
 def _magnitudes(triangles: Array) -> Array:

@@ -1,8 +1,8 @@
 """How far stencils of floats may be from direct sweeps without rounding.
 
 Norms and errors in the 2-norm follow the statements; what rounding does to a transform is
-`transform_error`. Sums of magnitudes bound the largest frequencies. Neither underflow nor overflow
-is covered.
+`transform_error`. Sums of magnitudes bound the largest frequencies. Underflow has its own bounds;
+overflow is not covered.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from ..dense.rounding import smallest
 from ..formulas.lengths import fast_length
 from ..formulas.stencils import squarings
-from ..transform.rounding import product_rounding, sum_rounding, transform_error
+from ..transform.rounding import (
+    product_rounding,
+    sum_rounding,
+    transform_error,
+    transform_underflow,
+)
 from ..words.floats import Floats
 
-__all__ = ["stencil_error", "sweeps_error"]
+__all__ = ["stencil_error", "stencil_underflow", "sweeps_error", "sweeps_underflow"]
 
 
 class _Bound(NamedTuple):
@@ -53,6 +59,32 @@ def stencil_error(total: float, k: int, s: int, words: Floats) -> float:
 def sweeps_error(total: float, k: int, words: Floats) -> float:
     """The same of ``k`` direct sweeps in the words: sums of nine products, one after another."""
     return math.expm1(k * math.log1p(sum_rounding(9, words))) * total**k
+
+
+def stencil_underflow(total: float, k: int, s: int, words: Floats, largest: float) -> float:
+    """What underflow adds to `stencil_error` times the ``largest`` magnitude of a cell."""
+    weights, lost, swept = total, 0.0, total
+    for reached, product in squarings(k):
+        lost = _lost(4 * reached + 1, s, words, weights, weights, lost) + weights * lost
+        weights = weights * weights
+        if product:
+            lost = total * lost + 18 * smallest(words)
+            weights *= swept
+    cells = 9 * k * k * largest * (1 if words.dtype.kind == "c" else 2)
+    return _lost(3 * k, s, words, cells, weights, lost)
+
+
+def sweeps_underflow(total: float, k: int, words: Floats) -> float:
+    """The same of direct sweeps."""
+    return 18 * smallest(words) * k * max(1.0, total) ** k
+
+
+def _lost(least: int, s: int, words: Floats, x: float, y: float, lost: float) -> float:
+    """By underflow, of a convolution: sums of magnitudes, and what every element of y has lost
+    before. Doubled for the rounding of it."""
+    length = fast_length(least, s)
+    plane = transform_underflow(length, s, words) * (length + 1)
+    return 2 * (plane * (x + y + 1 + plane) + x * (lost + smallest(words)) + 2 * smallest(words))
 
 
 def _convolved(least: int, s: int, words: Floats, x: _Bound, y: _Bound) -> _Bound:

@@ -3,19 +3,25 @@
 Bounds are relative to the norm of the true result, which is sqrt(n) times that of the signal. Each
 level is a product with a matrix whose magnitudes are ones and whose 2-norm is sqrt(factor): an
 error of every element by gamma times the sum of magnitudes becomes sqrt(factor) gamma (Higham,
-"Accuracy and stability of numerical algorithms", chapters 3 and 24). Neither underflow nor
-overflow is covered.
+"Accuracy and stability of numerical algorithms", chapters 3 and 24). Underflow has a bound of its
+own; overflow is not covered.
 """
 
 from __future__ import annotations
 
 import math
 
-from ..dense.rounding import gamma
+from ..dense.rounding import gamma, smallest
 from ..formulas.lengths import chirp_length, radices
 from ..words.floats import Floats
 
-__all__ = ["product_rounding", "sum_rounding", "table_error", "transform_error"]
+__all__ = [
+    "product_rounding",
+    "sum_rounding",
+    "table_error",
+    "transform_error",
+    "transform_underflow",
+]
 
 
 def table_error(words: Floats) -> float:
@@ -48,6 +54,22 @@ def transform_error(n: int, s: int, words: Floats) -> float:
         if level:
             grown += math.log1p(product_rounding(words)) + math.log1p(table)
     return math.expm1(grown)
+
+
+def transform_underflow(n: int, s: int, words: Floats) -> float:
+    """What underflow adds to each number of a transform, not relative to anything, and doubled for
+    the rounding of it. An error of every number is one of so many in a sum of a factor's."""
+    factors, least = radices(n, s), smallest(words)
+    if factors is not None:
+        lost = 0.0
+        for factor in factors:
+            lost = factor * (lost + 2 * least) + 2 * factor * least
+        return 2 * lost
+    length = chirp_length(n, s)
+    one = transform_underflow(length, s, words)
+    # Times the chirp, transformed, times the chirp's frequencies, and back.
+    lost = (2 * least * length + one) * 2 * n + 2 * least
+    return 2 * (lost + one + 2 * least)
 
 
 def _chirp_error(n: int, s: int, words: Floats) -> float:

@@ -12,7 +12,7 @@ from ...sim.tcu import TensorUnit
 from ...sim.tcu.blocks import multiple
 from ...sim.tcu.dense.bilinear import Bilinear
 from ...sim.tcu.dense.recursive import recursive
-from ...sim.tcu.dense.rounding import product_error, recursive_error
+from ...sim.tcu.dense.rounding import product_error, recursive_error, recursive_underflow
 from ...sim.tcu.dense.schemes import STANDARD, STRASSEN
 from ...sim.tcu.dense.tall import rectangular, tall
 from ...sim.tcu.formulas.dense import levels, transposes
@@ -59,9 +59,10 @@ def multiply_matrices(
         check_size(f"{about}, in blocks", *(multiple(side, choice.side) for side in shape))
     check_operations(about, work.calls, "choose a larger --m")
     unit = open_unit(choice, kind)
-    with user_errors(ValueError, about=about):
+    # What becomes infinite is told in the report.
+    with user_errors(ValueError, about=about), np.errstate(all="ignore"):
         found = _product(unit, method, left, right)
-    agreement = _agreement(unit, method, found, left, right)
+        agreement = _agreement(unit, method, found, left, right)
     rows = [
         ("method", f"{method}: {ALGORITHMS[method].problem}"),
         ("matrices", _matrices(unit, method, n, k, p)),
@@ -112,6 +113,7 @@ def _agreement(unit: TensorUnit, method: str, found: Array, a: Array, b: Array) 
     else:
         largest = float(np.abs(x).max()) * float(np.abs(y).max())
         bound = bound + recursive_error(_SCHEMES[method], len(a), unit.s, words) * largest
+        bound = bound + recursive_underflow(_SCHEMES[method], len(a), unit.s, words)
     return within(
         f"NumPy, {wide.name}", _reals(found, wide), _reals(x @ y, wide), _twice(bound, wide)
     )

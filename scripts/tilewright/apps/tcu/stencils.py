@@ -11,7 +11,12 @@ from ...sim.tcu import TensorUnit
 from ...sim.tcu.formulas.lengths import fast_length
 from ...sim.tcu.formulas.stencils import blocks_of
 from ...sim.tcu.stencils.linear import exact_fields, stencil
-from ...sim.tcu.stencils.rounding import stencil_error, sweeps_error
+from ...sim.tcu.stencils.rounding import (
+    stencil_error,
+    stencil_underflow,
+    sweeps_error,
+    sweeps_underflow,
+)
 from ...sim.tcu.words import COMPLEX, FP64, Array
 from ...sim.tcu.words.floats import Floats
 from ...sim.tcu.words.integers import Integers
@@ -85,19 +90,22 @@ def _agreement(
     x, w = grid.astype(wide.dtype), taps.astype(wide.dtype)
     with np.errstate(all="ignore"):
         true = _sweeps(x, w, steps, boundary)
-        total = float(np.abs(w).sum())
-        error = _bound(total, steps, unit.s, words) + _bound(total, steps, None, wide)
-    bound = np.full(2 * true.size, float(np.abs(x).max()) * error)
+        total, largest = float(np.abs(w).sum()), float(np.abs(x).max())
+        error = _bound(total, steps, unit.s, words, largest)
+        error += _bound(total, steps, None, wide, largest)
+    bound = np.full(2 * true.size, error)
     return within(f"sweeps in NumPy, {wide.name}", _parts(found), _parts(true), bound)
 
 
-def _bound(total: float, steps: int, s: int | None, words: Floats) -> float:
-    """In units of the largest cell, of the stencil or of sweeps; infinite if floats do not hold
-    it."""
+def _bound(total: float, steps: int, s: int | None, words: Floats, largest: float) -> float:
+    """Of the stencil on a unit of side ``s``, or of sweeps if that is None, from weights of so
+    large a sum and cells of so large a one; infinite if floats do not hold it."""
     try:
         if s is None:
-            return sweeps_error(total, steps, words)
-        return stencil_error(total, steps, s, words)
+            lost = sweeps_underflow(total, steps, words)
+            return sweeps_error(total, steps, words) * largest + lost
+        lost = stencil_underflow(total, steps, s, words, largest)
+        return stencil_error(total, steps, s, words) * largest + lost
     except OverflowError:
         return float("inf")
 

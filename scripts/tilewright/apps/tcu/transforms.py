@@ -11,7 +11,7 @@ from ...sim.tcu import TensorUnit
 from ...sim.tcu.formulas.lengths import chirp_length, radices
 from ...sim.tcu.formulas.transform import level_rows
 from ...sim.tcu.transform.dft import dft, inverse_dft, root_modulo
-from ...sim.tcu.transform.rounding import transform_error
+from ...sim.tcu.transform.rounding import transform_error, transform_underflow
 from ...sim.tcu.words import COMPLEX, Array, Words, modular
 from ...sim.tcu.words.floats import Floats
 from ..common.matrix_files import read_array, write_array
@@ -103,8 +103,12 @@ def _beside_numpy(unit: TensorUnit, found: Array, x: Array, inverse: bool) -> Ag
     n = x.shape[-1]
     error = transform_error(n, unit.s, unit.words) + transform_error(n, 16, COMPLEX)
     with np.errstate(all="ignore"):
-        norms = np.linalg.norm(true, axis=-1, keepdims=True)
-    bound = np.broadcast_to(norms * error, true.shape)
+        # Scaled, as squares of what is small vanish.
+        largest = np.abs(true).max(axis=-1, keepdims=True)
+        scale = np.where(largest > 0, largest, 1)
+        norms = np.linalg.norm(np.abs(true) / scale, axis=-1, keepdims=True) * scale
+    lost = transform_underflow(n, unit.s, unit.words) + transform_underflow(n, 16, COMPLEX)
+    bound = np.broadcast_to(norms * error + lost, true.shape)
     return within("NumPy, complex", _parts(found), _parts(true), np.repeat(bound, 2, axis=-1))
 
 
@@ -115,18 +119,18 @@ def _parts(numbers: Array) -> Array:
 def _beside_definition(
     unit: TensorUnit, found: Array, x: Array, prime: int, inverse: bool
 ) -> Agreement:
-    """At some places, by Horner's rule in Python's integers."""
+    """At some places of all signals, by Horner's rule in Python's integers."""
     rows, seen = np.atleast_2d(x), np.atleast_2d(found)
     n = rows.shape[1]
-    places = np.unique(np.linspace(0, n - 1, _PLACES).astype(int))
+    places = np.unique(np.linspace(0, rows.size - 1, _PLACES).astype(int))
     root = root_modulo(unit, n, prime)
     if inverse:
         root = pow(root, -1, prime)
     scale = pow(n, -1, prime) if inverse else 1
     expected = []
     for place in places:
-        at, value = pow(root, int(place), prime), 0
-        for number in rows[0][::-1].tolist():
+        at, value = pow(root, int(place % n), prime), 0
+        for number in rows[place // n][::-1].tolist():
             value = (value * at + number) % prime
         expected.append(value * scale % prime)
-    return exactly("definition, some places", seen[0, places], np.array(expected))
+    return exactly("definition, some places", seen.reshape(-1)[places], np.array(expected))
