@@ -78,8 +78,8 @@ BAD_WORDS = {
     "a.txt long.hex": "long.hex: an integer must have at most 1048576 bits, not 1048580",
     "a.txt b.hex --method toom": "--method must be one of karatsuba, schoolbook, not 'toom'",
     "a.txt b.hex --piece-bits 0": "--piece-bits must be an integer in 1..64, not '0'",
-    "a.txt b.hex --piece-bits 30": "the product of a.txt and b.hex: `piece` must be in 1..29 bits, "
-    "for int64 to hold sums of 16 products, not 30",
+    "a.txt b.hex --piece-bits 30": "--piece-bits must be in 1..29, for int64 to hold sums of 16 "
+    "products, not 30",
     "a.txt b.hex -o out.npy": "out.npy: must end in .txt or .hex, not '.npy'",
     "a.txt b.hex --l -1": "--l must be a number in 0..1000000000000000, not '-1'",
     "a.txt b.hex --m 15": "--m must be a square, as 9 and 16 are, not 15",

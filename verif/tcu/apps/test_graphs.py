@@ -23,7 +23,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     contents = {
         "ring": ring, "two": two, "one": np.zeros((1, 1)), "way": np.triu(ring) * -2.5,
         "loop": ring + np.diag([0.0] * 12 + [1]), "weighted": ring * 3, "wide": np.ones((3, 4)),
-        "nan": np.full((2, 2), np.nan), "complex": ring * 1j, "flat": np.ones(4),
+        "inf": np.full((2, 2), np.inf), "nan": np.full((2, 2), np.nan), "complex": ring * 1j,
+        "flat": np.ones(4),
     }  # fmt: skip
     for name, array in contents.items():
         np.save(f"{name}.npy", array)
@@ -98,6 +99,7 @@ C, D = "run closure", "run distances"
 BAD_WORDS = {
     f"{C} wide.npy": "wide.npy: must be square, not 3 x 4",
     f"{C} flat.npy": "flat.npy: must hold a matrix (2 dimensions), not 1 dimension",
+    f"{C} inf.npy": "inf.npy: must hold finite numbers; inf is no edge with --words minplus",
     f"{C} nan.npy": "nan.npy: must hold numbers, not nan",
     f"{C} ring.npy --words complex": "--words must be one of int64, fp32, fp64, boolean, "
     "minplus, not 'complex'",

@@ -32,7 +32,7 @@ _WORD = 1 << 12
 
 def read_integer(path: Path) -> int:
     """The integer of a file: digits, a sign before them if there is one; hexadecimal behind 0x, or
-    if the file's name ends in .hex. White space between lines does not count.
+    if the file's name ends in .hex. White space around lines does not count.
 
     Raises UserError for a file that cannot be read, for what is no integer, and for one of more
     than ``MOST_BITS`` bits.
@@ -43,7 +43,7 @@ def read_integer(path: Path) -> int:
     if len(content) > _MOST_BYTES:
         raise UserError(f"{path}: {len(content)} bytes are too many; at most {_MOST_BYTES} are "
                         f"allowed")  # fmt: skip
-    text = b"".join(content.split())
+    text = b"".join(line.strip() for line in content.splitlines())
     found = _NUMBER.fullmatch(text)
     if not found or not (hexadecimal or found[2] or found[3].isdigit()):
         shown = ascii(text[:_SHOWN].decode("latin-1")) + ("..." if len(text) > _SHOWN else "")

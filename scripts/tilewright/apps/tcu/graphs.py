@@ -31,6 +31,8 @@ def close_graph(choice: TcuChoice, words: str, file: Path, output: Path | None) 
     given = _adjacency(file)
     if np.isnan(given).any():
         raise UserError(f"{file}: must hold numbers, not nan")
+    if np.isinf(given).any():
+        raise UserError(f"{file}: must hold finite numbers; inf is no edge with --words minplus")
     a = (given != 0).astype(int)
     n = len(a)
     calls = work_of("closure", choice, n=n).calls

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ...errors import UserError, user_errors
 from ...sim.tcu.formulas.integers import halvings, parts
+from ...sim.tcu.formulas.integers import piece_bits as piece_bits_of
 from ...sim.tcu.integers.karatsuba import karatsuba
 from ...sim.tcu.integers.pieces import checked, count_of
 from ...sim.tcu.integers.schoolbook import schoolbook
@@ -30,6 +31,12 @@ def multiply_integers(
     """Multiply the integers of two files, write the product if that is asked for, and report."""
     x, y = (_natural(file) for file in (a, b))
     unit = open_unit(choice, INT64)
+    most = piece_bits_of(unit.s, INT64.bits)
+    if piece_bits is not None and most >= 1 and piece_bits > most:
+        raise UserError(
+            f"--piece-bits must be in 1..{most}, for int64 to hold sums of {unit.s} products, not "
+            f"{piece_bits}"
+        )
     about = f"the product of {a} and {b}"
     with user_errors(ValueError, about=about):
         piece = checked(unit, method, x, y, piece_bits)
