@@ -6,7 +6,8 @@ the RTL's, without deviation, which a bench demands.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from ...hw.spec.gta import ROWS, GtaConfig, is_float, limbs
 from ...hw.spec.jobs.gta_vector import octet_cycles
@@ -44,10 +45,14 @@ def array_cycles(config: GtaConfig, job: ArrayJob, pipeline: Pipeline = PIPELINE
 
 
 def chain_cycles(
-    config: GtaConfig, jobs: Sequence[tuple[int, ArrayJob]], pipeline: Pipeline = PIPELINE
+    config: GtaConfig,
+    jobs: Sequence[tuple[int, ArrayJob]],
+    pipeline: Pipeline = PIPELINE,
+    *,
+    times: int = 1,
 ) -> int:
     """Cycles of commands that are there before they are taken: how many of which job, in order, all
-    of one format and dataflow on the same region.
+    of one format and dataflow on the same region; ``times``: all of them again and again.
 
     A systolic command's folds follow those of the command before as if they were its own, but of
     floats whose products come less than 8 cycles apart when the array is empty; so do vectors
@@ -60,14 +65,15 @@ def chain_cycles(
         job.check(config)
     last = jobs[-1][1]
     if last.dataflow == "simd":
-        begun = _last_begun([(count, _vectors(config, job)) for count, job in jobs], pipeline)
+        lengths = [(count, _vectors(config, job)) for count, job in jobs]
+        begun = _last_begun(lengths, pipeline, times)
         ends = pipeline.vectors + _behind_vectors(config, last.format)
         return begun + _vectors(config, last) + last.array[1] + ends
     before = 0
     for count, job in jobs:
         for k in _sequence(job):
             folds = folds_of(config, job, k)
-            before += count * folds.folds * interval(folds)
+            before += times * count * folds.folds * interval(folds)
     final = folds_of(config, last, _sequence(last)[-1])
     before -= final.folds * interval(final)
     if is_float(last.format):
@@ -75,7 +81,7 @@ def chain_cycles(
         each = config.interval(last.format)
         ends = pipeline.float_sums + config.adder_stages - (each - limbs(last.format) ** 2)
         if each < ROWS:
-            commands = sum(count * len(_sequence(job)) for count, job in jobs)
+            commands = times * sum(count * len(_sequence(job)) for count, job in jobs)
             before += (commands - 1) * (2 * last.array[0] + pipeline.emptied)
     else:
         most = max(limbs(name) for name in config.integers)
@@ -98,11 +104,10 @@ def product_cycles(config: GtaConfig, job: ArrayJob) -> int:
 
 
 def _vectors(config: GtaConfig, job: ArrayJob) -> int:
-    """An octet of each bank after the other: each element of the array takes one of D's and adds up
-    its products."""
-    length, others = (job.n, job.m) if job.lateral else (job.m, job.n)
-    places = job.array[0] * job.array[1]
-    octets = others * -(-length // places)
+    """An octet of each bank after the other: of D a tile as large as the array, each element of
+    which adds up the products of one of D's."""
+    rows, cols = job.array
+    octets = -(-job.m // rows) * -(-job.n // cols)
     return octets * octet_cycles(config, "dot", job.format, job.segment_sizes[0])
 
 
@@ -115,23 +120,39 @@ def _behind_vectors(config: GtaConfig, format: str) -> int:
     return config.adder_stages + (format == "fp64") - waits
 
 
-def _last_begun(commands: Sequence[tuple[int, int]], pipeline: Pipeline) -> int:
-    """When the last of vectors' commands begins, how many of which cycles, that are there in time.
+_State = tuple[int, int, int]
+"""When a command of vectors is taken, when it begins, and when it ends."""
+
+
+def _last_begun(commands: Sequence[tuple[int, int]], pipeline: Pipeline, times: int) -> int:
+    """When the last of vectors' commands begins, how many of which cycles, so many times, that are
+    there in time.
 
     One is taken when the one before has begun, some cycles behind that one; it begins when that one
     ends.
     """
-    taken, begun, ends = -pipeline.taken, 0, 0
-    for count, cycles in commands:
-        for number in range(count):
-            was = taken, begun
-            taken = max(taken + pipeline.taken, begun)
-            begun = max(taken + pipeline.begin, ends)
-            ends = begun + cycles
-            step = taken - was[0]
-            if number and step == begun - was[1]:
-                # So all that are alike follow each other.
-                rest = (count - number - 1) * step
-                taken, begun, ends = taken + rest, begun + rest, ends + rest
-                break
-    return begun
+
+    def one(cycles: int, state: _State) -> _State:
+        taken, begun, ends = state
+        taken = max(taken + pipeline.taken, begun)
+        begun = max(taken + pipeline.begin, ends)
+        return taken, begun, begun + cycles
+
+    def all_of_them(state: _State) -> _State:
+        for count, cycles in commands:
+            state = _repeated(count, partial(one, cycles), state)
+        return state
+
+    return _repeated(times, all_of_them, (-pipeline.taken, 0, 0))[1]
+
+
+def _repeated(times: int, step: Callable[[_State], _State], state: _State) -> _State:
+    """The state after so many steps; once all of it moves alike, so it does in all others."""
+    for number in range(times):
+        after = step(state)
+        moved = {new - old for new, old in zip(after, state, strict=True)}
+        state = after
+        if len(moved) == 1:
+            rest = (times - number - 1) * moved.pop()
+            return state[0] + rest, state[1] + rest, state[2] + rest
+    return state

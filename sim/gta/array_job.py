@@ -28,8 +28,7 @@ class ArrayJob:
     segments: parts that K is cut into. Those of integers run at the same time, each on a region of
         ``rows`` x ``cols`` lanes of its own; those of floats one after the other, each from the
         last one's sums
-    lateral: folds go along a row of D first (``ws``, ``is``, ``os``), or vectors lie along rows of
-        D (``simd``); else along columns
+    lateral: folds go along a row of D first, else along columns
     overlap: the next fold begins while this one ends; else when its last element has multiplied
     """
 

@@ -76,17 +76,20 @@ class CommandDriver(JobDriver[GtaConfig]):
         if format not in known:
             raise ValueError(f"`format` must be one of {', '.join(known)}, not {format!r}")
 
-    def _run_commands(self, made: Commands, contents: Mapping[str, Patterns]) -> Patterns:
-        """The result of a job on all lanes one below the other, as its image has it.
+    def _run_commands(
+        self, made: Commands, contents: Mapping[str, Patterns], layout: int = 0
+    ) -> Patterns:
+        """The result of a job on all lanes, as its image has it.
 
         Parameters
         ----------
         made: what it does
         contents: operands by name, as their images take them
+        layout: 1 << layout lanes stand beside each other
 
         Raises as :meth:`_submit`.
         """
-        job = LaneJob(0, (0,) * self.config.lanes)
+        job = LaneJob(layout, (0,) * self.config.lanes)
         base = self._submit(job, made.images, contents, made.commands)
         image = made.images["d"]
         return image.from_bytes(self._device.read_memory(base["d"], image.size))

@@ -14,12 +14,13 @@ from .command_driver import GtaDevice
 from .given_product import DATAFLOWS, GivenProduct, check_layout, given_product
 from .product_call import ProductCall, check_lanes
 from .regions import rectangles
+from .schedule.schedule import Schedule
 from .tiles.choice import Choice, choose, regions_of
 from .tiles.program import LaneJob
 from .tiles.side_by_side import Wanted, choose_side_by_side
+from .vector.choice import choose_vectors
 from .vector.driver import VectorDriver
 from .vector.products import VectorProduct
-from .vector.tiling import VectorTiling
 
 __all__ = ["DATAFLOWS", "GtaDevice", "GtaDriver", "ProductCall"]
 
@@ -38,6 +39,7 @@ class GtaDriver(VectorDriver):
     -------
     counts: the counters of the last job; empty before the first
     choice: how the last product was laid over the array; None: by vectors
+    schedule: the last product's, as the space of schedules has it; None before the first
     choices: how the last two were that ran at the same time
 
     Raises
@@ -46,11 +48,12 @@ class GtaDriver(VectorDriver):
     """
 
     choice: Choice | None
+    schedule: Schedule | None
     choices: tuple[Choice, Choice] | None
 
     def __init__(self, device: GtaDevice, first_address: int = 0) -> None:
         super().__init__(device, first_address)
-        self.choice, self.choices = None, None
+        self.choice, self.schedule, self.choices = None, None, None
 
     def pgemm(
         self,
@@ -65,6 +68,7 @@ class GtaDriver(VectorDriver):
         segments: int | None = 1,
         lateral: bool = True,
         overlap: bool = True,
+        along: bool | None = None,
     ) -> Patterns:
         """``D = A B (+ C)``, as ``sim/gta/golden/pgemm.py`` has it, bit for bit.
 
@@ -75,7 +79,7 @@ class GtaDriver(VectorDriver):
             (M, N, 2) words if that is "long"
         result: "wrap", "saturate" or "long"
         dataflow: one of ``DATAFLOWS``; of floats "os" or "simd"; "auto" is never "simd", whose
-            lanes work each by itself, and whose segments follow each other
+            elements work each by itself, and whose segments follow each other
         layout: rows and columns of the lanes of a region; None: those that take fewest cycles
         segments: parts into which K is cut at least. Of integers as many as there are lanes or
             masks, a power of two, run at the same time in regions of their own, if the device has
@@ -84,6 +88,9 @@ class GtaDriver(VectorDriver):
             elements' sums need. None: one, or as many at the same time as take fewest cycles
         lateral: tiles and folds go along rows of D first, else along columns
         overlap: a fold begins while the one before is under way
+        along: of "simd": True: the array's elements lie along rows of D, or columns if not
+            ``lateral``; False: as they stand in the layout; None: what loads least, along rows and
+            columns, too, if no layout is given
 
         Raises
         ------
@@ -95,14 +102,20 @@ class GtaDriver(VectorDriver):
         for name, given in (("lateral", lateral), ("overlap", overlap)):
             if not isinstance(given, bool):
                 raise TypeError(f"`{name}` must be True or False, not {given!r}")
+        if along is not None and not isinstance(along, bool):
+            raise TypeError(f"`along` must be True, False or None, not {along!r}")
+        if along and layout is not None:
+            raise ValueError(f"`layout` must be None along rows or columns, not {layout!r}")
         made = given_product(self.config, format, a, b, c, result=result, dataflow=dataflow)
         if segments is not None and segments < 1:
             raise ValueError(f"`segments` must be at least 1, not {segments}")
         flags: dict[str, Any] = {"segments": segments, "lateral": lateral, "overlap": overlap}
         if dataflow == "simd":
-            if layout is not None:
-                raise ValueError(f"`layout` must be None with dataflow simd, not {layout!r}")
-            return self._by_vectors(made, {**flags, "segments": segments or 1})
+            check_layout(layout, self.config.lanes)
+            more = {"layout": layout, "along": along, "segments": segments or 1}
+            return self._by_vectors(made, flags | more)
+        if along is not None:
+            raise ValueError(f"`along` must be None but with dataflow simd, not {along!r}")
         regions = regions_of(self.config, format, result, segments or 1, made.sizes[2])
         check_layout(layout, self.config.lanes // regions)
         chosen = choose(
@@ -116,7 +129,7 @@ class GtaDriver(VectorDriver):
         )
         if chosen is None:
             raise self._does_not_fit()
-        self.choice = chosen
+        self.choice, self.schedule = chosen, chosen.schedule
         job = LaneJob(chosen.layout, rectangles(self.config, chosen.layout, chosen.regions))
         (found,) = self._run_programs(job, [made.laid_out(chosen)])
         return made.result_of(found, chosen)
@@ -173,16 +186,14 @@ class GtaDriver(VectorDriver):
         ]
 
     def _by_vectors(self, made: GivenProduct, flags: dict[str, Any]) -> Patterns:
-        tiling = VectorTiling(
-            config=self.config,
-            format=made.format,
-            sizes=made.sizes,
-            use_c=made.c is not None,
-            **flags,
-        )
-        self.choice = None
-        contents = tiling.contents(made.a, made.b, made.c)
-        return tiling.result(self._run_commands(VectorProduct(tiling), contents))
+        use_c = made.c is not None
+        chosen = choose_vectors(self.config, made.format, made.sizes, use_c=use_c, **flags)
+        self.choice, self.schedule = None, chosen.schedule
+        tiling = chosen.tiling
+        contents = tiling.contents(*made.operands(turned=chosen.turned))
+        words = self._run_commands(VectorProduct(tiling), contents, tiling.cols.bit_length() - 1)
+        found = tiling.result(words)
+        return np.ascontiguousarray(found.T) if chosen.turned else found
 
     def _does_not_fit(self) -> ValueError:
         return ValueError(

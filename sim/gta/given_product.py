@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -61,9 +61,13 @@ class GivenProduct:
             made = TiledProduct(tiling, group=group, narrow=narrow, use_c=c is not None)
         if c is not None and narrow != "none":
             c = widened(c, tiling.problem.width)
-        if choice.dataflow == "is":
-            return made, (self.b.T, self.a.T, None if c is None else np.swapaxes(c, 0, 1))
-        return made, (self.a, self.b, c)
+        return made, replace(self, c=c).operands(turned=choice.dataflow == "is")
+
+    def operands(self, *, turned: bool) -> Operands:
+        """A, B and C, or those of the transposed product."""
+        if not turned:
+            return self.a, self.b, self.c
+        return self.b.T, self.a.T, None if self.c is None else np.swapaxes(self.c, 0, 1)
 
     def result_of(self, found: Patterns, choice: Choice) -> Patterns:
         """D, of the program's result."""

@@ -92,11 +92,15 @@ def random_case(
     simd = settings["dataflow"] == "simd"
     if simd:
         settings["result"] = "wrap"
-    if not simd and "layout" not in fixed and rng.integers(2):
-        count = regions_of(config, format, settings["result"], settings["segments"], k)
+    if "layout" not in fixed and rng.integers(2):
+        count = 1
+        if not simd:
+            count = regions_of(config, format, settings["result"], settings["segments"], k)
         lanes = config.lanes // count
         layouts = [(lanes >> number, 1 << number) for number in range(lanes.bit_length())]
         settings["layout"] = layouts[int(rng.integers(len(layouts)))]
+    if simd and rng.integers(2):
+        settings |= {"layout": None, "along": True}
     if not simd and choose(config, format, (m, n, k), **settings) is None:
         # Results that no bank holds, or sums that no element does.
         settings |= {"layout": None, "dataflow": "auto", "result": "wrap"}

@@ -140,8 +140,8 @@ def test_every_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
             "`result` must be wrap with dataflow simd, not 'saturate'",
         ),
         (
-            {"dataflow": "simd", "layout": (1, 2)},
-            "`layout` must be None with dataflow simd, not (1, 2)",
+            {"dataflow": "simd", "layout": (1, 3)},
+            "`layout` must be rows x columns of 2 lanes, not 1x3",
         ),
         ({"layout": (3, 1)}, "`layout` must be rows x columns of 2 lanes, not 3x1"),
         ({"segments": 0}, "`segments` must be at least 1, not 0"),

@@ -18,12 +18,12 @@ __all__ = ["Placed", "block_cost", "port_cycles"]
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Where a p-GEMM runs: with an operand stationary it is B, or vectors lie along N.
+    """Where a p-GEMM runs: with an operand stationary it is B.
 
     Parameters
     ----------
     config: of the accelerator
-    dataflow: ws, os or simd
+    dataflow: ws or os
     rows, cols: lanes of the region
     lateral: whether blocks go along rows of D first
     pipeline: of the hardware
@@ -92,10 +92,6 @@ def _parts(size: int, each: int) -> list[tuple[int, int]]:
 def _accesses(placed: Placed, job: ArrayJob) -> Accesses:
     """Of a command. What it adds the first product of a sum to is left out."""
     results = job.m * job.n
-    if placed.dataflow == "simd":
-        # Each element reads its own operands, and keeps its sum.
-        products = results * job.k
-        return Accesses(a=products, b=products, sums_written=results)
     down, across, _ = job.extent(placed.config)
     rows, cols = placed.array
     row_folds, col_folds = -(-down // rows), -(-across // cols)
@@ -111,15 +107,13 @@ def _accesses(placed: Placed, job: ArrayJob) -> Accesses:
 
 def _moved(placed: Placed, problem: PGemm, blocks: tuple[int, ...]) -> Moved:
     """Blocks of sums follow each other along one side of D; a block of A or B stays if the next
-    block of sums takes it, too. Of vectors each element of the array is brought its own."""
+    block of sums takes it, too."""
     lateral, (along_m, along_n, along_k) = placed.lateral, blocks
     once_a = along_n == 1 or (along_k == 1 and (lateral or along_m == 1))
     once_b = along_m == 1 or (along_k == 1 and (not lateral or along_n == 1))
     each, result = problem.element_bytes, problem.result_bytes
     results = problem.m * problem.n * result
     times_a, times_b = (1 if once_a else along_n), (1 if once_b else along_m)
-    if placed.dataflow == "simd":
-        times_a, times_b = problem.n, problem.m
     return Moved(
         a=problem.m * problem.k * each * times_a,
         b=problem.k * problem.n * each * times_b,

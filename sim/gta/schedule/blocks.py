@@ -55,12 +55,9 @@ def _cut(placed: Placed, problem: PGemm) -> Iterator[Block]:
     if placed.dataflow == "ws":
         for k, n in product(_sizes(problem.k, rows), _sizes(problem.n, cols // length)):
             yield from _largest(placed, problem, (0, n, k))
-    elif placed.dataflow == "os":
+    else:
         each = 1 if is_float(problem.format) else length
         for m, n in product(_sizes(problem.m, rows // each), _sizes(problem.n, cols // each)):
-            yield from _largest(placed, problem, (m, n, 0))
-    else:
-        for m, n in product(_sizes(problem.m, 1), _sizes(problem.n, rows * cols)):
             yield from _largest(placed, problem, (m, n, 0))
 
 

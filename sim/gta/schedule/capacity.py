@@ -43,17 +43,11 @@ def needed(problem: PGemm, dataflow: str, array: tuple[int, int], size: Block) -
     """Of a block of ``size`` M x N x K on an array of rows and columns.
 
     What a row, or a column of folds, begins with is a word; weights of row folds follow each
-    other, and so do results. Of ``simd`` vectors lie along N, and each element of the array has
-    operands of its own.
+    other, and so do results.
     """
     rows, cols = array
     m, n, k = size
     length, each, result = limbs(problem.format), problem.element_bytes, problem.result_bytes
-    if dataflow == "simd":
-        octets = m * -(-n // (rows * cols))
-        operands = _words(octets * k * ROWS * each)
-        results = _words(octets * ROWS * result, RESULT_WORD_BYTES)
-        return Needed(left=operands, top=operands, result=results)
     if dataflow == "ws":
         down, across = -(-k // rows), -(-n * length // cols)
         return Needed(

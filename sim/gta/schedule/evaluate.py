@@ -10,6 +10,7 @@ from itertools import product
 from ....hw.spec.gta import BANKS, COLS, ROWS, GtaConfig, is_float, limbs
 from ..array_job import ArrayJob
 from ..pipeline import PIPELINE, Pipeline
+from ..vector.choice import vector_schedules
 from .block_cost import Placed, port_cycles
 from .blocks import DoesNotFit, best_blocks
 from .cost import Accesses, Cost, Moved
@@ -17,6 +18,7 @@ from .coverage import coverage
 from .layouts import layouts
 from .pgemm import PGemm
 from .schedule import Schedule
+from .vector_cost import vector_cost
 
 __all__ = ["Evaluated", "evaluate", "extents"]
 
@@ -61,11 +63,13 @@ def evaluate(
         segments=schedule.segments,
     )
     job.check(config)
-    parts = _filled(config, problem, schedule, pipeline) if schedule.filled else None
-    cost = parts or _segmented(config, job, problem, schedule, pipeline)
-    known = "vector"
-    if schedule.dataflow != "simd":
-        known = coverage(*extents(job), *job.array)
+    if schedule.filled:
+        cost = _filled(config, problem, schedule, pipeline)
+    elif schedule.dataflow == "simd":
+        cost = vector_cost(config, problem, schedule, pipeline)
+    else:
+        cost = _segmented(config, job, problem, schedule, pipeline)
+    known = "vector" if schedule.dataflow == "simd" else coverage(*extents(job), *job.array)
     places = ROWS * COLS * config.lanes
     return Evaluated(
         schedule=schedule,
@@ -113,9 +117,8 @@ def _segmented(
 def _placed_cost(
     config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline, longest: int
 ) -> Cost:
-    """On one region. Inputs stationary is weights stationary of the transposed problem; so are
-    vectors that lie along columns."""
-    turned = schedule.dataflow == "is" or (schedule.dataflow == "simd" and not schedule.lateral)
+    """On one region. Inputs stationary is weights stationary of the transposed problem."""
+    turned = schedule.dataflow == "is"
     placed = Placed(
         config=config,
         dataflow="ws" if schedule.dataflow == "is" else schedule.dataflow,
@@ -149,9 +152,12 @@ def _filled(config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pip
 def _left_over(config: GtaConfig, rest: PGemm, pipeline: Pipeline) -> Cost:
     """On the layout and in the dataflow that take the least cycles, then accesses and bytes."""
     found = []
-    flows = ("os", "simd") if is_float(rest.format) else ("ws", "is", "os", "simd")
-    for dataflow, (rows, cols), lateral in product(flows, layouts(config.lanes), (True, False)):
-        one = Schedule(dataflow=dataflow, rows=rows, cols=cols, lateral=lateral)
+    flows = ("os",) if is_float(rest.format) else ("ws", "is", "os")
+    ways = [
+        Schedule(dataflow=dataflow, rows=rows, cols=cols, lateral=lateral)
+        for dataflow, (rows, cols), lateral in product(flows, layouts(config.lanes), (True, False))
+    ]
+    for one in (*ways, *vector_schedules(config.lanes)):
         with suppress(DoesNotFit):
             found.append(evaluate(config, rest, one, pipeline).cost)
     return min(found, key=lambda cost: (cost.cycles, cost.accesses.total, cost.moved.total))

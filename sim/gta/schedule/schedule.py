@@ -16,10 +16,11 @@ class Schedule:
     dataflow: ws, is, os or simd
     rows, cols: lanes of a region, down and across
     segments: parts of K: of integers at the same time, a region each; of floats one after another
-    lateral: whether blocks and folds go along rows of D first, or vectors lie along them
+    lateral: whether blocks and folds go along rows of D first, else along columns
     filled: whether what is left over in the tiling direction, less than the array takes, does not
         leave the rest of the array idle, but comes together as a part of its own, on the layout
         and in the dataflow that suit it
+    along: of simd: elements lie along rows of D (lateral) or columns, not as they stand in lanes
     """
 
     dataflow: str
@@ -28,10 +29,14 @@ class Schedule:
     segments: int = 1
     lateral: bool = True
     filled: bool = False
+    along: bool = False
 
     @property
     def words(self) -> str:
-        """As it is printed: "ws 2x2", "os 1x2, 2 segments, vertical, filled"."""
+        """As it is printed: "ws 2x2, lateral", "os 1x2, 2 segments, vertical, filled", "simd along
+        rows"."""
+        if self.along:
+            return f"{self.dataflow} along {'rows' if self.lateral else 'columns'}"
         more = f", {self.segments} segments" if self.segments > 1 else ""
         direction = "lateral" if self.lateral else "vertical"
         filled = ", filled" if self.filled else ""

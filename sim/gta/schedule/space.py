@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ....hw.spec.gta import GtaConfig, is_float
 from ..pipeline import PIPELINE, Pipeline
+from ..vector.choice import vector_schedules
 from .blocks import DoesNotFit
 from .evaluate import Evaluated, cut, evaluate
 from .layouts import layouts
@@ -22,7 +23,7 @@ MOST_SEGMENTS = 4
 
 def schedules(config: GtaConfig, problem: PGemm) -> Iterator[Schedule]:
     """Dataflow x layout x segments x tiling direction; and with what is left over filled in, where
-    something is left over beside full folds. Vectors lie over all lanes, in any order."""
+    something is left over beside full folds. Vectors lie over all lanes."""
     floats = is_float(problem.format)
     most = min(problem.k, MOST_SEGMENTS if floats else config.lanes)
     for dataflow in ("os",) if floats else ("ws", "is", "os"):
@@ -41,8 +42,7 @@ def schedules(config: GtaConfig, problem: PGemm) -> Iterator[Schedule]:
                     if config.lanes > 1 and cut(problem, one):
                         yield replace(one, filled=True)
             segments *= 2
-    for lateral in (True, False):
-        yield Schedule(dataflow="simd", rows=1, cols=config.lanes, lateral=lateral)
+    yield from vector_schedules(config.lanes)
 
 
 def space(config: GtaConfig, problem: PGemm, pipeline: Pipeline = PIPELINE) -> list[Evaluated]:

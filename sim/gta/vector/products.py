@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
+from typing import NamedTuple
 
-from ....hw.spec.gta import BANKS, COLS, FORMATS_OF_GTA, element_bytes
+from ....hw.spec.gta import BANKS, FORMATS_OF_GTA, element_bytes
 from ....hw.spec.jobs.gta_commands import MEMORIES, OPERATIONS, lane_words
-from ....hw.spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS
+from ....hw.spec.jobs.gta_vector import VECTOR_FUNCTIONS
 from ..tiles.command_list import CommandList
 from ..tiles.slots import Slot, Slots
 from .tiling import PLANE_BYTES, VectorTiling
 
 __all__ = ["VectorProduct"]
+
+
+class _Tile(NamedTuple):
+    """Of D: its place, octets of rows, a row of lanes each or a bank, and columns."""
+
+    row: int
+    col: int
+    octets: range
+    columns: range
 
 
 class VectorProduct:
@@ -34,29 +44,35 @@ class VectorProduct:
     def commands(self, bases: Mapping[str, int], into: CommandList) -> None:
         """Add all commands to a list; ``bases``: addresses of the images, by name."""
         tiling = self._tiling
-        lanes, (m, n, k) = tiling.config.lanes, tiling.sizes
         slots = {name: Slots(lane_words(tiling.config, name), tiling.slots) for name in MEMORIES}
-        down, across = range(-(-m // OCTET)), range(0, n, COLS * lanes)
-        places = product(down, across) if tiling.lateral else ((x, y) for y in across for x in down)
         needs: dict[str, int] = {}
-        for row, col in places:
-            columns = min(COLS * lanes, n - col)
-            result = slots["result"].take((row, col))[0]
+        for tile in self._tiles():
+            result = slots["result"].take((tile.row, tile.col))[0]
             needs = dict(result.used) | ({} if tiling.overlap else needs)
-            tile = (row, col, columns)
             if tiling.use_c:
-                rows = self._rows("c", bases, col, row, result, columns)
-                needs |= {"load": self._load("result", rows, result, into)}
-            for part in range(-(-k // tiling.k)):
+                for rows in self._results("c", tile, result, bases):
+                    needs |= {"load": self._load("result", rows, result, into)}
+            for part in range(tiling.counts[2]):
                 done = self._execute(tile, part, slots, needs, bases, into)
                 # A part of the sums goes on from those before it.
                 needs = {"execute": done}
-            rows = self._rows("d", bases, col, row, result, columns)
-            result.used = {"store": into.add("store", rows, behind=needs)}
+            for rows in self._results("d", tile, result, bases):
+                result.used = {"store": into.add("store", rows, behind=needs)}
+
+    def _tiles(self) -> Iterator[_Tile]:
+        tiling = self._tiling
+        down, across, _ = tiling.counts
+        along_rows = product(range(down), range(across))
+        along_cols = ((row, col) for col, row in product(range(across), range(down)))
+        for row, col in along_rows if tiling.lateral else along_cols:
+            high, wide = tiling.high, tiling.wide
+            octets = range(row * high, min((row + 1) * high, tiling.octets))
+            columns = range(col * wide, min((col + 1) * wide, tiling.sizes[1]))
+            yield _Tile(row, col, octets, columns)
 
     def _execute(
         self,
-        tile: tuple[int, int, int],
+        tile: _Tile,
         part: int,
         slots: Mapping[str, Slots],
         needs: Mapping[str, int],
@@ -64,18 +80,24 @@ class VectorProduct:
         into: CommandList,
     ) -> int:
         """A part of the sums of a tile: an octet of each bank."""
-        tiling, (row, col, columns) = self._tiling, tile
+        tiling = self._tiling
         depth = min(tiling.k, tiling.sizes[2] - part * tiling.k)
-        left, fill_left = slots["left"].take((row, part))
-        top, fill_top = slots["top"].take((col, part))
+        left, fill_left = slots["left"].take((tile.row, part))
+        top, fill_top = slots["top"].take((tile.col, part))
         planes = depth * element_bytes(tiling.format)
-        if fill_left:
-            # All banks have the same.
-            rows = self._rows("a", bases, row, part, left, tiling.n, planes) | {"stride": 0}
-            left.filled = {"load": self._load("left", rows, left, into)}
-        if fill_top:
-            rows = self._rows("b", bases, col, part, top, columns, planes)
-            top.filled = {"load": self._load("top", rows, top, into)}
+        images = self.images
+        for lane, octet, count in self._lanes(tile):
+            if fill_left:
+                base = bases["a"] + images["a"].offset(octet, part)
+                # All banks of a row of lanes have the same octet, or each has its own.
+                stride = images["a"].stride if tiling.along else 0
+                rows = self._rows(base, stride, planes, lane, count, left)
+                left.filled = {"load": self._load("left", rows, left, into)}
+            if fill_top:
+                base = bases["b"] + images["b"].offset(tile.columns.start, part)
+                stride = 0 if tiling.along else images["b"].stride
+                rows = self._rows(base, stride, planes, lane, count, top)
+                top.filled = {"load": self._load("top", rows, top, into)}
         loads = [x["load"] for x in (left.filled, top.filled, needs) if "load" in x]
         fields = {
             "operation": OPERATIONS.index("simd"),
@@ -86,31 +108,43 @@ class VectorProduct:
             "use_c": int(tiling.use_c or part > 0),
             "left_base": left.word,
             "top_base": top.word,
-            "result_base": slots["result"].take((row, col))[0].word,
+            "result_base": slots["result"].take((tile.row, tile.col))[0].word,
         }
         done = into.add("execute", fields, behind={**needs, "load": max(loads)})
         left.used = top.used = {"execute": done}
         return done
 
-    def _rows(
-        self,
-        name: str,
-        bases: Mapping[str, int],
-        stream: int,
-        piece: int,
-        slot: Slot,
-        rows: int,
-        planes: int | None = None,
-    ) -> dict[str, int]:
-        """Pieces of streams, one to each bank."""
+    def _lanes(self, tile: _Tile) -> Iterator[tuple[int, int, int]]:
+        """Rows of lanes, or all of them: the first lane, its first octet of rows, and how many
+        banks have work."""
+        if self._tiling.along:
+            yield 0, tile.octets.start, len(tile.octets)
+            return
+        for row, octet in enumerate(tile.octets):
+            yield row * self._tiling.cols, octet, len(tile.columns)
+
+    def _results(
+        self, name: str, tile: _Tile, slot: Slot, bases: Mapping[str, int]
+    ) -> Iterator[dict[str, int]]:
+        """Of C or D."""
         image = self.images[name]
+        stride = image.piece_bytes if self._tiling.along else image.stride
+        for lane, octet, count in self._lanes(tile):
+            base = bases[name] + image.offset(tile.columns.start, octet)
+            yield self._rows(base, stride, image.piece, lane, count, slot)
+
+    def _rows(
+        self, base: int, stride: int, planes: int, lane: int, count: int, slot: Slot
+    ) -> dict[str, int]:
+        """Octets, one to each bank from a lane on."""
         return {
-            "rows": rows,
-            "row_bytes": (image.piece if planes is None else planes) * PLANE_BYTES,
-            "base": bases[name] + image.offset(stream, piece),
-            "stride": image.stride,
+            "rows": count,
+            "row_bytes": planes * PLANE_BYTES,
+            "base": base,
+            "stride": stride,
+            "first": lane,
             "step": int(self._tiling.config.lanes > 1),
-            "lanes": -(-rows // BANKS),
+            "lanes": -(-count // BANKS),
             "word": slot.word,
         }
 

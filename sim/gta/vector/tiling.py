@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ....hw.spec.gta import (
+    BANKS,
     COLS,
     LEFT_WORD_BYTES,
     GtaConfig,
@@ -31,14 +32,16 @@ PLANE_BYTES = OCTET
 
 @dataclass(frozen=True, kw_only=True)
 class VectorTiling:
-    """Each element of the array computes an element of D. Tiles of it are eight rows, and a column
-    for each bank of all lanes; sums go in parts of ``k``.
+    """Each element of the array computes an element of D. A tile of it is as the elements stand,
+    eight rows and columns a lane, or a part of a column; sums go in parts of ``k``.
 
     Parameters
     ----------
     config: of the accelerator
     format: of A and B
     sizes: M, N and K
+    rows, cols: lanes, down and across
+    along: all elements lie along a column of D
     segments: parts into which K is cut at least
     lateral: tiles go along rows of D first
     overlap: a tile begins while the one before is under way
@@ -50,6 +53,9 @@ class VectorTiling:
     config: GtaConfig
     format: str
     sizes: tuple[int, int, int]
+    rows: int
+    cols: int
+    along: bool = False
     segments: int = 1
     lateral: bool = True
     overlap: bool = True
@@ -63,14 +69,34 @@ class VectorTiling:
             )
 
     @property
-    def m(self) -> int:
-        """Rows of a tile."""
-        return min(OCTET, self.sizes[0])
+    def octets(self) -> int:
+        """Octets of rows of D."""
+        return -(-self.sizes[0] // OCTET)
 
     @property
-    def n(self) -> int:
+    def high(self) -> int:
+        """Octets of rows of a tile: one for each bank, or for each row of lanes."""
+        return BANKS * self.config.lanes if self.along else self.rows
+
+    @property
+    def wide(self) -> int:
         """Columns of a tile."""
-        return min(COLS * self.config.lanes, self.sizes[1])
+        return 1 if self.along else COLS * self.cols
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Tiles along M and N, and parts along K."""
+        _, n, k = self.sizes
+        return -(-self.octets // self.high), -(-n // self.wide), -(-k // self.k)
+
+    @property
+    def refilled(self) -> tuple[bool, bool]:
+        """Whether operands of A, and of B, are loaded again for each tile that takes them: as many
+        parts as there are slots stay."""
+        down, across, deep = self.counts
+        own, other = (across, down) if self.lateral else (down, across)
+        outer, inner = own > 1 and deep > self.slots, other > 1 and own * deep > self.slots
+        return (outer, inner) if self.lateral else (inner, outer)
 
     @property
     def slots(self) -> int:
@@ -88,12 +114,23 @@ class VectorTiling:
         octet = OCTET * element_bytes(self.format)
         return lane_words(self.config, "left") // slots * LEFT_WORD_BYTES // octet
 
+    @property
+    def moved(self) -> tuple[int, int, int]:
+        """Elements of A and of B that are loaded, and of D, whole octets: a number of A goes to all
+        columns of a tile, one of B eight times to each octet of rows."""
+        _, n, k = self.sizes
+        again_a, again_b = self.refilled
+        rows = self.octets * OCTET
+        a = rows * k * (n if again_a else min(self.wide, n))
+        b = n * k * OCTET * (self.octets if again_b else min(self.high, self.octets))
+        return a, b, rows * n
+
     @cached_property
     def images(self) -> dict[str, StreamImage]:
         """Of a (by octets of rows), b (by columns, each number eight times), d and, if there is
         one, c (by columns): planes."""
-        m, n, k = self.sizes
-        beat, octets = beat_bytes(self.config), -(-m // OCTET)
+        _, n, k = self.sizes
+        beat, octets = beat_bytes(self.config), self.octets
         size, width = element_bytes(self.format), result_bytes(self.format)
         plane = {"element": PLANE_BYTES, "beat": beat}
         found = {
@@ -106,7 +143,7 @@ class VectorTiling:
     def contents(self, a: Patterns, b: Patterns, c: Patterns | None) -> dict[str, Patterns]:
         """What the images take, of (M, K), (K, N) and (M, N)."""
         m, n, k = self.sizes
-        rows = np.zeros((-(-m // OCTET) * OCTET, k), np.uint64)
+        rows = np.zeros((self.octets * OCTET, k), np.uint64)
         rows[:m] = a
         left = rows.reshape(-1, OCTET, k).swapaxes(1, 2)
         top = np.broadcast_to(b.T[..., None], (n, k, OCTET))

@@ -38,8 +38,6 @@ def gemm(run: Run, *words: object) -> str:
          "--layout must be one of 1x4, 2x2, 4x1, as there are 4 lanes, not 'wide'"),
         (("--set", "lanes=1", "--layout", "2x2"),
          "--layout must be one of 1x1, as there are 1 lanes, not '2x2'"),
-        (("--dataflow", "simd", "--layout", "2x2"),
-         "--layout must come with ws, is or os, not with simd, as '2x2'"),
         (("--backend", "model", "--explain"),
          "--explain must come with backend rtl or cycles, not with model"),
         (("--on", "engine"), "--on must be unit with gta, not 'engine'"),

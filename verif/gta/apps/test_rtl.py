@@ -114,17 +114,17 @@ def test_what_differs_is_found(
 @pytest.mark.parametrize("dataflow", ["ws", "is", "os", "simd"])
 def test_on_the_rtl(run: Run, dataflow: str) -> None:
     """Of the smallest configuration, each dataflow; figures are those of the counters."""
-    layout = () if dataflow == "simd" else ("--layout", "2x1")
-    assert run(*words(run, "gemm", "tiny"), "--dataflow", dataflow, *layout) == 0
+    laying = ("--dataflow", dataflow, "--layout", "2x1")
+    assert run(*words(run, "gemm", "tiny"), *laying) == 0
     report = run.report()
     assert (report["checked"], report["mismatches"]) == (420, 0)
-    laid = "simd, a sum an element" if dataflow == "simd" else f"{dataflow} 2x1, lateral, tiles of "
-    assert report["schedules"][0]["schedule"].startswith(laid)
+    how = "a sum an element" if dataflow == "simd" else "tiles of "
+    assert report["schedules"][0]["schedule"].startswith(f"{dataflow} 2x1, lateral, {how}")
     assert report["cycles"] == report["counters"]["cycles"] > 0
     assert report["utilisation"] == 20 * 9 * 21 / (report["cycles"] * 128)
     assert "waited for list" in run.out
     # The model of cycles counts what the RTL does.
-    again = [*words(run, "gemm", "tiny"), "--dataflow", dataflow, *layout]
+    again = [*words(run, "gemm", "tiny"), *laying]
     again[again.index("rtl")] = "cycles"
     assert run(*again) == 0
     assert run.report()["counters"] == report["counters"]

@@ -68,8 +68,10 @@ FILES: dict[str, tuple[dict[str, Any], Schedule]] = {
     "filled": ({"dataflow": "os", "layout": "1x4", "segments": 1, "direction": "vertical",
                 "filled": True}, Schedule(dataflow="os", rows=1, cols=4, lateral=False,
                                           filled=True)),
-    "vectors": ({"dataflow": "simd", "direction": "vertical"},
-                Schedule(dataflow="simd", rows=1, cols=4, lateral=False)),
+    "vectors": ({"dataflow": "simd", "layout": "4x1", "segments": 1, "direction": "vertical"},
+                Schedule(dataflow="simd", rows=4, cols=1, lateral=False)),
+    "along": ({"dataflow": "simd", "along": True, "direction": "vertical"},
+              Schedule(dataflow="simd", rows=4, cols=1, lateral=False, along=True)),
 }  # fmt: skip
 
 
@@ -141,7 +143,7 @@ def test_the_driver_may_choose_segments() -> None:
     ("name", "content", "words", "line"),
     [
         ("s.toml", 'tile = 3', (), "{s}: a key must be one of dataflow, layout, segments, "
-                                   "direction, filled, not 'tile'"),
+                                   "direction, filled, along, not 'tile'"),
         ("s.toml", 'dataflow = "rs"', (),
          "{s}: dataflow must be one of auto, ws, is, os, simd, not 'rs'"),
         ("s.toml", 'dataflow = "ws"', ("--mode", "fp32"),
@@ -152,8 +154,6 @@ def test_the_driver_may_choose_segments() -> None:
          "{s}: layout must be one of 1x2, 2x1, as there are 2 lanes a segment, not '2x2'"),
         ("s.toml", 'layout = 4', (),
          "{s}: layout must be one of 1x4, 2x2, 4x1, as there are 4 lanes, not 4"),
-        ("s.toml", 'layout = "2x2"\ndataflow = "simd"', (),
-         "{s}: layout must come with ws, is or os, not with simd, as '2x2'"),
         ("s.json", '{"segments": 3}', (),
          "{s}: segments must be one of 1, 2, 4 in int8, as there are 4 lanes, not 3"),
         ("s.json", '{"segments": true}', (),
@@ -162,6 +162,10 @@ def test_the_driver_may_choose_segments() -> None:
          "{s}: segments must be one of 1, 2, 4 in int8, as there are 4 lanes, not [1]"),
         ("s.json", '{"segments": 8}', ("--mode", "fp32"),
          "{s}: segments must be one of 1, 2, 4 in fp32, not 8"),
+        ("s.toml", 'dataflow = "ws"\nalong = true', (),
+         "{s}: along must be false with ws, not True"),
+        ("s.toml", 'dataflow = "simd"\nalong = true\nlayout = "2x2"', (),
+         "{s}: along must be false with a layout, not True"),
         ("s.json", '{"segments": 2, "dataflow": "simd"}', (),
          "{s}: segments must be 1 with simd, not 2"),
         ("s.json", '{"direction": "up"}', (),
@@ -170,7 +174,8 @@ def test_the_driver_may_choose_segments() -> None:
         ("s.json", '{"filled": true}', ("--backend", "rtl"),
          "{s}: filled must be false with backend rtl, not true"),
         ("s.json", '[1]', (),
-         "{s}: must hold an object with keys of dataflow, layout, segments, direction, filled"),
+         "{s}: must hold an object with keys of dataflow, layout, segments, direction, filled, "
+         "along"),
         ("s.json", '{', (), None),
         ("s.toml", '=', (), None),
         ("s.txt", '', (), "{s}: must end in .toml or .json"),

@@ -46,18 +46,12 @@ def _folds(
     if dataflow == "ws":
         down = [list(k[i : i + rows]) for i in range(0, len(k), rows)]
         return [(m, ns, ks) for ks, ns in product(down, across)]
-    if dataflow == "os":
-        down = [list(m[i : i + rows // length]) for i in range(0, len(m), rows // length)]
-        return [(ms, ns, k) for ms, ns in product(down, across)]
-    # Each element of the array takes in its own operands, and keeps its sum.
-    return [([row], [col], k) for row, col in product(m, n)]
+    down = [list(m[i : i + rows // length]) for i in range(0, len(m), rows // length)]
+    return [(ms, ns, k) for ms, ns in product(down, across)]
 
 
-def counted_bytes(
-    problem: PGemm, dataflow: str, block: tuple[int, int, int], lateral: bool
-) -> Moved:
-    """Blocks are gone through in order; one of A or B that is there already is not loaded again.
-    Vectors are loaded for each element of the array, operands of their own."""
+def counted_bytes(problem: PGemm, block: tuple[int, int, int], lateral: bool) -> Moved:
+    """Blocks are gone through in order; one of A or B that is there already is not loaded again."""
     m, n, k = (_ranges(s, b) for s, b in zip((problem.m, problem.n, problem.k), block, strict=True))
     sums = [(one, other) for one in m for other in n]
     if not lateral:
@@ -66,10 +60,6 @@ def counted_bytes(
     last_a = last_b = None
     for rows, cols in sums:
         for part in k:
-            if dataflow == "simd":
-                each = len(rows) * len(part) * len(cols)
-                a, b = a + each, b + each
-                continue
             if last_a != (rows, part):
                 a, last_a = a + len(rows) * len(part), (rows, part)
             if last_b != (part, cols):

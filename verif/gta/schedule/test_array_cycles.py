@@ -98,6 +98,9 @@ def test_commands_in_a_chain() -> None:
     assert chain_cycles(CONFIG, [(100, tiny)]) == 99 * 8 + array_cycles(CONFIG, tiny)
     mixed = chain_cycles(CONFIG, [(1, tiny), (2, vectors), (1, tiny)])
     assert mixed == 8 + 2 * own + array_cycles(CONFIG, tiny)
+    for pattern in ([(2, tiny)], [(1, tiny), (2, vectors), (1, tiny)], [(3, short)], [(2, floats)]):
+        config = often if pattern[0][1] is floats else CONFIG
+        assert chain_cycles(config, pattern, times=3) == chain_cycles(config, 3 * pattern)
     with pytest.raises(ValueError, match=r"^there must be a job at least$"):
         chain_cycles(CONFIG, [])
 
@@ -113,15 +116,15 @@ def test_commands_in_a_chain() -> None:
     ],
 )
 def test_vectors(format_: str, adders: int, octet: int, behind: int) -> None:
-    """65 elements are two octets of a bank, whichever way they lie, for each of three vectors of
-    chains of four products; sums of int8 have three bytes more than these. Floats' last ones go
-    through the adder's two stages, of fp64 in two words, but have no turns to wait for."""
+    """17 x 9 sums of four products are 3 x 2 tiles of 8 x 8, an octet a bank each, and 2 x 1 of two
+    lanes below each other by two; sums of int8 have three bytes more than these. Floats' last ones
+    go through the adder's two stages, of fp64 in two words, but have no turns to wait for."""
     config = GtaConfig(float_adders=adders)
-    along = ArrayJob(m=3, n=65, k=4, format=format_, dataflow="simd")
-    assert array_cycles(config, along, NONE) == 3 * 2 * octet + 8 + behind
-    assert product_cycles(config, along) == 3 * 2 * octet + 7
-    down = replace(along, m=65, n=3, lateral=False)
-    assert array_cycles(config, down) == array_cycles(config, along)
+    along = ArrayJob(m=17, n=9, k=4, format=format_, dataflow="simd")
+    assert array_cycles(config, along, NONE) == 6 * octet + 8 + behind
+    assert product_cycles(config, along) == 6 * octet + 7
+    joined = replace(along, rows=2, cols=2)
+    assert array_cycles(config, joined, NONE) == 2 * octet + 16 + behind
 
 
 @pytest.mark.parametrize("time", [1, 2, 5, 8, 9])

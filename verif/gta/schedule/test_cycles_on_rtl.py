@@ -176,14 +176,13 @@ def vector_command(
     config: GtaConfig, job: ArrayJob, results: np.random.Generator
 ) -> VectorCommand | None:
     """A job as a command; None if it does not fit the memories."""
-    length, others = (job.n, job.m) if job.lateral else (job.m, job.n)
-    places = job.array[0] * job.array[1]
+    rows, cols = job.array
     found = VectorCommand(
         config=config,
         region=Region(job.rows, job.cols, across=job.cols),
         function="dot",
         name=job.format,
-        time=others * -(-length // places),
+        time=-(-job.m // rows) * -(-job.n // cols),
         chain=job.k,
         bases=(0, 0, int(results.integers(2))),
     )
@@ -206,7 +205,7 @@ def test_chains_of_vectors(name: str) -> None:
         first = replace(drawn, format=str(rng.choice(config.formats)))
         jobs = []
         for _ in range(int(rng.integers(1, 7))):
-            m, n, k = (int(size) for size in rng.integers(1, (4, 200, 8)))
+            m, n, k = (int(size) for size in rng.integers(1, (40, 60, 8)))
             jobs.append(replace(first, m=m, n=n, k=k))
         found = [vector_command(config, job, rng) for job in jobs]
         commands = [one for one in found if one is not None]

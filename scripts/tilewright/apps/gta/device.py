@@ -18,7 +18,6 @@ from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
 from ...sim.gta.driver import GtaDriver
 from ...sim.gta.model import GtaModel
-from ...sim.gta.schedule.schedule import Schedule
 from ..common.memory import available_memory, in_words
 from ..common.native import native
 from .options import GtaChoice
@@ -81,16 +80,17 @@ class GtaRtl:
             "layout": asked.layout,
             "segments": asked.segments,
             "lateral": asked.lateral is not False,
+            "along": asked.along if asked.dataflow == "simd" else None,
         }
         found = self.compute(
             "product",
             lambda driver: driver.pgemm(choice.format, a, b, c, result=result, **settings),
         )
-        laid, words, lanes = self._driver.choice, "simd, a sum an element", choice.config.lanes
-        schedule = Schedule(dataflow="simd", rows=1, cols=lanes, lateral=settings["lateral"])
+        laid, schedule = self._driver.choice, self._driver.schedule
+        assert schedule is not None
+        words = f"{schedule.words}, a sum an element"
         if laid:
             tiles = " x ".join(map(str, (laid.tiling.m, laid.tiling.n, laid.tiling.k)))
-            schedule = laid.schedule
             words = f"{schedule.words}, tiles of {tiles}"
         cycles = self.counts["cycles"]
         return found, Chosen(words=words, coverage=None, cycles=cycles, schedule=schedule)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KEYS", "Asked", "asked"]
 
-KEYS = ("dataflow", "layout", "segments", "direction", "filled")
+KEYS = ("dataflow", "layout", "segments", "direction", "filled", "along")
 
 _DATAFLOWS = ("auto", "ws", "is", "os", "simd")
 _OF_FLOATS = ("auto", "os", "simd")
@@ -34,6 +34,7 @@ class Asked:
     segments: parts of K
     lateral: direction
     filled: whether what is left over comes as a part of its own
+    along: of simd, whether elements lie along D
     """
 
     dataflow: str | None = None
@@ -41,6 +42,7 @@ class Asked:
     segments: int | None = None
     lateral: bool | None = None
     filled: bool | None = None
+    along: bool | None = None
 
     def allows(self, schedule: Schedule) -> bool:
         """Whether the user has left a schedule."""
@@ -50,6 +52,8 @@ class Asked:
             and self.segments in (None, schedule.segments)
             and self.lateral in (None, schedule.lateral)
             and self.filled in (None, schedule.filled)
+            and self.along in (None, schedule.along)
+            and not (self.layout and schedule.along)
         )
 
 
@@ -97,14 +101,16 @@ def asked(
             count = f"there are {config.lanes // regions} lanes"
             many = " a segment" if regions > 1 else ""
             raise refuse("layout", f"be one of {allowed}, as {count}{many}")
-        if dataflow == "simd":
-            raise UserError(f"{named('layout')} must come with ws, is or os, not with simd, as "
-                            f"{given['layout']!r}")  # fmt: skip
-    direction, filled = given.get("direction"), given.get("filled")
+    direction, filled, along = (given.get(key) for key in ("direction", "filled", "along"))
     if direction is not None and direction not in _DIRECTIONS:
         raise refuse("direction", f"be one of {', '.join(_DIRECTIONS)}")
-    if filled is not None and not isinstance(filled, bool):
-        raise refuse("filled", "be true or false")
+    for key, flag in (("filled", filled), ("along", along)):
+        if flag is not None and not isinstance(flag, bool):
+            raise refuse(key, "be true or false")
+    if along and dataflow != "simd":
+        raise refuse("along", f"be false with {dataflow or 'auto'}")
+    if along and layout:
+        raise refuse("along", "be false with a layout")
     if filled and rtl:
         raise UserError(f"{named('filled')} must be false with backend rtl, not true")
     return Asked(
@@ -113,6 +119,7 @@ def asked(
         segments=segments,
         lateral=None if direction is None else direction == "lateral",
         filled=filled,
+        along=along,
     )
 
 

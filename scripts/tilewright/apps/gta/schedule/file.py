@@ -41,13 +41,15 @@ def read_schedule(path: Path) -> dict[str, Any]:
 
 def entries_of(schedule: Schedule) -> dict[str, Any]:
     """A schedule as a file has it."""
-    entries: dict[str, Any] = {"dataflow": schedule.dataflow}
-    if schedule.dataflow != "simd":
-        entries |= {
-            "layout": f"{schedule.rows}x{schedule.cols}",
-            "segments": schedule.segments,
-        }
-    entries["direction"] = "lateral" if schedule.lateral else "vertical"
+    direction = {"direction": "lateral" if schedule.lateral else "vertical"}
+    if schedule.along:
+        return {"dataflow": schedule.dataflow, "along": True, **direction}
+    entries: dict[str, Any] = {
+        "dataflow": schedule.dataflow,
+        "layout": f"{schedule.rows}x{schedule.cols}",
+        "segments": schedule.segments,
+        **direction,
+    }
     return entries | ({"filled": True} if schedule.filled else {})
 
 

@@ -1,0 +1,142 @@
+"""Schedules of products by vectors: what they take is what the driver's jobs do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
+from tilewright.hw.spec.jobs.gta import job_spec, mask_registers
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.gta.driver import GtaDriver
+from tilewright.sim.gta.model import GtaModel
+from tilewright.sim.gta.schedule.blocks import DoesNotFit
+from tilewright.sim.gta.schedule.cost import Accesses
+from tilewright.sim.gta.schedule.evaluate import evaluate
+from tilewright.sim.gta.schedule.pgemm import PGemm
+from tilewright.sim.gta.schedule.schedule import Schedule
+from tilewright.sim.gta.tiles.command_list import CommandList
+from tilewright.sim.gta.timed import TimedGta
+from tilewright.sim.gta.vector.choice import VectorChoice, laid_out, vector_schedules
+from tilewright.sim.gta.vector.products import VectorProduct
+from tilewright.verif.kit.sampling import by_size, cases
+
+CONFIG = GtaConfig(lanes=4, data_bits=64, vector_bytes=2048)
+"""All rows that are moved are whole beats of it."""
+
+
+def random_problem(rng: np.random.Generator) -> tuple[PGemm, Schedule]:
+    m, n, k = (int(rng.integers(1, most)) for most in (70, 70, rng.choice([5, 90])))
+    if rng.integers(2):
+        # Longer than all elements of the array.
+        m, n = [(m, 7 * n), (7 * m, n)][rng.integers(2)]
+    name, accumulate = str(rng.choice(FORMATS_OF_GTA)), bool(rng.integers(2))
+    ways = list(vector_schedules(CONFIG.lanes))
+    problem = PGemm(m=m, n=n, k=k, format=name, accumulate=accumulate)
+    return problem, ways[rng.integers(len(ways))]
+
+
+def chosen(problem: PGemm, schedule: Schedule) -> VectorChoice:
+    sizes = (problem.m, problem.n, problem.k)
+    return laid_out(CONFIG, problem.format, sizes, schedule, use_c=problem.accumulate)
+
+
+@pytest.mark.parametrize("seed", range(cases(12)))
+def test_commands_and_bytes(seed: int) -> None:
+    """Those of a whole job by the driver."""
+    problem, schedule = random_problem(np.random.default_rng(seed))
+    driver = GtaDriver(GtaModel(CONFIG, 1 << 22))
+    shapes = (problem.m, problem.k), (problem.k, problem.n), (problem.m, problem.n)
+    x, y, c = (np.zeros(shape, np.uint64) for shape in shapes)
+    driver.pgemm(
+        problem.format,
+        x,
+        y,
+        c if problem.accumulate else None,
+        dataflow="simd",
+        layout=None if schedule.along else (schedule.rows, schedule.cols),
+        along=schedule.along,
+        lateral=schedule.lateral,
+    )
+    assert driver.schedule == schedule
+    cost, counts = evaluate(CONFIG, problem, schedule).cost, driver.counts
+    names = ("operations", "bytes_left", "bytes_top", "bytes_result", "bytes_written")
+    moved = cost.moved
+    a, b = moved.a, moved.b
+    if schedule.along and schedule.lateral:
+        a, b = b, a
+    expected = [cost.commands, a, b, moved.sums_read, moved.sums_written]
+    assert [counts[name] for name in names] == expected, problem
+    parts = cost.accesses.sums_written // (problem.m * problem.n)
+    assert cost.accesses == Accesses(
+        a=problem.products,
+        b=problem.products,
+        sums_read=problem.m * problem.n * (parts - 1 + problem.accumulate),
+        sums_written=problem.m * problem.n * parts,
+    )
+
+
+class Executes(CommandList):
+    """Nothing else, and nothing to wait for."""
+
+    def add(
+        self, kind: str, fields: Mapping[str, int], behind: Mapping[str, int] | None = None
+    ) -> int:
+        return super().add(kind, fields) if kind == "execute" else 1
+
+
+@pytest.mark.slow
+def test_cycles() -> None:
+    """Of the EXECUTEs of a job by the driver, operands on chip, by the model that equals the RTL:
+    those in which one is under way. Where one is shorter than the check of the next the array
+    waits, which is no part of a schedule."""
+    rng, timed = np.random.default_rng(7), TimedGta(CONFIG, 1 << 22, values=False)
+    registers, checked = JobRegisters(timed, job_spec(CONFIG)), 0
+    while checked < by_size(10, 60, 500):
+        problem, schedule = random_problem(rng)
+        listed = Executes()
+        made = VectorProduct(chosen(problem, schedule).tiling)
+        made.commands(dict.fromkeys(made.images, 0), listed)
+        cost = evaluate(CONFIG, problem, schedule).cost
+        assert cost.commands == len(listed)
+        if cost.cycles < 30 * len(listed):
+            continue
+        timed.write_memory(0, listed.to_bytes())
+        job = {"LIST": 0, "COMMANDS": len(listed), "LAYOUT": schedule.cols.bit_length() - 1}
+        masks = {register.name: 0 for register in mask_registers(CONFIG)}
+        status = registers.submit({**job, **masks})
+        assert status.error == "none"
+        assert status.counts["busy_cycles"] == cost.cycles, (problem, schedule)
+        checked += 1
+
+
+def test_the_layout_that_the_driver_takes() -> None:
+    """That which loads least: as wide, or as high, as D."""
+    driver = GtaDriver(GtaModel(CONFIG, 1 << 20))
+    along = Schedule(dataflow="simd", rows=4, cols=1, along=True)
+    wanted = {
+        (32, 8): Schedule(dataflow="simd", rows=4, cols=1),
+        (8, 32): Schedule(dataflow="simd", rows=1, cols=4),
+        (16, 16): Schedule(dataflow="simd", rows=2, cols=2),
+        (1, 300): along,
+        (300, 2): replace(along, lateral=False),
+    }
+    for (m, n), expected in wanted.items():
+        a, b = np.zeros((m, 9), np.uint64), np.zeros((9, n), np.uint64)
+        driver.pgemm("int8", a, b, dataflow="simd")
+        assert driver.schedule == expected
+        problem = PGemm(m=m, n=n, k=9, format="int8")
+        found = {
+            one: sum(chosen(problem, one).tiling.moved[:2])
+            for one in vector_schedules(CONFIG.lanes)
+        }
+        assert found[expected] == min(found.values())
+
+
+def test_sums_that_no_element_holds() -> None:
+    config = GtaConfig(partial_bits=20)
+    schedule = Schedule(dataflow="simd", rows=1, cols=4)
+    with pytest.raises(DoesNotFit, match=r"^`partial_bits` must be more for sums of products"):
+        evaluate(config, PGemm(m=1, n=1, k=1, format="int64"), schedule)
