@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .array_schedule import Schedule
 from .command_driver import GtaDevice
 from .given_product import DATAFLOWS, GivenProduct, check_layout, given_product
 from .product_call import ProductCall, check_lanes
 from .regions import rectangles
-from .schedule.schedule import Schedule
 from .tiles.choice import Choice, choose, regions_of
 from .tiles.program import LaneJob
 from .tiles.side_by_side import Wanted, choose_side_by_side

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...hw.spec.gta import COLS, ROWS, GtaConfig
 
-__all__ = ["Region", "first_torn", "rectangles", "region_of"]
+__all__ = ["Region", "first_torn", "rectangles", "region_of", "stacked"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class Region:
     def lanes(self) -> tuple[int, ...]:
         """Their numbers, row by row."""
         return tuple(self.lane(row, col) for row in range(self.rows) for col in range(self.cols))
+
+
+def stacked(rows: int, cols: int, count: int) -> tuple[Region, ...]:
+    """So many regions of ``rows`` x ``cols`` lanes, one below the other."""
+    return tuple(Region(cols, part * rows * cols, rows, cols) for part in range(count))
 
 
 def region_of(masks: Sequence[int], layout: int, group: int) -> Region | None:

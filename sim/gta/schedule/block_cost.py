@@ -13,7 +13,7 @@ from .capacity import Block
 from .cost import Accesses, Cost, Moved
 from .pgemm import PGemm
 
-__all__ = ["Placed", "block_cost", "port_cycles"]
+__all__ = ["Placed", "accesses_of", "block_cost", "port_cycles"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ def block_cost(placed: Placed, problem: PGemm, block: Block) -> Cost:
             cols=placed.cols,
         )
         jobs.append((count, job))
-        accesses += _accesses(placed, job).times(count)
+        accesses += accesses_of(placed, job).times(count)
     blocks = tuple(sum(count for count, _ in parts) for parts in (m, n, k))
     # Of K blocks, all but the first add to sums, and the first if there is a C.
     added = problem.m * problem.n * (blocks[2] - (not problem.accumulate))
@@ -89,7 +89,7 @@ def _parts(size: int, each: int) -> list[tuple[int, int]]:
     return [(count, part) for count, part in ((full, each), (1, rest)) if count and part]
 
 
-def _accesses(placed: Placed, job: ArrayJob) -> Accesses:
+def accesses_of(placed: Placed, job: ArrayJob) -> Accesses:
     """Of a command. What it adds the first product of a sum to is left out."""
     results = job.m * job.n
     down, across, _ = job.extent(placed.config)

@@ -16,7 +16,8 @@ class Accesses:
     Parameters
     ----------
     a, b: of A and B, read
-    sums_read, sums_written: of results, C and partial sums among them
+    sums_read, sums_written: of results, C and partial sums among them; of sums of segments that
+        are added up also the ones by which they are multiplied
     """
 
     a: int = 0
@@ -43,7 +44,8 @@ class Moved:
     Parameters
     ----------
     a, b: of A and B, read
-    sums_read, sums_written: of C and D, and of sums of segments that are added later
+    sums_read, sums_written: of C and D, and of sums of segments that are added later, with the
+        ones by which they are multiplied
     """
 
     a: int = 0

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 
-from ....hw.spec.gta import BANKS, COLS, ROWS, GtaConfig, is_float, limbs
+from ....hw.spec.gta import COLS, ROWS, GtaConfig, is_float, limbs
 from ..array_job import ArrayJob
+from ..array_schedule import Schedule
+from ..layouts import layouts
 from ..pipeline import PIPELINE, Pipeline
 from ..vector.choice import vector_schedules
-from .block_cost import Placed, port_cycles
-from .blocks import DoesNotFit, best_blocks
-from .cost import Accesses, Cost, Moved
+from .blocks import DoesNotFit
+from .cost import Cost
 from .coverage import coverage
-from .layouts import layouts
 from .pgemm import PGemm
-from .schedule import Schedule
+from .segmented_cost import segmented_cost
 from .vector_cost import vector_cost
 
 __all__ = ["Evaluated", "evaluate", "extents"]
@@ -46,9 +46,6 @@ def evaluate(
 ) -> Evaluated:
     """Exactly, as commands follow each other whose blocks are on chip in time.
 
-    Sums of segments of integers but the first's go to memory and come back, to be added to the
-    first's: by all lanes, a sum a bank and cycle.
-
     Raises ValueError if the configuration has not the format or the lanes, if floats do not flow
     so, if a fold does not fit (DoesNotFit), or if nothing is left over to fill the array with.
     """
@@ -68,7 +65,7 @@ def evaluate(
     elif schedule.dataflow == "simd":
         cost = vector_cost(config, problem, schedule, pipeline)
     else:
-        cost = _segmented(config, job, problem, schedule, pipeline)
+        cost = segmented_cost(config, job, problem, schedule, pipeline)
     known = "vector" if schedule.dataflow == "simd" else coverage(*extents(job), *job.array)
     places = ROWS * COLS * config.lanes
     return Evaluated(
@@ -85,57 +82,6 @@ def extents(job: ArrayJob) -> tuple[int, int]:
     if job.dataflow == "os":
         return job.m * length, job.n * length
     return job.k, (job.n if job.dataflow == "ws" else job.m) * length
-
-
-def _segmented(
-    config: GtaConfig, job: ArrayJob, problem: PGemm, schedule: Schedule, pipeline: Pipeline
-) -> Cost:
-    if job.regions == 1:
-        longest = job.segment_sizes[0] if job.segments > 1 else 0
-        return _placed_cost(config, problem, schedule, pipeline, longest)
-    each = [
-        _placed_cost(config, replace(problem, k=k, accumulate=False), schedule, pipeline, 0)
-        for k in job.segment_sizes
-    ]
-    results = problem.m * problem.n
-    added = results * (job.regions - 1 + problem.accumulate)
-    size = problem.result_bytes
-    moved = sum((one.moved for one in each), Moved())
-    # The first segment's sums stay; others' come back, and C comes.
-    moved += Moved(sums_read=added * size, sums_written=0)
-    accesses = sum((one.accesses for one in each), Accesses())
-    accesses += Accesses(sums_read=2 * added, sums_written=added)
-    return Cost(
-        cycles=max(one.cycles for one in each) + -(-added // (BANKS * config.lanes)),
-        port_cycles=port_cycles(config, moved),
-        commands=sum(one.commands for one in each),
-        accesses=accesses,
-        moved=moved,
-    )
-
-
-def _placed_cost(
-    config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline, longest: int
-) -> Cost:
-    """On one region. Inputs stationary is weights stationary of the transposed problem."""
-    turned = schedule.dataflow == "is"
-    placed = Placed(
-        config=config,
-        dataflow="ws" if schedule.dataflow == "is" else schedule.dataflow,
-        rows=schedule.rows,
-        cols=schedule.cols,
-        lateral=schedule.lateral != turned,
-        pipeline=pipeline,
-    )
-    if not turned:
-        return best_blocks(placed, problem, longest)[1]
-    found = best_blocks(placed, replace(problem, m=problem.n, n=problem.m), longest)[1]
-    accesses, moved = found.accesses, found.moved
-    return replace(
-        found,
-        accesses=replace(accesses, a=accesses.b, b=accesses.a),
-        moved=replace(moved, a=moved.b, b=moved.a),
-    )
 
 
 def _filled(config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline) -> Cost:

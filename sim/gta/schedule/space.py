@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ....hw.spec.gta import GtaConfig, is_float
+from ..array_schedule import Schedule
+from ..layouts import layouts
 from ..pipeline import PIPELINE, Pipeline
 from ..vector.choice import vector_schedules
 from .blocks import DoesNotFit
 from .evaluate import Evaluated, cut, evaluate
-from .layouts import layouts
 from .pgemm import PGemm
-from .schedule import Schedule
 
 __all__ = ["MOST_SEGMENTS", "schedules", "space"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from ....hw.spec.gta import GtaConfig
 from ..array_cycles import chain_cycles
 from ..array_job import ArrayJob
+from ..array_schedule import Schedule
 from ..pipeline import PIPELINE, Pipeline
 from ..vector.choice import laid_out
 from .block_cost import port_cycles
 from .blocks import DoesNotFit
 from .cost import Accesses, Cost, Moved
 from .pgemm import PGemm
-from .schedule import Schedule
 
 __all__ = ["vector_cost"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ....hw.spec.gta import GtaConfig, is_float, result_bytes
-from ..regions import Region
-from ..schedule.schedule import Schedule
+from ..array_schedule import Schedule
+from ..regions import Region, stacked
 from .problem import Problem
 from .segment_sums import SegmentSums, segment_sums
 from .tiling import Tiling
@@ -107,7 +107,7 @@ def _layouts(
     for number in range(lanes.bit_length()):
         rows, cols = lanes >> number, 1 << number
         if layout is None or layout == (rows, cols):
-            yield tuple(Region(cols, part * lanes, rows, cols) for part in range(count))
+            yield stacked(rows, cols, count)
 
 
 def choose(

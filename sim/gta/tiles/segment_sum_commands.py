@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ....hw.spec.gta import FORMATS_OF_GTA, limbs
 from ....hw.spec.jobs.gta_commands import (
@@ -16,7 +15,7 @@ from ....hw.spec.jobs.gta_commands import (
 )
 from .command_list import CommandList
 from .images import StreamImage
-from .segment_sums import WIDTH, SegmentSums
+from .segment_sums import WIDTH, SegmentSums, SumsPlace
 from .slots import Slot, Slots, bank_words
 
 __all__ = ["SegmentSumCommands"]
@@ -35,17 +34,6 @@ class _Memories:
         self.left = Slots(lane_words(plan.config, "left"), plan.slots)
         self.result = Slots(lane_words(plan.config, "result") // 2 * 2, plan.slots)
         self.top = Slot(0)
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Results that an EXECUTE adds up: from a column on, some of a piece of each."""
-
-    first: int
-    cols: int
-    piece: int
-    begin: int
-    count: int
 
 
 class SegmentSumCommands:
@@ -74,7 +62,7 @@ class SegmentSumCommands:
         """
         plan, stored = self._plan, {"store": into.count["store"]}
         made = [_Memories(plan, stored) for _ in plan.regions]
-        for turn, place in enumerate(self._places()):
+        for turn, place in enumerate(plan.places(self._results)):
             number = turn % len(plan.regions)
             memories = made[number]
             top = memories.top
@@ -92,15 +80,6 @@ class SegmentSumCommands:
             result.used = {"store": into.add("store", fields, behind={"execute": done})}
             yield folds["row_folds"] * place.count * limbs(plan.format)
 
-    def _places(self) -> Iterator[_Place]:
-        plan, results = self._plan, self._results
-        for first in range(0, results.streams, plan.cols):
-            cols = min(plan.cols, results.streams - first)
-            for piece in range(results.pieces):
-                size = min(results.piece, results.count - piece * results.piece)
-                for begin in range(0, size, plan.most):
-                    yield _Place(first, cols, piece, begin, min(plan.most, size - begin))
-
     def _ones(self, number: int, top: Slot, base: int) -> dict[str, int]:
         """A LOAD of the weights, before a region's first EXECUTE."""
         plan, region, ones = self._plan, self._plan.regions[number], self._plan.ones
@@ -116,7 +95,7 @@ class SegmentSumCommands:
             "words": bank_words(ones.count),
         }
 
-    def _operands(self, number: int, place: _Place, left: Slot, base: int) -> dict[str, int]:
+    def _operands(self, number: int, place: SumsPlace, left: Slot, base: int) -> dict[str, int]:
         """A LOAD of partial sums."""
         plan, region, sums = self._plan, self._plan.regions[number], self._sums
         behind = sums.offset(place.first * plan.segments, place.piece) + place.begin * plan.element
@@ -133,7 +112,7 @@ class SegmentSumCommands:
         }
 
     def _folds(
-        self, number: int, place: _Place, left: Slot, top: Slot, result: Slot
+        self, number: int, place: SumsPlace, left: Slot, top: Slot, result: Slot
     ) -> dict[str, int]:
         """An EXECUTE; rows of elements behind the last column's are zeros."""
         plan, rows = self._plan, self._plan.regions[number].array[0]
@@ -155,7 +134,7 @@ class SegmentSumCommands:
             "result_base": result.word,
         }
 
-    def _stored(self, number: int, place: _Place, result: Slot, base: int) -> dict[str, int]:
+    def _stored(self, number: int, place: SumsPlace, result: Slot, base: int) -> dict[str, int]:
         """A STORE of results."""
         plan, region, results = self._plan, self._plan.regions[number], self._results
         return {

@@ -7,7 +7,7 @@ columns these columns of D, and the weights are ones where both are of the same 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..regions import Region
 from .images import StreamImage
 from .slots import bank_words
 
-__all__ = ["WIDTH", "SegmentSums", "format_of_sums", "segment_sums"]
+__all__ = ["WIDTH", "SegmentSums", "SumsPlace", "format_of_sums", "segment_sums"]
 
 WIDTH = 8
 """Bytes of a sum of sums in the lanes."""
@@ -33,6 +33,17 @@ def format_of_sums(config: GtaConfig, width: int) -> str | None:
     """The format as which sums of so many bytes are operands; None if there is none."""
     name = {4: "int32", 8: "int64"}.get(width)
     return name if name in config.integers else None
+
+
+@dataclass(frozen=True)
+class SumsPlace:
+    """Results that an EXECUTE adds up: from a column on, some of a piece of each."""
+
+    first: int
+    cols: int
+    piece: int
+    begin: int
+    count: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +115,15 @@ class SegmentSums:
         for col in range(self.cols):
             found[col, col * self.segments : (col + 1) * self.segments] = 1
         return found
+
+    def places(self, results: StreamImage) -> Iterator[SumsPlace]:
+        """All of D, by columns, as its regions add it up in turn."""
+        for first in range(0, results.streams, self.cols):
+            cols = min(self.cols, results.streams - first)
+            for piece in range(results.pieces):
+                size = min(results.piece, results.count - piece * results.piece)
+                for begin in range(0, size, self.most):
+                    yield SumsPlace(first, cols, piece, begin, min(self.most, size - begin))
 
     def cycles(self, rows: int, cols: int) -> int:
         """About how many cycles it takes to add up the results of ``rows`` x ``cols``: of the array

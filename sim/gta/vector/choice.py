@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....hw.spec.gta import GtaConfig
-from ..schedule.layouts import layouts
-from ..schedule.schedule import Schedule
+from ..array_schedule import Schedule
+from ..layouts import layouts
 from .tiling import VectorTiling
 
 __all__ = ["VectorChoice", "choose_vectors", "laid_out", "vector_schedules"]

@@ -10,11 +10,11 @@ import pytest
 from tilewright.apps.gta.options import GtaChoice
 from tilewright.apps.gta.products import GtaProducts
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float
+from tilewright.sim.gta.array_schedule import Schedule
 from tilewright.sim.gta.golden.pgemm import pgemm
 from tilewright.sim.gta.schedule.choice import choose
 from tilewright.sim.gta.schedule.evaluate import evaluate
 from tilewright.sim.gta.schedule.pgemm import PGemm
-from tilewright.sim.gta.schedule.schedule import Schedule
 from tilewright.verif.kit.commands import Run
 from tilewright.verif.kit.sampling import slow_but
 

@@ -11,7 +11,7 @@ from tilewright.hw.gta.layouts import Operation
 from tilewright.hw.spec.gta import GtaConfig
 from tilewright.sim.gta.array_cycles import array_cycles, chain_cycles
 from tilewright.sim.gta.array_job import ArrayJob
-from tilewright.sim.gta.schedule.layouts import layouts
+from tilewright.sim.gta.layouts import layouts
 from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
 from tilewright.verif.gta.cluster.float_products import FloatProduct
 from tilewright.verif.gta.cluster.products import Product, Region

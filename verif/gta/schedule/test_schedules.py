@@ -11,14 +11,14 @@ import pytest
 from tilewright.hw.spec.gta import GtaConfig, limbs
 from tilewright.sim.gta.array_cycles import array_cycles
 from tilewright.sim.gta.array_job import ArrayJob
+from tilewright.sim.gta.array_schedule import Schedule
+from tilewright.sim.gta.layouts import layouts
 from tilewright.sim.gta.schedule.choice import choose, ranked
 from tilewright.sim.gta.schedule.cost import Accesses, Cost, Moved
 from tilewright.sim.gta.schedule.coverage import COVERAGES, coverage
 from tilewright.sim.gta.schedule.evaluate import Evaluated, cut, evaluate
 from tilewright.sim.gta.schedule.explain import COLUMNS, explain
-from tilewright.sim.gta.schedule.layouts import layouts
 from tilewright.sim.gta.schedule.pgemm import PGemm
-from tilewright.sim.gta.schedule.schedule import Schedule
 from tilewright.sim.gta.schedule.space import schedules, space
 from tilewright.verif.kit.sampling import by_size
 
@@ -106,20 +106,6 @@ def test_what_is_left_over() -> None:
         match=r"^nothing is left over to fill the array with in os 1x4, vertical, filled$",
     ):
         evaluate(CONFIG, problem, replace(one, rows=1, cols=4))
-
-
-def test_segments_of_integers() -> None:
-    """Side by side; sums of all but the first go to memory and back, and are added, a bank each."""
-    problem = PGemm(m=8, n=8, k=102, format="int8", accumulate=True)
-    found = evaluate(CONFIG, problem, Schedule(dataflow="os", rows=1, cols=1, segments=4)).cost
-    part = PGemm(m=8, n=8, k=26, format="int8")
-    longest = evaluate(CONFIG, part, Schedule(dataflow="os", rows=1, cols=1)).cost
-    assert found.cycles == longest.cycles + 4 * 64 // 32
-    assert found.commands == 4
-    assert found.moved == Moved(a=8 * 102, b=8 * 102, sums_read=4 * 64 * 4, sums_written=4 * 64 * 4)
-    assert found.accesses == Accesses(
-        a=8 * 102, b=8 * 102, sums_read=2 * 4 * 64, sums_written=8 * 64
-    )
 
 
 def test_segments_of_floats() -> None:

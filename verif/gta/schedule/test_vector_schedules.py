@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
-from tilewright.hw.spec.jobs.gta import job_spec, mask_registers
-from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.gta.array_schedule import Schedule
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.gta.schedule.blocks import DoesNotFit
 from tilewright.sim.gta.schedule.cost import Accesses
 from tilewright.sim.gta.schedule.evaluate import evaluate
 from tilewright.sim.gta.schedule.pgemm import PGemm
-from tilewright.sim.gta.schedule.schedule import Schedule
-from tilewright.sim.gta.tiles.command_list import CommandList
+from tilewright.sim.gta.tiles.program import LaneJob
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.sim.gta.vector.choice import VectorChoice, laid_out, vector_schedules
 from tilewright.sim.gta.vector.products import VectorProduct
+from tilewright.verif.gta.schedule.executes import Executes, busy_cycles
 from tilewright.verif.kit.sampling import by_size, cases
 
 CONFIG = GtaConfig(lanes=4, data_bits=64, vector_bytes=2048)
@@ -78,22 +76,13 @@ def test_commands_and_bytes(seed: int) -> None:
     )
 
 
-class Executes(CommandList):
-    """Nothing else, and nothing to wait for."""
-
-    def add(
-        self, kind: str, fields: Mapping[str, int], behind: Mapping[str, int] | None = None
-    ) -> int:
-        return super().add(kind, fields) if kind == "execute" else 1
-
-
 @pytest.mark.slow
 def test_cycles() -> None:
     """Of the EXECUTEs of a job by the driver, operands on chip, by the model that equals the RTL:
     those in which one is under way. Where one is shorter than the check of the next the array
     waits, which is no part of a schedule."""
     rng, timed = np.random.default_rng(7), TimedGta(CONFIG, 1 << 22, values=False)
-    registers, checked = JobRegisters(timed, job_spec(CONFIG)), 0
+    checked = 0
     while checked < by_size(10, 60, 500):
         problem, schedule = random_problem(rng)
         listed = Executes()
@@ -103,12 +92,8 @@ def test_cycles() -> None:
         assert cost.commands == len(listed)
         if cost.cycles < 30 * len(listed):
             continue
-        timed.write_memory(0, listed.to_bytes())
-        job = {"LIST": 0, "COMMANDS": len(listed), "LAYOUT": schedule.cols.bit_length() - 1}
-        masks = {register.name: 0 for register in mask_registers(CONFIG)}
-        status = registers.submit({**job, **masks})
-        assert status.error == "none"
-        assert status.counts["busy_cycles"] == cost.cycles, (problem, schedule)
+        job = LaneJob(schedule.cols.bit_length() - 1, (0,) * CONFIG.lanes)
+        assert busy_cycles(timed, listed, job) == cost.cycles, (problem, schedule)
         checked += 1
 
 

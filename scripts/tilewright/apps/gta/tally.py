@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from ...hw.spec.gta import COLS, ROWS, GtaConfig
+from ...sim.gta.array_schedule import Schedule
 from ...sim.gta.schedule.choice import Ranked
 from ...sim.gta.schedule.cost import Cost
 from ...sim.gta.schedule.pgemm import PGemm
-from ...sim.gta.schedule.schedule import Schedule
 
 __all__ = ["Chosen", "GtaTally"]
 

@@ -11,7 +11,7 @@ from ....errors import UserError
 from ....hw.spec.gta import GtaConfig, is_float
 
 if TYPE_CHECKING:
-    from ....sim.gta.schedule.schedule import Schedule
+    from ....sim.gta.array_schedule import Schedule
 
 __all__ = ["KEYS", "Asked", "asked"]
 

@@ -12,8 +12,8 @@ from ...common.files import read_content, write_whole
 from .asked import KEYS
 
 if TYPE_CHECKING:
+    from ....sim.gta.array_schedule import Schedule
     from ....sim.gta.schedule.pgemm import PGemm
-    from ....sim.gta.schedule.schedule import Schedule
 
 __all__ = ["SUFFIXES", "entries_of", "read_schedule", "write_schedule"]
 

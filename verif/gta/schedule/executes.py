@@ -1,0 +1,42 @@
+"""EXECUTEs of a driver's list by themselves, by the cycle model that equals the RTL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.hw.spec.jobs.gta import job_spec
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.gta.tiles.command_list import CommandList
+from tilewright.sim.gta.tiles.program import LaneJob
+from tilewright.sim.gta.timed import TimedGta
+
+__all__ = ["Executes", "busy_cycles"]
+
+
+class Executes(CommandList):
+    """A list without LOADs and STOREs, in which nothing waits.
+
+    Parameters
+    ----------
+    group: the mask of the lanes whose EXECUTEs are kept; None: of all
+    """
+
+    def __init__(self, group: int | None = None) -> None:
+        super().__init__()
+        self._group = group
+
+    def add(
+        self, kind: str, fields: Mapping[str, int], behind: Mapping[str, int] | None = None
+    ) -> int:
+        if kind != "execute" or self._group not in (None, fields.get("group", 0)):
+            return 1
+        return super().add(kind, fields)
+
+
+def busy_cycles(timed: TimedGta, listed: Executes, job: LaneJob) -> int:
+    """Cycles in which at least one of the list is under way, its operands on chip."""
+    timed.write_memory(0, listed.to_bytes())
+    registers = {"LIST": 0, "COMMANDS": len(listed), **job.registers(timed.config)}
+    status = JobRegisters(timed, job_spec(timed.config)).submit(registers)
+    assert status.error == "none"
+    return status.counts["busy_cycles"]
