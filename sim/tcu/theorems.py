@@ -18,6 +18,7 @@ from .formulas import (
     graphs_cost,
     integers_cost,
     polynomials_cost,
+    sparse_cost,
     stencils_cost,
     transform_cost,
 )
@@ -30,6 +31,8 @@ CELLS = 1 << 24
 SWEEPS = 64
 """Where the grid is what grows."""
 POINTS = 4096
+LINES = 1 << 16
+"""Rows and columns of sparse matrices."""
 
 
 class Theorem(NamedTuple):
@@ -97,6 +100,19 @@ def _transform(n: int, s: int) -> float:
     return n * math.log(n, s)
 
 
+def _compressed(entries: int, s: int) -> float:
+    return LINES * entries / s + _inputs(entries)
+
+
+def _sparse(entries: int, s: int) -> Cost:
+    return sparse_cost.spmul(LINES, entries, _inputs(entries), s)
+
+
+def _inputs(entries: int) -> int:
+    """Of two matrices with as many entries in each row, none of whose products meet."""
+    return 2 * math.isqrt(LINES * entries)
+
+
 def _halves(n: int, s: int) -> float:
     return float((n / s**2) ** math.log2(3) * s**3)
 
@@ -107,6 +123,10 @@ THEOREMS = {
         "1", "m (n / s)^2.807", _strassen, dense_cost.strassen, _powers(6, 14)
     ),
     "tall": Theorem("2", "n^3 / s", _product, dense_cost.tall, _powers(6, 14)),
+    "spmul": Theorem(
+        "3", "n Z / s + I in Z, n = 2^16, I = 2 sqrt(n Z)", _compressed, _sparse,
+        lambda s: [LINES << 2 * h for h in range(6)],
+    ),
     "eliminate": Theorem(
         "4", "n^3 / s + n^2 s", _product_and_strips, elimination_cost.eliminate, _powers(9, 15)
     ),

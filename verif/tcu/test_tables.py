@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tilewright.apps.tcu.hardware.backend_rows import BACKENDS
 from tilewright.cli import main
 from tilewright.errors import UserError
 from tilewright.sim.tcu import NumpyBackend, TensorUnit
@@ -19,6 +20,8 @@ from tilewright.synth.tables import Table
 from tilewright.tables.tcu.crossovers import tcu_crossovers
 from tilewright.tables.tcu.theorems import tcu_theorems
 from tilewright.verif.kit.pages import page
+
+HARDWARE = ", ".join(name for name, row in BACKENDS.items() if row.unit)
 
 
 def as_printed(table: Table) -> list[str]:
@@ -80,13 +83,24 @@ def test_the_bound_beside_a_run() -> None:
     assert unit.unit_time / one.time(32, 4) == pytest.approx(3**0.5)
 
 
+def test_a_cpu_of_a_word_a_cycle_beside_simd2() -> None:
+    """As the page says: whose word takes 1/256 cycle."""
+    found = {}
+    for cpu in (1, 256):
+        settings = [f"cpu={cpu}", "l=0", "calibrated=simd2"]
+        table = tcu_crossovers("cmos", only="s", settings=settings)
+        found[cpu] = {row.label.split(":")[0]: row.ours[-1] for row in table.rows}
+    assert [found[cpu]["strassen / standard"] for cpu in (1, 256)] == [128, 65536]
+    assert [found[cpu]["stencil / sweeps"] for cpu in (1, 256)] == [56, 28]
+
+
 def test_crossovers_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = "table tcu-crossovers --only strassen --set l=0,2.5 --set units=mine:64:100.25"
     assert main([*words.split(), "--csv", "a.csv", "--json", "a.json", "--svg", "a.svg"]) == 0
     report = json.loads(Path("a.json").read_text())
     columns = ["m=256 l=0", "m=256 l=2.50", "tpu m=65,536 l=256", "volta m=256 l=16",
-               "mine m=64 l=100.25"]  # fmt: skip
+               "simd2 m=256 l=1,280", "m3xu m=256 l=640", "mine m=64 l=100.25"]  # fmt: skip
     assert report["columns"] == columns
     rows = {row["label"]: row["ours"] for row in report["rows"]}
     assert list(rows) == ["strassen / standard: side", "strassen / tall: side"]
@@ -97,11 +111,21 @@ def test_crossovers_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         [label, *ours] for label, ours in rows.items()
     ]
     text = Path("a.svg").read_text()
-    assert text.count("<title>") == 1 + 2 * 3
+    assert text.count("<title>") == 1 + 2 * 5
     assert text.count("<polyline") == 2
     for x, y in re.findall(r"([\d.]+),([\d.]+)[ \"]", text):
         assert 0 <= float(x) <= 760
         assert 0 <= float(y) <= 480
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [(["m=36"], []), (["m=64"], ["simd2", "m3xu"]), (["calibrated=none"], []),
+     (["calibrated=m3xu"], ["m3xu"])],
+)  # fmt: skip
+def test_what_is_calibrated(settings: list[str], names: list[str]) -> None:
+    table = tcu_crossovers("cmos", only="square calls", settings=["l=0", *settings])
+    assert [column.split()[0] for column in table.columns[3:]] == names
 
 
 def test_theorems_in_a_file(tmp_path: Path) -> None:
@@ -123,7 +147,7 @@ def test_theorems_in_a_file(tmp_path: Path) -> None:
         (tcu_theorems, {"settings": ["s=1"]}, "--set s must be an integer in 2..256, not '1'"),
         (tcu_theorems, {"csv": Path("a.txt")}, "a.txt: must end in .csv, not '.txt'"),
         (tcu_crossovers, {"settings": ["s=4"]},
-         "--set of tcu-crossovers must be one of m, l, cpu, units, not 's'"),
+         "--set of tcu-crossovers must be one of m, l, cpu, calibrated, units, not 's'"),
         (tcu_crossovers, {"settings": ["m=48"]}, "--set m must be a square, not 48"),
         (tcu_crossovers, {"settings": ["m=1"]},
          "--set m must be an integer in 4..16777216, not '1'"),
@@ -131,6 +155,10 @@ def test_theorems_in_a_file(tmp_path: Path) -> None:
          "--set l must be a number in 0..1000000000000000, not 'x'"),
         (tcu_crossovers, {"settings": ["cpu=-1"]},
          "--set cpu must be a number in 0..1000000, not '-1'"),
+        (tcu_crossovers, {"settings": ["calibrated=numpy"]},
+         f"--set calibrated must be some of {HARDWARE}, or none, not 'numpy'"),
+        (tcu_crossovers, {"settings": ["calibrated=m3xu", "m=36"]},
+         "--set m must be one of 16, 64, 256 with m3xu, not 36"),
         (tcu_crossovers, {"settings": ["units=a:16"]},
          "--set units must be NAME:M:L, separated by commas, not 'a:16'"),
         (tcu_crossovers, {"settings": ["units=a:17:0"]}, "--set units must be a square, not 17"),

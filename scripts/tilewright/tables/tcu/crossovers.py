@@ -15,10 +15,13 @@ from .asked import asked, check_csv, write_csv
 if TYPE_CHECKING:
     from ...sim.tcu.crossovers import UnitModel
 
-__all__ = ["LATENCIES", "tcu_crossovers"]
+__all__ = ["CALIBRATED", "LATENCIES", "tcu_crossovers"]
 
 LATENCIES = (0, 256, 4096, 65536)
 """In words, of the units that are no preset."""
+
+CALIBRATED = ("simd2", "m3xu")
+"""Backends of hardware that are calibrated unless others are asked for, if they have the block."""
 
 _MOST_SIDE, _MOST_LATENCY = 4096, 10**15
 
@@ -42,7 +45,9 @@ def tcu_crossovers(
     progress: is told what comes next
     only: part of the name of a comparison
     settings: ``m=256`` and ``l=0,256,...`` of the units that are no preset, ``cpu=1``, the time of
-        a word of the CPU in that of a word of the unit, ``units=NAME:M:L,...``, further ones
+        a word of the CPU in that of a word of the unit, ``calibrated=simd2,m3xu``, backends of
+        hardware with blocks of ``m``, as their models of cycles on fp32 say, or none,
+        ``units=NAME:M:L,...``, further ones
     csv: where the table is written as text, too
     svg: where a drawing is written: sizes over l for units of ``m``, and a ring for each unit
 
@@ -52,6 +57,7 @@ def tcu_crossovers(
         "m": _side,
         "l": _latencies,
         "cpu": real("--set cpu", 0, 10**6),
+        "calibrated": _backends,
         "units": _units,
     }
     given = asked("tcu-crossovers", target, settings, readers)
@@ -69,6 +75,7 @@ def tcu_crossovers(
     side, cpu = given.get("m", 16), given.get("cpu", 1)
     units = [UnitModel("", side, latency) for latency in given.get("l", LATENCIES)]
     units += [UnitModel(one.name, one.side, one.latency) for one in PRESETS.values()]
+    units += [_calibrated(name, side) for name in given.get("calibrated", _having(side))]
     units += [UnitModel(*one) for one in given.get("units", [])]
     rows = []
     for name, one in chosen.items():
@@ -90,6 +97,42 @@ def tcu_crossovers(
 def _named(unit: UnitModel) -> str:
     latency = f"{unit.latency:,}" if isinstance(unit.latency, int) else f"{unit.latency:,.2f}"
     return f"{unit.name} m={unit.side**2:,} l={latency}".strip()
+
+
+def _calibrated(name: str, side: int) -> UnitModel:
+    """A backend of hardware, by its model of cycles."""
+    from ...apps.tcu.hardware.backend_rows import BACKENDS
+    from ...apps.tcu.hardware.opened import calibration_of, open_backend
+    from ...apps.tcu.hardware.options import HardwareChoice, HardwareOptions, choose_hardware
+    from ...apps.tcu.options import whole_if_so
+    from ...sim.tcu.crossovers import UnitModel
+    from ...sim.tcu.words import FP32
+
+    if side not in (sides := BACKENDS[name].sides):
+        allowed = ", ".join(str(each * each) for each in sides)
+        raise UserError(f"--set m must be one of {allowed} with {name}, not {side * side}")
+    choice = HardwareChoice(**choose_hardware(name, HardwareOptions(m=side * side)))
+    found = calibration_of(open_backend(choice), FP32)
+    assert found is not None
+    return UnitModel(name, side, whole_if_so(found.latency))
+
+
+def _having(side: int) -> list[str]:
+    from ...apps.tcu.hardware.backend_rows import BACKENDS
+
+    return [name for name in CALIBRATED if side in BACKENDS[name].sides]
+
+
+def _backends(text: str) -> list[str]:
+    from ...apps.tcu.hardware.backend_rows import BACKENDS
+
+    names = [] if text == "none" else [name.strip() for name in text.split(",")]
+    known = [name for name, row in BACKENDS.items() if row.unit]
+    for name in names:
+        if name not in known:
+            said = ", ".join(known)
+            raise UserError(f"--set calibrated must be some of {said}, or none, not {name!r}")
+    return names
 
 
 def _side(text: str, option: str = "--set m") -> int:

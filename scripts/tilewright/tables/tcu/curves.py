@@ -32,28 +32,11 @@ def drawing(
 ) -> str:
     """The drawing, an SVG. Lines end where an algorithm does not begin to pay; a latency below 1 is
     drawn at 1."""
-    from ...sim.tcu.crossovers import UnitModel, crossover
-
-    lines: dict[str, list[list[tuple[float, float]]]] = {}
-    rings: dict[str, list[Point]] = {}
-    for name, one in comparisons.items():
-        along = []
-        for step in range(_OCTAVES * _STEPS + 1):
-            latency = 2 ** (step / _STEPS)
-            along.append((latency, crossover(one, UnitModel("", side, latency), cpu)))
-        lines[name] = [
-            [(x, float(y)) for x, y in part if y is not None]
-            for drawn, part in groupby(along, key=lambda point: point[1] is not None)
-            if drawn
-        ]
-        rings[name] = [
-            (unit.latency, size, f"{unit.name} m = {unit.side**2:,}".strip())
-            for unit in units
-            if unit.name and (size := crossover(one, unit, cpu)) is not None
-        ]
+    lines = {name: _lines(one, side, cpu) for name, one in comparisons.items()}
+    rings = {name: _rings(one, units, cpu) for name, one in comparisons.items()}
     sizes = [y for parts in lines.values() for part in parts for _, y in part]
     sizes += [y for points in rings.values() for _, y, _ in points]
-    top = -(-log2(max(sizes, default=16)) // _LABELLED) * _LABELLED
+    top = -(-log2(max([2.0, *sizes])) // _LABELLED) * _LABELLED
     title = f"Where algorithms begin to pay, m = {side**2:,}, a word of the CPU takes {cpu:g}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
@@ -82,6 +65,32 @@ def drawing(
         for name, one in comparisons.items()
     ]
     return "\n".join([*parts, *_legend(kinds), "</svg>"]) + "\n"
+
+
+def _lines(one: Comparison, side: int, cpu: float) -> list[list[tuple[float, float]]]:
+    """Latencies and sizes, in pieces where the algorithm begins to pay."""
+    from ...sim.tcu.crossovers import UnitModel, crossover
+
+    along = []
+    for step in range(_OCTAVES * _STEPS + 1):
+        latency = 2 ** (step / _STEPS)
+        along.append((latency, crossover(one, UnitModel("", side, latency), cpu)))
+    return [
+        [(x, float(y)) for x, y in part if y is not None]
+        for drawn, part in groupby(along, key=lambda point: point[1] is not None)
+        if drawn
+    ]
+
+
+def _rings(one: Comparison, units: Sequence[UnitModel], cpu: float) -> list[Point]:
+    """Latencies, sizes and names of the units that have one."""
+    from ...sim.tcu.crossovers import crossover
+
+    return [
+        (unit.latency, size, f"{unit.name} m = {unit.side**2:,}")
+        for unit in units
+        if unit.name and (size := crossover(one, unit, cpu)) is not None
+    ]
 
 
 def _x(latency: float) -> float:
