@@ -14,15 +14,9 @@ from ..device.argument import check_type
 from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns
-from ..sparse.image import (
-    csr_image,
-    entries_bytes,
-    from_csr_image,
-    from_image,
-    image,
-    pairs_bytes,
-    write_blocks,
-)
+from ..sparse.csr_image import csr_image, from_csr_image
+from ..sparse.image import entries_bytes, from_image, image, pairs_bytes
+from ..sparse.memory_blocks import write_blocks
 
 __all__ = ["ConverterDevice", "ConverterDriver"]
 

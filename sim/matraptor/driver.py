@@ -18,7 +18,8 @@ from ..device.driver import JobDriver
 from ..device.protocol import AcceleratorDevice
 from ..sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
 from ..sparse.csr_parts import join_rows, no_entries, take_columns, take_rows
-from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes, write_blocks
+from ..sparse.image import entries_bytes, from_image, image, image_sizes, pairs_bytes
+from ..sparse.memory_blocks import write_blocks
 from .result.outer import by_columns
 from .result.tiles import Tiles, tiles_of
 

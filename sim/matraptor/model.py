@@ -16,7 +16,8 @@ from ...hw.spec.jobs.matraptor import (
 from ...hw.spec.matraptor import MatRaptorConfig
 from ..device.model import ModelDevice
 from ..sparse.c2sr import C2sr, to_csr
-from ..sparse.image import from_image, image, stored_rows, write_blocks
+from ..sparse.image import from_image, image, stored_rows
+from ..sparse.memory_blocks import write_blocks
 from ..timing.dram import MemoryModel
 from .cycles.outer import simulate_outer
 from .cycles.plan import Places

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...hw.spec.ciss import CissLayout
 from .ciss import Ciss, rounded
 from .ciss_stream import read_slices, slot_type
-from .image import Block, Read
+from .memory_blocks import Block, Read
 from .rounding import values_of
 from .tensor import Tensor, modes_from
 

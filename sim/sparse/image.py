@@ -1,8 +1,7 @@
-"""Sparse matrices in a device's memory: C2SR as the accelerator has it, and plain CSR."""
+"""Sparse matrices in a device's memory: C2SR as the accelerator has it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,37 +9,26 @@ import numpy.typing as npt
 
 from ...hw.spec.c2sr import PAIR_BYTES, C2srLayout
 from ..numbers.values import Patterns
-from .c2sr import C2sr, CsrPatterns, check_shape, from_patterns, run_indices, starts_of
+from .c2sr import C2sr, check_shape, run_indices, starts_of
+from .memory_blocks import Block, Read, read_bytes
 
 __all__ = [
-    "Block",
-    "Read",
     "StoredRows",
-    "csr_image",
+    "check_rows",
     "entries_bytes",
-    "from_csr_image",
+    "entry_type",
     "from_image",
     "image",
     "image_sizes",
     "pairs_bytes",
     "stored_rows",
-    "write_blocks",
 ]
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-Read = Callable[[int, int], bytes]
-"""``read(address, count)``: bytes of a memory."""
 
 _PAIR = np.dtype([("length", "<u4"), ("pointer", "<u4")])
 _WORD = 1 << 32
-
-
-class Block(NamedTuple):
-    """Bytes at consecutive addresses."""
-
-    address: int
-    data: Bytes
 
 
 class StoredRows(NamedTuple):
@@ -50,12 +38,6 @@ class StoredRows(NamedTuple):
     pointers: Ints
     columns: tuple[Ints, ...]
     values: tuple[Patterns, ...]
-
-
-def write_blocks(write: Callable[[int, bytes], None], blocks: Iterable[Block]) -> None:
-    """Put blocks into a memory; ``write(address, content)``: puts bytes there."""
-    for block in blocks:
-        write(block.address, block.data.tobytes())
 
 
 def pairs_bytes(layout: C2srLayout, rows: int) -> int:
@@ -82,7 +64,7 @@ def image(c2sr: C2sr, *, pairs_base: int, entries_base: int) -> tuple[Block, Blo
     layout, channels = c2sr.layout, c2sr.layout.channels
     _check_base("pairs_base", pairs_base, layout)
     _check_base("entries_base", entries_base, layout)
-    dtype = _entry(layout)
+    dtype = entry_type(layout)
     pairs, entries = (
         np.zeros((size // layout.stripe_bytes, channels, layout.interleave), np.uint8)
         for size in image_sizes(c2sr)
@@ -157,20 +139,20 @@ def stored_rows(
     _check_base("entries_base", entries_base, layout)
     rows, channels = shape[0], layout.channels
     lengths, pointers = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-    pairs = _read(read, pairs_base, pairs_bytes(layout, rows))
+    pairs = read_bytes(read, pairs_base, pairs_bytes(layout, rows))
     pairs = pairs.reshape(-1, channels, layout.interleave)
     for channel in range(channels):
         mine = slice(channel, None, channels)
         column = np.ascontiguousarray(pairs[:, channel]).reshape(-1).view(_PAIR)
         lengths[mine] = column["length"][: len(lengths[mine])]
         pointers[mine] = column["pointer"][: len(lengths[mine])]
-    _check_rows(lengths, pointers, shape[1], _WORD if channel_entries is None else channel_entries)
+    check_rows(lengths, pointers, shape[1], _WORD if channel_entries is None else channel_entries)
 
     first = pointers * layout.entry_bytes // layout.interleave
     last = ((pointers + lengths) * layout.entry_bytes - 1) // layout.interleave
     begins, ends = _joined(first[lengths > 0], last[lengths > 0] + 1)
     parts = [
-        _read(read, entries_base + begin * layout.stripe_bytes, count * layout.stripe_bytes)
+        read_bytes(read, entries_base + begin * layout.stripe_bytes, count * layout.stripe_bytes)
         for begin, count in zip(begins.tolist(), (ends - begins).tolist(), strict=True)
     ]
     stripes = np.concatenate([np.zeros(0, np.uint8), *parts])
@@ -182,55 +164,14 @@ def stored_rows(
     columns, values = [], []
     for channel in range(channels):
         mine = slice(channel, None, channels)
-        column = np.ascontiguousarray(stripes[:, channel]).reshape(-1).view(_entry(layout))
+        column = np.ascontiguousarray(stripes[:, channel]).reshape(-1).view(entry_type(layout))
         found = column[run_indices((pointers + moved)[mine], lengths[mine])]
         columns.append(found["column"].astype(np.int64))
         values.append(found["value"].astype(np.uint64))
     return StoredRows(lengths, pointers, tuple(columns), tuple(values))
 
 
-def csr_image(c2sr: C2sr, *, pointers_base: int, entries_base: int) -> tuple[Block, Block]:
-    """The same matrix in memory as plain CSR: ``rows + 1`` words of 32 bits that say where each row
-    begins and the last one ends, and the entries, both at consecutive addresses.
-
-    Raises ValueError if it has more entries than a word counts.
-    """
-    starts, columns, values = c2sr.patterns()
-    if starts[-1] >= _WORD:
-        raise ValueError(f"CSR holds at most {_WORD - 1} entries, not {starts[-1]}")
-    entries = np.zeros(len(columns), _entry(c2sr.layout))
-    entries["value"], entries["column"] = values, columns
-    pointers = starts.astype("<u4").view(np.uint8)
-    return Block(pointers_base, pointers), Block(entries_base, entries.view(np.uint8))
-
-
-def from_csr_image(
-    read: Read,
-    layout: C2srLayout,
-    shape: tuple[int, int],
-    *,
-    pointers_base: int,
-    entries_base: int,
-    room: int | None = None,
-) -> C2sr:
-    """The matrix at an address in plain CSR; ``room``: entries it may have, if that is known.
-
-    Raises ValueError if the words do not ascend from 0 to the room given, or columns do not ascend
-    within the matrix.
-    """
-    check_shape(shape, layout)
-    starts = _read(read, pointers_base, 4 * (shape[0] + 1)).view("<u4").astype(np.int64)
-    lengths = np.diff(starts)
-    if starts[0] or (lengths < 0).any():
-        row = int(np.argmax(lengths < 0)) if not starts[0] else 0
-        raise ValueError(f"row pointers must ascend from 0: row {row} begins at {starts[row]}")
-    _check_rows(lengths, starts[:-1], shape[1], _WORD if room is None else room)
-    entries = _read(read, entries_base, int(starts[-1]) * layout.entry_bytes).view(_entry(layout))
-    columns, values = entries["column"].astype(np.int64), entries["value"].astype(np.uint64)
-    return from_patterns(CsrPatterns(starts, columns, values), shape, layout)
-
-
-def _entry(layout: C2srLayout) -> np.dtype[np.void]:
+def entry_type(layout: C2srLayout) -> np.dtype[np.void]:
     """A (value, column) entry in memory."""
     value = layout.format.bits // 8
     return np.dtype(
@@ -252,7 +193,7 @@ def _check_base(name: str, base: int, layout: C2srLayout) -> None:
         raise ValueError(f"`{name}` must be a multiple of {layout.stripe_bytes}, not {base:#x}")
 
 
-def _check_rows(lengths: Ints, pointers: Ints, cols: int, room: int) -> None:
+def check_rows(lengths: Ints, pointers: Ints, cols: int, room: int) -> None:
     """Lengths and pointers of rows, before anything is read or allocated for them."""
     if len(lengths) and lengths.max() > cols:
         row = int(lengths.argmax())
@@ -261,13 +202,6 @@ def _check_rows(lengths: Ints, pointers: Ints, cols: int, room: int) -> None:
     if ends.max(initial=0) > room:
         row = int(ends.argmax())
         raise ValueError(f"row {row} must end within {room} entries, not at {ends[row]}")
-
-
-def _read(read: Read, address: int, count: int) -> Bytes:
-    data = np.frombuffer(read(address, count) if count else b"", np.uint8)
-    if len(data) != count:
-        raise ValueError(f"memory gave {len(data)} bytes at {address:#x}, not {count}")
-    return data
 
 
 def _joined(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:

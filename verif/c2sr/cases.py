@@ -12,7 +12,9 @@ from tilewright.hw.spec.jobs.c2sr_converter import BASES, MODES, job_spec
 from tilewright.sim.c2sr_converter.driver import ConverterDevice
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.sparse.c2sr import C2sr, CsrPatterns, from_patterns, starts_of
-from tilewright.sim.sparse.image import Block, csr_image, entries_bytes, image, pairs_bytes
+from tilewright.sim.sparse.csr_image import csr_image
+from tilewright.sim.sparse.image import entries_bytes, image, pairs_bytes
+from tilewright.sim.sparse.memory_blocks import Block
 
 __all__ = [
     "Bytes",

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from tilewright.hw.spec.c2sr import C2srLayout
 from tilewright.sim.sparse.c2sr import C2sr, from_patterns
-from tilewright.sim.sparse.image import Block, from_image, image, image_sizes
+from tilewright.sim.sparse.image import from_image, image, image_sizes
+from tilewright.sim.sparse.memory_blocks import Block
 
 __all__ = [
     "BITS",

@@ -11,14 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.hw.spec.c2sr import VALUES
 from tilewright.sim.sparse.c2sr import CsrPatterns, from_csr, from_patterns, to_csr
-from tilewright.sim.sparse.image import (
-    csr_image,
-    entries_bytes,
-    from_csr_image,
-    from_image,
-    image,
-    pairs_bytes,
-)
+from tilewright.sim.sparse.csr_image import csr_image, from_csr_image
+from tilewright.sim.sparse.image import entries_bytes, from_image, image, pairs_bytes
 from tilewright.verif.c2sr.rows import (
     BITS,
     Memory,

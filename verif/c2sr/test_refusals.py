@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tilewright.sim.sparse.c2sr import C2sr, from_csr
-from tilewright.sim.sparse.image import from_csr_image, from_image, image
+from tilewright.sim.sparse.csr_image import from_csr_image
+from tilewright.sim.sparse.image import from_image, image
 from tilewright.verif.c2sr.rows import layout
 
 BAD = {

@@ -17,7 +17,7 @@ from tilewright.sim.sparse.ciss_image import (
 )
 from tilewright.sim.sparse.ciss_stream import slot_type
 from tilewright.sim.sparse.csf import Csf, from_csf, to_csf
-from tilewright.sim.sparse.image import Block
+from tilewright.sim.sparse.memory_blocks import Block
 from tilewright.sim.sparse.tensor import Tensor, from_csr, to_csr
 from tilewright.verif.ciss.cases import layout, random_case, tensor
 from tilewright.verif.ciss.oracle import BITS, add_up, decode, pattern, stream

@@ -7,7 +7,8 @@ import pytest
 from tilewright.hw.spec.matraptor import MatRaptorConfig
 from tilewright.sim.matraptor.result.rows import least_capacity, result_pointers, spgemm
 from tilewright.sim.sparse.c2sr import to_csr
-from tilewright.sim.sparse.image import Read, from_image, image, image_sizes
+from tilewright.sim.sparse.image import from_image, image, image_sizes
+from tilewright.sim.sparse.memory_blocks import Read
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.matraptor.samples import DIVIDING, config, operands, scipy_structure
 

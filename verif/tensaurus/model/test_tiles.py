@@ -14,7 +14,8 @@ from tilewright.sim.tensaurus.images import output_bytes
 from tilewright.sim.tensaurus.job_list import JobList
 from tilewright.sim.tensaurus.job_tiles import dense_tiles, sparse_tiles
 from tilewright.sim.tensaurus.model import TensaurusModel
-from tilewright.sim.tensaurus.tiles import cost_of, plan
+from tilewright.sim.tensaurus.tile_cost import cost_of
+from tilewright.sim.tensaurus.tiles import plan
 from tilewright.sim.tensaurus.work import STORES, Cut, Work
 from tilewright.verif.tensaurus.model.cases import device
 from tilewright.verif.tensaurus.model.works import encoded, random_product, to_dense
