@@ -7,6 +7,8 @@ from html import escape
 from math import log2
 from typing import TYPE_CHECKING
 
+from ..drawing import drawn
+
 if TYPE_CHECKING:
     from ...sim.gta.schedule.choice import Ranked
 
@@ -49,16 +51,7 @@ def scatter(title: str, found: Mapping[str, Sequence[Ranked]]) -> str:
     every = [one for ranked in found.values() for one in ranked]
     x = _Axis((one.cycles for one in every), _LEFT, _RIGHT)
     y = _Axis((one.accesses for one in every), _BOTTOM, _TOP)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-        'font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-        "<style>@media (prefers-color-scheme: dark){svg{filter:invert(.9) hue-rotate(180deg)}}"
-        ".m{text-anchor:middle}.e{text-anchor:end}.l{fill:#333}.h{font-weight:bold}</style>",
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
-        f'<text x="{_LEFT}" y="24" class="h">{escape(title)}</text>',
-        *_grid(x, y),
-    ]
+    parts = _grid(x, y)
     for (name, ranked), colour in zip(found.items(), COLOURS, strict=False):
         parts += [_dot(x, y, name, one, colour) for one in reversed(ranked)]
         chosen = ranked[0]
@@ -66,7 +59,8 @@ def scatter(title: str, found: Mapping[str, Sequence[Ranked]]) -> str:
             f'<circle cx="{x.at(chosen.cycles):.1f}" cy="{y.at(chosen.accesses):.1f}" r="7.5" '
             f'fill="none" stroke="{colour}" stroke-width="1.5"/>'
         )
-    return "\n".join([*parts, *_legend(list(found)), "</svg>"]) + "\n"
+    parts += _legend(list(found))
+    return drawn(title, parts, size=(_WIDTH, _HEIGHT), title_at=(_LEFT, 24))
 
 
 def _grid(x: _Axis, y: _Axis) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from math import ceil, floor, log10
 
+from ..drawing import drawn
 from .point import Point, Roof
 
 __all__ = ["COLOURS", "picture"]
@@ -51,20 +52,12 @@ def picture(title: str, roof: Roof, points: Sequence[Point]) -> str:
         [*(point.reached for point in points), roof.row_operations / 8, roof.operations * 1.5],
     )
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-        'font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-        "<style>@media (prefers-color-scheme: dark){svg{filter:invert(.9) hue-rotate(180deg)}}"
-        ".m{text-anchor:middle}.e{text-anchor:end}.l{fill:#333}.h{font-weight:bold}</style>",
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
-        f'<text x="{_LEFT}" y="26" class="h">{escape(title)}</text>',
         *_grid(axes),
         *_roofs(axes, roof),
         *_dots(axes, points),
         *_legend(points),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return drawn(title, parts, size=(_WIDTH, _HEIGHT), title_at=(_LEFT, 26))
 
 
 def _grid(axes: _Axes) -> list[str]:

@@ -8,6 +8,8 @@ from itertools import groupby
 from math import log2
 from typing import TYPE_CHECKING
 
+from ..drawing import drawn
+
 if TYPE_CHECKING:
     from ...sim.tcu.crossovers import Comparison, UnitModel
 
@@ -38,16 +40,7 @@ def drawing(
     sizes += [y for points in rings.values() for _, y, _ in points]
     top = -(-log2(max([2.0, *sizes])) // _LABELLED) * _LABELLED
     title = f"Where algorithms begin to pay, m = {side**2:,}, a word of the CPU takes {cpu:g}"
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-        'font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-        "<style>@media (prefers-color-scheme: dark){svg{filter:invert(.9) hue-rotate(180deg)}}"
-        ".m{text-anchor:middle}.e{text-anchor:end}.l{fill:#333}.h{font-weight:bold}</style>",
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
-        f'<text x="{_LEFT}" y="24" class="h">{escape(title)}</text>',
-        *_grid(int(top)),
-    ]
+    parts = _grid(int(top))
     for (name, curve), colour in zip(lines.items(), COLOURS, strict=False):
         for part in curve:
             places = " ".join(f"{_x(x):.1f},{_y(y, top):.1f}" for x, y in part)
@@ -64,7 +57,8 @@ def drawing(
         (name, one.size if lines[name] or rings[name] else "never")
         for name, one in comparisons.items()
     ]
-    return "\n".join([*parts, *_legend(kinds), "</svg>"]) + "\n"
+    parts += _legend(kinds)
+    return drawn(title, parts, size=(_WIDTH, _HEIGHT), title_at=(_LEFT, 24))
 
 
 def _lines(one: Comparison, side: int, cpu: float) -> list[list[tuple[float, float]]]:
