@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from tilewright.cli import main
@@ -49,6 +50,26 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().out
     assert "if jj == 0:\n" in told
     assert "B_ii_forward" in told
+
+
+def test_drawing(tmp_path: Path) -> None:
+    drawn = tmp_path / "gemm.svg"
+    assert main(["t2s", "show", GEMM, *SMALL, *BOUNDS, "--svg", str(drawn)]) == 0
+    root = ElementTree.parse(drawn).getroot()
+    texts = [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    for name in ("A_loader", "A_feeder [2]", "C [2 x 3]", "C_drainer [2 x 3]", "C_unloader"):
+        assert texts.count(name) == 1
+    assert "buffer: 2 x 64 words" in texts
+    assert texts.count("memory") == 3
+    boxes = [one for one in root.iter("{http://www.w3.org/2000/svg}rect") if one.get("rx")]
+    assert len(boxes) == 11
+    copies = sum(1 for _ in root.iter("{http://www.w3.org/2000/svg}rect")) - len(boxes) - 1
+    assert copies == 2 + 3 + 6 + 6 + 3
+
+
+def test_the_page_has_the_drawing(tmp_path: Path) -> None:
+    assert main(["t2s", "show", GEMM, "--svg", str(tmp_path / "gemm.svg")]) == 0
+    assert (tmp_path / "gemm.svg").read_text() == (PAGE.parent / "t2s.svg").read_text()
 
 
 def test_dump(capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,6 +136,7 @@ REFUSED = {
         "scatter, gather, vectorise, factor, overlap, not 'flatten'"
     ),
     "t2s show GEMM --bounds i=7": "--bounds must be given j=...; there are i, j, k",
+    "t2s show GEMM --svg x.png": "x.png: must end in .svg, not '.png'",
     "t2s check GEMM": "--bounds must be given i=...; there are i, j, k",
     "t2s check GEMM --bounds i=7,j=8,k=0": ("--bounds k must be an integer in 1..1000000, not '0'"),
     "t2s check GEMM --bounds i=7,j=8,k=3,z=1": "--bounds must be of i, j, k, not of 'z'",

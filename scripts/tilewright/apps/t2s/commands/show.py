@@ -10,7 +10,7 @@ import typer
 
 from ....errors import UserError, user_errors
 from ....reports import write_json
-from ...common.files import check_output
+from ...common.files import check_output, write_whole
 from ...common.options import JsonOption, expanded
 from ...common.words import counted
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
@@ -32,12 +32,17 @@ def show(
         str | None,
         typer.Option("--dump", metavar="PASS", help="The loop nests after a pass, alone."),
     ] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Write a drawing, an .svg file.")
+    ] = None,
     json_file: JsonOption = None,
 ) -> None:
     """Show the loop nests, buffers and channels that a mapping becomes; with --bounds, also how
     often each goes round, what memory moves, and how deep channels have to be."""
     if json_file:
         check_output(json_file, (".json",))
+    if svg:
+        check_output(svg, (".svg",))
     computation = mapping_given(file, options)
     sizes = bounds_given(bounds, (*computation.result, *computation.sum_over)) if bounds else None
     from ....hw.spec.t2s.program_text import program_text
@@ -57,6 +62,16 @@ def show(
     counts = _counts(computation, program, sizes) if sizes else {}
     if json_file:
         write_json(json_file, {**_figures(computation, program), **counts})
+    if svg:
+        from ..drawing import drawing
+
+        chains = {
+            tensor: [one.name for one in chain] for tensor, chain in computation.chains.items()
+        }
+        buffers = _figures(computation, program)["buffers"]
+        words = {name: one["words"] for name, one in buffers.items()}
+        drawn = drawing(file.name, program, chains, words, counts.get("depths"))
+        write_whole(svg, lambda out: out.write(drawn.encode()))
     typer.echo(program_text(program) + "\n")
     print_rows(file.name, [*_rows(computation, program), *_count_rows(program, counts)])
 
