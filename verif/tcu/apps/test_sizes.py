@@ -30,6 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 SMALL = [
     "strassen five.npy five.npy", "strassen five.npy five.npy --method tall",
     "strassen path.npy five.npy --method rectangular", "eliminate five.npy", "closure path.npy",
+    "spmul path.npy five.npy",
     "closure path.npy --words minplus", "distances path.npy", "fft few.npy",
     "stencil path.npy --weights taps.npy --steps 1", "bigmul seven.txt seven.txt",
     "polyval few.npy few.npy",

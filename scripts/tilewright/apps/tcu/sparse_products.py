@@ -19,6 +19,7 @@ from ..gta.agreement import Agreement, within
 from ..sparse.files import write_sparse
 from .numbers_read import as_words
 from .options import TcuChoice
+from .padding import smaller_than_a_block
 from .report import finish_tcu
 from .unit import open_unit, words_named
 
@@ -67,6 +68,7 @@ def multiply_sparse(
         ("B", f"{right.shape[0]:,} x {right.shape[1]:,}, {counted(right.nnz, 'entry', 'entries')}"),
         ("C", f"{result.shape[0]:,} x {result.shape[1]:,}, "
               f"{counted(result.nnz, 'entry', 'entries')}"),
+        *smaller_than_a_block(unit.s, *left.shape, right.shape[1]),
         *_rounds(found, isinstance(kind, Floats)),
     ]  # fmt: skip
     if output:
