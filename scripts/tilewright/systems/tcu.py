@@ -58,6 +58,11 @@ SYSTEM = System(
             "tilewright.tables.tcu.crossovers:tcu_crossovers",
             "Sizes from which algorithms on a tensor unit begin to pay, on several units.",
         ),
+        "tcu-model": Work(
+            "tilewright.tables.tcu.model:tcu_model",
+            "Cycles that the TCU model predicts of every algorithm on hardware, beside those "
+            "measured.",
+        ),
         "tcu-low-precision": Work(
             "tilewright.tables.tcu.low_precision:tcu_low_precision",
             "What the (m, l)-TCU model would charge for words of 8 bits, and for 2:4 sparsity.",
