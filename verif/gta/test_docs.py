@@ -32,7 +32,9 @@ def test_registers_and_errors() -> None:
     assert documented_errors(PAGE) == error_rows(spec.errors)
 
 
+@pytest.mark.slow
 def test_python_examples_run() -> None:
+    """The model of cycles among them, which takes twenty seconds to compile."""
     found = examples(PAGE, "python")
     assert found
     for example in found:
