@@ -59,7 +59,7 @@ def test_any_list_on_any_memory(pair: Pair) -> None:
     device, model = pair
     rng = rng_of(1)
     seen: Counter[str] = Counter()
-    for number in range(by_size(60, 150, 3000)):
+    for number in range(by_size(60, 100, 3000)):
         device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
         seen.update(kind for kind, _ in good_case(rng, device).commands)
         assert check(device, model, good_case(rng, device)).error == "none"
@@ -72,7 +72,7 @@ def test_commands_that_are_wrong(pair: Pair) -> None:
     device, model = pair
     rng = rng_of(2)
     seen: Counter[str] = Counter()
-    for number in range(by_size(200, 400, 20000)):
+    for number in range(by_size(60, 200, 20000)):
         if not number % 20:
             device.behave(any_behaviour(rng))
         error = check(device, model, spoilt_case(rng, device.config, MEMORY_BYTES)).error
@@ -168,7 +168,7 @@ def test_soft_reset_at_any_time(pair: Pair) -> None:
     device, model = pair
     rng = rng_of(6)
     registers = JobRegisters(device, job_spec(device.config))
-    stopped, count = 0, by_size(20, 60, 1500)
+    stopped, count = 0, by_size(20, 30, 1500)
     for _ in range(count):
         device.behave(any_behaviour(rng))
         case = good_case(rng, device)
