@@ -20,7 +20,7 @@ from .pgemm import PGemm
 from .segmented_cost import segmented_cost
 from .vector_cost import vector_cost
 
-__all__ = ["Evaluated", "evaluate", "extents"]
+__all__ = ["Evaluated", "cut", "evaluate", "extents", "left_over"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +91,11 @@ def _filled(config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pip
         raise ValueError(f"nothing is left over to fill the array with in {schedule.words}")
     full, rest = parts
     plain = replace(schedule, filled=False)
-    return evaluate(config, full, plain, pipeline).cost + _left_over(config, rest, pipeline)
+    return evaluate(config, full, plain, pipeline).cost + left_over(config, rest, pipeline).cost
 
 
 @cache
-def _left_over(config: GtaConfig, rest: PGemm, pipeline: Pipeline) -> Cost:
+def left_over(config: GtaConfig, rest: PGemm, pipeline: Pipeline = PIPELINE) -> Evaluated:
     """On the layout and in the dataflow that take the least cycles, then accesses and bytes."""
     found = []
     flows = ("os",) if is_float(rest.format) else ("ws", "is", "os")
@@ -105,8 +105,10 @@ def _left_over(config: GtaConfig, rest: PGemm, pipeline: Pipeline) -> Cost:
     ]
     for one in (*ways, *vector_schedules(config.lanes)):
         with suppress(DoesNotFit):
-            found.append(evaluate(config, rest, one, pipeline).cost)
-    return min(found, key=lambda cost: (cost.cycles, cost.accesses.total, cost.moved.total))
+            found.append(evaluate(config, rest, one, pipeline))
+    return min(
+        found, key=lambda one: (one.cost.cycles, one.cost.accesses.total, one.cost.moved.total)
+    )
 
 
 def cut(problem: PGemm, schedule: Schedule) -> tuple[PGemm, PGemm] | None:
