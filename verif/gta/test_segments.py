@@ -49,7 +49,7 @@ def test_on_the_rtl(name: str) -> None:
     config = CONFIGS[name]
     rng = np.random.default_rng(61)
     with native_gta(config) as device:
-        for case in cases(config, 62, by_size(0, 40, 1500)):
+        for case in cases(config, 62, by_size(0, 20, 1500)):
             device.behave(any_behaviour(rng))
             check_product(QuietAtEnd(device), case)
         device.behave(AxiBehaviour())

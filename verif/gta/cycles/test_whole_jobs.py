@@ -108,7 +108,7 @@ def test_lists(device: NativeGta) -> None:
 def test_products(device: NativeGta) -> None:
     """Segments at the same time among them."""
     rng = rng_of(2)
-    for _ in range(by_size(10, 40, 500)):
+    for _ in range(by_size(10, 20, 500)):
         case = random_product(rng, device.config, most=60)
         call = (case.format, case.a, case.b, case.c)
 
