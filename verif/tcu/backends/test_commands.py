@@ -152,9 +152,9 @@ def test_complex_words_on_the_engine() -> None:
 def test_the_engine_in_verilog() -> None:
     np.save("small.npy", np.load("i.npy")[:9, :9])
     report = report_of(
-        "run strassen small.npy small.npy --words int64 --m 16 --backend engine --rtl"
+        "run strassen small.npy small.npy --words int64 --m 64 --backend engine --rtl"
     )
-    assert report["calls"] == 49
+    assert report["calls"] == 7
     assert report["hardware"]["mismatches"] == 0
-    assert report["hardware"]["checked"] == 49 * (16 + 6)
+    assert report["hardware"]["checked"] == 7 * (64 + 6)
     assert report["measured_cycles"] == report["predicted_cycles"]
