@@ -174,8 +174,9 @@ def x_layout(config: GtaConfig) -> data.StructLayout:
 
     ``base``: see :class:`Base`, of the product of this limb. Of a configuration with integers:
     ``y_shift``: y comes from above. ``swap``: the product of this limb, and those behind it, are
-    with what y is now. ``shift_drain``: the second rank comes from above. Of one with floats:
-    ``last``: the product of this limb is the last one of a product of significands.
+    with what y is now. ``shift_drain``: the second rank comes from above; with ``Base.CARRY``: the
+    product is of significands. Of one with floats: ``last``: the product of this limb is the last
+    one of a product of significands.
     """
     fields: dict[str, ShapeLike] = {"limb": signed(LIMB_BITS + 1), "base": range(len(Base))}
     if config.integers:

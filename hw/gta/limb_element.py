@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, signed
+from amaranth.hdl import C, Cat, Module, Mux, ShapeLike, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -33,7 +33,10 @@ class LimbElement(wiring.Component):
     With ``Base.CARRY`` the sum's lowest byte is shifted into its top, and the product is added to
     the rest. So limbs of significands give their whole product: by diagonals, the low one first,
     each but the first beginning with a carry, its top 16 bits are in the sum in the end, those
-    below them in the top of the second rank, which ends where the longest significands' do.
+    below them in the top of the second rank. Where that is too short for the longest significands,
+    it goes on in the sum's top ``spare_bits``, which sums of significands leave alone: with
+    ``x.shift_drain`` what leaves the second rank is shifted into these. Without integers it always
+    is.
 
     Of a vector the limbs are an element's own, ``x_vector`` and ``y_vector``, and only what it does
     comes from its neighbour.
@@ -107,7 +110,7 @@ class LimbElement(wiring.Component):
                     m.d.comb += base.eq(self.sum_above)
             if config.integers or long_floats:
                 with m.Case(Base.CARRY):
-                    m.d.comb += base.eq(total[LIMB_BITS:].as_signed())
+                    m.d.comb += base.eq(self._carried(x, total, drain))
         m.d.comb += product.eq(x.limb * held)
         m.d.sync += total.eq(base + product)
         self._second_rank(m, x, total, drain)
@@ -119,6 +122,17 @@ class LimbElement(wiring.Component):
         ]
         return m
 
+    def _carried(self, x: data.View[data.StructLayout], total: Signal, drain: Signal) -> Value:
+        """The sum without its lowest byte."""
+        config = self._config
+        shifted = total[LIMB_BITS:].as_signed()
+        if not config.spare_bits:
+            return shifted
+        bits, spare = config.significand_sum_bits, config.spare_bits
+        kept = Cat(total[bits : bits + spare], drain)[LIMB_BITS:][:spare]
+        long = Cat(total[LIMB_BITS:bits], C(0, LIMB_BITS), kept)
+        return Mux(x.shift_drain, long, shifted) if config.integers else long
+
     def _second_rank(
         self, m: Module, x: data.View[data.StructLayout], total: Signal, drain: Signal
     ) -> None:
@@ -128,7 +142,7 @@ class LimbElement(wiring.Component):
         if any(limbs(name) > 1 for name in config.floats):
             carries = Signal()
             m.d.comb += carries.eq(x.base == Base.CARRY)
-            choices.append((carries, Cat(drain[LIMB_BITS:], total[:LIMB_BITS])))
+            choices.append((carries, Cat(drain, total[:LIMB_BITS])[LIMB_BITS:]))
         if choices and low < len(drain):
             above = [(select, value[low:]) for select, value in choices]
             m.d.sync += drain[low:].eq(_chosen(drain[low:], above))

@@ -110,5 +110,8 @@ class Mpra(wiring.Component):
         return m
 
     def _product(self, element: LimbElement) -> Value:
-        """A product's top bits are the sum's, others the second rank's."""
-        return Cat(element.drain, element.sum[:SUM_BITS])[-product_bits(self._config) :]
+        """A product's top bits are the sum's, others the second rank's, and of a long one the
+        lowest ones again the sum's."""
+        config, begin = self._config, self._config.significand_sum_bits
+        kept = element.sum[begin : begin + config.spare_bits]
+        return Cat(kept, element.drain, element.sum[:SUM_BITS])[-product_bits(config) :]

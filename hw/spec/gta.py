@@ -157,9 +157,27 @@ class GtaConfig(Config):
 
     @property
     def drain_bits(self) -> int:
-        """Width of an element's second rank: a sum that drains, or the low bytes of a product."""
-        lows = (2 * LIMB_BITS * (limbs(name) - 1) for name in self.floats)
-        return max([self.partial_bits if self.integers else 1, *lows])
+        """Width of an element's second rank: a sum that drains, or the low bytes of a product, but
+        for those that stay above the sum."""
+        return max(self.partial_bits if self.integers else 1, self._low_bits - self.spare_bits)
+
+    @property
+    def significand_sum_bits(self) -> int:
+        """Of an element's sum, what sums of products of limbs of significands need."""
+        return 2 * LIMB_BITS + max([limbs(name) for name in self.floats], default=0).bit_length()
+
+    @property
+    def spare_bits(self) -> int:
+        """Of an element's sum, on top, what keeps the lowest bits of a long product of
+        significands, which the second rank is too short for."""
+        least = self.partial_bits if self.integers else LIMB_BITS
+        most = self.partial_bits - self.significand_sum_bits
+        return max(0, min(most, self._low_bits - least))
+
+    @property
+    def _low_bits(self) -> int:
+        """Of the longest product of significands, all but what ends up in the sum's low bits."""
+        return max((2 * LIMB_BITS * (limbs(name) - 1) for name in self.floats), default=0)
 
     @property
     def most_products(self) -> int:

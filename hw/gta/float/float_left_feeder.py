@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig
 from ..fold_layouts import fold_layout
-from ..layouts import left_words, x_layout
+from ..layouts import Base, left_words, x_layout
 from .headers import limbs_of_format, row_header
 from .packed_operand import PackedOperand
 from .product_steps import ProductSteps, step_layout
@@ -102,7 +102,7 @@ class FloatLeftFeeder(wiring.Component):
                 x.last.eq(step.valid & step.last),
             ]
             if config.integers:
-                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1)]
+                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1), x.shift_drain.eq(x.base == Base.CARRY)]
             self._header(m, r, step, operand, accumulates[r + 1])
         return m
 

@@ -18,7 +18,7 @@ from ...spec.gta import (
 )
 from ...spec.jobs.gta_vector import OCTET, VECTOR_FUNCTIONS
 from ..float.headers import vector_mode
-from ..layouts import left_words, result_words, x_layout
+from ..layouts import Base, left_words, result_words, x_layout
 from ..vector_layouts import (
     STEP_TO_BYTE,
     STEP_TO_LAST,
@@ -116,7 +116,8 @@ class VectorPath(wiring.Component):
             x, step = self.x[r], self.steps[STEP_TO_LAST - 1]
             m.d.comb += x.base.eq(step.base)
             if self._config.integers:
-                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1)]
+                carries = self.properties.floats & (step.base == Base.CARRY)
+                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1), x.shift_drain.eq(carries)]
             if self._config.floats:
                 m.d.comb += x.last.eq(step.last)
         for c in range(COLS):

@@ -105,9 +105,11 @@ def test_every_cycle(partial_bits: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["fp16", "fp32", "fp64"])
-def test_products_of_significands(name: str) -> None:
-    """By diagonals, of a configuration without integers: all bits are in the two ranks."""
-    element = LimbElement(GtaConfig(formats=(name,)))
+@pytest.mark.parametrize(("integers", "partial_bits"), [((), 40), (("int8",), 20), (("int8",), 40)])
+def test_products_of_significands(name: str, integers: tuple[str, ...], partial_bits: int) -> None:
+    """By diagonals: all bits are in the two ranks."""
+    config = GtaConfig(formats=(*integers, name), partial_bits=partial_bits)
+    element = LimbElement(config)
     count, bits = limbs(name), FLOAT_FORMATS[name].significand_bits
     diagonals = [
         [(i, n - i) for i in range(count) if 0 <= n - i < count] for n in range(2 * count - 1)
@@ -126,14 +128,22 @@ def test_products_of_significands(name: str) -> None:
             xs, ys = ([number >> 8 * n & 255 for n in range(count)] for number in at_top)
             for before, here in zip([*steps, None], [None, *steps], strict=True):
                 sim.set(element.y, ys[before[1]] if before else 0)
-                base = here[2].value if here else Base.OWN.value
-                sim.set(element.x, {"limb": xs[here[0]] if here else 0, "base": base, "last": 0})
+                base = here[2] if here else Base.OWN
+                moves = {"y_shift": 1, "swap": 1, "shift_drain": int(base == Base.CARRY)}
+                limb = xs[here[0]] if here else 0
+                step = {"limb": limb, "base": base.value, "last": 0}
+                sim.set(element.x, step | (moves if integers else {}))
                 await sim.tick()
-            sim.set(element.x, {"limb": 0, "base": Base.OWN.value, "last": 0})
+            sim.set(element.x, step | {"limb": 0, "base": Base.OWN.value})
             await sim.tick()
             low = 2 * bits - 16
-            drain = sim.get(element.drain) % (1 << len(element.drain)) >> len(element.drain) - low
-            assert (sim.get(element.sum) % (1 << 16)) << low | drain == x * y
+            total, drain = (
+                sim.get(value) % (1 << len(value)) for value in (element.sum, element.drain)
+            )
+            spare = config.spare_bits
+            kept = drain << spare | total >> config.significand_sum_bits & (1 << spare) - 1
+            found = (total % (1 << 16)) << low | kept >> len(element.drain) + spare - low
+            assert found == x * y
 
     simulator = Simulator(element)
     simulator.add_clock(1e-6)

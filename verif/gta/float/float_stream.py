@@ -171,6 +171,8 @@ def payloads(config: GtaConfig, folds: Sequence[Fold]) -> tuple[npt.NDArray[np.u
             steps.put_all(("x", r, name), values[r])
         for name in ("y_shift", "swap") if config.integers else ():
             steps.put_all(("x", r, name), np.ones(cycles, np.int64))
+        if config.integers:
+            steps.put_all(("x", r, "shift_drain"), (base[r] == Base.CARRY).astype(np.int64))
     for c in range(COLS):
         steps.put_all(("y", c), y[c])
     return steps.words(), ends
