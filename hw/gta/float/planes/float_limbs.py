@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amaranth.hdl import C, Module, Mux, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ....spec.formats import FLOAT_FORMATS
 from ....spec.gta import LEFT_WORD_BYTES, LIMB_BITS, ROWS, GtaConfig, limbs
 from ..headers import vector_mode
-from .plane_operand import PlaneOperand
+from .plane_operand import exponent_is_all, exponent_is_any
 
 __all__ = ["FloatLimbs"]
 
@@ -72,25 +72,21 @@ class FloatLimbs(wiring.Component):
             fraction.eq(Mux(self.high, self._of_highest(lambda bits: (1 << bits) - 1), 0xFF)),
         ]
         low, high = (self.words.word_select(n, 8 * ROWS) for n in (0, 1))
+        formats, mode = self._config.floats, self.mode
         for r in range(ROWS):
-            m.submodules[f"operand_{r}"] = operand = PlaneOperand(
-                self._config.floats,
-                max(FLOAT_FORMATS[n].exponent_bits for n in self._config.floats),
-            )
-            m.d.comb += [
-                operand.mode.eq(self.mode),
-                operand.low.eq(low.word_select(r, LIMB_BITS)),
-                operand.high.eq(high.word_select(r, LIMB_BITS)),
-            ]
+            bits = Cat(low.word_select(r, LIMB_BITS), high.word_select(r, LIMB_BITS)[:-1])
             kept = Signal(LIMB_BITS, name=f"kept_{r}")
-            hidden: Value = operand.hidden & ~operand.special
+            hidden = Signal(name=f"hidden_{r}")
             if self._second:
-                kept_bits = fraction & (~self.mode.one).replicate(LIMB_BITS)
-                hidden = operand.hidden | self.mode.one
+                kept_bits = fraction & (~mode.one).replicate(LIMB_BITS)
+                has_hidden = exponent_is_any(formats, mode, bits) | mode.one
                 self._gather(m, r, kept)
             else:
                 kept_bits = fraction
+                special = exponent_is_all(formats, mode, bits)
+                has_hidden = exponent_is_any(formats, mode, bits) & ~special
             m.d.comb += [
+                hidden.eq(has_hidden),
                 kept.eq(self.bytes[r] & kept_bits),
                 self.o[r].eq(kept | (place & hidden.replicate(LIMB_BITS))),
             ]

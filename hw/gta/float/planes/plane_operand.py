@@ -6,14 +6,48 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from amaranth.hdl import C, Cat, Module, Mux, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....spec.formats import FLOAT_FORMATS
 from ....spec.gta import LIMB_BITS
 from ..headers import vector_mode, widened_exponent
 
-__all__ = ["PlaneOperand"]
+__all__ = ["PlaneOperand", "exponent_is_all", "exponent_is_any"]
+
+
+def _sizes(formats: Sequence[str]) -> list[int]:
+    return sorted({FLOAT_FORMATS[name].exponent_bits for name in formats})
+
+
+def _longer(
+    formats: Sequence[str], mode: data.View[data.StructLayout], word: Value
+) -> list[tuple[Value, Value]]:
+    """Bits behind the shortest exponent's, and whether they are of the exponent."""
+    usual, long = (FLOAT_FORMATS[name].exponent_bits for name in ("fp32", "fp64"))
+    at_least = {usual: ~mode.fp16, long: mode.fp64}
+    return [(word[-size:-shorter], at_least[size]) for shorter, size in pairwise(_sizes(formats))]
+
+
+def exponent_is_any(
+    formats: Sequence[str], mode: data.View[data.StructLayout], word: Value
+) -> Value:
+    """A float's exponent is not all 0, of its upper bits without the sign: its significand has its
+    hidden bit."""
+    found: Value = word[-_sizes(formats)[0] :].any()
+    for part, here in _longer(formats, mode, word):
+        found = found | (here & part.any())
+    return found
+
+
+def exponent_is_all(
+    formats: Sequence[str], mode: data.View[data.StructLayout], word: Value
+) -> Value:
+    """It is all 1: an infinity or a NaN."""
+    found: Value = word[-_sizes(formats)[0] :].all()
+    for part, here in _longer(formats, mode, word):
+        found = found & (~here | part.all())
+    return found
 
 
 class PlaneOperand(wiring.Component):
@@ -63,14 +97,7 @@ class PlaneOperand(wiring.Component):
         m = Module()
         word = Cat(self.low, self.high)[: 2 * LIMB_BITS - 1]
         short, usual, long = (FLOAT_FORMATS[n].exponent_bits for n in ("fp16", "fp32", "fp64"))
-        sizes = sorted({FLOAT_FORMATS[name].exponent_bits for name in self._formats})
-        at_least = {usual: ~self.mode.fp16, long: self.mode.fp64}
-        any_set: Value = word[-sizes[0] :].any()
-        all_set: Value = word[-sizes[0] :].all()
-        for shorter, size in pairwise(sizes):
-            part = word[-size:-shorter]
-            any_set = any_set | (at_least[size] & part.any())
-            all_set = all_set & (~at_least[size] | part.all())
+        sizes = _sizes(self._formats)
         exact = {short: self.mode.fp16, usual: C(1), long: self.mode.fp64}
         exponent: Value = C(0, self._exponent_bits)
         for size in sorted(sizes, key=lambda size: size != usual):
@@ -79,8 +106,8 @@ class PlaneOperand(wiring.Component):
         m.d.comb += [
             self.negative.eq(self.high[-1]),
             # A subnormal number's exponent is that of 1, whose lowest bit alone differs from 0's.
-            self.exponent.eq(Cat(exponent[0] | ~any_set, exponent[1:])),
-            self.hidden.eq(any_set),
-            self.special.eq(all_set),
+            self.exponent.eq(Cat(exponent[0] | ~self.hidden, exponent[1:])),
+            self.hidden.eq(exponent_is_any(self._formats, self.mode, word)),
+            self.special.eq(exponent_is_all(self._formats, self.mode, word)),
         ]
         return m
