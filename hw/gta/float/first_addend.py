@@ -2,52 +2,50 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
-from .headers import vector_mode
 from .selection import one_of
 
 __all__ = ["FirstAddend"]
 
 _NARROW = 32
-_HALF = 16
 
 
 class FirstAddend(wiring.Component):
-    """Takes it from one of the columns, or 0 from none.
+    """Takes it from one of the columns, or 0 from none, or what vectors begin with.
 
-    Latency one cycle. Of vectors of fp64 the two halves of 32 bits come one after the other, the
-    lower one first, each in both halves of ``words``.
+    Latency one cycle.
 
     Parameters
     ----------
     bits: of sums
     columns: how many there are
+    narrow: of them, the first ones, that may have fp32 sums
 
     Members
     -------
-    mode: in; see ``vector_mode``
-    words: in; by column, fp32 in the low bits
-    here: in; a bit a column: it begins with its word
-    soon: in; likewise, a cycle before
-    upper: in; of sums of bf16 and fp16: these are above the low 16 bits
+    wide: in; sums are fp64
+    here: in; a bit a column: a sum of a matrix begins with its word
+    words: in; by column, fp64, or fp32 if all sums are
+    narrow_words: (sums of both) in; by column, fp32
+    planes: in; of vectors; otherwise 0
     o: out; register
     """
 
-    def __init__(self, bits: int, columns: int) -> None:
-        self._bits, self._columns = bits, columns
-        super().__init__(
-            {
-                "mode": In(vector_mode()),
-                "words": In(data.ArrayLayout(bits, columns)),
-                "here": In(columns),
-                "soon": In(columns),
-                "upper": In(1),
-                "o": Out(bits),
-            }
-        )
+    def __init__(self, bits: int, columns: int, narrow: int) -> None:
+        self._bits, self._columns, self._narrow = bits, columns, narrow
+        members: dict[str, Member] = {
+            "wide": In(1),
+            "here": In(columns),
+            "words": In(data.ArrayLayout(bits, columns)),
+            "planes": In(bits),
+            "o": Out(bits),
+        }
+        if self.mixed:
+            members["narrow_words"] = In(data.ArrayLayout(_NARROW, narrow))
+        super().__init__(members)
 
     @property
     def bits(self) -> int:
@@ -57,24 +55,21 @@ class FirstAddend(wiring.Component):
     def columns(self) -> int:
         return self._columns
 
+    @property
+    def narrow(self) -> int:
+        return self._narrow
+
+    @property
+    def mixed(self) -> bool:
+        """Whether there are fp64 and fp32 sums."""
+        return self._bits > _NARROW and self._narrow > 0
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        columns = range(self._columns)
-        first: Value = self.here
-        wide = self._bits > _NARROW
-        if wide:
-            halves = Signal(name="halves")
-            m.d.comb += halves.eq(self.mode.active & self.mode.fp64)
-            first = Mux(halves, self.soon, self.here)
-        lower = one_of([first[k] for k in columns], [self.words[k][:_NARROW] for k in columns])
-        low = Mux(self.mode.own & self.upper, lower[_HALF:], lower[:_HALF])
-        found: Value = Cat(low, lower[_HALF:])
-        if wide:
-            before = Signal(_NARROW, name="lower_half", reset_less=True)
-            m.d.sync += before.eq(lower)
-            upper = one_of(
-                [self.here[k] for k in columns], [self.words[k][_NARROW:] for k in columns]
-            )
-            found = Cat(Mux(halves, before, found), upper)
-        m.d.sync += self.o.eq(found)
+        found = one_of([self.here[k] for k in range(self._columns)], list(self.words))
+        if self.mixed:
+            narrow = [self.here[k] for k in range(self._narrow)]
+            low = Mux(self.wide, found[:_NARROW], one_of(narrow, list(self.narrow_words)))
+            found = Cat(low, found[_NARROW:])
+        m.d.sync += self.o.eq(found | self.planes)
         return m

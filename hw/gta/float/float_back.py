@@ -62,8 +62,9 @@ class FloatBack(wiring.Component):
     o: out; by row, see :func:`row_result`; registers
     mode: in; see ``vector_mode``
     left_words, top_words: in; of vectors: words of the columns' banks
-    x_here, y_here, upper: in; see ``FloatTurns``
+    x_here, y_here: in; see ``FloatTurns``
     y_any: in; by column and row, see ``FloatLimbs``
+    plane_addends: in; see ``PlaneAddends``
     sums: out; by row and adder, what is in ``o`` of matrices; registers
     """
 
@@ -74,6 +75,7 @@ class FloatBack(wiring.Component):
         columns = data.ArrayLayout(column_header(config), config.row_adders)
         products = data.ArrayLayout(data.ArrayLayout(product_bits(config), COLS), ROWS)
         sums = data.ArrayLayout(data.ArrayLayout(sum_bits(config), config.row_adders), ROWS)
+        addends = data.ArrayLayout(data.ArrayLayout(sum_bits(config), ROWS), config.row_adders)
         super().__init__(
             {
                 "last_limbs": In(data.ArrayLayout(COLS, ROWS)),
@@ -90,7 +92,7 @@ class FloatBack(wiring.Component):
                 "x_here": In(COLS),
                 "y_here": In(COLS),
                 "y_any": In(data.ArrayLayout(ROWS, COLS)),
-                "upper": In(config.row_adders),
+                "plane_addends": In(addends),
                 "sums": Out(sums),
             }
         )
@@ -129,9 +131,9 @@ class FloatBack(wiring.Component):
                 *(adder.products[k].eq(self.products[r][c]) for k, c in enumerate(served)),
             ]
             header = adder.right
-            for k, c in enumerate(served):
-                m.d.comb += adder.addends[k].eq(self._addend(r, c, adder))
+            self._addends(m, r, adder)
             self._planes(m, r, adder)
+            m.d.comb += adder.plane_addend.eq(self.plane_addends[n][r])
             m.d.comb += self.sums[r][n].eq(adder.o)
             values.append(adder.o)
             complete = Signal(name=f"complete_{r}_{n}")
@@ -161,18 +163,15 @@ class FloatBack(wiring.Component):
             found = found | Value.cast(columns[n])
         return found
 
-    def _addend(self, r: int, column: int, adder: RowAdder) -> Value:
-        """The row's element of a column's word, as wide as sums are."""
-        word = self.words[column]
-        narrow, wide = (word.word_select(r % (WORD_BITS // n), n) for n in (32, 64))
-        planes = Cat(*(word.word_select(ROWS * k + r, LIMB_BITS) for k in range(4)))
-        vector = self.mode.active
-        if not any(name == "fp64" for name in formats_of_adder(self._config, adder.number)):
-            return Mux(vector, planes, narrow)
-        own = column < COLS // self._config.row_adders
-        has_narrow = self._config.floats != ("fp64",)
-        low = Mux(adder.wide, wide[:32], narrow) if own and has_narrow else wide[:32]
-        return Cat(Mux(vector, planes, low), Mux(vector, planes, wide[32:]))
+    def _addends(self, m: Module, r: int, adder: RowAdder) -> None:
+        """The row's element of its columns' words."""
+        served = columns_of_adder(self._config, adder.number)
+        for name in ("addends", "narrow_addends"):
+            if name in adder.signature.members:
+                for k, addend in enumerate(getattr(adder, name)):
+                    bits = len(addend)
+                    word = self.words[served[k]]
+                    m.d.comb += addend.eq(word.word_select(r % (WORD_BITS // bits), bits))
 
     def _planes(self, m: Module, r: int, adder: RowAdder) -> None:
         """The header of a product of vectors."""
@@ -196,5 +195,4 @@ class FloatBack(wiring.Component):
             header.mode.eq(self.mode),
             adder.mode.eq(self.mode),
             adder.planes.eq(header.o),
-            adder.upper.eq(self.upper[adder.number]),
         ]

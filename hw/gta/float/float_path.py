@@ -15,6 +15,7 @@ from .float_result_path import FloatResultPath
 from .float_top_feeder import FloatTopFeeder
 from .headers import column_header, limbs_of_format, row_header, vector_mode
 from .planes.float_turns import FloatTurns
+from .planes.plane_addends import PlaneAddends
 from .result_words import ResultWords
 from .whole_product import product_bits
 
@@ -71,6 +72,7 @@ class FloatPath(wiring.Component):
         m.submodules.top_feeder = top = FloatTopFeeder(config)
         m.submodules.back = back = FloatBack(config)
         m.submodules.turns = turns = FloatTurns(config)
+        m.submodules.addends = addends = PlaneAddends(config)
         m.d.comb += [turns.mode.eq(self.mode), turns.steps.eq(self.steps)]
         rows = Mux(
             self.mode.active,
@@ -105,7 +107,12 @@ class FloatPath(wiring.Component):
             back.x_here.eq(turns.x_here),
             back.y_here.eq(turns.y_here),
             back.y_any.eq(self.y_any),
-            back.upper.eq(turns.upper),
+            back.plane_addends.eq(addends.o),
+            addends.mode.eq(self.mode),
+            addends.words.eq(self.words),
+            addends.low.eq(turns.addends_low),
+            addends.high.eq(turns.addends_high),
+            addends.upper.eq(turns.upper),
             self.headers_right.eq(back.rows_right),
             self.headers_below.eq(back.columns_down),
         ]

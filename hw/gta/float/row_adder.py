@@ -21,6 +21,7 @@ from .headers import (
 )
 from .planes.plane_product import classified, plane_header
 from .product_of_headers import ProductOfHeaders
+from .running_sums import RunningSums
 from .selection import one_of
 from .whole_product import WholeProduct, product_bits
 
@@ -54,7 +55,7 @@ class RowAdder(wiring.Component):
     sums begin with comes as :class:`FirstAddend` says.
 
     Two products of a column must lie at least as many cycles apart as the adder serves columns,
-    and as it has stages. Sums have no reset.
+    and as it has stages. Sums have no reset, see :class:`RunningSums`.
 
     Parameters
     ----------
@@ -68,11 +69,12 @@ class RowAdder(wiring.Component):
     column: in; header of the operand of the column whose product comes
     products: in; by column of the adder, see :func:`product_bits`
     addends: in; by column of the adder, with the product: what the first one of a sum is added to,
-      if the row's header says ``accumulate``, fp32 in the low bits
-    upper: in; with it, see :class:`FirstAddend`
+      if the row's header says ``accumulate``; ``narrow_addends``: (fp64 and other sums) by column
+      of those that have others, too: likewise, of these
     mode: in; see ``vector_mode``
     planes: in; with a product of vectors, see ``plane_header``
-    o: out; the new sum, in the low bits, a cycle after ``done``; register
+    plane_addend: in; with it, what the first one of a sum is added to; 0 of matrices
+    o: out; the new sum, in the low bits, a cycle after ``done``, until the next one; a register
     done: out; by column of the adder: the new sum is its last one
     wide: out; fp64 is at work, as long as the row's header says so
     """
@@ -89,13 +91,17 @@ class RowAdder(wiring.Component):
             "column": In(column_header(config)),
             "products": In(data.ArrayLayout(product_bits(config), self._columns)),
             "addends": In(data.ArrayLayout(self._bits, self._columns)),
-            "upper": In(1),
             "mode": In(vector_mode()),
             "planes": In(plane_header(self.exponent_bits)),
+            "plane_addend": In(self._bits),
             "o": Out(self._bits),
             "done": Out(self._columns),
             "wide": Out(1),
         }
+        self._narrow_columns = COLS // config.row_adders if self._mixed else 0
+        if self._mixed:
+            words = data.ArrayLayout(sum_format("fp32").bits, self._narrow_columns)
+            members["narrow_addends"] = In(words)
         super().__init__(members)
 
     @property
@@ -131,7 +137,7 @@ class RowAdder(wiring.Component):
 
         m.submodules.adder = adder = FloatAccumulate(self._formats, stages=stages, own=True)
         m.submodules.product = whole = WholeProduct(config, [fmt.name for fmt in self._formats])
-        m.submodules.addend = addend = FirstAddend(self._bits, self._columns)
+        m.submodules.addend = addend = FirstAddend(self._bits, self._columns, self._narrow_columns)
         product = Signal(len(adder.product), reset_less=True)
         header = Signal.like(adder.header, reset_less=True)
         first = Signal(reset_less=True)
@@ -142,16 +148,13 @@ class RowAdder(wiring.Component):
             whole.mode.eq(self.mode),
             whole.row.eq(self.right),
             whole.i.eq(one_of(complete, [self.products[k] for k in columns])),
-            addend.mode.eq(self.mode),
+            addend.wide.eq(self.wide),
+            addend.here.eq(Mux(self.right.accumulate & ~self.mode.active, Cat(*complete), 0)),
             addend.words.eq(self.addends),
-            addend.upper.eq(self.upper),
+            addend.planes.eq(self.plane_addend),
         ]
-        for k, soon in enumerate(selected(0)):
-            row = self.right if k else self.left
-            m.d.comb += [
-                addend.here[k].eq(complete[k] & self.right.accumulate),
-                addend.soon[k].eq(soon & row.accumulate),
-            ]
+        if addend.mixed:
+            m.d.comb += addend.narrow_words.eq(self.narrow_addends)
         found = self._header(m, whole.any)
         m.d.sync += [
             product.eq(whole.o),
@@ -160,26 +163,25 @@ class RowAdder(wiring.Component):
             # What is not added to anything is added to a zero of its own sign.
             flip.eq(self.mode.active & (self.mode.subtract | (self.mode.plain & found.negative))),
         ]
-        sums = [Signal(self._bits, name=f"sum_{k}", reset_less=True) for k in columns]
+        m.submodules.sums = sums = RunningSums(len(columns), own, self._bits, stages)
+        stored = selected(stages + 1)
         m.d.comb += [
+            sums.all.eq(self.wide),
+            sums.on_their_way.eq(Cat(Cat(*selected(3 + n)).any() for n in range(stages - 1))),
+            sums.store.eq(Cat(*stored).any()),
+            sums.i.eq(adder.o),
             adder.product.eq(product),
             adder.header.eq(header),
-            adder.sum.eq(Mux(first, addend.o, one_of(selected(2), sums))),
+            adder.sum.eq(Mux(first, addend.o, sums.o)),
             adder.flip.eq(flip),
+            self.o.eq(sums.newest),
         ]
         self._narrow(m, adder)
-        if self._columns > 1:
-            m.d.sync += self.o.eq(adder.o)
-        else:
-            m.d.comb += self.o.eq(sums[0])
         for step in range(stages):
             later = Signal(name=f"last_{step}", reset_less=True)
             m.d.sync += later.eq(last)
             last = later
-        for k, store in enumerate(selected(stages + 1)):
-            with m.If(store):
-                m.d.sync += sums[k].eq(adder.o)
-            m.d.comb += self.done[k].eq(store & last)
+        m.d.comb += [self.done[k].eq(store & last) for k, store in enumerate(stored)]
         return m
 
     @property

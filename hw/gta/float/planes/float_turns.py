@@ -41,6 +41,8 @@ class FloatTurns(wiring.Component):
     x_here, y_here: out; by column, its bank gives a product's last operand
     first, accumulate, last: out; of ``row_header``, as the rows' first column's last limbs are
       multiplied
+    addends_low, addends_high: out; by column, its bank gives what sums begin with, of fp64 the
+      lower, the upper halves of it
     upper: out; by adder of a row, of a sum of bf16 or fp16 to begin with: it is in the upper half
     read, read_address: out; of banks of results
     low, high: out; by bank: of fp64 the lower, and the upper halves of results are written; of
@@ -62,6 +64,8 @@ class FloatTurns(wiring.Component):
                 "first": Out(1),
                 "accumulate": Out(1),
                 "last": Out(1),
+                "addends_low": Out(COLS),
+                "addends_high": Out(COLS),
                 "upper": Out(config.row_adders),
                 "read": Out(BANKS),
                 "read_address": Out(address),
@@ -91,7 +95,8 @@ class FloatTurns(wiring.Component):
         ]
         for c in range(COLS):
             halves = [turns[c + STEP_TO_LAST - 1], turns[c + STEP_TO_LAST]]
-            begins = [turn.last & turn.first & turn.accumulate for turn in halves]
+            begins = [_begins(turn) for turn in halves]
+            shown = [_begins(turns[c + STEP_TO_LAST + n]) for n in (0, 1)]
             low, high = turns[c + written], turns[c + written + 1]
             m.d.comb += [
                 self.y_here[c].eq(turns[c + _STEP_TO_Y].last),
@@ -100,6 +105,8 @@ class FloatTurns(wiring.Component):
                 self.read_address[c].eq(
                     Mux(fp64 & begins[0], _word(halves[0]), _word(halves[1]) + fp64)
                 ),
+                self.addends_low[c].eq(Mux(fp64, shown[0], shown[1])),
+                self.addends_high[c].eq(shown[1]),
                 self.low[c].eq(low.last & low.final),
                 self.high[c].eq(fp64 & high.last & high.final),
                 self.write_address[c].eq(Mux(self.high[c], _word(high) + 1, _word(low))),
@@ -134,6 +141,11 @@ class FloatTurns(wiring.Component):
                 m.d.sync += turn.eq(turns[-1])
             turns.append(turn)
         return turns
+
+
+def _begins(turn: data.View[data.StructLayout]) -> Value:
+    """A sum begins with what there is."""
+    return turn.last & turn.first & turn.accumulate
 
 
 def _word(turn: data.View[data.StructLayout]) -> Value:
