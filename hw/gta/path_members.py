@@ -32,15 +32,14 @@ def path_members(config: GtaConfig) -> dict[str, Member]:
     ``left_read``, ``left_address``, ``left_words``, ``top_read``, ...: out, out and in; banks that
       are read, where, and what was there a cycle later
     ``x``: out; by row, of a lane at the left edge; ``y``: out; by column, of one at the top
-    ``read``, ``read_address``, ``words``: likewise of the banks of results
-    ``write``, ``write_address``, ``write_data``: out; by bank of results, a bit for each byte that
-      is written, where and what
+    ``read``, ``read_address``: out; likewise of the banks of results
+    ``write``, ``write_address``: out; by bank of results, a bit for each byte that is written, and
+      where
     ``done``: out; the last result of a command is in the memory
     """
     edge = data.ArrayLayout(range(left_words(config)), BANKS)
     edge_words = data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)
     address = data.ArrayLayout(range(result_words(config)), BANKS)
-    words = data.ArrayLayout(8 * RESULT_WORD_BYTES, BANKS)
     return {
         "format": In(range(len(FORMATS_OF_GTA))),
         "place": In(place_layout(config)),
@@ -58,9 +57,7 @@ def path_members(config: GtaConfig) -> dict[str, Member]:
         "y": Out(data.ArrayLayout(signed(LIMB_BITS + 1), COLS)),
         "read": Out(BANKS),
         "read_address": Out(address),
-        "words": In(words),
         "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
         "write_address": Out(address),
-        "write_data": Out(words),
         "done": Out(1),
     }

@@ -6,10 +6,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import COLS, FORMATS_OF_GTA, ROWS, GtaConfig
+from ...spec.gta import BANKS, COLS, FORMATS_OF_GTA, ROWS, GtaConfig
 from ..path_members import path_members
 from ..vector_layouts import steps_layout
-from .float_back import FloatBack
+from .float_back import WORD_BITS, FloatBack
 from .float_left_feeder import FloatLeftFeeder
 from .float_result_path import FloatResultPath
 from .float_top_feeder import FloatTopFeeder
@@ -40,6 +40,8 @@ class FloatPath(wiring.Component):
     mode: in; see ``vector_mode``
     steps: in; see ``steps_layout``
     y_any: in; by column and row, see ``FloatLimbs``
+    words: in; of the banks of results, what was read a cycle before
+    write_words, write_upper, upper: out; see :class:`ResultWords`
     others: see :func:`path_members`
     """
 
@@ -58,6 +60,10 @@ class FloatPath(wiring.Component):
             "mode": In(vector_mode()),
             "steps": In(steps_layout(config)),
             "y_any": In(data.ArrayLayout(ROWS, COLS)),
+            "words": In(data.ArrayLayout(WORD_BITS, BANKS)),
+            "write_words": Out(data.ArrayLayout(WORD_BITS, config.row_adders)),
+            "write_upper": Out(WORD_BITS),
+            "upper": Out(BANKS),
         }
         super().__init__(own | path_members(config))
 
@@ -148,7 +154,9 @@ class FloatPath(wiring.Component):
             *(words.results[r].eq(back.o[r].value) for r in range(ROWS)),
             words.sums.eq(back.sums),
             words.upper.eq(results.upper),
-            self.write_data.eq(words.write_data),
+            self.write_words.eq(words.words),
+            self.write_upper.eq(words.upper_word),
+            self.upper.eq(words.takes_upper),
             words.low.eq(turns.low),
             words.high.eq(turns.high),
             words.half.eq(turns.half),

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import BANKS, COLS, LIMB_BITS, RESULT_WORD_BYTES, ROWS, GtaConfig
+from ...spec.gta import BANKS, LIMB_BITS, RESULT_WORD_BYTES, ROWS, GtaConfig
 from .headers import sum_bits, vector_mode
 
 __all__ = ["ResultWords"]
@@ -18,8 +18,8 @@ _WORD = 32
 class ResultWords(wiring.Component):
     """Puts what a column's rows have beside each other, of vectors by planes.
 
-    Combinational; upper halves of vectors of fp64 come a cycle later. Banks are given much the same
-    word, so that it is chosen for all together.
+    Combinational; upper halves of vectors of fp64 come a cycle later. Banks are given the same two
+    words, of which each takes one.
 
     Parameters
     ----------
@@ -34,7 +34,8 @@ class ResultWords(wiring.Component):
     upper: in; by bank, of matrices of fp64: results of the upper four rows are written
     low, high, half: in; of vectors, see ``FloatTurns``
     write: out; of vectors, by bank, a bit for each byte that is written
-    write_data: out; by bank
+    words: out; by adder of a row, for the banks of its columns
+    upper_word, takes_upper: out; for the banks whose bit is set: of fp64, else all 0
     """
 
     def __init__(self, config: GtaConfig) -> None:
@@ -52,7 +53,9 @@ class ResultWords(wiring.Component):
                 "high": In(BANKS),
                 "half": In(BANKS),
                 "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
-                "write_data": Out(data.ArrayLayout(8 * RESULT_WORD_BYTES, BANKS)),
+                "words": Out(data.ArrayLayout(8 * RESULT_WORD_BYTES, config.row_adders)),
+                "upper_word": Out(8 * RESULT_WORD_BYTES),
+                "takes_upper": Out(BANKS),
             }
         )
 
@@ -69,28 +72,23 @@ class ResultWords(wiring.Component):
         if wide:
             lower = Mux(self.wide, Cat(*rows[: ROWS // 2]), lower)
             behind = Signal(len(lower), name="upper_halves", reset_less=True)
-            upper = Signal.like(behind, name="upper_word")
             m.d.sync += behind.eq(_planes([self.sums[r][0][_WORD:] for r in range(ROWS)]))
-            m.d.comb += upper.eq(Mux(mode.active, behind, Cat(*rows[ROWS // 2 :])))
-        words = []
+            m.d.comb += [
+                self.upper_word.eq(Mux(mode.active, behind, Cat(*rows[ROWS // 2 :]))),
+                self.takes_upper.eq(Mux(mode.active, self.high, self.upper)),
+            ]
         for n in range(config.row_adders):
             planes = self._vectors(n)
             if wide and n:
                 planes = Mux(mode.fp64, self._vectors(0), planes)
-            word = Signal(len(lower), name=f"word_{n}")
-            m.d.comb += word.eq(Mux(mode.active, planes, lower))
-            words.append(word)
+            m.d.comb += self.words[n].eq(Mux(mode.active, planes, lower))
         size = RESULT_WORD_BYTES // 2
         for b in range(BANKS):
-            word = words[b // (COLS // config.row_adders)]
-            if wide:
-                word = Mux(Mux(mode.active, self.high[b], self.upper[b]), upper, word)
             halves = [~mode.own | ~self.half[b], ~mode.own | self.half[b]]
             written = self.low[b] | self.high[b]
-            m.d.comb += [
-                self.write_data[b].eq(word),
-                self.write[b].eq(Cat(*((written & here).replicate(size) for here in halves))),
-            ]
+            m.d.comb += self.write[b].eq(
+                Cat(*((written & here).replicate(size) for here in halves))
+            )
         return m
 
     def _vectors(self, adder: int) -> Value:

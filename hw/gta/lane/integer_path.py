@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, signed
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
-from ...spec.gta import BANKS, COLS, GtaConfig
+from ...spec.gta import BANKS, COLS, RESULT_WORD_BYTES, GtaConfig
 from ..path_members import path_members
 from .left_feeder import LeftFeeder
 from .multi_precision_accumulator import MultiPrecisionAccumulator
@@ -29,6 +29,7 @@ class IntegerPath(wiring.Component):
     weights, limbs_log: in; WS, and the format's limbs; constant while anything is under way
     size: in; a result has 4 << size bytes; likewise
     sums, drains: in; of the array, by column
+    part, halves, quarters, write_half: see :class:`ResultPath`
     others: see :func:`path_members`
     """
 
@@ -41,6 +42,10 @@ class IntegerPath(wiring.Component):
             "size": In(2),
             "sums": In(sums),
             "drains": In(sums),
+            "part": Out(data.ArrayLayout(2, BANKS)),
+            "halves": In(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
+            "quarters": In(data.ArrayLayout(2 * RESULT_WORD_BYTES, BANKS)),
+            "write_half": Out(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
         }
         super().__init__(own | path_members(config))
 
@@ -94,11 +99,13 @@ class IntegerPath(wiring.Component):
             path.size.eq(self.size),
             path.step.eq(results.step),
             path.sums.eq(accumulator.o),
-            path.words.eq(self.words),
+            path.halves.eq(self.halves),
+            path.quarters.eq(self.quarters),
+            self.part.eq(path.part),
             self.read.eq(path.read),
             self.read_address.eq(path.read_address),
             self.write.eq(path.write),
             self.write_address.eq(path.write_address),
-            *(self.write_data[b].eq(path.write_data[b].replicate(2)) for b in range(BANKS)),
+            self.write_half.eq(path.write_half),
             self.done.eq(path.done),
         ]

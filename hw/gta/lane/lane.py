@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ...spec.gta import BANKS, LEFT_WORD_BYTES, ROWS, GtaConfig
+from ...spec.gta import ROWS, GtaConfig
 from ..float.float_path import FloatPath
 from ..float.headers import row_header
 from ..fold_layouts import place_layout
@@ -135,7 +135,6 @@ class Lane(wiring.Component):
             m.d.comb += [
                 taker.left_words.eq(memories.left_words),
                 taker.top_words.eq(memories.top_words),
-                taker.words.eq(memories.words),
             ]
         for names, own in (
             (("left_read", "left_address", "top_read", "top_address"), vector),
@@ -144,16 +143,29 @@ class Lane(wiring.Component):
             for name in names:
                 chosen = Mux(own, Value.cast(getattr(vectors, name)), folds(name))
                 m.d.comb += getattr(memories, name).eq(chosen)
-        if config.floats:
-            m.d.comb += [
-                memories.whole.eq(sequencer.floats & ~by_planes),
-                memories.write_data.eq(paths[-1].write_data),
-            ]
-        for n in range(BANKS):
-            half: Value = vectors.write_data[n].replicate(2)
-            if config.integers:
-                half = Mux(by_planes, half, paths[0].write_data[n][: 8 * LEFT_WORD_BYTES])
-            m.d.comb += memories.write_half[n].eq(half)
+        part = vectors.part.as_value()
+        for path in paths:
+            if isinstance(path, IntegerPath):
+                part = Mux(by_planes, part, path.part.as_value())
+                m.d.comb += [
+                    path.halves.eq(memories.halves),
+                    path.quarters.eq(memories.quarters),
+                    memories.write_half.eq(path.write_half),
+                ]
+            else:
+                m.d.comb += [
+                    path.words.eq(memories.words),
+                    memories.write_words.eq(path.write_words),
+                    memories.write_upper.eq(path.write_upper),
+                    memories.upper.eq(path.upper),
+                    memories.floats.eq(sequencer.floats),
+                ]
+        m.d.comb += [
+            memories.by_planes.eq(by_planes),
+            memories.part.eq(part),
+            memories.write_planes.eq(vectors.write_data),
+            vectors.quarters.eq(memories.quarters),
+        ]
         return m
 
     def _memories(self, m: Module) -> LaneMemories:

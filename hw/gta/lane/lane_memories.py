@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...spec.gta import BANKS, LEFT_WORD_BYTES, RESULT_WORD_BYTES, GtaConfig
+from ..float.selection import one_of
 from ..layouts import (
     LaneMemoryName,
     left_words,
@@ -18,6 +19,8 @@ from ..layouts import (
 from .lane_memory import LaneMemory
 
 __all__ = ["LaneMemories"]
+
+_WORD_BITS = 8 * RESULT_WORD_BYTES
 
 _EDGES = {"left": LaneMemoryName.LEFT, "top": LaneMemoryName.TOP}
 
@@ -36,9 +39,13 @@ class LaneMemories(wiring.Component):
     left_read, left_address, left_words, top_read, ...: in, in and out; banks that are read, where,
       and what was there a cycle later
     read, read_address, words: likewise of the banks of results
+    part: in; by bank, of what was read a cycle before: which ``quarters`` are given, and which
+      ``halves``, with its upper bit; out
     write, write_address: in; by bank of results, a bit for each byte that is written, and where
-    write_half: in; what both halves of a word are given, or with ``whole``, of a configuration with
-      floats, ``write_data``: all of it
+    by_planes, write_planes: in; what each quarter of a word is given, by bank
+    write_half: in; (integers) otherwise: what both its halves are
+    floats, write_words, write_upper, upper: in; (floats) of floats the whole word, by adder of a
+      row, or the one for all banks whose bit is set
     outside_write, write_ready: see ``Lane.write``; outside_read, read_ready, read_data: as well
     """
 
@@ -47,8 +54,14 @@ class LaneMemories(wiring.Component):
         edge = data.ArrayLayout(range(left_words(config)), BANKS)
         edge_words = data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)
         address = data.ArrayLayout(range(result_words(config)), BANKS)
-        words = data.ArrayLayout(8 * RESULT_WORD_BYTES, BANKS)
-        whole = {"whole": In(1), "write_data": In(words)}
+        words = data.ArrayLayout(_WORD_BITS, BANKS)
+        quarters = data.ArrayLayout(_WORD_BITS // 4, BANKS)
+        floats = {
+            "floats": In(1),
+            "write_words": In(data.ArrayLayout(_WORD_BITS, config.row_adders)),
+            "write_upper": In(_WORD_BITS),
+            "upper": In(BANKS),
+        }
         super().__init__(
             {
                 "left_read": In(BANKS),
@@ -60,10 +73,15 @@ class LaneMemories(wiring.Component):
                 "read": In(BANKS),
                 "read_address": In(address),
                 "words": Out(words),
+                "part": In(data.ArrayLayout(2, BANKS)),
+                "halves": Out(edge_words),
+                "quarters": Out(quarters),
                 "write": In(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
                 "write_address": In(address),
-                "write_half": In(edge_words),
-                **(whole if config.floats else {}),
+                "by_planes": In(1),
+                "write_planes": In(quarters),
+                **({"write_half": In(edge_words)} if config.integers else {}),
+                **(floats if config.floats else {}),
                 "outside_write": In(write_layout(config)),
                 "write_ready": Out(1),
                 "outside_read": In(read_layout(config)),
@@ -116,22 +134,54 @@ class LaneMemories(wiring.Component):
             outside.eq(write.enable & (write.memory == LaneMemoryName.RESULT) & ~writes),
             memory.read.eq(Mux(reads, self.read, read.enable.replicate(BANKS))),
             self.words.eq(memory.read_data),
+            self.read_data.eq(self.halves),
         ]
         low, word = write.address[0], write.address[1:]
-        upper = Signal()
-        m.d.sync += upper.eq(read.address[0])
-        bits = 8 * LEFT_WORD_BYTES
         for n in range(BANKS):
             part = write.mask[n]
             half = Mux(low, Cat(Const(0, LEFT_WORD_BYTES), part), part)
-            found = memory.read_data[n]
-            written = Mux(outside, write.data[n], self.write_half[n]).replicate(2)
-            if self._config.floats:
-                written = Mux(~outside & self.whole, self.write_data[n], written)
             m.d.comb += [
                 memory.read_address[n].eq(Mux(reads, self.read_address[n], read.address[1:])),
                 memory.write_address[n].eq(Mux(outside, word, self.write_address[n])),
                 memory.write[n].eq(Mux(outside, half, self.write[n])),
-                memory.write_data[n].eq(written),
-                self.read_data[n].eq(Mux(upper, found[bits:], found[:bits])),
             ]
+        self._parts(m, reads)
+        self._written(m, outside, memory)
+
+    def _parts(self, m: Module, reads: Value) -> None:
+        """Of the words that were read, the array's, or else what is read from outside."""
+        inside = Signal(name="was_read_inside")
+        upper = Signal(name="upper_half_outside")
+        m.d.sync += [inside.eq(reads), upper.eq(self.outside_read.address[0])]
+        for n in range(BANKS):
+            word, half, part = self.words[n], self.halves[n], self.part[n]
+            middle = len(half) // 2
+            m.d.comb += [
+                half.eq(Mux(Mux(inside, part[1], upper), word[len(half) :], word[: len(half)])),
+                self.quarters[n].eq(Mux(part[0], half[middle:], half[:middle])),
+            ]
+
+    def _written(self, m: Module, outside: Value, memory: LaneMemory) -> None:
+        """Of what may be written what is, its parts as often as the word has them."""
+        config = self._config
+        planes = Signal(name="planes_are_written")
+        whole = Signal(name="floats_are_written")
+        integers = Signal(name="integers_are_written")
+        m.d.comb += [
+            planes.eq(~outside & self.by_planes),
+            whole.eq(~outside & ~self.by_planes & (self.floats if config.floats else 0)),
+            integers.eq(~outside & ~self.by_planes & ~whole),
+        ]
+        for n in range(BANKS):
+            parts = [(outside, self.outside_write.data[n])]
+            parts.append((planes, self.write_planes[n].replicate(2)))
+            if config.integers:
+                parts.append((integers, self.write_half[n]))
+            written = one_of(*zip(*parts, strict=True)).replicate(2)
+            if config.floats:
+                word: Value = self.write_words[n // (BANKS // config.row_adders)]
+                selected: list[Value] = [whole]
+                if "fp64" in config.floats:
+                    selected = [whole & ~self.upper[n], whole & self.upper[n]]
+                written = written | one_of(selected, [word, self.write_upper][: len(selected)])
+            m.d.comb += memory.write_data[n].eq(written)

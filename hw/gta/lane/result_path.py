@@ -38,9 +38,11 @@ class ResultPath(wiring.Component):
     step: in; of column 0
     first: out; by column, to the accumulator: a sum begins
     sums: in; of the accumulator
-    read, read_address, words: banks that are read, where, and what was there a cycle later
-    write, write_address, write_data: by bank, a bit for each byte that is written, where, and what
-      both halves of the word are given; zeros where no byte is written
+    read, read_address: out; banks that are read, and where
+    part: out; by bank, a cycle later, the quarter of the word that is wanted, see ``LaneMemories``
+    halves, quarters: in; with it
+    write, write_address, write_half: out; by bank, a bit for each byte that is written, where, and
+      what both halves of the word are given; zeros where no byte is written
     done: out; the last result of a command is in the memory: 11 cycles after its step and log2 L
       more, L the most limbs of the configuration
     """
@@ -49,7 +51,6 @@ class ResultPath(wiring.Component):
         self._config = config
         self._widest = max((sum_bits(config, c) for c in range(COLS)), default=0)
         address = data.ArrayLayout(range(result_words(config)), BANKS)
-        word = data.ArrayLayout(8 * RESULT_WORD_BYTES, BANKS)
         super().__init__(
             {
                 "limbs_log": In(2),
@@ -59,10 +60,12 @@ class ResultPath(wiring.Component):
                 "sums": In(column_sums_layout(config)),
                 "read": Out(BANKS),
                 "read_address": Out(address),
-                "words": In(word),
+                "part": Out(data.ArrayLayout(2, BANKS)),
+                "halves": In(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
+                "quarters": In(data.ArrayLayout(2 * RESULT_WORD_BYTES, BANKS)),
                 "write": Out(data.ArrayLayout(RESULT_WORD_BYTES, BANKS)),
                 "write_address": Out(address),
-                "write_data": Out(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
+                "write_half": Out(data.ArrayLayout(4 * RESULT_WORD_BYTES, BANKS)),
                 "done": Out(1),
             }
         )
@@ -123,13 +126,10 @@ class ResultPath(wiring.Component):
             self.read_address[bank].eq(step.word),
         ]
         place = self._step(m, bank, steps, 1, "shows").place
-        word = self.words[bank]
-        half = Signal(128, name=f"half_{bank}")
-        double = Signal(64, name=f"double_{bank}")
+        half, double = self.halves[bank], self.quarters[bank]
         found = Signal(self._widest, name=f"old_{bank}")
         m.d.comb += [
-            half.eq(Mux(place[2], word[128:], word[:128])),
-            double.eq(Mux(place[1] & (self.size <= 1), half[64:], half[:64])),
+            self.part[bank].eq(Cat(place[1] & (self.size <= 1), place[2])),
             found.eq(Cat(double, half[64:])[: self._widest]),
         ]
         with m.If(place[0] & (self.size == 0)):
@@ -192,7 +192,7 @@ class ResultPath(wiring.Component):
             if len(totals[column]) > 64 and n >= limbs("int32"):
                 high = high | (totals[column][64:] & (whole & own).replicate(64))
         narrow = low & (here & ~whole).replicate(64) if self._widest > 64 else low
-        m.d.comb += self.write_data[bank].eq(Cat(low, narrow | high))
+        m.d.comb += self.write_half[bank].eq(Cat(low, narrow | high))
         mask = Signal(RESULT_WORD_BYTES, name=f"mask_{bank}")
         units = {size: bits for size, bits in enumerate((32, 64, 128)) if bits <= self._widest}
         with m.Switch(self.size):

@@ -50,8 +50,10 @@ class VectorPath(wiring.Component):
     function_number, format, amount: in; of the command; constant while anything is under way
     properties: in; of both, see ``properties_layout``
     step: in; of column 0, see ``vector_step_layout``
-    left_read, left_address, left_words, top_read, ..., read, read_address, words: banks that are
-      read, where, and what was there a cycle later
+    left_read, left_address, left_words, top_read, ...: banks that are read, where, and what was
+      there a cycle later
+    read, read_address, part, quarters: of results, likewise; of a word a quarter, see
+      ``LaneMemories``
     x: out; by row, to the array's first column: what the elements do
     x_vector, y_vector: out; by column and row, see ``Mpra``
     bytes: in; of the array, as well
@@ -85,7 +87,8 @@ class VectorPath(wiring.Component):
                 "top_words": In(words),
                 "read": Out(BANKS),
                 "read_address": Out(address),
-                "words": In(data.ArrayLayout(8 * RESULT_WORD_BYTES, BANKS)),
+                "part": Out(data.ArrayLayout(2, BANKS)),
+                "quarters": In(data.ArrayLayout(2 * RESULT_WORD_BYTES, BANKS)),
                 "x": Out(data.ArrayLayout(x_layout(config), ROWS)),
                 "x_vector": Out(limbs),
                 "y_vector": Out(limbs),
@@ -159,16 +162,12 @@ class VectorPath(wiring.Component):
             self.steps[c + n] for n in (STEP_TO_LAST, STEP_TO_BYTE, STEP_TO_WRITE)
         )
         m.submodules[f"planes_{c}"] = unit = PlaneUnit(self._config)
-        word = self.words[c]
-        pair = Signal(16 * OCTET, name=f"c_planes_{c}")
-        chosen = Signal(8 * OCTET, name=f"c_plane_{c}")
         # A sum that begins with nothing.
         no_c = known.sums & ~shown.accumulate
         m.d.comb += [
             self.read[c].eq(reading.plane.valid & known.c_plane & ~known.floats),
             self.read_address[c].eq(reading.result[2:]),
-            pair.eq(Mux(shown.result[1], word[len(pair) :], word[: len(pair)])),
-            chosen.eq(Mux(shown.result[0], pair[len(chosen) :], pair[: len(chosen)])),
+            self.part[c].eq(shown.result[:2]),
             unit.function_number.eq(self.function_number),
             unit.format.eq(self.format),
             unit.add_c.eq(~no_c),
@@ -176,7 +175,7 @@ class VectorPath(wiring.Component):
             unit.step.eq(shown.plane),
             unit.x.eq(self.bytes[c]),
             unit.y.eq(y),
-            unit.c.eq(chosen),
+            unit.c.eq(self.quarters[c]),
             self.write_address[c].eq(writing.result[2:]),
             self.write_data[c].eq(unit.o),
             *(
