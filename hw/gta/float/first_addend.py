@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -16,7 +16,7 @@ _NARROW = 32
 class FirstAddend(wiring.Component):
     """Takes it from one of the columns, or 0 from none, or what vectors begin with.
 
-    Latency one cycle.
+    Latency one cycle. The register has no reset.
 
     Parameters
     ----------
@@ -26,10 +26,9 @@ class FirstAddend(wiring.Component):
 
     Members
     -------
-    wide: in; sums are fp64
     here: in; a bit a column: a sum of a matrix begins with its word
     words: in; by column, fp64, or fp32 if all sums are
-    narrow_words: (sums of both) in; by column, fp32
+    wide, narrow_words: (sums of both) in; sums are fp64; by column, fp32
     planes: in; of vectors; otherwise 0
     o: out; register
     """
@@ -37,14 +36,13 @@ class FirstAddend(wiring.Component):
     def __init__(self, bits: int, columns: int, narrow: int) -> None:
         self._bits, self._columns, self._narrow = bits, columns, narrow
         members: dict[str, Member] = {
-            "wide": In(1),
             "here": In(columns),
             "words": In(data.ArrayLayout(bits, columns)),
             "planes": In(bits),
             "o": Out(bits),
         }
         if self.mixed:
-            members["narrow_words"] = In(data.ArrayLayout(_NARROW, narrow))
+            members |= {"wide": In(1), "narrow_words": In(data.ArrayLayout(_NARROW, narrow))}
         super().__init__(members)
 
     @property
@@ -71,5 +69,7 @@ class FirstAddend(wiring.Component):
             narrow = [self.here[k] for k in range(self._narrow)]
             low = Mux(self.wide, found[:_NARROW], one_of(narrow, list(self.narrow_words)))
             found = Cat(low, found[_NARROW:])
-        m.d.sync += self.o.eq(found | self.planes)
+        addend = Signal(self._bits, name="addend", reset_less=True)
+        m.d.sync += addend.eq(found | self.planes)
+        m.d.comb += self.o.eq(addend)
         return m

@@ -148,13 +148,15 @@ class RowAdder(wiring.Component):
             whole.mode.eq(self.mode),
             whole.row.eq(self.right),
             whole.i.eq(one_of(complete, [self.products[k] for k in columns])),
-            addend.wide.eq(self.wide),
             addend.here.eq(Mux(self.right.accumulate & ~self.mode.active, Cat(*complete), 0)),
             addend.words.eq(self.addends),
             addend.planes.eq(self.plane_addend),
         ]
         if addend.mixed:
-            m.d.comb += addend.narrow_words.eq(self.narrow_addends)
+            m.d.comb += [
+                addend.wide.eq(self.wide),
+                addend.narrow_words.eq(self.narrow_addends),
+            ]
         found = self._header(m, whole.any)
         m.d.sync += [
             product.eq(whole.o),
@@ -166,8 +168,6 @@ class RowAdder(wiring.Component):
         m.submodules.sums = sums = RunningSums(len(columns), own, self._bits, stages)
         stored = selected(stages + 1)
         m.d.comb += [
-            sums.all.eq(self.wide),
-            sums.on_their_way.eq(Cat(Cat(*selected(3 + n)).any() for n in range(stages - 1))),
             sums.store.eq(Cat(*stored).any()),
             sums.i.eq(adder.o),
             adder.product.eq(product),
@@ -176,6 +176,11 @@ class RowAdder(wiring.Component):
             adder.flip.eq(flip),
             self.o.eq(sums.newest),
         ]
+        if own < len(columns):
+            m.d.comb += sums.all.eq(self.wide)
+        if min(len(columns), stages) > 1:
+            others = Cat(Cat(*selected(3 + n)).any() for n in range(stages - 1))
+            m.d.comb += sums.on_their_way.eq(others)
         self._narrow(m, adder)
         for step in range(stages):
             later = Signal(name=f"last_{step}", reset_less=True)

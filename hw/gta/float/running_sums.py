@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import C, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from .selection import one_of
 
@@ -31,8 +31,9 @@ class RunningSums(wiring.Component):
 
     Members
     -------
-    all: in; all columns count
-    on_their_way: in; a bit for each cycle from the adder's second to its last: a sum is there
+    all: in; (fewer may count) all columns do
+    on_their_way: in; (several columns and stages) a bit for each cycle from the adder's second to
+      its last: a sum is there
     store: in; that is the adder's last one
     i: in; the new sum, with ``store``
     o: out; the sum of the column whose turn it is; combinational
@@ -41,16 +42,17 @@ class RunningSums(wiring.Component):
 
     def __init__(self, columns: int, fewer: int, bits: int, stages: int) -> None:
         self._columns, self._fewer, self._bits, self._stages = columns, fewer, bits, stages
-        super().__init__(
-            {
-                "all": In(1),
-                "on_their_way": In(stages - 1),
-                "store": In(1),
-                "i": In(bits),
-                "o": Out(bits),
-                "newest": Out(bits),
-            }
-        )
+        members: dict[str, Member] = {
+            "store": In(1),
+            "i": In(bits),
+            "o": Out(bits),
+            "newest": Out(bits),
+        }
+        if fewer < columns:
+            members["all"] = In(1)
+        if min(columns, stages) > 1:
+            members["on_their_way"] = In(stages - 1)
+        super().__init__(members)
 
     @property
     def columns(self) -> int:
@@ -76,7 +78,7 @@ class RunningSums(wiring.Component):
                 ends = n == self._fewer - 1 < self._columns - 1
                 m.d.sync += sums[n].eq(Mux(self.all, behind, self.i) if ends else behind)
         here: list[Value] = [C(1)]
-        for other in self.on_their_way:
+        for other in self.on_their_way if min(self._columns, self._stages) > 1 else ():
             here = [
                 (now & ~other) | (before & other)
                 for now, before in zip([*here, C(0)], [C(0), *here], strict=True)
