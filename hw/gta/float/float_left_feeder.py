@@ -102,7 +102,8 @@ class FloatLeftFeeder(wiring.Component):
                 x.last.eq(step.valid & step.last),
             ]
             if config.integers:
-                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1), x.shift_drain.eq(x.base == Base.CARRY)]
+                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1)]
+                m.d.sync += x.shift_drain.eq(step.base == Base.CARRY)
             self._header(m, r, step, operand, accumulates[r + 1])
         return m
 
