@@ -96,14 +96,17 @@ class FloatLeftFeeder(wiring.Component):
                 operand.place.eq(step.address[:_LOW]),
                 operand.limb.eq(step.i),
             ]
+            limb = Signal.like(x.limb, name=f"limb_{r}")
+            base = Signal.like(x.base, name=f"base_{r}")
+            last = Signal(name=f"last_{r}")
             m.d.sync += [
-                x.limb.eq(Mux(step.valid, operand.o, 0)),
-                x.base.eq(step.base),
-                x.last.eq(step.valid & step.last),
+                limb.eq(Mux(step.valid, operand.o, 0)),
+                base.eq(step.base),
+                last.eq(step.valid & step.last),
             ]
+            m.d.comb += [x.limb.eq(limb), x.base.eq(base), x.last.eq(last)]
             if config.integers:
-                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1)]
-                m.d.sync += x.shift_drain.eq(step.base == Base.CARRY)
+                m.d.comb += [x.y_shift.eq(1), x.swap.eq(1), x.shift_drain.eq(base == Base.CARRY)]
             self._header(m, r, step, operand, accumulates[r + 1])
         return m
 
