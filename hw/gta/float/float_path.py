@@ -14,8 +14,8 @@ from .float_left_feeder import FloatLeftFeeder
 from .float_result_path import FloatResultPath
 from .float_top_feeder import FloatTopFeeder
 from .headers import column_header, limbs_of_format, row_header, vector_mode
+from .plane_addends import PlaneAddends
 from .planes.float_turns import FloatTurns
-from .planes.plane_addends import PlaneAddends
 from .result_words import ResultWords
 from .whole_product import product_bits
 

@@ -6,10 +6,10 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....spec.gta import BANKS, COLS, LIMB_BITS, RESULT_WORD_BYTES, ROWS, GtaConfig
-from ..headers import sum_bits, vector_mode
-from ..row_adder import columns_of_adder, formats_of_adder
-from ..selection import one_of
+from ...spec.gta import BANKS, COLS, LIMB_BITS, RESULT_WORD_BYTES, ROWS, GtaConfig
+from .headers import sum_bits, vector_mode
+from .row_adder import columns_of_adder, formats_of_adder
+from .selection import one_of
 
 __all__ = ["PlaneAddends"]
 
