@@ -68,8 +68,8 @@ def products_of(n: int, p: int, buckets: int) -> int:
 def round_of(n: int, k: int, p: int, entries: int, s: int, weak: bool = False) -> UnitWork:
     """A round for ``entries`` of the product of (n, k) by (k, p): up to three products by tall
     calls."""
-    b = buckets_for(entries, s)
-    return dense.rectangular(min(b, n), k, min(b, p), s, weak) * products_of(n, p, b)
+    b, sizes = sizes_of(n, k, p, entries, s, weak)
+    return dense.rectangular(*sizes, s, weak) * products_of(n, p, b)
 
 
 def spmul(n: int, entries: int, s: int, weak: bool = False, inputs: int = 0) -> UnitWork:

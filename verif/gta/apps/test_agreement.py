@@ -43,7 +43,7 @@ def test_integers_are_equal_or_wrong() -> None:
     assert compare_product("int64", words, a.values, b.values).wrong == 0
     found = compare_product("int64", words ^ np.uint64(1 << 63), a.values, b.values)
     assert (found.wrong, found.verdict) == (
-        1, "NumPy, modulo the width of sums: 1 values, 1 DIFFERENT",
+        1, "NumPy, modulo the width of sums: 1 value, 1 DIFFERENT",
     )  # fmt: skip
 
 
