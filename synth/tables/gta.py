@@ -34,7 +34,7 @@ _PARTS = {
     "multi-precision accumulator": ("multi_precision_accumulator",),
     "rows' adders": ("float_accumulate",),
     "what picks products and keeps sums": ("row_adder",),
-    "what joins rows' adders": ("float_back",),
+    "what joins rows' adders": ("float_back", "plane_addends"),
     "results of integers": ("result_path", "result_sequencer"),
     "results of floats": ("float_result_path", "result_words"),
     "feeders of integers": ("left_feeder", "top_feeder"),
