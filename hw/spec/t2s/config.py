@@ -1,0 +1,69 @@
+"""Configuration of an array that a mapping describes (T2S-Tensor)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..config import Config, IntRange, OneOf, parameter
+from ..simd2 import Simd2Config
+from ..unit import named_object
+from .parts import Design
+from .settings import DesignName, Sizes
+
+__all__ = ["ID_BITS", "T2sConfig"]
+
+ID_BITS = 3
+"""Width of an AXI ID: which function reads, or writes."""
+
+_FORMATS = Simd2Config.parameters()[1].metadata["allowed"].words
+_ACCUMULATORS = Simd2Config.parameters()[2].metadata["allowed"].words
+
+
+@dataclass(frozen=True, kw_only=True)
+class T2sConfig(Config):
+    """An array of processing elements, with what brings operands and takes results, as a program
+    of the mapping language says."""
+
+    design: str = parameter(
+        "gemm", allowed=DesignName(), doc="name of a design, or a file of the mapping language"
+    )
+    sizes: str = parameter("", allowed=Sizes(), doc="sizes in place of the file's, as II=2,JJ=2")
+    largest: int = parameter(
+        4, allowed=IntRange(0, 1024), doc="no factor of a tile is larger; 0: there is no limit"
+    )
+    format: str = parameter(
+        "auto", allowed=OneOf(("auto", *_FORMATS)), doc="format of operands; auto: the file's"
+    )
+    accumulator: str = parameter(
+        "auto",
+        allowed=OneOf(_ACCUMULATORS),
+        doc="format of sums; auto: fp32, fp64 for fp64, int32 for integers",
+    )
+    pipeline: int = parameter(
+        4, allowed=IntRange(1, 6), doc="register stages of an element, from multipliers to sums"
+    )
+    trip_bits: int = parameter(
+        16, allowed=IntRange(4, 32), doc="width of the trip counts of outermost loops"
+    )
+    data_bits: int = parameter(
+        128, allowed=IntRange(64, 1024, power_of_two=True), doc="width of a memory channel, in bits"
+    )
+    addr_bits: int = parameter(40, allowed=IntRange(32, 64), doc="width of an address, in bits")
+    managers: int = parameter(
+        1, allowed=IntRange(1, 4), doc="memory channels: loaders in turn, results on the last"
+    )
+    outstanding: int = parameter(
+        8, allowed=IntRange(1, 32), doc="bursts of a loader, or of results, that may be under way"
+    )
+
+    @cached_property
+    def plan(self) -> Design:
+        """The compiled design. Raises ValueError for one that cannot be built."""
+        compiled: Design = named_object("tilewright.hw.t2s.lowering.design:design_of")(self)
+        return compiled
+
+    @property
+    def beat_bytes(self) -> int:
+        """Bytes of a beat: what bases and strides are multiples of."""
+        return self.data_bits // 8
