@@ -17,6 +17,7 @@ __all__ = [
     "MemoryPart",
     "MoverPart",
     "OperandPart",
+    "RoutePart",
     "Step",
 ]
 
@@ -210,6 +211,36 @@ class MemoryPart:
 
 
 @dataclass(frozen=True)
+class RoutePart:
+    """Where a function that is not unrolled meets an array of queues: it visits them in turn.
+
+    A word an iteration of its nest, which begins anew when it ends, for ever.
+
+    Parameters
+    ----------
+    name: of the channel, and what it does
+    word_bits: width of a word
+    nest: loops, outermost first; those outside of the ones that choose are left out
+    routed: loops whose iterations choose a queue, in the order of the array's dimensions
+    joins: words come from the queues; else they go to them
+    flagged: whether words have flags
+    """
+
+    name: str
+    word_bits: int
+    nest: tuple[Count, ...]
+    routed: tuple[str, ...]
+    joins: bool
+    flagged: bool = False
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """How many queues there are in each dimension."""
+        by_name = {one.name: one.extent or 1 for one in self.nest}
+        return tuple(by_name[name] for name in self.routed)
+
+
+@dataclass(frozen=True)
 class Design:
     """A program with all that its hardware is made of.
 
@@ -218,6 +249,7 @@ class Design:
     program: after all passes
     element: its processing elements
     feeders, movers, loaders, unloader: its other functions on the device
+    routes: between functions and arrays of queues that they walk
     """
 
     program: Program
@@ -226,6 +258,7 @@ class Design:
     movers: tuple[MoverPart, ...]
     loaders: tuple[MemoryPart, ...]
     unloader: MemoryPart
+    routes: tuple[RoutePart, ...] = ()
 
     @property
     def indices(self) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""From a program to the parts that its hardware is made of."""

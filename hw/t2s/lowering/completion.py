@@ -1,0 +1,40 @@
+"""What a mapping leaves out and hardware needs: each operand comes from an image that the host has
+laid out, through a loader and a feeder; results go through an unloader into such an image."""
+
+from __future__ import annotations
+
+from ..language import Computation
+from ..language.isolated import Isolated
+
+__all__ = ["complete"]
+
+_PRODUCING = ("feeder", "loader", "serializer")
+_CONSUMING = ("unloader", "deserializer")
+
+
+def complete(computation: Computation) -> Computation:
+    """Add the functions that the mapping does not name; those of the host do without reuse."""
+    for factor in computation.factors:
+        name = factor.tensor.name
+        named = {one.role: one for one in computation.chains.get(name, ())}
+        chain = [named.get(role) or _added(computation, name, role) for role in _PRODUCING]
+        computation.chains[name] = tuple(chain)
+    name = computation.name
+    there = computation.chains.get(name, ())
+    roles = [one.role for one in there]
+    added = [_added(computation, name, role) for role in _CONSUMING if role not in roles]
+    order = ("drainer", "collector", *_CONSUMING)
+    computation.chains[name] = tuple(
+        sorted((*there, *added), key=lambda one: order.index(one.role))
+    )
+    return computation
+
+
+def _added(computation: Computation, tensor: str, role: str) -> Isolated:
+    isolated = Isolated(computation, tensor, role, computation.place)
+    if role == "serializer":
+        mine = computation.loops_of(tensor)
+        isolated.removed = [
+            (name, computation.place) for name in computation.loop_names if name not in mine
+        ]
+    return isolated

@@ -1,0 +1,118 @@
+"""From a configuration to all that its hardware is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...spec.formats import FORMATS
+from ...spec.semirings import SEMIRINGS
+from ...spec.t2s.arithmetic import LaneSum
+from ...spec.t2s.config import T2sConfig
+from ...spec.t2s.parts import Design
+from ...spec.t2s.program import Program
+from ...spec.t2s.settings import parsed_sizes
+from .. import designs
+from ..compiler.passes import compiled
+from ..language import Computation
+from ..language.mapping_file import load_mapping
+from .completion import complete
+from .elements import element_part, lanes_of, summed_loops
+from .memory import memory_part
+from .moving import feeder_part, mover_part
+from .routing import routes_of
+
+__all__ = ["DESIGNS", "design_of", "lowered"]
+
+_FOLDER = Path(designs.__file__).parent
+
+DESIGNS = tuple(sorted(one.stem for one in _FOLDER.glob("[a-z]*.py")))
+"""Names of the designs that ship."""
+
+_SUMS = {"fp64": "fp64", "int8": "int32", "int16": "int32", "int32": "int32"}
+
+
+def design_of(config: T2sConfig) -> Design:
+    """What the hardware of a configuration is made of.
+
+    Raises ValueError for a design that there is not, a file that does not define one, a mapping
+    that cannot be followed or has no hardware, and formats that do not fit it.
+    """
+    file = Path(config.design)
+    if not config.design.endswith(".py"):
+        if config.design not in DESIGNS:
+            known = ", ".join(DESIGNS)
+            raise ValueError(
+                f"`design` must be one of {known}, or a file that ends in .py, "
+                f"not {config.design!r}"
+            )
+        file = _FOLDER / f"{config.design}.py"
+    try:
+        computation = load_mapping(file, parsed_sizes(config.sizes), config.largest or None)
+    except OSError as error:
+        raise ValueError(
+            f"`design` must be a file that can be read, not {config.design!r}: {error.strerror}"
+        ) from error
+    return lowered(computation, config)
+
+
+def lowered(computation: Computation, config: T2sConfig) -> Design:
+    """What the hardware of a mapping is made of. Raises ValueError, see :func:`design_of`."""
+    program = compiled(complete(computation))
+    vectorised = computation.vectorised
+    lanes = 1
+    if vectorised:
+        loop = computation.loop(vectorised[0])
+        if not loop.reduces:
+            raise ValueError(
+                f"{vectorised[1]}: {computation.name}.vectorise: it has no hardware yet where "
+                f"results are not summed over the loop, as over `{loop.name}`"
+            )
+        lanes = loop.extent or 1
+    arithmetic = _arithmetic(program, config, lanes)
+    element = element_part(program, arithmetic)
+    summed = [one.name for one in summed_loops(program.function(program.name))]
+    feeders, movers, loaders = [], [], []
+    for factor in computation.factors:
+        name = factor.tensor.name
+        bits = lanes_of(program, name) * arithmetic.element.container_bits
+        feeder, loader = (program.function(f"{name}_{role}") for role in ("feeder", "loader"))
+        flagged = name == element.operands[0].name
+        if feeder.buffers:
+            feeders.append(feeder_part(feeder, bits, summed, flagged=flagged))
+        else:
+            movers.append(mover_part(feeder, "feeder", bits, summed, flagged=flagged))
+        loaders.append(memory_part(program, loader, name, bits))
+    bits = arithmetic.result.container_bits
+    for isolated in computation.chain(program.name):
+        if isolated.role in ("drainer", "collector"):
+            function = program.function(isolated.name)
+            movers.append(mover_part(function, isolated.role, bits, (), flagged=False))
+    unloader = program.function(f"{program.name}_unloader")
+    return Design(
+        program=program,
+        element=element,
+        feeders=tuple(feeders),
+        movers=tuple(movers),
+        loaders=tuple(loaders),
+        unloader=memory_part(program, unloader, program.name, bits),
+        routes=routes_of(program, element, arithmetic),
+    )
+
+
+def _arithmetic(program: Program, config: T2sConfig, lanes: int) -> LaneSum:
+    """The element's arithmetic. Raises ValueError for formats that do not fit."""
+    words = program.number_format if config.format == "auto" else config.format
+    sums = _SUMS.get(words, "fp32") if config.accumulator == "auto" else config.accumulator
+    semiring = SEMIRINGS[program.semiring]
+    for name in (words, sums):
+        if semiring.identity_in(FORMATS[name]) is None or not semiring.padding_in(FORMATS[name]):
+            raise ValueError(
+                f"`format` must hold {semiring.identity} for {program.semiring}, not {name!r}"
+            )
+    return LaneSum(
+        ops=(program.semiring,),
+        format=words,
+        accumulator=sums,
+        pipeline=config.pipeline,
+        lanes=lanes,
+    )

@@ -1,0 +1,108 @@
+"""The processing elements of a program."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...spec.t2s.arithmetic import LaneSum
+from ...spec.t2s.expressions import Apply, BufferRead, Fold, Load, Name, Neutral, Value
+from ...spec.t2s.loops import Loop
+from ...spec.t2s.parts import ElementPart, OperandPart
+from ...spec.t2s.program import Function, Program
+from ...spec.t2s.statements import BufferWrite, Receive, Send
+from .steps_of import Done, done_by
+
+__all__ = ["element_part", "lanes_of", "summed_loops"]
+
+
+def summed_loops(function: Function) -> tuple[Loop, ...]:
+    """Loops of an element that are summed over, outermost first."""
+    found = [loop.loop for one in done_by(function) for loop in one.loops if loop.loop.reduces]
+    return tuple(dict.fromkeys(found))
+
+
+def lanes_of(program: Program, tensor: str) -> int:
+    """How many words of a tensor come at once."""
+    for function in program.functions:
+        for one in done_by(function):
+            if function.host or not isinstance(one.what, Send):
+                continue
+            value = one.what.value
+            if isinstance(value, Load) and value.tensor in (tensor, f"{tensor}_image"):
+                return 1 if value.lanes is None else value.lanes.extent or 1
+    raise KeyError(tensor)
+
+
+def element_part(program: Program, arithmetic: LaneSum) -> ElementPart:
+    """The element of a program. Raises ValueError for one that has no hardware yet."""
+    function = program.function(program.name)
+    done = done_by(function)
+    names = dict.fromkeys(one.what.name for one in done if isinstance(one.what, Receive))
+    forwards: dict[str, list[str]] = {name: [] for name in names}
+    for one in done:
+        if isinstance(one.what, Send) and isinstance(one.what.value, Name):
+            name = one.what.value.name
+            loop = one.what.channel.removeprefix(f"{name}_").removesuffix("_forward")
+            if loop not in forwards[name]:
+                forwards[name].append(loop)
+    operands = tuple(
+        OperandPart(name, lanes_of(program, name), tuple(forwards[name])) for name in names
+    )
+    _check_ring(function, done)
+    (update,) = (
+        one.what.value
+        for one in done
+        if isinstance(one.what, BufferWrite) and one.what.value != Neutral()
+    )
+    inner, outer = _products(program.name, update)
+    (sums,) = function.buffers
+    return ElementPart(
+        name=program.name,
+        operands=operands,
+        arithmetic=arithmetic,
+        inner=inner,
+        outer=outer,
+        sums=prod(one.extent or 1 for one in sums.dimensions),
+    )
+
+
+def _check_ring(function: Function, done: tuple[Done, ...]) -> None:
+    """Refuse sums that are not visited in turn, all of them before any again."""
+    loops = [one.loop for one in next(one for one in done if isinstance(one.what, Receive)).loops]
+    kept = {one.name for buffer in function.buffers for one in buffer.dimensions}
+    places = [n for n, one in enumerate(loops) if one.name in kept and one.extent != 1]
+    for one in loops[min(places) :] if places else ():
+        if one.name not in kept and one.extent != 1:
+            raise ValueError(
+                f"{function.name} has no hardware yet: loop `{one.name}`, which is summed over, "
+                f"stands inside `{loops[min(places)].name}`, whose sums are kept"
+            )
+
+
+def _products(name: str, update: Value) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is multiplied in lanes, and what with their sum."""
+    if isinstance(update, Fold) and isinstance(update.start, BufferRead):
+        return _names(name, update.vector), ()
+    assert isinstance(update, Apply)
+    product = update.arguments[1]
+    folds = [one for one in _factors(product) if isinstance(one, Fold)]
+    if not folds:
+        return _names(name, product), ()
+    outer = tuple(one.name for one in _factors(product) if isinstance(one, Name))
+    return _names(name, folds[0].vector), outer
+
+
+def _names(name: str, product: Value) -> tuple[str, ...]:
+    factors = _factors(product)
+    if not 0 < len(factors) < 3:
+        raise ValueError(
+            f"{name} has no hardware yet: a product of {len(factors)} tensors in each lane; "
+            "factor one out"
+        )
+    return tuple(one.name for one in factors if isinstance(one, Name))
+
+
+def _factors(value: Value) -> list[Value]:
+    if isinstance(value, Apply) and value.operator == "times":
+        return [found for one in value.arguments for found in _factors(one)]
+    return [value]

@@ -1,0 +1,38 @@
+"""The functions of a program that read and write memory: loaders and the unloader."""
+
+from __future__ import annotations
+
+from ...spec.t2s.loops import Loop
+from ...spec.t2s.parts import Count, MemoryPart, Step
+from ...spec.t2s.program import Function, Program
+from .steps_of import done_by
+
+__all__ = ["memory_part"]
+
+
+def memory_part(program: Program, function: Function, tensor: str, word_bits: int) -> MemoryPart:
+    """A loader or the unloader of a tensor. Raises ValueError for one that has no hardware yet."""
+    if function.instances:
+        loop = function.instances[0].name
+        raise ValueError(f"{function.name} has no hardware yet: loop `{loop}` is unrolled in it")
+    if function.buffers:
+        raise ValueError(f"{function.name} has no hardware yet: it has a buffer")
+    loops = [one.loop for one in done_by(function)[0].loops]
+    names = {one.name for one in program.tensor(f"{tensor}_image").image}
+    walked = [one.name for one in loops]
+    dims = [one for one in program.tensor(f"{tensor}_image").image if one.name in walked]
+    repeats = 1
+    while loops and loops[-1].name not in names and loops[-1].extent is not None:
+        repeats *= loops.pop().extent or 1
+    run: list[Loop] = []
+    while loops and dims and loops[-1] == dims[-1] and loops[-1].extent is not None:
+        run.insert(0, loops.pop())
+        dims.pop()
+    return MemoryPart(
+        name=function.name,
+        tensor=tensor,
+        word_bits=word_bits,
+        steps=tuple(Step(Count(one.name, one.extent), one.name in names) for one in loops),
+        run=tuple(run),
+        repeats=repeats,
+    )

@@ -1,0 +1,167 @@
+"""What the compiler makes of designs: parts, and queues between their ports."""
+
+import re
+from collections import Counter
+from math import prod
+
+import pytest
+from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.hw.t2s.lowering.connections import copies, links
+from tilewright.hw.t2s.lowering.design import DESIGNS
+
+from ..designs import DESIGNS as CHECKED
+
+
+def test_all_designs_are_lowered():
+    assert set(DESIGNS) == set(CHECKED)
+
+
+@pytest.mark.parametrize("name", sorted(CHECKED))
+def test_each_port_has_one_queue(name):
+    plan = T2sConfig(design=name, largest=3).plan
+    found = links(plan)
+    for ends in ([one.source for one in found], [one.sink for one in found]):
+        assert [one for one, count in Counter(ends).items() if count > 1] == []
+    program = plan.program
+    elements = list(copies(program.function(program.name)))
+    # Every element receives each operand, and sends its sums.
+    for operand in plan.element.operands:
+        places = {one.sink.place for one in found if one.sink.port == f"i_{operand.name}"}
+        assert places == {one.place for one in elements}
+    sends = [one for one in found if one.source.function == program.name]
+    assert sum(one.source.port == "o" for one in sends) == len(elements)
+
+
+@pytest.mark.parametrize("name", sorted(CHECKED))
+def test_words_of_images(name):
+    plan = T2sConfig(design=name, largest=3).plan
+    for part in (*plan.loaders, plan.unloader):
+        image = plan.program.tensor(f"{part.tensor}_image").image
+        lanes = plan.element.arithmetic.lanes if image[-1].name not in _walked(part) else 1
+        constant = prod(one.extent for one in image if one.extent)
+        steps = prod(one.count.extent or 1 for one in part.steps if one.moves)
+        assert part.run_words * steps * lanes == constant
+
+
+def test_gemm():
+    plan = T2sConfig(design="gemm", largest=2).plan
+    assert plan.indices == ("i", "j", "k")
+    assert plan.element.sums == 4
+    assert plan.element.inner == ("A", "B")
+    assert [one.name for one in plan.feeders] == ["A_feeder", "B_feeder"]
+    assert plan.feeders[0].flags == ("k", "kk")
+    assert plan.loaders[0].strides == ("i", "k")
+    assert plan.loaders[1].strides == ("j", "k")
+    assert plan.unloader.strides == ("i", "j")
+    ahead = {one.name: one.ahead for one in copies(plan.program.function("A_feeder"))}
+    assert ahead == {"A_feeder_0": 1, "A_feeder_1": 0}
+
+
+def test_factored():
+    element = T2sConfig(design="mttkrp", largest=2).plan.element
+    assert (element.inner, element.outer) == (("A", "C"), ("B",))
+    assert [one.lanes for one in element.operands] == [2, 1, 2]
+
+
+PLAIN = """
+from tilewright.hw.t2s.language import compute, indices, tensor
+
+i, j, k, ii, jj, iii = indices("i j k ii jj iii")
+A, B = tensor("A", "fp32", i, k), tensor("B", "fp32", k, j)
+C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
+"""
+
+
+def test_three_lines(tmp_path):
+    plan = T2sConfig(design=_file(tmp_path, PLAIN)).plan
+    assert plan.element.sums == 1
+    assert [one.name for one in plan.movers] == ["A_feeder", "B_feeder"]
+    assert len(links(plan)) == 5
+
+
+def test_arrays_of_queues_are_walked(tmp_path):
+    mapped = PLAIN + "C.tile(i, (ii, 2), (iii, 4)).tile(j, (jj, 3)).unroll(ii, jj)"
+    ordered = mapped + ".order(i, j, k, ii, jj, iii)"
+    plan = T2sConfig(design=_file(tmp_path, ordered)).plan
+    assert [one.name for one in plan.routes] == ["B_feeder_spread", "A_feeder_spread", "C_join"]
+    assert plan.routes[0].extents == (2, 3)
+    assert len(links(plan)) == 2 + 3 * 6
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "C.tile(k, (kk, 2)).tile(i, (iii, 4)).order(i, j, k, iii, kk)",
+            "C has no hardware yet: loop `kk`, which is summed over, stands inside `iii`, whose "
+            "sums are kept",
+        ),
+        (
+            'a, load = C.producers(A, "feeder", "loader")\nC.tile(i, (ii, 4))\n'
+            "C.order(i, j, k, ii)\nload.unroll(ii)",
+            "A_loader has no hardware yet: loop `ii` is unrolled in it",
+        ),
+        (
+            "C.tile(j, (jj, 4)).order(i, j, k, jj).vectorise(jj)",
+            "mine.py:8: C.vectorise: it has no hardware yet where results are not summed over the "
+            "loop, as over `jj`",
+        ),
+    ],
+)
+def test_no_hardware_yet(tmp_path, lines, message):
+    text = PLAIN.replace("iii = indices", "iii, kk = indices").replace("jj iii", "jj iii kk")
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        _ = T2sConfig(design=_file(tmp_path, text + lines)).plan
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"design": "nothing"},
+            f"`design` must be one of {', '.join(DESIGNS)}, or a file that ends in .py, "
+            "not 'nothing'",
+        ),
+        (
+            {"design": "none.py"},
+            "`design` must be a file that can be read, not 'none.py': No such file or directory",
+        ),
+        ({"sizes": "XX=3"}, "the file has no size 'XX'"),
+        (
+            {"design": "apsp", "format": "fp8e4m3"},
+            "`format` must hold +inf for minplus, not 'fp8e4m3'",
+        ),
+    ],
+)
+def test_refused(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        _ = T2sConfig(**settings).plan
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sizes": "II"}, "`sizes` must be sizes as II=2,JJ=2, not 'II'"),
+        ({"sizes": "II=2,II=3"}, "`sizes` must be sizes as II=2,JJ=2, not 'II=2,II=3'"),
+        (
+            {"design": "a b"},
+            "`design` must be the name of a design, or a file that ends in .py, not 'a b'",
+        ),
+    ],
+)
+def test_texts(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        T2sConfig(**settings)
+    assert str(caught.value) == message
+
+
+def _walked(part):
+    return [*(one.count.name for one in part.steps), *(one.name for one in part.run)]
+
+
+def _file(folder, text):
+    file = folder / "mine.py"
+    file.write_text(text)
+    return str(file)
