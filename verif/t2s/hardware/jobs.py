@@ -61,8 +61,28 @@ def random_words(rng: Random, bits: int) -> Iterator[int]:
         yield rng.getrandbits(bits)
 
 
+class Independent:
+    """Looks, in some cycles, whether an output's ``valid`` is another one if ``ready`` is."""
+
+    def __init__(self, sinks: Sequence[Any], seed: Any) -> None:
+        self._ports = sinks
+        self._random = Random(f"independent {seed}")
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        if self._random.random() < 0.8:
+            return
+        valid = [sim.get(port.valid) for port in self._ports]
+        for port in self._ports:
+            ready = sim.get(port.ready)
+            sim.set(port.ready, 1 - ready)
+            assert [sim.get(one.valid) for one in self._ports] == valid
+            sim.set(port.ready, ready)
+
+    def observe(self, sim: Any, cycle: int) -> None: ...
+
+
 class Run:
-    """Jobs one after the other; asserts that what leaves is what must.
+    """Jobs one after the other; asserts that what leaves is what must, by the rules of streams.
 
     Parameters
     ----------
@@ -109,9 +129,15 @@ class Run:
         clocked = Signal()
         m.d.sync += clocked.eq(~clocked)
         resets = Wire(reset, lambda cycle: int(cycle == reset_at))
+        sinks = [getattr(part, name) for name in self._sinks]
         run_agents(
             m,
-            [resets, *self._sources.values(), *self._sinks.values()],
+            [
+                resets,
+                *self._sources.values(),
+                *self._sinks.values(),
+                Independent(sinks, seed),
+            ],
             until=self._until,
             wires=[*self._wires, *self._next()],
         )
