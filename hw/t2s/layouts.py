@@ -1,11 +1,14 @@
-"""What travels between the functions of a design."""
+"""What travels between the functions of a design, and what a job is."""
 
 from __future__ import annotations
 
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
-__all__ = ["word_layout"]
+from ..spec.jobs.t2s import job_spec, memory_parts
+from ..spec.t2s.config import T2sConfig
+
+__all__ = ["job_layout", "run_count_bits", "word_layout"]
 
 
 def word_layout(word_bits: int, *, flagged: bool = False) -> data.StructLayout:
@@ -13,3 +16,15 @@ def word_layout(word_bits: int, *, flagged: bool = False) -> data.StructLayout:
     ``last``: they are complete with it."""
     flags: dict[str, ShapeLike] = {"first": 1, "last": 1} if flagged else {}
     return data.StructLayout({"data": word_bits, **flags})
+
+
+def job_layout(config: T2sConfig) -> data.StructLayout:
+    """A job: its registers by their members' names, as wide as their checks allow."""
+    trips = {f"trips_{index}": config.trip_bits for index in map(str.lower, config.plan.indices)}
+    members = job_spec(config).members
+    return data.StructLayout({name: trips.get(name, config.addr_bits) for name in members})
+
+
+def run_count_bits(config: T2sConfig) -> int:
+    """Width of a request's number of beats: that of the longest run."""
+    return max(part.run_beats(config.beat_bytes) for part in memory_parts(config)).bit_length()

@@ -10,10 +10,8 @@ from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...spec.formats import FloatFormat
-from ...spec.semirings import Semiring
-from ..fused.aligned_sum import head_bits
-from ..fused.sum_stages import (
+from ..arith.fused.aligned_sum import head_bits
+from ..arith.fused.sum_stages import (
     add_rows,
     align_terms,
     carry_save_rows,
@@ -23,9 +21,11 @@ from ..fused.sum_stages import (
     normalise,
     round_pack,
 )
-from ..pipeline import CUTS, Bundle, Pipeline
-from ..round import special_layout
-from ..unpacked import format_layout
+from ..arith.pipeline import CUTS, Bundle, Pipeline
+from ..arith.round import special_layout
+from ..arith.unpacked import format_layout
+from ..spec.formats import FloatFormat
+from ..spec.semirings import Semiring
 from .extremum import Extremum, candidate_layout
 from .layouts import operator_layout, term_layout
 

@@ -1,0 +1,148 @@
+"""The jobs of an array that a mapping describes: registers, counters, errors, rules."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..registers.job_spec import Check, Error, JobSpec, Rule, checks_of
+from ..registers.register_map import Register
+from ..registers.register_rows import constants, number
+from ..t2s.config import T2sConfig
+from ..t2s.parts import MemoryPart
+
+__all__ = [
+    "COUNTERS",
+    "ERRORS",
+    "base_register",
+    "job_spec",
+    "memory_parts",
+    "stride_register",
+    "trips_register",
+]
+
+COUNTERS: dict[str, str] = {
+    "cycles": "clock cycles of the job",
+    "busy_cycles": "cycles in which the element farthest from the feeders began products",
+    "stalls": "cycles in which it did not, between the first and the last of them",
+    "operations": "iterations of that element; all elements have as many",
+    "bytes_read": "bytes of the beats that were read",
+    "bytes_written": "bytes of results that were written",
+}
+"""What an array counts, from the start of a job to its end."""
+
+ERRORS = (
+    Error("zero_size", 1, "register", "a trip count is 0"),
+    Error("size_limit", 2, "register", "a trip count has more than `trip_bits` bits"),
+    Error("misaligned_base", 3, "register", "a base is not a multiple of a beat"),
+    Error("misaligned_stride", 4, "register", "a stride is not a multiple of a beat"),
+    Error("address_range", 5, "register", "a base or a stride has more than `addr_bits` bits"),
+    Error("bus_read", 6, "address", "a response to a read was neither OKAY nor EXOKAY"),
+    Error("bus_write", 7, "address", "a response to a write was neither OKAY nor EXOKAY"),
+)
+
+_FIRST = 0x80
+"""Offset of the first job register."""
+
+
+def memory_parts(config: T2sConfig) -> tuple[MemoryPart, ...]:
+    """The loaders, and the unloader, of a design."""
+    return (*config.plan.loaders, config.plan.unloader)
+
+
+def trips_register(index: str) -> str:
+    """The register of the trip count of an index's outermost loop."""
+    return f"TRIPS_{index.upper()}"
+
+
+def base_register(part: MemoryPart) -> str:
+    """The register of an image's address."""
+    return f"{part.tensor.upper()}_BASE"
+
+
+def stride_register(part: MemoryPart, loop: str) -> str:
+    """The register of the distance between an image's places in two iterations of a loop."""
+    return f"{part.tensor.upper()}_STRIDE_{loop.upper()}"
+
+
+def _checks(config: T2sConfig) -> tuple[Check, ...]:
+    trips = [trips_register(index) for index in config.plan.indices]
+    parts = memory_parts(config)
+    bases = [base_register(part) for part in parts]
+    strides = [stride_register(part, loop) for part in parts for loop in part.strides]
+    beat, addresses = config.beat_bytes, 1 << config.addr_bits
+    return (
+        *checks_of("zero_size", trips, Rule.NON_ZERO),
+        *checks_of("size_limit", trips, Rule.BELOW, 1 << config.trip_bits),
+        *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, beat),
+        *checks_of("misaligned_stride", strides, Rule.MULTIPLE_OF, beat),
+        *checks_of("address_range", (*bases, *strides), Rule.BELOW, addresses),
+    )
+
+
+def _constants(config: T2sConfig) -> tuple[Register, ...]:
+    element = config.plan.element
+    arithmetic = element.arithmetic
+    copies = config.plan.program.function(element.name).instances
+    return (
+        constants(
+            "CONFIG0",
+            0x08,
+            "the array",
+            ("elements", 24, prod(loop.extent or 1 for loop in copies), "processing elements"),
+            ("lanes", 8, arithmetic.lanes, "products that an element begins at once"),
+        ),
+        constants("CONFIG1", 0x0C, "sums of an element", ("value", 32, element.sums, "")),
+        constants(
+            "CONFIG2",
+            0x10,
+            "memory",
+            ("beat_bytes", 8, config.beat_bytes, "bytes of a beat"),
+            ("addr_bits", 8, config.addr_bits, "width of an address"),
+            ("managers", 8, config.managers, "AXI managers"),
+            ("trip_bits", 8, config.trip_bits, "width of a trip count"),
+        ),
+        constants(
+            "CONFIG3",
+            0x14,
+            "words",
+            ("word_bits", 8, arithmetic.word.container_bits, "width of an operand's word"),
+            ("sum_bits", 8, arithmetic.result.container_bits, "width of a sum"),
+            ("images", 8, len(memory_parts(config)), "images that a job reads and writes"),
+        ),
+    )
+
+
+def _job(config: T2sConfig) -> tuple[Register, ...]:
+    beat = config.beat_bytes
+    offset = _FIRST
+    rows = []
+    for index in config.plan.indices:
+        doc = f"trip count of the outermost loop of {index}"
+        rows.append(number(trips_register(index), offset, "rw", 32, doc))
+        offset += 4
+    offset += offset % 8
+    for part in memory_parts(config):
+        doc = f"byte address of the image of {part.tensor}, a multiple of {beat}"
+        places = {base_register(part): doc}
+        for loop in part.strides:
+            doc = f"bytes from an iteration of {loop} to the next, a multiple of {beat}"
+            places[stride_register(part, loop)] = doc
+        for name, doc in places.items():
+            rows.append(number(name, offset, "rw", 64, doc))
+            offset += 8
+    return tuple(rows)
+
+
+def job_spec(config: T2sConfig) -> JobSpec:
+    """The jobs of an array. Raises ValueError for a design that cannot be built."""
+    return JobSpec(
+        accelerator="array",
+        letters=b"TWT2",
+        version=0x0001_0000,
+        constants=_constants(config),
+        detail="offset of the wrong register, or the bus address",
+        counters=COUNTERS,
+        errors=ERRORS,
+        job=_job(config),
+        checks=_checks(config),
+    )

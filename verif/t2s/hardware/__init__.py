@@ -1,1 +1,0 @@
-"""verif.t2s.hardware"""
