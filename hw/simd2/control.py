@@ -7,8 +7,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arith.pipeline import CUTS
+from ..arith.semiring.layouts import operator_layout
 from ..spec.simd2 import OP_BITS, Simd2Config
-from .layouts import operator_layout
 
 __all__ = ["OperationControl"]
 

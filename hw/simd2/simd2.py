@@ -8,11 +8,11 @@ from operator import or_
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 
+from ..arith.semiring.operands import AddendRegister, OperandRegister
+from ..arith.semiring.semiring_unit import SemiringUnit, compares
 from ..spec.simd2 import Simd2Config
 from ..stream.matrix_unit import matrix_unit_signature
 from .control import OperationControl
-from .operands import AddendRegister, OperandRegister
-from .semiring_unit import SemiringUnit, compares
 
 __all__ = ["Simd2"]
 

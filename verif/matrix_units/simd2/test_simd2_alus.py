@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tilewright.hw.arith.semiring.otimes import Otimes
 from tilewright.hw.emit.unit import emit_component
-from tilewright.hw.simd2.otimes import Otimes
 from tilewright.hw.spec.formats import FLOAT_FORMATS, FloatFormat
 from tilewright.hw.spec.semirings import SEMIRINGS, Semiring
 from tilewright.sim.rtl.streams import NativeSimulation, Pauses, pack, unpack

@@ -6,9 +6,9 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.fused.align import Align
-from ..arith.unpacked import format_layout
-from ..spec.formats import FloatFormat
+from ...spec.formats import FloatFormat
+from ..fused.align import Align
+from ..unpacked import format_layout
 
 __all__ = ["SelectingAdder"]
 

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from amaranth.hdl import signed
 from amaranth.lib import data
 
-from ..arith.unpacked import exponent_bits, format_layout
-from ..spec.formats import FloatFormat
-from ..spec.semirings import Semiring
+from ...spec.formats import FloatFormat
+from ...spec.semirings import Semiring
+from ..unpacked import exponent_bits, format_layout
 
 __all__ = ["operator_layout", "term_layout"]
 

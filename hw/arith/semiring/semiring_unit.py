@@ -8,9 +8,9 @@ from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec.formats import FloatFormat, IntFormat
-from ..spec.semirings import Semiring
-from ..spec.simd2 import Simd2Config
+from ...spec.formats import FloatFormat, IntFormat
+from ...spec.semirings import Semiring
+from ...spec.simd2 import Simd2Config
 from .integer import IntegerOplus, IntegerOtimes
 from .layouts import operator_layout
 from .operands import addend_layout, operand_layout

@@ -10,10 +10,10 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.fused.carry_save import compress
-from ..arith.pipeline import Bundle, Pipeline
-from ..spec.formats import IntFormat
-from ..spec.semirings import Semiring
+from ...spec.formats import IntFormat
+from ...spec.semirings import Semiring
+from ..fused.carry_save import compress
+from ..pipeline import Bundle, Pipeline
 from .layouts import operator_layout
 
 __all__ = ["IntegerOplus", "IntegerOtimes", "UnpackInteger", "integer_layout"]

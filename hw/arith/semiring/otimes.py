@@ -10,10 +10,10 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.multiplier import Multiplier
-from ..arith.unpacked import format_layout
-from ..spec.formats import FloatFormat
-from ..spec.semirings import Semiring
+from ...spec.formats import FloatFormat
+from ...spec.semirings import Semiring
+from ..multiplier import Multiplier
+from ..unpacked import format_layout
 from .adder import SelectingAdder
 from .layouts import operator_layout, term_layout
 

@@ -10,8 +10,10 @@ from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.fused.aligned_sum import head_bits
-from ..arith.fused.sum_stages import (
+from ...spec.formats import FloatFormat
+from ...spec.semirings import Semiring
+from ..fused.aligned_sum import head_bits
+from ..fused.sum_stages import (
     add_rows,
     align_terms,
     carry_save_rows,
@@ -21,11 +23,9 @@ from ..arith.fused.sum_stages import (
     normalise,
     round_pack,
 )
-from ..arith.pipeline import CUTS, Bundle, Pipeline
-from ..arith.round import special_layout
-from ..arith.unpacked import format_layout
-from ..spec.formats import FloatFormat
-from ..spec.semirings import Semiring
+from ..pipeline import CUTS, Bundle, Pipeline
+from ..round import special_layout
+from ..unpacked import format_layout
 from .extremum import Extremum, candidate_layout
 from .layouts import operator_layout, term_layout
 

@@ -6,9 +6,9 @@ from amaranth.hdl import Module, ShapeLike, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.unpack import Unpack
-from ..arith.unpacked import format_layout
-from ..spec.formats import Format, IntFormat
+from ...spec.formats import Format, IntFormat
+from ..unpack import Unpack
+from ..unpacked import format_layout
 from .integer import UnpackInteger, integer_layout
 
 __all__ = ["AddendRegister", "OperandRegister", "addend_layout", "operand_layout"]

@@ -1,0 +1,1 @@
+"""verif.t2s.hardware"""

@@ -1,0 +1,153 @@
+"""Feeders with buffers against loops in plain Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+from random import Random
+
+import pytest
+from tilewright.hw.spec.t2s.parts import Count, FeederPart
+from tilewright.hw.t2s.feeder import Feeder
+from tilewright.verif.kit.sampling import cases
+from tilewright.verif.t2s.hardware.jobs import Job, Run, is_own, iterations, random_words
+
+TRIP_BITS = 4
+
+
+@dataclass
+class Drawn:
+    """A feeder, how many copies are behind it, and jobs of it."""
+
+    part: FeederPart
+    copies: int
+    jobs: list[Job]
+
+    @property
+    def fill_words(self) -> int:
+        """Words that come for a block, those of other copies among them."""
+        return prod(self.part.extents) * (self.copies + 1 if self.part.scatters else 1)
+
+    def read_words(self, job: Job) -> int:
+        """Words that are sent of a block."""
+        return prod(one.extent or job.trips[one.name] for one in self.part.read)
+
+
+def draw(rng: Random, *, most: int = 4) -> Drawn:
+    extents = tuple(rng.randrange(1, most + 1) for _ in range(rng.randrange(4)))
+    digits = [Count(f"d{n}", extent) for n, extent in enumerate(extents)]
+    fill, read = list(digits), list(digits)
+    scatters = rng.random() < 0.6
+    if scatters:
+        fill.append(Count("turn", None, turn=True, own_last=rng.random() < 0.5))
+    read += [Count(f"r{n}", rng.choice([None, 1, 2, 3])) for n in range(rng.randrange(3))]
+    rng.shuffle(fill)
+    rng.shuffle(read)
+    around = [Count(f"a{n}", rng.choice([None, 1, 2, 3])) for n in range(rng.randrange(3))]
+    flagged = rng.random() < 0.6
+    flags = [one.name for one in (*around, *read) if flagged and rng.random() < 0.5]
+    names = tuple(one.name for one in digits)
+    double = rng.random() < 0.6
+    part = FeederPart(
+        "feeds", 8, tuple(fill), names, tuple(around), tuple(read), names, extents, double,
+        tuple(flags), flagged,
+    )  # fmt: skip
+    copies = rng.randrange(4)
+    jobs = []
+    for _ in range(2):
+        trips = {one.name: rng.randrange(1, 4) for one in (*around, *read) if one.from_register}
+        jobs.append(statement(part, copies, trips, rng, rounds=2))
+    return Drawn(part, copies, jobs)
+
+
+def statement(
+    part: FeederPart, copies: int, trips: dict[str, int], rng: Random, rounds: int
+) -> Job:
+    """What the function does, as loops: a block is filled, then it is read."""
+    job = Job(trips)
+    words = random_words(rng, part.word_bits)
+    for _ in range(rounds):
+        for outer in iterations(part.around, trips, copies):
+            block: dict[tuple[int, ...], int] = {}
+            for place in iterations(part.fill, trips, copies):
+                word = job.get("i", next(words))
+                if is_own(part.fill, place):
+                    block[tuple(place[name][0] for name in part.fill_place)] = word
+                else:
+                    job.put("o_onward", word)
+            for inner in iterations(part.read, trips, copies):
+                place = outer | inner
+                first = all(place[name][0] == 0 for name in part.flags)
+                last = all(place[name][0] == place[name][1] - 1 for name in part.flags)
+                word = block[tuple(place[name][0] for name in part.read_place)]
+                flags = (first, last) if part.flagged else ()
+                job.put("o", word, flags=flags, bits=part.word_bits)
+    return job
+
+
+@pytest.mark.parametrize("seed", range(cases(160)))
+def test_random(seed: int) -> None:
+    """Any nests, several jobs; in half of the runs there is a reset in the middle."""
+    rng = Random(f"random {seed}")
+    drawn = draw(rng)
+    gap, stall = rng.choices([0.0, 0.3, 0.7], k=2)
+    reset_at = rng.choice([None, rng.randrange(1, 60)])
+    built = Feeder(drawn.part, TRIP_BITS)
+    Run(
+        built,
+        drawn.jobs,
+        copies=drawn.copies,
+        gap=gap,
+        stall=stall,
+        seed=seed,
+        reset_at=reset_at,
+    )
+
+
+@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize("seed", range(cases(40)))
+def test_rate(seed: int, double: bool) -> None:
+    """Two halves: a word leaves every cycle, or comes every cycle, whatever there is more of. One:
+    as many cycles a block as words come and leave."""
+    drawn = draw(Random(f"rate {seed}"))
+    part = replace(drawn.part, double=double)
+    job = drawn.jobs[0]
+    came, sent = drawn.fill_words, drawn.read_words(job)
+    blocks = len(job.outputs["o"]) // sent
+    ran = Run(Feeder(part, TRIP_BITS), [job], copies=drawn.copies)
+    entered, left = ran.cycles["i"], ran.cycles["o"]
+    first = left[0] - entered[0]
+    assert first <= came + 1
+    if double and sent >= came:
+        assert left == list(range(left[0], left[0] + blocks * sent))
+    elif double:
+        assert entered == list(range(blocks * came))
+    else:
+        starts = left[::sent]
+        assert all(b - a <= came + sent for a, b in pairwise(starts))
+
+
+def test_words_of_others_do_not_wait() -> None:
+    """While a block of its own is stuck, all words for copies behind it pass, to its next own."""
+    turn = Count("turn", None, turn=True)
+    digit = Count("d", 3)
+    part = FeederPart("f", 8, (turn, digit), ("d",), (), (digit,), ("d",), (3,), double=False)
+    job = statement(part, 2, {}, Random(1), rounds=1)
+    del job.outputs["o"]
+    ran = Run(Feeder(part, TRIP_BITS), [job], copies=2, stalled=("o",))
+    assert ran.cycles["i"] == list(range(9))
+
+
+def test_digits_are_bit_fields() -> None:
+    """Depths: each digit takes the next power of two, but the outermost."""
+    depths = {(3, 5, 6): 3 * 8 * 8, (1, 5, 6): 5 * 8, (5,): 5, (): 1, (1, 1): 1}
+    digits = tuple(Count(f"d{n}", 2) for n in range(3))
+    for extents, depth in depths.items():
+        names = tuple(one.name for one in digits[: len(extents)])
+        for double in (False, True):
+            nest = tuple(Count(name, n) for name, n in zip(names, extents, strict=True))
+            part = FeederPart("f", 8, nest, names, (), nest, names, extents, double)
+            built = Feeder(part, TRIP_BITS)
+            Run(built, [statement(part, 0, {}, Random(1), rounds=3)])
+            assert built.depth == depth * (1 + double)
