@@ -8,13 +8,20 @@ __all__ = ["moved_count", "ring_address"]
 
 
 def ring_address(
-    m: Module, name: str, depth: int, *, advance: ValueLike, clear: ValueLike | None = None
+    m: Module,
+    name: str,
+    depth: int,
+    *,
+    advance: ValueLike,
+    clear: ValueLike | None = None,
+    begin: int = 0,
 ) -> Signal:
     """A register that counts 0, 1, ... ``depth - 1``, 0, a step in each cycle with ``advance``.
 
-    ``clear`` takes it back to 0. Its width is that of a memory port's address.
+    It begins with ``begin``, and ``clear`` takes it back to that. Its width is that of a memory
+    port's address.
     """
-    address = Signal(range(depth), name=name)
+    address = Signal(range(depth), name=name, init=begin)
     with m.If(advance):
         m.d.sync += address.eq(address + 1)
         if depth & (depth - 1):
@@ -22,7 +29,7 @@ def ring_address(
                 m.d.sync += address.eq(0)
     if clear is not None:
         with m.If(clear):
-            m.d.sync += address.eq(0)
+            m.d.sync += address.eq(begin)
     return address
 
 

@@ -203,8 +203,10 @@ def _drop_initial_values(text: str) -> str:
         for source in re.findall(r"connect \\D ([\\$][^\s{}]+)", cell)
         for output in re.findall(r"connect \\Q (\S+)", cell)
     }
+    # A wire that is nothing but a register has its initial value, too.
+    same = dict(re.findall(r"^connect (\\\S+) (\\\S+) \[[\d:]+\]$", text, re.M))
     for value, name in _INITIAL.findall(text):
-        if "1" in value and data.get(name) not in reset:
+        if "1" in value and data.get(same.get(name, name)) not in reset:
             raise ValueError(
                 f"register `{name[1:]}` has an initial value, so it must not be without reset"
             )

@@ -1,1 +1,1 @@
-"""verif.t2s.hardware"""
+"""Benches of the hardware that a mapping becomes, part by part."""

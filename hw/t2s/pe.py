@@ -1,0 +1,175 @@
+"""The processing element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..spec.t2s.parts import ElementPart, OperandPart
+from ..stream.deep_queue import DeepQueue
+from ..stream.fork import Fork
+from ..stream.join import Join
+from ..stream.queue import Queue
+from ..stream.ring import moved_count
+from .layouts import word_layout
+from .products import FactoredSum, PlainSum, later, timing_of
+from .sum_ring import FEW_SUMS, SumRing
+
+__all__ = ["Pe"]
+
+
+class Pe(wiring.Component):
+    """``sums[n] = sums[n] (+) products``, for n = 0, 1, ... ``sums`` - 1, 0, ...
+
+    An operation takes a word of each operand and passes them on, in the same cycle: none is taken
+    before all are there, all that they are passed on to are ready, and there is room for the result
+    of a sum that is complete with them. An operation a cycle; fewer, if there are fewer sums than
+    cycles from operands to a sum (see :class:`SumRing`). Results leave in the order of the
+    operations: the first of them :attr:`latency` and one cycle after the operation, or two.
+
+    It counts nothing but sums: words of the first operand say where sums begin and end. As many
+    results as it has sums can wait to be taken while it goes on.
+
+    An output that operands are passed on to must stay ready until it takes something, and must not
+    wait for its valid. Where a sum has never begun, what it is means nothing.
+
+    Source: T2S-Tensor, sections 3.3 and 3.4: an element of the array.
+
+    Parameters
+    ----------
+    part: its operands, arithmetic and sums
+
+    Members
+    -------
+    i_<operand>: the operands, see :func:`word_layout`; words of the first have flags
+    o_<operand>_<loop>: what is passed on along a loop, each as it came
+    o: complete sums, each in its container
+    busy: out; an operation begins
+    """
+
+    def __init__(self, part: ElementPart) -> None:
+        self._part = part
+        self._timing = timing_of(part)
+        members: dict[str, wiring.Member] = {}
+        for one in part.operands:
+            signature = stream.Signature(self._words(one))
+            members[f"i_{one.name}"] = In(signature)
+            members |= {f"o_{one.name}_{loop}": Out(signature) for loop in one.forwards}
+        members["o"] = Out(stream.Signature(part.arithmetic.result.container_bits))
+        super().__init__({**members, "busy": Out(1)})
+
+    @property
+    def part(self) -> ElementPart:
+        return self._part
+
+    @property
+    def latency(self) -> int:
+        """Cycles from operands to the sum."""
+        return self._timing.lead + self._timing.latency
+
+    def _words(self, operand: OperandPart) -> data.StructLayout:
+        bits = operand.lanes * self._part.arithmetic.element.container_bits
+        return word_layout(bits, flagged=operand is self._part.operands[0])
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        part, timing = self._part, self._timing
+        operation = self._pass_on(m, self._join(m))
+        flags = operation.payload[part.operands[0].name]
+        begins = Signal()
+        completing = Signal()
+        m.d.comb += [
+            begins.eq(operation.valid & operation.ready),
+            completing.eq(begins & flags.last),
+            self.busy.eq(begins),
+        ]
+        arithmetic = FactoredSum(part) if part.outer else PlainSum(part)
+        m.submodules.arithmetic = arithmetic
+        m.submodules.ring = ring = SumRing(
+            part.arithmetic.result.bits, part.sums, latency=timing.latency, lead=timing.lead
+        )
+        for one in part.operands:
+            word = operation.payload[one.name].data
+            m.d.comb += getattr(arithmetic, f"i_{one.name}").eq(word)
+        taken = self._later(m, "taken", begins, timing.lead)
+        completed = self._later(m, "completed", completing, self.latency)
+        first = later(m, "first", flags.first, timing.lead)
+        identity = part.arithmetic.semirings[0].identity_in(part.arithmetic.result)
+        m.d.comb += [
+            arithmetic.c.eq(Mux(first, identity, ring.sum)),
+            ring.started.eq(begins),
+            ring.take.eq(taken),
+            ring.done.eq(self._later(m, "done", taken, timing.latency)),
+            ring.result.eq(arithmetic.o),
+        ]
+        room = self._results(m, completing, completed, arithmetic.o)
+        m.d.comb += operation.ready.eq(ring.free & (room | ~flags.last))
+        return m
+
+    def _join(self, m: Module) -> Any:
+        """The operands together, as a stream."""
+        operands = self._part.operands
+        if len(operands) == 1:
+            [one] = operands
+            layout = data.StructLayout({one.name: self._words(one)})
+            joined = stream.Signature(layout).create(path=("operands",))
+            source = getattr(self, f"i_{one.name}")
+            m.d.comb += [
+                joined.valid.eq(source.valid),
+                joined.payload[one.name].eq(source.payload),
+                source.ready.eq(joined.ready),
+            ]
+            return joined
+        m.submodules.join = join = Join({one.name: self._words(one) for one in operands})
+        for one in operands:
+            source = wiring.flipped(getattr(self, f"i_{one.name}"))
+            wiring.connect(m, source, getattr(join, f"i_{one.name}"))
+        return join.o
+
+    def _pass_on(self, m: Module, operands: Any) -> Any:
+        """Pass operands on; what is left is a stream of operations."""
+        outputs = [(one.name, loop) for one in self._part.operands for loop in one.forwards]
+        if not outputs:
+            return operands
+        m.submodules.fork = fork = Fork(operands.payload.shape(), 1 + len(outputs))
+        wiring.connect(m, operands, fork.i)
+        for (name, loop), source in zip(outputs, fork.o[1:], strict=True):
+            port = getattr(self, f"o_{name}_{loop}")
+            m.d.comb += [
+                port.valid.eq(source.valid),
+                port.payload.eq(source.payload[name]),
+                source.ready.eq(port.ready),
+            ]
+        return fork.o[0]
+
+    def _later(self, m: Module, name: str, value: Value, cycles: int) -> Value:
+        """A bit that was so many cycles ago; none before the reset."""
+        if not cycles:
+            return value
+        under_way = Signal(cycles, name=f"{name}_later")
+        m.d.sync += under_way.eq(Cat(value, under_way)[:cycles])
+        return under_way[-1]
+
+    def _results(self, m: Module, completing: Value, completed: Value, result: Value) -> Value:
+        """Queue results; whether there is room for one more.
+
+        They are counted from where they begin, so that one that comes always finds a place.
+        """
+        fmt, sums = self._part.arithmetic.result, self._part.sums
+        queue = Queue(fmt.bits, sums) if sums <= FEW_SUMS else DeepQueue(fmt.bits, sums)
+        m.submodules.results = queue
+        owed = Signal(range(sums + 1))
+        leaves = Signal(name="result_leaves")
+        m.d.comb += [
+            queue.i.valid.eq(completed),
+            queue.i.payload.eq(result),
+            self.o.valid.eq(queue.o.valid),
+            self.o.payload.eq(queue.o.payload << fmt.container_bits - fmt.bits),
+            queue.o.ready.eq(self.o.ready),
+            leaves.eq(self.o.valid & self.o.ready),
+        ]
+        m.d.sync += owed.eq(moved_count(owed, completing, leaves))
+        return owed != sums

@@ -1,0 +1,193 @@
+"""What a processing element adds to a sum in an operation."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arith.convert import FloatConvert
+from ..spec.formats import FloatFormat, IntFormat
+from ..spec.t2s.arithmetic import LaneSum
+from ..spec.t2s.parts import ElementPart
+from .lane_sum import LaneSumUnit, lane_sum_latency
+
+__all__ = ["FactoredSum", "PlainSum", "Timing", "later", "timing_of"]
+
+_NEUTRAL = {"mul": "1", "and": "1", "add": "0", "min": "+inf", "max": "-inf"}
+"""What (x) leaves a word alone with."""
+
+
+class Timing(NamedTuple):
+    """When the arithmetic of an element wants a sum, and when it gives the next.
+
+    Parameters
+    ----------
+    lead: cycles from operands to the sum so far
+    latency: cycles from that to the next one
+    """
+
+    lead: int
+    latency: int
+
+
+def timing_of(part: ElementPart) -> Timing:
+    """Of an element's arithmetic. Raises ValueError for one that cannot be built."""
+    inner = lane_sum_latency(part.arithmetic)
+    if len(part.inner) > 2:
+        raise ValueError(
+            f"`inner` must be 1 or 2 operands, not {', '.join(part.inner)}: factor one out of the "
+            "sum over lanes"
+        )
+    for name in part.outer:
+        if part.operand(name).lanes != 1:
+            raise ValueError(
+                f"`lanes` of {name}, which is factored out, must be 1, not "
+                f"{part.operand(name).lanes}"
+            )
+    if not part.outer:
+        return Timing(0, inner)
+    outer = lane_sum_latency(part.arithmetic.of_sums())
+    return Timing(max(inner, (len(part.outer) - 1) * outer), outer)
+
+
+class PlainSum(wiring.Component):
+    """``o = c (+) (+) over lanes of the product of all operands``, one or two.
+
+    Operands and c come in the same cycle. An operation a cycle; it never waits.
+
+    Parameters
+    ----------
+    part: of the element; nothing is factored out
+
+    Members
+    -------
+    i_<operand>: words of all its lanes, or of one that is for all of them
+    c: the sum so far
+    o: the sum, see :func:`timing_of`
+    """
+
+    def __init__(self, part: ElementPart) -> None:
+        self._part = part
+        super().__init__(_members(part))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.lanes = lanes = _inner_unit(self, m, self._part, adds=True)
+        m.d.comb += [lanes.c.eq(self.c), self.o.eq(lanes.o)]
+        return m
+
+
+class FactoredSum(wiring.Component):
+    """``o = c (+) outer (x) (+) over lanes of inner``: fewer products, rounded otherwise.
+
+    ``inner`` is the product of one or two operands, ``outer`` that of the others, one after the
+    other in the format of sums, each rounded. An operation a cycle; it never waits.
+
+    Source: T2S-Tensor, section 3.5.2: MTTKRP and TTMc as changed by hand.
+
+    Parameters
+    ----------
+    part: of the element, some operands of which are factored out
+
+    Members
+    -------
+    i_<operand>: words of all its lanes, or of one that is for all of them
+    c: the sum so far, when :func:`timing_of` says
+    o: the sum, likewise
+    """
+
+    def __init__(self, part: ElementPart) -> None:
+        self._part = part
+        super().__init__(_members(part))
+
+    @property
+    def _of_sums(self) -> LaneSum:
+        return self._part.arithmetic.of_sums()
+
+    @property
+    def _lead(self) -> int:
+        return timing_of(self._part).lead
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.lanes = lanes = _inner_unit(self, m, self._part, adds=False)
+        factor, when = self._outer(m)
+        m.submodules.total = total = LaneSumUnit(self._of_sums)
+        m.d.comb += [
+            total.a[0].eq(later(m, "factor", factor, self._lead - when)),
+            total.b[0].eq(later(m, "inner_sum", lanes.o, self._lead - lanes.latency)),
+            total.c.eq(self.c),
+            self.o.eq(total.o),
+        ]
+        return m
+
+    def _outer(self, m: Module) -> tuple[Value, int]:
+        """The product of what is factored out, and how many cycles after the operands it comes."""
+        first, *others = self._part.outer
+        factor, when = getattr(self, f"i_{first}"), 0
+        if not others:
+            # It waits as it came, which takes fewer bits.
+            return self._widened(m, first, later(m, first, factor, self._lead)), self._lead
+        factor = self._widened(m, first, factor)
+        for name in others:
+            m.submodules[f"times_{name}"] = unit = LaneSumUnit(self._of_sums, adds=False)
+            word = later(m, name, getattr(self, f"i_{name}"), when)
+            m.d.comb += [unit.a[0].eq(factor), unit.b[0].eq(self._widened(m, name, word))]
+            factor, when = unit.o, when + unit.latency
+        return factor, when
+
+    def _widened(self, m: Module, name: str, word: Value) -> Value:
+        """A word in the format of sums, which has all its values."""
+        element, result = self._part.arithmetic.element, self._part.arithmetic.result
+        word = word[element.container_bits - element.bits :]
+        if isinstance(element, IntFormat):
+            return word.as_signed()
+        if element == result:
+            return word
+        assert isinstance(element, FloatFormat)
+        assert isinstance(result, FloatFormat)
+        m.submodules[f"widen_{name}"] = convert = FloatConvert(element, result)
+        m.d.comb += convert.i.eq(word)
+        return convert.o
+
+
+def _members(part: ElementPart) -> dict[str, wiring.Member]:
+    config = part.arithmetic
+    members = {
+        f"i_{one.name}": In(one.lanes * config.element.container_bits) for one in part.operands
+    }
+    return {**members, "c": In(config.result.bits), "o": Out(config.result.bits)}
+
+
+def _inner_unit(
+    component: PlainSum | FactoredSum, m: Module, part: ElementPart, *, adds: bool
+) -> LaneSumUnit:
+    """The unit of the products in lanes, with its operands."""
+    config = part.arithmetic
+    unit = LaneSumUnit(config, adds=adds)
+    m.d.comb += unit.a.eq(_on_lanes(component, part, part.inner[0]))
+    if len(part.inner) == 2:
+        m.d.comb += unit.b.eq(_on_lanes(component, part, part.inner[1]))
+    else:
+        element = config.element
+        neutral = element.constant(_NEUTRAL[config.semirings[0].times]) or 0
+        one = Const(neutral << element.container_bits - element.bits, element.container_bits)
+        m.d.comb += unit.b.eq(one.replicate(config.lanes))
+    return unit
+
+
+def _on_lanes(component: PlainSum | FactoredSum, part: ElementPart, name: str) -> Value:
+    words: Value = getattr(component, f"i_{name}")
+    return words.replicate(part.arithmetic.lanes // part.operand(name).lanes)
+
+
+def later(m: Module, name: str, value: Value, cycles: int) -> Value:
+    """What a value was so many cycles ago."""
+    for number in range(cycles):
+        register = Signal(len(value), name=f"{name}_{number + 1}", reset_less=True)
+        m.d.sync += register.eq(value)
+        value = register
+    return value

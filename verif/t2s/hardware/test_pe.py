@@ -1,0 +1,197 @@
+"""The processing element beside exact arithmetic, at any pace of what is around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tilewright.hw.spec.t2s.arithmetic import LaneSum
+from tilewright.hw.spec.t2s.parts import ElementPart
+from tilewright.hw.t2s.pe import Pe
+from tilewright.hw.t2s.sum_ring import FEW_SUMS
+from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.stream.agents import Agent, Sink, Source, run_agents
+from tilewright.verif.t2s.hardware.elements import (
+    Operations,
+    RegisteredPe,
+    part_of,
+    random_operations,
+)
+
+
+def _lanes(
+    lanes: int,
+    format: str,
+    accumulator: str,
+    semiring: str = "mma",
+    pipeline: int = 4,
+) -> LaneSum:
+    return LaneSum(
+        lanes=lanes,
+        format=format,
+        accumulator=accumulator,
+        ops=(semiring,),
+        pipeline=pipeline,
+    )
+
+
+FACTORED = {"inner": ("A", "C"), "outer": ("B",)}
+PARTS: dict[str, ElementPart] = {
+    "int8": part_of(_lanes(4, "int8", "int32"), 16),
+    "int8 scalar": part_of(_lanes(3, "int8", "int32", pipeline=2), 5, scalars=("B",)),
+    "fp16": part_of(_lanes(3, "fp16", "fp32"), 5),
+    "fp16 deep": part_of(_lanes(8, "fp16", "fp32"), 64),
+    "bf16 one sum": part_of(_lanes(1, "bf16", "fp32", pipeline=1), 1),
+    "fp32": part_of(_lanes(3, "fp32", "fp32"), 16),
+    "fp32 six stages": part_of(_lanes(1, "fp32", "fp32", pipeline=6), 2),
+    "fp64": part_of(_lanes(1, "fp64", "fp64"), 17),
+    "minplus": part_of(_lanes(3, "fp32", "fp32", "minplus"), 16),
+    "minplus int32": part_of(_lanes(4, "int32", "int32", "minplus"), 2),
+    "maxmin": part_of(_lanes(2, "fp16", "fp16", "maxmin"), 8),
+    "maxmul int8": part_of(_lanes(2, "int8", "int32", "maxmul"), 7),
+    "orand": part_of(_lanes(8, "fp16", "fp16", "orand"), 16),
+    "factored": part_of(_lanes(4, "fp16", "fp32"), 64, **FACTORED),
+    "factored int8": part_of(_lanes(3, "int8", "int32"), 2, **FACTORED),
+    "factored minplus": part_of(_lanes(2, "fp16", "fp32", "minplus"), 5, **FACTORED),
+    "factored twice": part_of(_lanes(3, "fp16", "fp32"), 16, inner=("A", "C"), outer=("B", "D")),
+}
+QUICK = ("int8", "fp16", "factored int8")
+LONG = ("fp64", "fp32 six stages", "maxmul int8")
+
+
+class _Busy:
+    """Counts the cycles in which products begin."""
+
+    def __init__(self, port: Any) -> None:
+        self._port, self.cycles = port, 0
+
+    def drive(self, sim: Any, cycle: int) -> None: ...
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        self.cycles += sim.get(self._port)
+
+
+class _Each:
+    """Calls something in every cycle."""
+
+    def __init__(self, call: Callable[[int], None]) -> None:
+        self._call = call
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        self._call(cycle)
+
+    def observe(self, sim: Any, cycle: int) -> None: ...
+
+
+class _Run:
+    """An element between sources and sinks."""
+
+    def __init__(
+        self,
+        part: ElementPart,
+        operations: Operations,
+        *,
+        gap: float = 0.0,
+        stall: float = 0.0,
+        result_stall: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.element = RegisteredPe(part)
+        self.operations = operations
+        self.sources = {
+            name: Source(getattr(self.element, f"i_{name}"), words, gap=gap, seed=(seed, name))
+            for name, words in operations.words.items()
+        }
+        self.passed_on = {
+            name: Sink(getattr(self.element, name), stall=stall, seed=(seed, name))
+            for name in self.element.passed_on
+        }
+        self.results = Sink(self.element.o, stall=result_stall, seed=seed)
+        self.busy = _Busy(self.element.busy)
+
+    def run(self, each: Callable[[int], None] = lambda cycle: None) -> None:
+        agents: list[Agent] = [_Each(each), *self.sources.values(), *self.passed_on.values()]
+        count = len(self.operations.results)
+        run_agents(
+            self.element,
+            [*agents, self.results, self.busy],
+            until=lambda sim, cycle: (
+                len(self.results.words) >= count
+                and all(len(one.words) >= self.taken for one in self.passed_on.values())
+            ),
+            most=20_000,
+        )
+        self.check()
+
+    @property
+    def taken(self) -> int:
+        return len(next(iter(self.operations.words.values())))
+
+    def check(self) -> None:
+        assert self.results.words == self.operations.results
+        for name, sink in self.passed_on.items():
+            assert sink.words == self.operations.words[self.element.passed_on[name]]
+        assert self.busy.cycles == self.taken
+
+
+@pytest.mark.parametrize("name", slow_but(QUICK, PARTS, [one for one in PARTS if one not in LONG]))
+def test_sums(name: str) -> None:
+    """Sums of several lengths; words come and go at random."""
+    part = PARTS[name]
+    rounds = [3, 1, 2] if part.sums > 8 else [4, 1, 2, 7, 1, 1, 3]
+    operations = random_operations(part, rounds, seed=len(name))
+    for seed, (gap, stall, result_stall) in enumerate([(0.3, 0.3, 0.2), (0.05, 0.05, 0.8)]):
+        run = _Run(part, operations, gap=gap, stall=stall, result_stall=result_stall, seed=seed)
+        run.run()
+
+
+def _spans(cycles: list[int]) -> int:
+    return cycles[-1] - cycles[0] + 1
+
+
+@pytest.mark.parametrize("sums", slow_but([FEW_SUMS + 1], [6, 7, FEW_SUMS, FEW_SUMS + 1]))
+def test_an_operation_a_cycle(sums: int) -> None:
+    """With as many sums as cycles to a sum and one more nothing ever waits, to the last result."""
+    part = part_of(_lanes(1, "fp16", "fp32"), sums)
+    operations = random_operations(part, [2, 3], seed=sums)
+    run = _Run(part, operations)
+    assert run.element.pe.latency == 5
+    run.run()
+    assert [_spans(one.cycles) for one in run.sources.values()] == [5 * sums, 5 * sums]
+    first = run.sources["A"].cycles[0] + sums + 5
+    assert run.results.cycles[0] == first + (2 if sums > FEW_SUMS else 1)
+
+
+@pytest.mark.parametrize("sums", slow_but([2], [1, 2, 3, 4, 5]))
+def test_few_sums_hold_operations_back(sums: int) -> None:
+    """As many operations in a round as there are sums, one cycle more than to a sum."""
+    part = part_of(_lanes(1, "fp16", "fp32"), sums)
+    operations = random_operations(part, [12], seed=sums)
+    run = _Run(part, operations)
+    run.run()
+    assert run.sources["A"].cycles[sums * 11] - run.sources["A"].cycles[0] == 11 * 6
+
+
+def test_results_wait_while_sums_go_on() -> None:
+    """All results of a round find room; only what completes a further sum waits."""
+    part = part_of(_lanes(1, "int8", "int32"), 16)
+    operations = random_operations(part, [1, 3, 2], seed=5)
+    run = _Run(part, operations, result_stall=1.0)
+    begun = []
+
+    def release(cycle: int) -> None:
+        if cycle == 100:
+            begun.append(len(run.sources["A"].cycles))
+            run.results.stall = 0.0
+
+    run.run(each=release)
+    assert begun == [16 + 2 * 16]
+
+
+def test_refusals() -> None:
+    three = part_of(_lanes(2, "fp16", "fp32"), 4, inner=("A", "B", "C"))
+    assert refusal(lambda: Pe(three)) == (
+        "`inner` must be 1 or 2 operands, not A, B, C: factor one out of the sum over lanes"
+    )
