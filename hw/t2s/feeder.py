@@ -11,7 +11,6 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..spec.t2s.parts import FeederPart
-from ..stream.ring import moved_count
 from .layouts import word_layout
 from .nest import Nest, nest_inputs
 
@@ -75,7 +74,8 @@ class Feeder(wiring.Component):
         blocks = Signal(range(capacity + 1))
         filled = Signal()
         emptied = Signal()
-        m.d.sync += blocks.eq(moved_count(blocks, filled, emptied))
+        with m.If(filled != emptied):
+            m.d.sync += blocks.eq(Mux(filled, blocks + 1, blocks - 1))
         put, write_place = self._fill(m, blocks != capacity, filled)
         step = Signal()
         flags, read_place = self._sweep(m, step, emptied)

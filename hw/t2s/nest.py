@@ -107,15 +107,17 @@ class NestCounter(wiring.Component):
     def _counter(self, m: Module, one: Count, step: Value) -> tuple[Value, Value]:
         """A loop's. Returns when it ends for this copy, and when it ends."""
         count = Signal(_shape(one, self._trip_bits), name=f"count_{one.name}")
-        following = Signal.like(count, name=f"next_{one.name}")
         last = Signal(name=f"{one.name}_is_last")
-        m.d.comb += following.eq(count + 1)
-        if one.turn:
-            m.d.comb += last.eq(count == self.copies)
-        elif one.extent is None:
+        following: Value = count + 1
+        if one.from_register:
+            # One adder for the next count and for its end.
+            following = Signal(self._trip_bits + 1, name=f"next_{one.name}")
+            m.d.comb += following.eq(count + 1)
             m.d.comb += last.eq(following == getattr(self, f"trips_{one.name}"))
+        elif one.turn:
+            m.d.comb += last.eq(count == self.copies)
         else:
-            m.d.comb += last.eq(count == one.extent - 1)
+            m.d.comb += last.eq(count == (one.extent or 1) - 1)
         with m.If(step):
             m.d.sync += count.eq(following)
             if one.extent is None or one.extent & (one.extent - 1):

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 from random import Random
+from typing import Any
 
 import pytest
 from tilewright.hw.spec.t2s.parts import Count, FeederPart
 from tilewright.hw.t2s.feeder import Feeder
 from tilewright.verif.kit.sampling import cases
+from tilewright.verif.stream.agents import Sink, Source, run_agents
 from tilewright.verif.t2s.hardware.jobs import Job, Run, is_own, iterations, random_words
 
 TRIP_BITS = 4
@@ -137,6 +139,27 @@ def test_words_of_others_do_not_wait() -> None:
     del job.outputs["o"]
     ran = Run(Feeder(part, TRIP_BITS), [job], copies=2, stalled=("o",))
     assert ran.cycles["i"] == list(range(9))
+
+
+@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize("extents", [(), (3,)])
+def test_valid_waits_for_no_ready(extents: tuple[int, ...], double: bool) -> None:
+    """What nobody takes is offered all the same; what then fits into the buffer is taken."""
+    digits = tuple(Count(f"d{n}", extent) for n, extent in enumerate(extents))
+    names = tuple(one.name for one in digits)
+    part = FeederPart("f", 8, digits, names, (), digits, names, extents, double)
+    built = Feeder(part, TRIP_BITS)
+    source, sink = Source(built.i, range(100)), Sink(built.o, stall=1.0)
+    offered = []
+
+    def until(sim: Any, cycle: int) -> bool:
+        offered.append(sim.get(built.o.valid))
+        return cycle == 12
+
+    run_agents(built, [source, sink], until=until)
+    block = prod(extents)
+    assert offered.index(1) == (block if extents else block - 1)
+    assert len(source.cycles) == block * (1 + double)
 
 
 def test_digits_are_bit_fields() -> None:
