@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from .cost import UnitWork
 
-__all__ = ["Calibration", "calibrate", "calibrated_rows", "fit"]
+__all__ = ["LONGEST", "Calibration", "calibrate", "calibrated_rows", "fit"]
 
 LONGEST = 4096
 """Rows of the longest call that a unit is calibrated on."""

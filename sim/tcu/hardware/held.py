@@ -1,18 +1,19 @@
-"""Which words a matrix unit holds, in which formats, and by which of its operations."""
+"""Which words hardware holds, in which formats, and by which of its operations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ....hw.spec.gta import GtaConfig, result_bytes
 from ....hw.spec.m3xu import MODES, M3xuConfig
-from ....hw.spec.matrix_unit import MatrixUnitConfig
 from ....hw.spec.simd2 import Simd2Config
 from ..words import BOOLEAN, COMPLEX64, FP32, FP64, MINPLUS, Words
 from ..words.integers import Integers
+from ..words.modular import Residues
 
-__all__ = ["KINDS", "M3XU_KIND", "SIMD2_KIND", "Held", "UnitKind"]
+__all__ = ["GTA_KIND", "KINDS", "M3XU_KIND", "SIMD2_KIND", "Held", "UnitKind"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,51 +37,59 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class UnitKind:
-    """A matrix unit that can be a backend.
+    """Hardware that can be a backend.
 
     Parameters
     ----------
     name: of the unit
     config: of its configuration
     held: what it holds, for messages
-    holds: from words to how it holds them, None if it does not
+    others: how it holds words that are neither integers nor residues
+    integers: how it holds those, the narrowest first
     settings: the parameters that words and the side of the unit decide
     """
 
     name: str
-    config: Callable[..., MatrixUnitConfig]
+    config: Callable[..., Any]
     held: tuple[str, ...]
-    holds: Callable[[Words], Held | None]
+    others: Mapping[Words, Held]
+    integers: tuple[Held, ...]
     settings: Callable[[Held, int], dict[str, Any]]
 
+    def holds(self, words: Words, side: int) -> Held | None:
+        """How words are held by a unit of a side; None if they are not.
 
-_SIMD2: dict[Words, Held] = {
-    FP32: Held(operation="mma", element="fp32", result="fp32"),
-    FP64: Held(operation="mma", element="fp64", result="fp64"),
-    MINPLUS: Held(operation="minplus", element="fp64", result="fp64"),
-    BOOLEAN: Held(operation="orand", element="int8", result="int32"),
-}
-_M3XU: dict[Words, Held] = {
-    FP32: Held(operation="fp32", element="fp32", result="fp32"),
-    COMPLEX64: Held(operation="fp32c", element="fp32c", result="fp32c"),
-}
+        Integers as narrow as words are, or else as wide as there are: what does not fit is told
+        when it comes. Of residues all sums of products must fit, as their remainders are taken
+        later.
+        """
+        if isinstance(words, Integers):
+            enough = (held for held in self.integers if held.operand_bits >= words.bits)
+            return next(enough, self.integers[-1])
+        if isinstance(words, Residues):
+            largest = words.modulus - 1
+            return next((held for held in self.integers if _fits(held, largest, side)), None)
+        return self.others.get(words)
+
+
+def _fits(held: Held, largest: int, side: int) -> bool:
+    """Whether numbers from 0 to ``largest`` are operands, and sums of ``side`` products exact."""
+    total = side * largest * largest
+    return largest >> (held.operand_bits - 1) == 0 == total >> (held.result_bits - 1)
+
+
+def _real(operation: str, format: str) -> Held:
+    return Held(operation=operation, element=format, result=format)
+
+
+def _whole(operation: str, bits: int, sums: int) -> Held:
+    return Held(operation=operation, element=f"int{bits}", result=f"int{sums}",
+                operand_bits=bits, result_bits=sums)  # fmt: skip
+
+
 _WHOLE_FP32 = Held(operation="fp32", element="fp32", result="fp32", operand_bits=25, result_bits=25)
 """Integers below 2**24: products are whole and below 2**48, within any window of 56 bits; a sum is
 exact below 2**24, as no larger one is rounded to less."""
-
-
-def _on_simd2(words: Words) -> Held | None:
-    if isinstance(words, Integers):
-        bits = next((n for n in (8, 16) if n >= words.bits), 32)
-        return Held(
-            operation="mma", element=f"int{bits}", result="int64",
-            operand_bits=bits, result_bits=64,
-        )  # fmt: skip
-    return _SIMD2.get(words)
-
-
-def _on_m3xu(words: Words) -> Held | None:
-    return _WHOLE_FP32 if isinstance(words, Integers) else _M3XU.get(words)
 
 
 def _simd2_settings(held: Held, side: int) -> dict[str, Any]:
@@ -94,20 +103,44 @@ def _m3xu_settings(held: Held, side: int) -> dict[str, Any]:
     return {"rows": side, "cols": side, "depth": side * MODES[mode].lanes, "modes": (mode,)}
 
 
+def _gta_settings(held: Held, side: int) -> dict[str, Any]:
+    return {"formats": (held.element,)}
+
+
 SIMD2_KIND = UnitKind(
     name="simd2",
     config=Simd2Config,
-    held=("fp32", "fp64", "boolean", "minplus", "integers (operands of 32 bits)"),
-    holds=_on_simd2,
+    held=("fp32", "fp64", "boolean", "minplus", "integers (operands of 32 bits)",
+          "residues (of which sums of s products fit)"),
+    others={
+        FP32: _real("mma", "fp32"),
+        FP64: _real("mma", "fp64"),
+        MINPLUS: _real("minplus", "fp64"),
+        BOOLEAN: Held(operation="orand", element="int8", result="int32"),
+    },
+    integers=tuple(_whole("mma", bits, 64) for bits in (8, 16, 32)),
     settings=_simd2_settings,
-)
+)  # fmt: skip
 M3XU_KIND = UnitKind(
     name="m3xu",
     config=M3xuConfig,
-    held=("fp32", "complex64", "integers (of 25 bits)"),
-    holds=_on_m3xu,
+    held=("fp32", "complex64", "integers (of 25 bits)",
+          "residues (of which sums of s products fit)"),
+    others={FP32: _real("fp32", "fp32"), COMPLEX64: _real("fp32c", "fp32c")},
+    integers=(_WHOLE_FP32,),
     settings=_m3xu_settings,
-)
+)  # fmt: skip
+GTA_KIND = UnitKind(
+    name="gta",
+    config=GtaConfig,
+    held=("fp32", "fp64", "integers (of 64 bits)", "residues (of which sums of s products fit)"),
+    others={FP32: _real("os", "fp32"), FP64: _real("os", "fp64")},
+    integers=tuple(
+        _whole("ws", bits, 8 * result_bytes(f"int{bits}")) for bits in (8, 16, 32, 64)
+    ),
+    settings=_gta_settings,
+)  # fmt: skip
+"""Its operations are dataflows: blocks of B stay in the array, but of floats sums do."""
 
 KINDS = {kind.name: kind for kind in (SIMD2_KIND, M3XU_KIND)}
-"""By name."""
+"""Matrix units by name."""

@@ -72,11 +72,14 @@ class MatrixUnitBackend:
         return self.tally.cycles
 
     def holds(self, words: Words) -> bool:
-        return self.kind.holds(words) is not None
+        return self.kind.holds(words, self.side) is not None
 
     def call_cycles(self, rows: int, words: Words) -> int:
         config, operation = self._operation(self._how(words))
         return _cycles(config, operation, -(-rows // self.side))
+
+    def why_off_line(self, rows: int, words: Words) -> str:
+        return f"{-rows % self.side} rows are filled up, for an operation takes {self.side}"
 
     def multiply(self, a: Array, b: Array, words: Words) -> Array:
         return self._call(a, b, None, words)
@@ -85,7 +88,7 @@ class MatrixUnitBackend:
         return self._call(a, b, c, words)
 
     def _how(self, words: Words) -> Held:
-        held = self.kind.holds(words)
+        held = self.kind.holds(words, self.side)
         if held is None:
             raise ValueError(
                 f"words of backend {self.name} must be {', '.join(self.held)}, not {words.name}"
@@ -121,7 +124,7 @@ class MatrixUnitBackend:
         self.tally.operations += len(left)
         self.tally.sent += len(left) * self.side**2 * (2 if c is None else 3)
         whole = found.reshape(-1, self.side)[: len(a)]
-        return results(self.name, held, whole, words, a, b, c)
+        return results(self.name, held, whole, words, a, b, c, self.tally)
 
     def _in_blocks(self, x: Array, words: Words) -> Array:
         """Rows by s, filled up with zeros of the words: (blocks, s, s)."""

@@ -10,14 +10,16 @@ from ....hw.spec.formats import FORMATS
 from ...numbers.values import decode, encode
 from ..words import Array, WordOverflow, Words
 from ..words.exact_products import largest
+from ..words.integers import Integers
+from ..words.modular import Residues
 from .held import Held
+from .tally import HardwareTally
 
-__all__ = ["BackendOverflow", "check_operands", "patterns", "results"]
+__all__ = ["BackendOverflow", "Patterns", "check_operands", "patterns", "results"]
 
 Patterns = npt.NDArray[np.uint64]
 
 _PAIRS = "fp32c"
-_INT64_HOLDS = 1 << 63
 
 
 class BackendOverflow(WordOverflow):
@@ -52,9 +54,16 @@ def check_operands(backend: str, held: Held, *operands: Array) -> None:
 
 
 def results(
-    backend: str, held: Held, found: Patterns, words: Words, a: Array, b: Array, c: Array | None
+    backend: str,
+    held: Held,
+    found: Patterns,
+    words: Words,
+    a: Array,
+    b: Array,
+    c: Array | None,
+    tally: HardwareTally,
 ) -> Array:
-    """Words of the patterns that a unit gave for ``a b (+) c``.
+    """Words of the patterns that a unit gave for ``a b (+) c``; remainders are counted.
 
     Raises a BackendOverflow if the unit's sums do not hold it, a WordOverflow if words do not.
     """
@@ -64,12 +73,17 @@ def results(
     if not held.operand_bits:
         return np.asarray(numbers.astype(words.dtype))
     bound = largest(a) * largest(b) * a.shape[1] + (0 if c is None else largest(c))
-    wraps = held.result == "int64" and bound >= _INT64_HOLDS
+    wraps = held.result.startswith("int") and bound >> (held.result_bits - 1)
     if wraps or float(np.abs(numbers).max()) >= 2.0 ** (held.result_bits - 1):
         exact = np.asarray(a.astype(object) @ b.astype(object))
-        needed = _bits(exact if c is None else exact + c)
+        exact = exact if c is None else exact + c
+        needed = _bits(exact)
         if needed > held.result_bits:
+            if isinstance(words, Integers) and words.bits < held.result_bits:
+                words.array(exact)
             raise BackendOverflow(backend, "sums", needed, held.result_bits)
+    if isinstance(words, Residues):
+        tally.remainders += numbers.size
     return words.array(numbers.astype(np.int64))
 
 

@@ -21,6 +21,7 @@ class HardwareTally:
     operations: of the matrix unit
     sent: words that operations were given: blocks of B again with each
     bytes_read, bytes_written: of memory, where there is one
+    remainders: of results that the CPU takes, where words are residues
     checked, mismatches: results and counters of Verilog beside the model's, and those that differ
     """
 
@@ -29,6 +30,7 @@ class HardwareTally:
     sent: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
+    remainders: int = 0
     checked: int = 0
     mismatches: int = 0
 
@@ -50,4 +52,8 @@ class HardwareBackend(Backend, Protocol):
 
     def call_cycles(self, rows: int, words: Words) -> int:
         """Cycles of a call of so many rows, by the model, without values."""
+        ...
+
+    def why_off_line(self, rows: int, words: Words) -> str:
+        """What makes calls of so many rows take other cycles than ``a n s + l``."""
         ...

@@ -205,7 +205,7 @@ BAD_WORDS = {
     "run strassen wide.npy a.npy": "wide.npy: must be square, not 3 x 4",
     "run strassen a.npy small.npy": "small.npy: must have 21 rows, as a.npy has, not 4",
     "run strassen a.npy b.npy --backend x": "backend must be one of numpy, "
-    "simd2, m3xu, engine, engine_m3xu, not 'x'",
+    "simd2, m3xu, engine, engine_m3xu, gta, not 'x'",
     "run strassen a.npy b.npy --set x=1": "numpy: unknown parameter `x`; it has none, but for --m "
     "and --l",
     "run strassen a.npy b.npy --m 15": "--m must be a square, as 9 and 16 are, not 15",

@@ -81,7 +81,8 @@ REFUSED = {
     "run strassen a.npy a.npy --backend simd2 --m 25":
         "--m must be one of 16, 64, 256 with backend simd2, not 25",
     "run strassen a.npy a.npy --backend m3xu":
-        "words of backend m3xu must be fp32, complex64, integers (of 25 bits), not fp64",
+        "words of backend m3xu must be fp32, complex64, integers (of 25 bits), residues "
+        "(of which sums of s products fit), not fp64",
     "run strassen a.npy a.npy --backend simd2 --set tile=4":
         "simd2: `tile` must be left out, as --m and words decide it",
     "run strassen a.npy a.npy --backend simd2 --set pipeline=9":
@@ -91,14 +92,30 @@ REFUSED = {
     "run strassen huge.npy huge.npy --words int64 --backend simd2 --m 16":
         "the product of huge.npy and huge.npy: operands of backend simd2 must be integers of at "
         "most 32 bits, not of 42",
-    "tcu calibrate numpy": "backend must be one of simd2, m3xu, engine, engine_m3xu, "
+    "tcu calibrate numpy": "backend must be one of simd2, m3xu, engine, engine_m3xu, gta, "
     "not 'numpy'",
+    "run strassen i.npy i.npy --words modular --modulus 12289 --backend m3xu":
+        "words of backend m3xu must be fp32, complex64, integers (of 25 bits), residues (of which "
+        "sums of s products fit), not modular(12289)",
+    "run closure i.npy --words boolean --backend gta": "words of backend gta must be fp32, fp64, "
+    "integers (of 64 bits), residues (of which sums of s products fit), not boolean",
+    "tcu calibrate gta --m 4": "--m must be one of 16, 64, 256, 1024, 4096 with backend gta, not 4",
+    "tcu calibrate gta --set formats=int8":
+        "gta: `formats` must be left out, as --m and words decide it",
+    "tcu calibrate gta --set lanes=3": "gta: `lanes` must be a power of two in 1..64, not 3",
+    "tcu calibrate gta --set float_adders=0":
+        "gta: `float_adders` must not be 0 with formats of floats alone",
+    "tcu calibrate gta --rtl --memory hbm": "memory must be flat with the rtl backend, not 'hbm'",
+    "run strassen huge.npy huge.npy --words int64 --backend gta --m 16":
+        "the product of huge.npy and huge.npy: sums of backend gta must be integers of at most 64 "
+        "bits, not of 84",
     "tcu calibrate m3xu --words minplus":
-        "words of backend m3xu must be fp32, complex64, integers (of 25 bits), not minplus",
-    "tcu calibrate m3xu --words fp8":
-        "--words must be one of fp32, fp64, complex64, int64, boolean, minplus, not 'fp8'",
+        "words of backend m3xu must be fp32, complex64, integers (of 25 bits), residues "
+        "(of which sums of s products fit), not minplus",
+    "tcu calibrate m3xu --words fp8": "--words must be one of fp32, fp64, complex64, int8, int16, "
+    "int32, int64, boolean, minplus, not 'fp8'",
     "tcu calibrate simd2 --memory hbm": "--memory must come with a backend that has one (engine, "
-    "engine_m3xu), not with simd2",
+    "engine_m3xu, gta), not with simd2",
     "tcu calibrate engine --memory tape": "memory must be one of hbm, hbm32, flat, not 'tape'",
     "tcu calibrate engine --rtl --memory hbm":
         "memory must be flat with the rtl backend, not 'hbm'",

@@ -27,15 +27,15 @@ from tilewright.sim.tcu.words import (
     integer,
     modular,
 )
-from tilewright.verif.tcu.backends.simulated import modelled
+from tilewright.verif.tcu.backends.simulated import modelled_unit as modelled
 
 ALL = (FP32, FP64, COMPLEX64, COMPLEX, INT64, integer(9), BOOLEAN, MINPLUS, modular(97))
 
 
 @pytest.mark.parametrize(
     ("name", "held"),
-    [("simd2", (FP32, FP64, INT64, integer(9), BOOLEAN, MINPLUS)),
-     ("m3xu", (FP32, COMPLEX64, INT64, integer(9)))],
+    [("simd2", (FP32, FP64, INT64, integer(9), BOOLEAN, MINPLUS, modular(97))),
+     ("m3xu", (FP32, COMPLEX64, INT64, integer(9), modular(97)))],
 )  # fmt: skip
 def test_what_a_unit_holds(name: str, held: tuple[Words, ...]) -> None:
     backend = modelled(name)
@@ -48,6 +48,22 @@ def test_what_a_unit_holds(name: str, held: tuple[Words, ...]) -> None:
                 TensorUnit(backend, words)
             with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
                 backend.call_cycles(4, words)
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "most"), [("simd2", 4, 2**30), ("simd2", 16, 2**29), ("m3xu", 4, 2**11),
+                               ("m3xu", 16, 2**10)],
+)  # fmt: skip
+def test_residues_of_which_sums_of_products_fit(name: str, side: int, most: int) -> None:
+    """s (p - 1)^2 is below 2^63 on simd2, below 2^24 on m3xu."""
+    backend = modelled(name, side)
+    words = modular(most)
+    assert backend.holds(words)
+    assert not backend.holds(modular(most * 3 // 2))
+    largest = np.full((side, side), most - 1)
+    found = backend.multiply(largest, largest, words)
+    np.testing.assert_array_equal(found, side % most)
+    assert backend.tally.remainders == side * side
 
 
 @pytest.mark.parametrize("side", [1, 5, 32])
@@ -159,7 +175,7 @@ def test_words_narrower_than_the_unit() -> None:
     a = np.full((4, 4), 100)
     with pytest.raises(WordOverflow, match=r"^words must have 17 bits to hold the result, not 9$"):
         backend.multiply(a, a, words)
-    assert backend.config(SIMD2_KIND.holds(words)).format == "int16"  # type: ignore[attr-defined]
+    assert backend.config(SIMD2_KIND.holds(words, 4)).format == "int16"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("side", SIDES)

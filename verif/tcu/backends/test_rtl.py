@@ -1,4 +1,4 @@
-"""Every algorithm through the Verilog of the matrix units, bit for bit and cycle for cycle."""
+"""Every algorithm through the Verilog of hardware, bit for bit and cycle for cycle."""
 
 from __future__ import annotations
 
@@ -15,18 +15,32 @@ from tilewright.sim.tcu.elimination.blocked import eliminate
 from tilewright.sim.tcu.elimination.substitution import solve
 from tilewright.sim.tcu.graphs.closure import closure
 from tilewright.sim.tcu.graphs.distances import distances
+from tilewright.sim.tcu.graphs.squaring import squaring
 from tilewright.sim.tcu.integers.karatsuba import karatsuba
 from tilewright.sim.tcu.integers.schoolbook import schoolbook
 from tilewright.sim.tcu.polynomials.evaluation import polyval
+from tilewright.sim.tcu.sparse.output_sensitive import spmul
 from tilewright.sim.tcu.stencils.linear import stencil
 from tilewright.sim.tcu.transform.dft import dft
-from tilewright.sim.tcu.words import BOOLEAN, COMPLEX64, FP32, FP64, INT64, MINPLUS, Words, integer
+from tilewright.sim.tcu.words import (
+    BOOLEAN,
+    COMPLEX64,
+    FP32,
+    FP64,
+    INT64,
+    MINPLUS,
+    Words,
+    integer,
+    modular,
+)
 from tilewright.sim.tcu.words.integers import Integers
+from tilewright.sim.tcu.words.modular import Residues
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tcu.backends.simulated import modelled, simulated
 
 WHOLE = integer(25)
 """What m3xu holds, so that pieces are chosen by it."""
+RESIDUES = modular(97)
 N = 11
 
 
@@ -34,8 +48,8 @@ def _matrices(words: Words) -> Any:
     rng = np.random.default_rng(5)
     if words is BOOLEAN:
         return rng.random((2, N, N)) < 0.15
-    if isinstance(words, Integers):
-        return rng.integers(-20, 20, (2, N, N))
+    if isinstance(words, Integers | Residues):
+        return words.array(rng.integers(-20, 20, (2, N, N)))
     found = rng.standard_normal((2, N, N))
     return words.array(found + 1j * found[::-1] if words is COMPLEX64 else found)
 
@@ -48,6 +62,12 @@ def _graph(words: Words) -> Any:
 def _circle(words: Words) -> Any:
     around = np.roll(np.eye(N, dtype=int), 1, axis=0)
     return words.array(around + around.T)
+
+
+def _spmul(unit: TensorUnit) -> Any:
+    few = np.random.default_rng(7).random((2, N, N)) < 0.2
+    found = spmul(unit, *unit.words.array(np.where(few, _matrices(unit.words), 0)), seed=1)
+    return found.result.to_scipy().toarray()
 
 
 def _dominant(words: Words) -> Any:
@@ -78,6 +98,7 @@ REAL: dict[str, Algorithm] = {
     ),
     "closure": lambda unit: closure(unit, _graph(unit.words)),
     "distances": lambda unit: distances(unit, _circle(unit.words)),
+    "spmul": _spmul,
     "dft": lambda unit: dft(unit, unit.words.array(np.arange(24))),
     "bluestein": lambda unit: dft(unit, unit.words.array(np.arange(7))),
     "stencil": lambda unit: stencil(
@@ -91,6 +112,7 @@ INTEGERS: dict[str, Algorithm] = {
     ),
     "closure": REAL["closure"],
     "distances": REAL["distances"],
+    "spmul": _spmul,
     "schoolbook": lambda unit: schoolbook(unit, *_long(unit.words)),
     "karatsuba": lambda unit: karatsuba(unit, *_long(unit.words)),
     "stencil": lambda unit: stencil(
@@ -108,39 +130,45 @@ BY_WORDS: dict[Words, dict[str, Algorithm]] = {
         **{name: DENSE[name] for name in ("standard", "tall", "rectangular")},
         "closure": REAL["closure"],
     },
-    MINPLUS: {"closure": REAL["closure"]},
+    MINPLUS: {
+        "closure": REAL["closure"],
+        "squaring": lambda unit: squaring(unit, _circle(INT64)),
+    },
+    RESIDUES: {
+        **DENSE,
+        "spmul": _spmul,
+        "ntt": lambda unit: dft(unit, unit.words.array(np.arange(16))),
+    },
 }
 
 RUNS: list[tuple[str, Words]] = [
     ("simd2", INT64), ("simd2", BOOLEAN), ("simd2", FP32), ("simd2", MINPLUS), ("simd2", FP64),
-    ("m3xu", FP32), ("m3xu", WHOLE), ("m3xu", COMPLEX64),
+    ("m3xu", FP32), ("m3xu", WHOLE), ("m3xu", COMPLEX64), ("gta", INT64), ("gta", FP32),
+    ("gta", FP64), ("simd2", RESIDUES), ("m3xu", RESIDUES), ("gta", RESIDUES),
 ]  # fmt: skip
 EACH = [(name, words.name) for name, words in RUNS]
 NAMED: dict[str, Words] = {words.name: words for words in BY_WORDS}
 
 
-@pytest.mark.parametrize("on", slow_but(EACH[:2], EACH, [EACH[2], *EACH[5:7]]), ids="-".join)
+@pytest.mark.parametrize(
+    "on", slow_but(EACH[:2], EACH, [EACH[2], *EACH[5:7], EACH[8]]), ids="-".join
+)
 def test_every_algorithm(on: tuple[str, str]) -> None:
     name, kind = on[0], NAMED[on[1]]
     for algorithm, run in BY_WORDS[kind].items():
-        verilog, model = (
-            TensorUnit(backend, kind) for backend in (simulated(name), modelled(name))
-        )
+        backend = simulated(name)
+        verilog, model = (TensorUnit(one, kind) for one in (backend, modelled(name)))
         found, expected = run(verilog), run(model)
         np.testing.assert_array_equal(found, expected, err_msg=algorithm)
         if kind.exact or kind is MINPLUS:
             reference = run(TensorUnit(NumpyBackend(4), kind))
             np.testing.assert_array_equal(found, reference, err_msg=algorithm)
-        tally = simulated_tally(verilog)
+        tally = backend.tally
         assert verilog.cost == model.cost
         assert verilog.cost.calls > 0, algorithm
         assert tally.mismatches == 0, algorithm
-        assert tally.checked > tally.operations * 16
+        assert tally.checked > tally.operations * (1 if name == "gta" else 16)
         assert tally.cycles == model.backend.cycles
-
-
-def simulated_tally(unit: TensorUnit) -> Any:
-    return unit.backend.tally  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("on", slow_but(EACH[:1], EACH[:1] + EACH[5:6]), ids="-".join)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,6 +17,7 @@ from ...sim.device.placement import NoRoom
 from ...sim.device.protocol import JobError
 from ...sim.gta.driver import GtaDriver
 from ...sim.gta.model import GtaModel
+from ...sim.timing.memories import FLAT, MemoryModel
 from ..common.memory import available_memory, in_words
 from ..common.native import native
 from .options import GtaChoice
@@ -28,8 +28,6 @@ __all__ = ["GtaRtl"]
 Patterns = NDArray[np.uint64]
 Computed = TypeVar("Computed")
 
-_LATENCY = 20
-"""Of the memory, in cycles."""
 _FIRST_BYTES = 1 << 22
 
 
@@ -41,6 +39,7 @@ class GtaRtl:
     ----------
     choice: the accelerator; its dataflow and layout are the driver's to choose where the user has
         left them
+    memory, gigahertz: to "cycles" what is behind it, and its clock
 
     Members
     -------
@@ -49,15 +48,18 @@ class GtaRtl:
     Raises UserError if it cannot be built.
     """
 
-    def __init__(self, choice: GtaChoice) -> None:
+    def __init__(
+        self, choice: GtaChoice, *, memory: MemoryModel = FLAT, gigahertz: float = 1.0
+    ) -> None:
         self._choice, self._device = choice, ExitStack()
         self._bytes = _FIRST_BYTES
         with activity("building gta"):
             if choice.backend == "rtl":
-                self._native = native(GTA, choice.config, _LATENCY)
+                self._native = native(GTA, choice.config, memory.latency)
+            elif choice.backend == "cycles":
+                self._native = partial(_clock, choice.config, memory, gigahertz)
             else:
-                make = _clock if choice.backend == "cycles" else _model
-                self._native = partial(make, choice.config)
+                self._native = partial(_model, choice.config)
             self._driver = self._make()
         self.counts: dict[str, int] = {}
 
@@ -130,10 +132,11 @@ def _model(config: GtaConfig, memory_bytes: int) -> AbstractContextManager[GtaMo
     return nullcontext(GtaModel(config, memory_bytes))
 
 
-def _clock(config: GtaConfig, memory_bytes: int) -> AbstractContextManager[GtaModel]:
+def _clock(
+    config: GtaConfig, memory: MemoryModel, gigahertz: float, memory_bytes: int
+) -> AbstractContextManager[GtaModel]:
     # It loads a compiler.
     from ...sim.gta.timed import TimedGta
-    from ...sim.timing.memories import FLAT
 
-    memory = replace(FLAT, latency=_LATENCY)
-    return nullcontext(TimedGta(config, memory_bytes, memory=memory, values=False))
+    made = TimedGta(config, memory_bytes, memory=memory, gigahertz=gigahertz, values=False)
+    return nullcontext(made)

@@ -10,7 +10,8 @@ from .options import TcuChoice, whole_if_so
 
 __all__ = ["open_unit", "words_named"]
 
-_HELD = (FP32, FP64, COMPLEX64, COMPLEX, integer(16), integer(32), INT64, BOOLEAN, MINPLUS)
+_INTEGERS = (integer(8), integer(16), integer(32), INT64)
+_HELD = (FP32, FP64, COMPLEX64, COMPLEX, *_INTEGERS, BOOLEAN, MINPLUS)
 _NAMED: dict[str, Words] = {words.name: words for words in _HELD}
 
 

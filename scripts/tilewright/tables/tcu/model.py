@@ -47,6 +47,7 @@ BACKENDS = (
     Asked(label="simd2, RTL, s = 4", backend="simd2", side=4),
     Asked(label="m3xu, RTL, s = 4", backend="m3xu", side=4),
     Asked(label="engine, RTL, s = 8", backend="engine", side=8),
+    Asked(label="gta, RTL, s = 8", backend="gta", side=8, settings=("lanes=1",)),
     Asked(label="engine, blocks of 4 s rows, s = 8", backend="engine", side=8, rtl=False,
           settings=("block_rows=8",)),
     Asked(label="engine, HBM, s = 8", backend="engine", side=8, rtl=False, memory="hbm"),

@@ -96,9 +96,10 @@ _ON_SIMD2: dict[Words, dict[str, Run]] = {**_ON_ENGINE, MINPLUS: _LENGTHS}
 _ON_M3XU: dict[Words, dict[str, Run]] = {
     FP32: _REAL, COMPLEX64: _COMPLEX, integer(25): _whole(257),
 }  # fmt: skip
+_ON = {"simd2": _ON_SIMD2, "m3xu": _ON_M3XU, "engine": _ON_ENGINE, "gta": _ON_ENGINE}
 
 
 def cases_of(backend: str) -> list[tuple[str, Words, Run]]:
     """Names of algorithms, the words that they run on there, and how to run them at a size."""
-    by_words = {"simd2": _ON_SIMD2, "m3xu": _ON_M3XU, "engine": _ON_ENGINE}[backend]
-    return [(name, words, run) for words, runs in by_words.items() for name, run in runs.items()]
+    by_words = _ON[backend].items()
+    return [(name, words, run) for words, runs in by_words for name, run in runs.items()]

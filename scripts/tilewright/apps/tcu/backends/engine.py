@@ -54,10 +54,18 @@ class EngineBackend:
         return self.tally.cycles
 
     def holds(self, words: Words) -> bool:
-        return self.kind.holds(words) is not None
+        return self.kind.holds(words, self.side) is not None
 
     def call_cycles(self, rows: int, words: Words) -> int:
         return self._cycles(rows, self._how(words))
+
+    def why_off_line(self, rows: int, words: Words) -> str:
+        high = _TILE * self.setting(self._how(words)).config.block_rows
+        if self._choice.memory.banks:
+            return f"memory {self._choice.memory.name} takes time of its own"
+        within = "one block" if rows <= high else f"{-(-rows // high):,} blocks"
+        return (f"it is of {within} of up to {high:,} rows, and a block is loaded, computed and "
+                "stored while others are")  # fmt: skip
 
     def multiply(self, a: Array, b: Array, words: Words) -> Array:
         return self._call(a, b, None, words)
@@ -66,7 +74,7 @@ class EngineBackend:
         return self._call(a, b, c, words)
 
     def _how(self, words: Words) -> Held:
-        held = self.kind.holds(words)
+        held = self.kind.holds(words, self.side)
         if held is None:
             raise ValueError(
                 f"words of backend {self.name} must be {', '.join(self.held)}, not {words.name}"
@@ -117,4 +125,4 @@ class EngineBackend:
         told.checked += done.checked + done.counters - before[4]
         told.mismatches += done.mismatches - before[5]
         told.sent += a.size + b.size + (0 if c is None else c.size)
-        return results(self.name, held, found, words, a, b, c)
+        return results(self.name, held, found, words, a, b, c, told)

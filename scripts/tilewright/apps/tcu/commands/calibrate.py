@@ -12,7 +12,7 @@ from ..hardware.options import HardwareChoice, HardwareOptions, choose_hardware
 
 __all__ = ["calibrate"]
 
-_WORDS = ("fp32", "fp64", "complex64", "int64", "boolean", "minplus")
+_WORDS = ("fp32", "fp64", "complex64", "int8", "int16", "int32", "int64", "boolean", "minplus")
 
 
 def _a_backend() -> list[str]:

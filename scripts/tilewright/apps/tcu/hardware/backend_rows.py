@@ -57,5 +57,12 @@ BACKENDS = {
         fixed=("rows", "cols", "depth", "modes"),
         memory=True,
     ),
+    "gta": BackendRow(
+        "tilewright.apps.tcu.backends.gta:gta_backend",
+        sides=(4, 8, 16, 32, 64),
+        unit="tilewright.hw.spec.gta:GTA",
+        fixed=("formats",),
+        memory=True,
+    ),
 }
 """By name."""

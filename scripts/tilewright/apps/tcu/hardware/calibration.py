@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import typer
 
 from ....errors import user_errors
 from ....report_table import print_rows
-from ....sim.tcu import TensorUnit
-from ....sim.tcu.calibration import calibrated_rows, fit
+from ....sim.tcu import TensorUnit, UnitWork
+from ....sim.tcu.calibration import Calibration, calibrated_rows, fit
 from ....sim.tcu.hardware.tally import HardwareBackend
 from ....sim.tcu.words import Words
 from ...common.files import write_json
@@ -16,7 +18,10 @@ from .opened import open_backend
 from .options import HardwareChoice
 from .report import calibration_figures, checks_line
 
-__all__ = ["calibrate_backend"]
+__all__ = ["BAR", "calibrate_backend"]
+
+BAR = 0.9999
+"""Of R2, below which it is said which call is off the line."""
 
 
 def calibrate_backend(choice: HardwareChoice, kind: Words) -> None:
@@ -47,6 +52,8 @@ def calibrate_backend(choice: HardwareChoice, kind: Words) -> None:
         ("R2", f"{found.r_squared:.8f}"),
         ("half", f"latency is half of the time at n = {found.half_rows:,.6g} rows"),
     ]  # fmt: skip
+    if found.r_squared < BAR:
+        lines.append(("off line", _off_line(backend, kind, found, rows, cycles)))
     if choice.rtl:
         lines.append(("checks", checks_line(backend.tally)))
     how = "RTL" if choice.rtl else "model"
@@ -55,6 +62,24 @@ def calibrate_backend(choice: HardwareChoice, kind: Words) -> None:
     )
     if backend.tally.mismatches:
         raise typer.Exit(1)
+
+
+def _off_line(
+    backend: HardwareBackend,
+    words: Words,
+    found: Calibration,
+    rows: Sequence[int],
+    cycles: Sequence[int],
+) -> str:
+    """The call farthest from the line, as that has it, and what is different about it."""
+
+    def away(call: tuple[int, int]) -> float:
+        return abs(found.cycles(UnitWork(1, call[0])) - call[1])
+
+    n, taken = max(zip(rows, cycles, strict=True), key=away)
+    said = found.cycles(UnitWork(1, n))
+    return (f"R2 is below {BAR}: a call of {n:,} rows takes {taken:,} cycles, by the line "
+            f"{said:,.0f}; {backend.why_off_line(n, words)}")  # fmt: skip
 
 
 def _measured(backend: HardwareBackend, words: Words, rows: int) -> int:
