@@ -154,18 +154,19 @@ def write_layout(config: GtaConfig) -> data.StructLayout:
 
 
 def read_layout(config: GtaConfig) -> data.StructLayout:
-    """A read of 16 bytes of each bank of results of a lane; ``address`` as of a write."""
+    """A read of 16 bytes of some ``banks`` of results of a lane; ``address`` as of a write."""
     return data.StructLayout(
         {
             "enable": 1,
             "lane": range(config.lanes),
+            "banks": BANKS,
             "address": range(config.bank_bytes // LEFT_WORD_BYTES),
         }
     )
 
 
 def read_data_layout() -> data.ArrayLayout:
-    """What a read gives, bank by bank."""
+    """What a read gives, bank by bank; of those that it did not ask for anything."""
     return data.ArrayLayout(8 * LEFT_WORD_BYTES, BANKS)
 
 

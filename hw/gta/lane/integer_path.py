@@ -95,6 +95,7 @@ class IntegerPath(wiring.Component):
             results.valid.eq(self.valid),
             results.fold.eq(self.fold),
             results.row.eq(left.last_row),
+            path.weights.eq(self.weights),
             path.limbs_log.eq(self.limbs_log),
             path.size.eq(self.size),
             path.step.eq(results.step),

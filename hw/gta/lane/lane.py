@@ -34,7 +34,7 @@ class Lane(wiring.Component):
     Source: the paper's section 4.2. A lane at the left edge of its region feeds its rows, one at
     the top its columns, and one at the bottom takes the results; else they come from, and go to,
     the lanes beside it. Of vectors each feeds itself, from its own banks. The array never waits:
-    writes of results go before those from outside, and its reads, too.
+    its accesses of results go before those from outside, see :class:`LaneMemories`.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Lane(wiring.Component):
     write_ready: out; a write of results is done in this cycle; others are always
     read: in; ``lane`` is not looked at
     read_ready: out; a read is done in this cycle
-    read_data: out; a cycle after it: of each bank 16 bytes
+    read_data: out; a cycle after it: of each bank that was asked for 16 bytes
     done: out; a command is complete, in this lane
     """
 

@@ -28,7 +28,8 @@ _EDGES = {"left": LaneMemoryName.LEFT, "top": LaneMemoryName.TOP}
 class LaneMemories(wiring.Component):
     """Memories for rows, columns and results.
 
-    The array's accesses of results go before those from outside.
+    The array's accesses of results go before those from outside: reads bank by bank, so that one
+    from outside is done as soon as the array reads none of its banks; writes of all banks together.
 
     Parameters
     ----------
@@ -124,15 +125,13 @@ class LaneMemories(wiring.Component):
         m.submodules.result_memory = memory
         write, read = self.outside_write, self.outside_read
         writes = Signal()
-        reads = Signal()
         outside = Signal()
         m.d.comb += [
             writes.eq(self.write.as_value().any()),
-            reads.eq(self.read.any()),
             self.write_ready.eq(~writes),
-            self.read_ready.eq(~reads),
+            self.read_ready.eq(~(self.read & read.banks).any()),
             outside.eq(write.enable & (write.memory == LaneMemoryName.RESULT) & ~writes),
-            memory.read.eq(Mux(reads, self.read, read.enable.replicate(BANKS))),
+            memory.read.eq(self.read | (read.banks & read.enable.replicate(BANKS))),
             self.words.eq(memory.read_data),
             self.read_data.eq(self.halves),
         ]
@@ -141,23 +140,25 @@ class LaneMemories(wiring.Component):
             part = write.mask[n]
             half = Mux(low, Cat(Const(0, LEFT_WORD_BYTES), part), part)
             m.d.comb += [
-                memory.read_address[n].eq(Mux(reads, self.read_address[n], read.address[1:])),
+                memory.read_address[n].eq(
+                    Mux(self.read[n], self.read_address[n], read.address[1:])
+                ),
                 memory.write_address[n].eq(Mux(outside, word, self.write_address[n])),
                 memory.write[n].eq(Mux(outside, half, self.write[n])),
             ]
-        self._parts(m, reads)
+        self._parts(m)
         self._written(m, outside, memory)
 
-    def _parts(self, m: Module, reads: Value) -> None:
+    def _parts(self, m: Module) -> None:
         """Of the words that were read, the array's, or else what is read from outside."""
-        inside = Signal(name="was_read_inside")
+        inside = Signal(BANKS, name="were_read_inside")
         upper = Signal(name="upper_half_outside")
-        m.d.sync += [inside.eq(reads), upper.eq(self.outside_read.address[0])]
+        m.d.sync += [inside.eq(self.read), upper.eq(self.outside_read.address[0])]
         for n in range(BANKS):
             word, half, part = self.words[n], self.halves[n], self.part[n]
             middle = len(half) // 2
             m.d.comb += [
-                half.eq(Mux(Mux(inside, part[1], upper), word[len(half) :], word[: len(half)])),
+                half.eq(Mux(Mux(inside[n], part[1], upper), word[len(half) :], word[: len(half)])),
                 self.quarters[n].eq(Mux(part[0], half[middle:], half[:middle])),
             ]
 

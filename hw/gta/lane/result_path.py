@@ -28,13 +28,18 @@ class ResultPath(wiring.Component):
     both in the second cycle and writes in the third. Another result of the same place may follow
     after four cycles; the array takes eight at least.
 
+    In WS the results of a format of one limb follow each other in ascending order, one a cycle. Of
+    those that have 4 bytes two are read at a time, and the second one is kept for a cycle, so that
+    every other cycle of each bank is free for accesses from outside.
+
     Parameters
     ----------
     config: of the accelerator, with integers
 
     Members
     -------
-    limbs_log, size: in; log2 L, and 4 << size bytes a result; constant while anything is under way
+    weights, limbs_log, size: in; WS, log2 L, and 4 << size bytes a result; constant while anything
+      is under way
     step: in; of column 0
     first: out; by column, to the accumulator: a sum begins
     sums: in; of the accumulator
@@ -53,6 +58,7 @@ class ResultPath(wiring.Component):
         address = data.ArrayLayout(range(result_words(config)), BANKS)
         super().__init__(
             {
+                "weights": In(1),
                 "limbs_log": In(2),
                 "size": In(2),
                 "step": In(result_step_layout(config)),
@@ -82,7 +88,10 @@ class ResultPath(wiring.Component):
             steps.append(self._later(m, steps[-1], n))
         m.d.comb += [self.first[c].eq(steps[self._at(c) + 1].first) for c in range(COLS)]
         m.d.sync += self.done.eq(steps[-1].complete & steps[-1].last)
-        old = [self._read(m, b, steps) for b in range(BANKS)]
+        pairs = Signal()
+        if 1 in group_sizes(config):
+            m.d.comb += pairs.eq(self.weights & self._are_limbs(1) & (self.size == 0))
+        old = [self._read(m, b, steps, pairs) for b in range(BANKS)]
         totals = {c: self._add(m, c, steps, old) for c in range(COLS) if unit_sizes(config, c)}
         doubles = {c: self._doubles(m, c, total) for c, total in totals.items()}
         for b in range(BANKS):
@@ -118,11 +127,13 @@ class ResultPath(wiring.Component):
         own = {n: Const(bank % n, 3) for n in group_sizes(self._config)}
         return step.complete & (step.bank == by_limbs(self.limbs_log, own))
 
-    def _read(self, m: Module, bank: int, steps: list[Step]) -> Value:
-        """Reads a bank's old element; it is there, from bit 0 on, a cycle later."""
+    def _read(self, m: Module, bank: int, steps: list[Step], pairs: Signal) -> Value:
+        """Reads a bank's old element, if it has not come with the one before it in ``pairs``; it is
+        there, from bit 0 on, a cycle later."""
         step = self._step(m, bank, steps, 0, "reads")
+        kept = pairs & step.place[0]
         m.d.comb += [
-            self.read[bank].eq(step.accumulate & self._is_bank(bank, step)),
+            self.read[bank].eq(step.accumulate & self._is_bank(bank, step) & ~kept),
             self.read_address[bank].eq(step.word),
         ]
         place = self._step(m, bank, steps, 1, "shows").place
@@ -132,8 +143,13 @@ class ResultPath(wiring.Component):
             self.part[bank].eq(Cat(place[1] & (self.size <= 1), place[2])),
             found.eq(Cat(double, half[64:])[: self._widest]),
         ]
+        second: Value = double[32:]
+        if 1 in group_sizes(self._config):
+            behind = Signal(32, name=f"old_behind_{bank}", reset_less=True)
+            m.d.sync += behind.eq(second)
+            second = Mux(pairs, behind, second)
         with m.If(place[0] & (self.size == 0)):
-            m.d.comb += found[:32].eq(double[32:])
+            m.d.comb += found[:32].eq(second)
         return found
 
     def _add(self, m: Module, column: int, steps: list[Step], old: list[Value]) -> Value:

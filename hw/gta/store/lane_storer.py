@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import request_layout
 from ...axi.layouts import store_layout as beat_layout
-from ...spec.gta import LEFT_WORD_BYTES, GtaConfig
+from ...spec.gta import BANKS, LEFT_WORD_BYTES, GtaConfig
 from ...spec.jobs.gta_commands import DEALS
 from ...stream.connect import connect_fields
 from ...stream.deep_queue import DeepQueue
@@ -46,7 +46,7 @@ class LaneStorer(wiring.Component):
     command: STOREs that hold, and may begin
     request, o: streams to a burst writer
     read, read_ready: of a lane's results; a read is done if it is ready while enabled
-    words: in; of all banks, two cycles after a read
+    words: in; of the banks that were read, two cycles later
     sent: out, a pulse: the last beat of a STORE leaves
     stop: in; forgets everything at the end of the cycle
     busy: out; STOREs are inside
@@ -104,6 +104,12 @@ class LaneStorer(wiring.Component):
             m.d.sync += active.eq(1)
         return m
 
+    def _banks(self, m: Module, deal: Value, bank: Value) -> Value:
+        """Those that a part lies in: one, or two beside each other."""
+        pair = Signal(name="lies_in_two")
+        m.d.comb += pair.eq(Array(Const(known.part_banks == 2, 1) for known in DEALS)[deal])
+        return Cat((bank[1:] == n // 2) & (pair | (bank[0] == n % 2)) for n in range(BANKS))
+
     def _read(self, m: Module, store: Value, walk: RowWalk, active: Value) -> Value:
         """Reads, and what comes of them; returns whether something is on its way."""
         config = self._config
@@ -135,6 +141,7 @@ class LaneStorer(wiring.Component):
         m.d.comb += [
             self.read.enable.eq(active & (owed != _WAITING) & ~self.stop),
             self.read.lane.eq(walk.place.lane),
+            self.read.banks.eq(self._banks(m, store.deal, walk.place.bank)),
             self.read.address.eq(walk.place.word),
             issue.eq(self.read.enable & self.read_ready),
             walk.advance.eq(issue),

@@ -58,6 +58,11 @@ class Deal(NamedTuple):
     element: int
     banks: int
 
+    @property
+    def part_banks(self) -> int:
+        """Banks, beside each other, that have 16 bytes of a row of results."""
+        return 1 if self.banks == 1 or self.element >= LEFT_WORD_BYTES else 2
+
 
 DEALS = (
     Deal(16, 1),

@@ -65,6 +65,9 @@ def _add(
     fold = g.folds[region, r.folds_in % FOLDS]
     fold[0], fold[1], fold[2], fold[3] = first, steps, command.limbs, begin
     fold[4], fold[5], fold[6] = reads, rows, FLOATS if command.floats else INTEGERS
+    fold[8] = command.every
+    # Sums that stayed leave from the last row's on.
+    fold[9], fold[10] = 0 if command.weights else r.fold_first, not command.weights
     if command.floats:
         end = first + steps + r.rows + r.cols - ROWS - COLS
         done = end + _ROW_TO_DONE + g.c.stages
@@ -105,6 +108,7 @@ def _fold(g: Gta, region: int, go: bool, now: int) -> None:
         reads = command.use_c != 0 or not first_row
         _add(g, region, first, command.cycles, 0, reads, rows, last)
     r.fold_rows, r.fold_last, r.fold_reads = rows, last, command.use_c
+    r.fold_first = (r.row + 1) * (r.rows // command.limbs) - 1
     # The next one.
     if command.lateral:
         r.col += 1

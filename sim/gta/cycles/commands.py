@@ -32,7 +32,7 @@ _ROWS_CHECK, _EXECUTE_CHECK = 3, 4
 fold."""
 
 _OF_ROWS = ("rows", "row_bytes", "first", "step", "lanes")
-_PLACES = ("memory", "place", "beats", "stride", "banks", "result", "narrow")
+_PLACES = ("memory", "place", "beats", "stride", "banks", "result", "narrow", "element", "parts")
 _OF_VECTORS = ("function", "format", "chain", "use_c", "amount", "time", "result_base")
 _OF_FOLDS = ("row_folds", "col_folds", "lateral", "use_c", "rows_last")
 
@@ -45,13 +45,12 @@ COMMAND = np.dtype(
         ("check", np.int64),
         # Of a LOAD and of a STORE: fields, and beats of memory.
         *[(name, np.int64) for name in _OF_ROWS],
-        *[
-            (name, np.int64)
-            for name in ("memory", "place", "beats", "stride", "banks", "result", "narrow")
-        ],
+        *[(name, np.int64) for name in _PLACES],
         # Of an EXECUTE: fields; its region; operation, format and width in one number; limbs.
         *[(name, np.int64) for name in _OF_FOLDS],
         *[(name, np.int64) for name in ("region", "same", "weights", "floats", "steady", "limbs")],
+        # Every how many-th old sum is read: with it those behind it are.
+        ("every", np.int64),
         # Whether it works on vectors; see `OctetCycles`.
         *[(name, np.int64) for name in ("simd", "octet", "planes", "late", "last", "behind")],
         # Of one on vectors: whether it reads results; where its own begin; bytes of them in a bank.
@@ -111,6 +110,8 @@ def _rows(config: GtaConfig, words: npt.NDArray[np.uint64], made: Any) -> None:
     stores = made["kind"][some] == STORE
     into = {name: found[name] for name in _OF_ROWS}
     into["banks"] = np.array([deal.banks for deal in DEALS])[found["deal"]]
+    into["element"] = np.array([deal.element for deal in DEALS])[found["deal"]]
+    into["parts"] = np.array([deal.part_banks for deal in DEALS])[found["deal"]]
     into["memory"] = found["memory"]
     into["result"] = stores | (found["memory"] == MEMORIES.index("result"))
     # The field of a LOAD's memory is that of a STORE's narrowing.
@@ -152,6 +153,8 @@ def _folds(
     into["steady"] = by_format({x: x not in intervals or intervals[x] >= BANKS for x in known})
     size = by_format({name: limbs(name) for name in known})
     into["limbs"] = np.where(floats, 1, size)
+    pairs = (weights != 0) & (size == 1) & (found["result_size"] == 0)
+    into["every"] = np.where(pairs, 2, 1)
     into["product"] = size * size
     into["products"] = by_format(intervals)
     time = found["time"]

@@ -75,8 +75,10 @@ REGION = _fields(
     *("rows", "cols", "lanes"),
     # The command taken last, and where its folds are; see `FoldSequencer`.
     *("command", "fresh", "active", "stay", "wait", "last", "tail", "steady", "row", "col"),
-    # The fold whose sums stay; folds; commands whose end is known, and that have ended.
-    *("fold_rows", "fold_last", "fold_reads", "folds_in", "folds_out", "dones_in", "dones_out"),
+    # The fold whose sums stay, and its first result to leave; folds; commands whose end is known,
+    # and that have ended.
+    *("fold_rows", "fold_last", "fold_reads", "fold_first"),
+    *("folds_in", "folds_out", "dones_in", "dones_out"),
     # Of vectors: a command waits; cycles before another one; those left; those until it is quiet.
     *("v_waits", "v_early", "v_left", "v_tail"),
     # Cycles in which the last one began just now; where its results are.

@@ -79,7 +79,9 @@ class Gta(NamedTuple):
 
     ``m`` [0]; ``readers``; ``walks`` [LOADs, STOREs]; ``commands``; ``order`` [kind, n]: which
     command; ``regions``; ``folds`` [region, n] -> (cycle of its first step, steps, limbs, steps
-    without results, whether sums are read, rows in use, its kind, when it has ended, planes);
+    without results, whether sums are read, rows in use, its kind, when it has ended, planes of
+    vectors, of others: every how many-th sum is read; the first result, 1 if those before it
+    follow);
     ``dones`` [region, n]: when EXECUTEs end; ``planes``: of :class:`Job`; ``places`` [lane] ->
     (region, row, column); ``parts`` [n]: parts of rows on their way; ``under`` [n] -> (region, it
     has ended); ``held`` [n] -> (place, beats): in the arbiter; ``sends`` [n] -> (reader, beats,
@@ -180,7 +182,7 @@ def set_up(config: GtaConfig, job: Job, memory: MemoryModel, gigahertz: float) -
         commands=job.commands,
         order=order,
         regions=regions,
-        folds=zeros(len(regions), FOLDS, 9),
+        folds=zeros(len(regions), FOLDS, 11),
         dones=zeros(len(regions), RING),
         planes=job.planes,
         places=places,

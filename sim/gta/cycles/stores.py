@@ -28,6 +28,17 @@ def gather_busy(g: Gta) -> bool:
 
 
 @inlined
+def _is_read(g: Gta, now: int) -> bool:
+    """Whether the array reads a bank that the next part is in."""
+    w = g.walks[_STORES]
+    command = g.commands[w.held_command]
+    bank = w.bank + w.at // command.element % command.banks
+    if reads_results(g, w.lane, bank, now):
+        return True
+    return command.parts == 2 and reads_results(g, w.lane, bank + 1, now)
+
+
+@inlined
 def _build(g: Gta) -> bool:
     """Parts to beats; returns whether one at the narrower's output is taken."""
     m = g.m[0]
@@ -81,7 +92,7 @@ def gather(g: Gta, now: int) -> bool:
     issues = False
     finished = False
     if w.active and m.owed != _WAITING:
-        if reads_results(g, w.lane, now):
+        if _is_read(g, now):
             m.waits = 1
         else:
             issues = True

@@ -115,7 +115,7 @@ class Tiling:
         """About how many cycles the product takes: of each EXECUTE the most of those of the array,
         of the bus, of the list of commands, and of its way round, for it frees what the LOAD of the
         one after the next fills; beside what nothing hides, the first operands, the last results,
-        and results that wait while WS reads the sums that it adds to."""
+        and results that wait while WS reads, in every cycle, the sums that it adds to."""
         problem, (rows, cols) = self.problem, self.region.array
         folds, array = self.row_folds * self.col_folds, self.execute_cycles
         m, n, k = self._most
@@ -142,13 +142,13 @@ class Tiling:
         return -(-rows * _ROUND_TRIP // self.config.outstanding)
 
     def _unread(self, cycles: int) -> int:
-        """Of a tile's cycles those in which the array does not read results: of WS those of the
-        first fold of rows, which begins sums, and those between the limbs of a result."""
+        """Of a tile's cycles those in which a STORE hardly waits for the array: where WS reads each
+        bank in every cycle, that is with results of 8 bytes of formats of one limb, those of the
+        first fold of rows, which begins sums."""
         problem = self.problem
-        if problem.operation != "ws":
+        if problem.operation != "ws" or (problem.limbs, problem.width) != (1, 8):
             return cycles
-        deep = self.counts[2]
-        reading = self.m * (deep * self.row_folds - 1) * self.col_folds
+        reading = self.m * (self.counts[2] * self.row_folds - 1) * self.col_folds
         return max(0, cycles - reading)
 
     @property

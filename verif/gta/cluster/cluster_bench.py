@@ -101,7 +101,7 @@ class ClusterBench:
         """All of the memories of results."""
         lanes, length = self.config.lanes, self.config.bank_bytes
         asked = [
-            {"lane": lane, "address": address}
+            {"lane": lane, "banks": (1 << BANKS) - 1, "address": address}
             for lane in range(lanes)
             for address in range(length // 16)
         ]
@@ -131,8 +131,8 @@ class ClusterBench:
         *,
         writes: Sequence[Mapping[str, int]],
         reads: Sequence[Mapping[str, int]],
-    ) -> tuple[Times, int]:
-        """Products while memories are accessed from outside; how often these were read."""
+    ) -> tuple[Times, npt.NDArray[np.uint8]]:
+        """Products while memories are accessed from outside; what each read gave, (bank, byte)."""
         given = {
             "command": self._packed("command", [product.command() for product in products]),
             "write": self._packed("write", writes),
@@ -141,7 +141,8 @@ class ClusterBench:
         taken, _ = self.unit.run_streams(
             given, {"taken": len(products), "o": len(reads)}, time_out=_TIME_OUT
         )
-        return (_cycles(taken), self._ends(len(products))), len(taken["o"])
+        parts = np.ascontiguousarray(taken["o"]).view(np.uint8).reshape(len(reads), BANKS, 16)
+        return (_cycles(taken), self._ends(len(products))), parts
 
     def _ends(self, number: int) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []

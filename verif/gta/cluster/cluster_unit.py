@@ -97,6 +97,7 @@ class ClusterUnit(wiring.Component):
             cluster.read.enable.eq(self.read.valid & ~under_way.any() & ~full),
             self.read.ready.eq(cluster.read.enable & cluster.read_ready),
             cluster.read.lane.eq(self.read.payload.lane),
+            cluster.read.banks.eq(self.read.payload.banks),
             cluster.read.address.eq(self.read.payload.address),
             self.o.valid.eq(full),
         ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from tilewright.hw.gta.layouts import LaneMemoryName
-from tilewright.hw.spec.gta import GtaConfig
+from tilewright.hw.spec.gta import BANKS, GtaConfig
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
 
@@ -37,6 +38,17 @@ def merged(used: Sequence[int], inner: Memories, outer: Memories) -> Memories:
     return Memories(*found)
 
 
+def _asked(request: Mapping[str, int]) -> list[int]:
+    """The banks that a read asks for."""
+    return [bank for bank in range(BANKS) if request["banks"] >> bank & 1]
+
+
+def _words(memories: Memories, request: Mapping[str, int]) -> npt.NDArray[np.uint8]:
+    """What they have of results."""
+    at = 16 * request["address"]
+    return memories.result[request["lane"], _asked(request), at : at + 16]
+
+
 def run_beside(bench: ClusterBench, seed: int) -> int:
     """Commands while all words that they do not use are written, in any order, and any are read.
     The number of commands."""
@@ -64,7 +76,13 @@ def run_beside(bench: ClusterBench, seed: int) -> int:
     lines = [lines[n] for n in rng.permutation(len(lines))]
     words = config.bank_bytes // 16
     asked = [
-        {"lane": int(rng.integers(config.lanes)), "address": int(rng.integers(words))}
+        {
+            "lane": int(rng.integers(config.lanes)),
+            "banks": int(
+                rng.integers(1, 1 << BANKS) if rng.integers(2) else 1 << rng.integers(BANKS)
+            ),
+            "address": int(rng.integers(words)),
+        }
         for _ in range(200)
     ]
     times, read = bench.run_beside(commands, writes=lines, reads=asked)
@@ -77,8 +95,12 @@ def run_beside(bench: ClusterBench, seed: int) -> int:
     for command in commands:
         command.spare(want)
         command.spare(found)
-    assert read == len(asked)
     assert np.array_equal(found, want), f"seed {seed}"
+    for request, part in zip(asked, read, strict=True):
+        if request["address"] >= first[LaneMemoryName.RESULT]:
+            given = part[_asked(request)]
+            before, after = (_words(memory, request) for memory in (memories, others))
+            assert np.array_equal(given, before) or np.array_equal(given, after), f"seed {seed}"
     return len(commands)
 
 

@@ -25,11 +25,13 @@ from tilewright.hw.spec.jobs.gta_vector import (
 )
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.gta.driver import GtaDriver
+from tilewright.sim.gta.golden.pgemm import RESULTS
 from tilewright.sim.gta.timed import TimedGta
 from tilewright.sim.gta.vector.rules import most_chain
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.sim.timing.memories import FLAT
 from tilewright.verif.gta.devices import DEVICES, LARGE_MEMORY_BYTES, NativeGta, native_gta
+from tilewright.verif.gta.jobs import ProductCase, check_product, words
 from tilewright.verif.gta.jobs import random_case as random_product
 from tilewright.verif.gta.lists import random_case as random_list
 from tilewright.verif.gta.vectors import random_vector
@@ -116,6 +118,20 @@ def test_products(device: NativeGta) -> None:
             driver.pgemm(*call, **case.settings)
 
         compare(case, driven(both(rng, device), work))
+
+
+def test_sums_of_many_segments(device: NativeGta) -> None:
+    """Products whose STOREs go beside reads of partial sums: integers of the fewest limbs, K of
+    many folds, results of any width."""
+    rng, config = rng_of(6), device.config
+    for number in range(by_size(3, 8, 200)):
+        name = config.integers[number % min(2, len(config.integers))]
+        flow = ("ws", "is")[number // 2 % 2]
+        settings = {"dataflow": flow, "result": str(rng.choice(RESULTS[:2]))}
+        m, n, k = int(rng.integers(17, 50)), int(rng.integers(17, 50)), int(rng.integers(60, 120))
+        case = ProductCase(name, words(rng, name, (m, k)), words(rng, name, (k, n)), None, settings)
+        counts = [check_product(one, case) for one in both(rng, device)]
+        compare(case, counts)
 
 
 def test_vectors(device: NativeGta) -> None:
