@@ -15,7 +15,18 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from amaranth.hdl import ClockSignal, Format, Fragment, Instance, Module, ResetSignal, Shape, Signal
+from amaranth.hdl import (
+    ClockSignal,
+    Format,
+    Fragment,
+    Instance,
+    Module,
+    ResetInserter,
+    ResetSignal,
+    Shape,
+    Signal,
+    Value,
+)
 from amaranth.hdl._ir import Design, PortDirection
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -163,6 +174,19 @@ def _structs(layouts: Mapping[str, Any], flat: Set[str]) -> dict[str, Struct]:
     return {name: struct for name, struct in structs.items() if struct is not None}
 
 
+def _with_reset(elaborated: Any) -> tuple[Any, Value]:
+    """What a component elaborates to, and the reset of all below it: the clock domain's, or with
+    it what an inserted reset adds to it."""
+    transforms = getattr(elaborated, "_transforms_", ())
+    if not transforms:
+        return elaborated, ResetSignal()
+    module, reset = elaborated._elaboratable_, Signal(name="reset")
+    if not isinstance(module, Module) or [type(one) for one in transforms] != [ResetInserter]:
+        raise ValueError("a component must elaborate to a module, or to one with a reset more")
+    module.d.comb += reset.eq(ResetSignal() | transforms[0].controls["sync"])
+    return module, reset
+
+
 class Hierarchy:
     """The modules of a design.
 
@@ -197,8 +221,9 @@ class Hierarchy:
             return self._by_key[key]
         elaborated = component.elaborate(None)
         component._MustUse__used = True
-        if isinstance(elaborated, Module):
-            self._replace_submodules(elaborated)
+        module, reset = _with_reset(elaborated)
+        if isinstance(module, Module):
+            self._replace_submodules(module, reset)
         ports: dict[str, tuple[Signal, PortDirection]] = {}
         for port, direction, signal in ports_of(component):
             signal.name = port
@@ -263,7 +288,7 @@ class Hierarchy:
             candidate = f"{base}_{count}"
         return candidate
 
-    def _replace_submodules(self, module: Module) -> None:
+    def _replace_submodules(self, module: Module, reset: Value) -> None:
         """Put an instance in the place of every component below ``module``."""
         named = module._named_submodules
         for index, (submodule, location) in enumerate(module._anon_submodules):
@@ -271,17 +296,17 @@ class Hierarchy:
         module._anon_submodules.clear()
         for name, (submodule, location) in named.items():
             if isinstance(submodule, Module):
-                self._replace_submodules(submodule)
+                self._replace_submodules(submodule, reset)
             elif isinstance(submodule, wiring.Component) and not isinstance(submodule, Memory):
-                named[name] = (self._instance(name, submodule), location)
+                named[name] = (self._instance(name, submodule, reset), location)
 
-    def _instance(self, name: str, component: wiring.Component) -> Instance:
+    def _instance(self, name: str, component: wiring.Component, reset: Value) -> Instance:
         block = self._convert(component)
         wires: list[tuple[str, str, Any]] = []
         if "clk" in block.ports:
             wires.append(("i", "clk", ClockSignal()))
         if "rst" in block.ports:
-            wires.append(("i", "rst", ResetSignal()))
+            wires.append(("i", "rst", reset))
         for port, direction, signal in ports_of(component):
             signal.name = f"{name}__{port}"
             wires.append((direction, port, signal))

@@ -145,4 +145,5 @@ def job_spec(config: T2sConfig) -> JobSpec:
         errors=ERRORS,
         job=_job(config),
         checks=_checks(config),
+        traffic=config.traffic,
     )

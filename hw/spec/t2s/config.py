@@ -6,15 +6,20 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..config import Config, IntRange, OneOf, parameter
+from ..sidecar.traffic import Traffic, one_id_each
 from ..simd2 import Simd2Config
-from ..unit import named_object
-from .parts import Design
+from ..unit import Unit, named_object
+from .parts import Design, MemoryPart
 from .settings import DesignName, Sizes
 
-__all__ = ["ID_BITS", "T2sConfig"]
+__all__ = ["ID_BITS", "T2S", "UNITS", "T2sConfig"]
 
 ID_BITS = 3
 """Width of an AXI ID: which function reads, or writes."""
+
+_LONGEST_BURST = 32
+_BOUNDARY = 4096
+"""Bytes: no burst crosses a multiple of this."""
 
 _FORMATS = Simd2Config.parameters()[1].metadata["allowed"].words
 _ACCUMULATORS = Simd2Config.parameters()[2].metadata["allowed"].words
@@ -67,3 +72,52 @@ class T2sConfig(Config):
     def beat_bytes(self) -> int:
         """Bytes of a beat: what bases and strides are multiples of."""
         return self.data_bits // 8
+
+    @property
+    def burst_beats(self) -> int:
+        """Beats of the longest burst."""
+        return min(_LONGEST_BURST, _BOUNDARY // self.beat_bytes)
+
+    def readers(self, manager: int) -> tuple[MemoryPart, ...]:
+        """The loaders on a manager."""
+        return self.plan.loaders[manager :: self.managers]
+
+    def writers(self, manager: int) -> tuple[MemoryPart, ...]:
+        """The unloader, on the last manager."""
+        return (self.plan.unloader,) if manager == self.managers - 1 else ()
+
+    @property
+    def traffic(self) -> tuple[Traffic, ...]:
+        """Of each manager, what it may do on the bus."""
+        sizes = {"longest_beats": self.burst_beats, "outstanding": self.outstanding}
+        return tuple(
+            Traffic(
+                reads=one_id_each("function", _names(self.readers(n)), **sizes, id_bits=ID_BITS),
+                writes=one_id_each("function", _names(self.writers(n)), **sizes, id_bits=ID_BITS),
+            )
+            for n in range(self.managers)
+        )
+
+    def resolved(self) -> dict[str, object]:
+        """Every parameter with the value in force: what 0 and auto stand for is filled in."""
+        arithmetic = self.plan.element.arithmetic
+        return super().resolved() | {
+            "format": arithmetic.element.name,
+            "accumulator": arithmetic.result.name,
+        }
+
+
+def _names(parts: tuple[MemoryPart, ...]) -> tuple[str, ...]:
+    return tuple(one.name for one in parts)
+
+
+T2S = Unit(
+    name="t2s",
+    summary="array of processing elements, feeders and collectors, from a spatial mapping",
+    source="T2S-Tensor: chapter 3 of the thesis",
+    config=T2sConfig,
+    component="tilewright.hw.t2s.t2s:T2s",
+    jobs="tilewright.hw.spec.jobs.t2s:job_spec",
+)
+
+UNITS = (T2S,)

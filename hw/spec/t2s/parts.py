@@ -7,6 +7,7 @@ from math import prod
 
 from .arithmetic import LaneSum
 from .loops import Loop
+from .network import Copy, Link
 from .program import Program
 
 __all__ = [
@@ -250,6 +251,8 @@ class Design:
     element: its processing elements
     feeders, movers, loaders, unloader: its other functions on the device
     routes: between functions and arrays of queues that they walk
+    copies: of all functions and routes
+    links: between them
     """
 
     program: Program
@@ -259,6 +262,8 @@ class Design:
     loaders: tuple[MemoryPart, ...]
     unloader: MemoryPart
     routes: tuple[RoutePart, ...] = ()
+    copies: tuple[Copy, ...] = ()
+    links: tuple[Link, ...] = ()
 
     @property
     def indices(self) -> tuple[str, ...]:

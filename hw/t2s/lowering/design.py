@@ -16,6 +16,8 @@ from ..compiler.passes import compiled
 from ..language import Computation
 from ..language.mapping_file import load_mapping
 from .completion import complete
+from .connections import all_copies, links
+from .depths import with_depths
 from .elements import element_part, lanes_of, summed_loops
 from .memory import memory_part
 from .moving import feeder_part, mover_part
@@ -87,16 +89,25 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
         if isolated.role in ("drainer", "collector"):
             function = program.function(isolated.name)
             movers.append(mover_part(function, isolated.role, bits, (), flagged=False))
+    if config.managers > len(loaders) + 1:
+        raise ValueError(
+            f"`managers` must be at most {len(loaders) + 1} for {program.name}, "
+            f"not {config.managers}"
+        )
     unloader = program.function(f"{program.name}_unloader")
-    return Design(
+    routes = routes_of(program, element, arithmetic)
+    found = Design(
         program=program,
         element=element,
         feeders=tuple(feeders),
         movers=tuple(movers),
         loaders=tuple(loaders),
         unloader=memory_part(program, unloader, program.name, bits),
-        routes=routes_of(program, element, arithmetic),
+        routes=routes,
+        copies=all_copies(program, routes),
+        links=links(program, routes),
     )
+    return with_depths(found)
 
 
 def _arithmetic(program: Program, config: T2sConfig, lanes: int) -> LaneSum:

@@ -16,7 +16,6 @@ from tilewright.hw.spec.t2s.parts import Design, FeederPart, MoverPart
 from tilewright.hw.spec.t2s.statements import Body, For
 from tilewright.hw.t2s.feeder import Feeder
 from tilewright.hw.t2s.language import MappingError
-from tilewright.hw.t2s.lowering.connections import copies
 from tilewright.hw.t2s.lowering.design import design_of, lowered
 from tilewright.hw.t2s.mover import Mover, mover
 from tilewright.sim.t2s.python_text import python_text
@@ -117,7 +116,7 @@ def check(design: Design, bounds: Mapping[str, int], seed: int) -> int:
     ran = 0
     parts: list[Part] = [*design.feeders, *design.movers]
     for part in parts:
-        apart = {one.ahead: one for one in copies(design.program.function(part.name))}
+        apart = {one.ahead: one for one in design.copies if one.function == part.name}
         for copy in apart.values():
             smaller = {name: rng.randint(1, bound) for name, bound in bounds.items()}
             jobs = [

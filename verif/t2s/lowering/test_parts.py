@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.parts import MemoryPart
-from tilewright.hw.t2s.lowering.connections import copies, links
 from tilewright.hw.t2s.lowering.design import DESIGNS
 
 from ..designs import DESIGNS as CHECKED
@@ -22,11 +21,11 @@ def test_all_designs_are_lowered() -> None:
 @pytest.mark.parametrize("name", sorted(CHECKED))
 def test_each_port_has_one_queue(name: str) -> None:
     plan = T2sConfig(design=name, largest=3).plan
-    found = links(plan)
+    found = plan.links
     for ends in ([one.source for one in found], [one.sink for one in found]):
         assert [one for one, count in Counter(ends).items() if count > 1] == []
     program = plan.program
-    elements = list(copies(program.function(program.name)))
+    elements = [one for one in plan.copies if one.function == program.name]
     # Every element receives each operand, and sends its sums.
     for operand in plan.element.operands:
         places = {one.sink.place for one in found if one.sink.port == f"i_{operand.name}"}
@@ -56,7 +55,7 @@ def test_gemm() -> None:
     assert plan.loaders[0].strides == ("i", "k")
     assert plan.loaders[1].strides == ("j", "k")
     assert plan.unloader.strides == ("i", "j")
-    ahead = {one.name: one.ahead for one in copies(plan.program.function("A_feeder"))}
+    ahead = {one.name: one.ahead for one in plan.copies if one.function == "A_feeder"}
     assert ahead == {"A_feeder_0": 1, "A_feeder_1": 0}
 
 
@@ -79,7 +78,7 @@ def test_three_lines(tmp_path: Path) -> None:
     plan = T2sConfig(design=_file(tmp_path, PLAIN)).plan
     assert plan.element.sums == 1
     assert [one.name for one in plan.movers] == ["A_feeder", "B_feeder"]
-    assert len(links(plan)) == 5
+    assert len(plan.links) == 5
 
 
 def test_arrays_of_queues_are_walked(tmp_path: Path) -> None:
@@ -88,7 +87,7 @@ def test_arrays_of_queues_are_walked(tmp_path: Path) -> None:
     plan = T2sConfig(design=_file(tmp_path, ordered)).plan
     assert [one.name for one in plan.routes] == ["B_feeder_spread", "A_feeder_spread", "C_join"]
     assert plan.routes[0].extents == (2, 3)
-    assert len(links(plan)) == 2 + 3 * 6
+    assert len(plan.links) == 2 + 3 * 6 + 3
 
 
 @pytest.mark.parametrize(
