@@ -37,6 +37,11 @@ def forward(program: Program, computation: Computation) -> Program:
     for tensor, directions in computation.forwarded.items():
         for name, step, place in directions:
             for isolated in computation.chain(tensor):
+                if isolated.scattered and isolated.scattered[0] == name:
+                    raise MappingError(
+                        f"{isolated.scattered[2]}: {isolated.name}.scatter: the elements forward "
+                        f"{tensor} along loop `{name}`: it comes in once"
+                    )
                 if name in [one for one, _ in isolated.unrolled]:
                     raise MappingError(
                         f"{place}: {computation.name}.forward: loop `{name}` is unrolled in "

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from ...spec.t2s.program import Program
 from ..language import Computation
 from .accumulation import accumulate
+from .capacity import check_capacity
 from .definition import define, tile
 from .factoring import factor
 from .forwarding import forward
@@ -40,8 +41,11 @@ def programs(computation: Computation) -> Iterator[tuple[str, Program]]:
     cannot be followed."""
     program = define(computation)
     yield "define", program
+    last = next(reversed(PASSES))
     for name, run in PASSES.items():
         program = run(program, computation)
+        if name == last:
+            check_capacity(program, computation)
         yield name, program
 
 

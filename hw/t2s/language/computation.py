@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from typing import Self
 
-from .indices import Index
+from .element_array import ElementArray
 from .isolated import CONSUMERS, PRODUCERS, Isolated
-from .loop_names import known_loop, known_loops
-from .loop_nest import LoopNest
+from .loop_names import known_loop
 from .places import MappingError, place_of_caller
 from .tensors import Element
 
 __all__ = ["Computation"]
 
 
-class Computation(LoopNest):
+class Computation(ElementArray):
     """Sums of products, and a mapping of them, which directives change.
 
     Parameters
@@ -31,9 +30,7 @@ class Computation(LoopNest):
 
     Members
     -------
-    unrolled, vectorised: loops, with the places where that is said
     chains: functions isolated from it, by tensor, nearest to it first
-    factored: tensors whose product is taken out of sums, with places
     forwarded: by tensor, loops along which it is passed on, with directions and places
     """
 
@@ -49,11 +46,8 @@ class Computation(LoopNest):
     ) -> None:
         super().__init__(name, result, sum_over, factors)
         self.number_format, self.semiring, self.place = number_format, semiring, place
-        self.unrolled: list[tuple[str, str]] = []
-        self.vectorised: tuple[str, str] | None = None
         self.chains: dict[str, tuple[Isolated, ...]] = {}
         self.forwarded: dict[str, list[tuple[str, int, str]]] = {}
-        self.factored: list[tuple[str, str]] = []
 
     def chain(self, tensor: str) -> tuple[Isolated, ...]:
         """What brings an operand, or takes the result: what directives isolate, or else one
@@ -63,58 +57,101 @@ class Computation(LoopNest):
             self.chains[tensor] = (Isolated(self, tensor, role, self.place),)
         return self.chains[tensor]
 
-    def unroll(self, *loops: Index) -> Self:
-        """A processing element an iteration of each of the loops."""
-        place, directive = place_of_caller(), f"{self.name}.unroll"
-        for name in known_loops(place, directive, loops, self.loop_names):
-            if self._loops[name].reduces:
-                raise MappingError(
-                    f"{place}: {directive}: loop `{name}` is summed over: vectorise it instead"
-                )
-            self.check_unrolled(place, directive, name)
-            self.unrolled.append((name, place))
-        return self
-
-    def vectorise(self, loop: Index) -> Self:
-        """All iterations of the innermost loop at once: words become vectors."""
-        place, directive = place_of_caller(), f"{self.name}.vectorise"
-        name = known_loop(place, directive, loop, self.loop_names)
-        if name != self.loop_names[-1]:
-            raise MappingError(
-                f"{place}: {directive}: loop must be the innermost, {self.loop_names[-1]}, "
-                f"not `{name}`"
-            )
-        self.check_unrolled(place, directive, name)
-        if name in [one for one, _ in self.unrolled]:
-            raise MappingError(f"{place}: {directive}: loop `{name}` is unrolled")
-        self.vectorised = (name, place)
-        return self
-
-    def factor(self, tensor: object) -> Self:
-        """Multiply by a word once a sum over the vectorised loop, not in each of its lanes."""
-        place, directive = place_of_caller(), f"{self.name}.factor"
-        name = self._operand(place, directive, tensor)
-        if name in [one for one, _ in self.factored]:
-            raise MappingError(f"{place}: {directive}: {name} is factored already")
-        self.factored.append((name, place))
-        return self
-
     def producers(self, tensor: object, *roles: str) -> tuple[Isolated, ...]:
-        """Isolate what brings an operand, nearest to the computation first: of "feeder", "loader",
-        "serializer"."""
+        """Isolate what brings an operand, nearest to the computation first.
+
+        A serializer, on the host, lays the tensor out in the order in which the loader reads it. A
+        loader reads memory, a feeder keeps words that are needed again. Each has a copy of the
+        computation's loops, which other directives change.
+
+        Picture::
+
+            host  :  device
+                  :
+            +------------+        +--------+     +--------+     +---+
+            | serializer |:memory | loader | --> | feeder | --> | C |
+            +------------+        +--------+     +--------+     +---+
+
+        Legal for an operand that has no producers yet; some or all of them, in this order.
+
+        Refused::
+
+            C.producers(B, "loader", "feeder")
+            -> C.producers: must be of feeder, loader, serializer, in this order, not loader, feeder
+            C.producers("Z", "loader")
+            -> C.producers: tensor must be one of A, B, not 'Z'
+            C.producers(A, "loader")
+            -> C.producers: A has some already
+        """
         place, directive = place_of_caller(), f"{self.name}.producers"
         name = self._operand(place, directive, tensor)
         return self._isolate(place, directive, name, roles, PRODUCERS)
 
     def consumers(self, *roles: str) -> tuple[Isolated, ...]:
-        """Isolate what takes the results, nearest to the computation first: of "drainer",
-        "collector", "unloader", "deserializer"."""
+        """Isolate what takes the results, nearest to the computation first.
+
+        Drainers stand beside the elements, collectors beside those; an unloader writes memory, a
+        deserializer, on the host, puts the words where they belong. They do not have the loops that
+        are summed over.
+
+        Picture::
+
+                                                                          device  :  host
+            +---+     +---------+     +-----------+     +----------+        +--------------+
+            | C | --> | drainer | --> | collector | --> | unloader |memory: | deserializer |
+            +---+     +---------+     +-----------+     +----------+        +--------------+
+
+        Legal once; some or all of them, in this order.
+
+        Refused::
+
+            D.consumers("unloader", "drainer")
+            -> D.consumers: must be of drainer, collector, unloader, deserializer, in this order,
+               not unloader, drainer
+            D.consumers()
+            -> D.consumers: must be of drainer, collector, unloader, deserializer, in this order,
+               not none
+            C.consumers("drainer")
+            -> C.consumers: C has some already
+        """
         place, directive = place_of_caller(), f"{self.name}.consumers"
         return self._isolate(place, directive, self.name, roles, CONSUMERS)
 
     def forward(self, producer: Isolated, **directions: int) -> Self:
-        """Elements at the edge receive; each passes on to its neighbour along a loop. Of several
-        loops, the elements at the edge of the last pass on to those at the edge of the first."""
+        """Elements at the edge receive; each passes on to its neighbour along a loop.
+
+        1 goes to higher numbers, -1 to lower. Of several loops, the elements at the edge of the
+        last pass on to those at the edge of the first.
+
+        Picture::
+
+            +--------+     +---+     +---+     +---+
+            | feeder | --> | C | --> | C | --> | C |      C.forward(feed, jj=1)
+            +--------+     +---+     +---+     +---+
+                           jj = 0        1         2
+
+        Legal along unrolled loops that do not choose the tensor's word, from the producer next to
+        the computation, which must not be unrolled along the loop, nor scatter along it.
+
+        Refused::
+
+            C.forward(load, jj=1)
+            -> C.forward: A_loader is not next to C
+            C.forward(feed, jjj=1)
+            -> C.forward: loop `jjj` is not unrolled
+            C.forward(feed, ii=1)
+            -> C.forward: loop `ii` chooses the element of A
+            C.forward(feed, jj=2)
+            -> C.forward: direction of `jj` must be 1 or -1, not 2
+            C.forward(feed)
+            -> C.forward: must be given a loop, as `jj=1`
+            C.forward(feed, jj=1).forward(feed, jj=-1)
+            -> C.forward: A is forwarded along `jj` already
+            C.forward(A, jj=1)
+            -> C.forward: must be given one of its producers
+            C.forward(feed, jj=1); feed.unroll(jj)
+            -> C.forward: loop `jj` is unrolled in A_feeder, which is needed once along it
+        """
         place, directive = place_of_caller(), f"{self.name}.forward"
         if not isinstance(producer, Isolated) or producer.nest is not self:
             raise MappingError(f"{place}: {directive}: must be given one of its producers")
@@ -127,15 +164,6 @@ class Computation(LoopNest):
             self._check_forward(place, directive, producer.tensor, loop, step)
             self.forwarded.setdefault(producer.tensor, []).append((loop, step, place))
         return self
-
-    def _operand(self, place: str, directive: str, tensor: object) -> str:
-        name = getattr(tensor, "name", tensor)
-        operands = [one.tensor.name for one in self.factors]
-        if name not in operands:
-            raise MappingError(
-                f"{place}: {directive}: tensor must be one of {', '.join(operands)}, not {name!r}"
-            )
-        return str(name)
 
     def _check_forward(
         self, place: str, directive: str, tensor: str, loop: str, step: object

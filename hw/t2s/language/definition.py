@@ -62,6 +62,18 @@ class Definition:
             raise MappingError(
                 f"{place}: {name}: index must be one of {', '.join(indices)}, not {index!r}"
             )
+        for one in factors:
+            for dimension, subscript in zip(one.tensor.dimensions, one.subscripts, strict=True):
+                if (
+                    dimension in indices
+                    and subscript.terms
+                    and dimension not in subscript.variables
+                ):
+                    raise MappingError(
+                        f"{place}: {name}: dimension `{dimension}` of {one.tensor.name} must be "
+                        f"walked by `{dimension}`, not by `{subscript}`: shapes contradict each "
+                        "other"
+                    )
         for index in indices:
             if index not in used:
                 raise MappingError(f"{place}: {name}: no tensor has index `{index}`")
@@ -87,7 +99,40 @@ def compute(
     sum_over: indices that are summed over
     semiring: of the sums and products
 
-    Raises MappingError for indices that stand twice, and unknown formats and semirings.
+    Picture::
+
+                       +-----+
+        A[i, k] -----> |     |
+                       | (x) | --> sum over k --> C[i, j]
+        B[k, j] -----> |     |
+                       +-----+
+
+    Legal are sums of products of elements of different tensors, all of one format, whose indices
+    are the result's and those summed over, all of them. The format holds what the semiring's sums
+    start from. Only ``mma`` multiplies more than two tensors.
+
+    Refused::
+
+        compute("E E", "fp32", i)
+        -> compute: its name must be an identifier, not 'E E'
+        compute("E", "fp32", i, i)
+        -> E: index `i` must stand once, not twice
+        compute("E", "fp32")
+        -> E: must have an index; of a sum of all, one whose bound is 1
+        compute("E", "fp32", i, semiring="mul")
+        -> E: semiring must be one of SEMIRINGS, not 'mul'
+        compute("E", "fp8e4m3", i, semiring="minplus")
+        -> E: format of minplus must hold +inf, which fp8e4m3 does not
+        compute("E", "fp32", i, sum_over=k)[A[i, j]]
+        -> E: index must be one of i, k, not 'j'
+        compute("E", "fp32", i, j, sum_over=k)[A[i, k]]
+        -> E: no tensor has index `j`
+        compute("E", "fp32", i, sum_over=k)[A[i, k] * A[i, k]]
+        -> E: A must stand in it once, not twice
+        compute("E", "fp16", i, sum_over=k)[A[i, k]]
+        -> E: format of A must be fp16, not fp32
+        compute("E", "fp32", i, sum_over=k)[3]
+        -> E: must be a product of tensors' elements, not 3
     """
     place = place_of_caller()
     summed = sum_over if isinstance(sum_over, tuple) else (sum_over,)

@@ -9,11 +9,13 @@ from .loop_names import known_loop, known_loops
 from .loop_nest import LoopNest
 from .places import MappingError, place_of_caller
 
-__all__ = ["CONSUMERS", "PRODUCERS", "Isolated"]
+__all__ = ["CONSUMERS", "MOST_BITS", "PRODUCERS", "Isolated"]
 
 PRODUCERS = ("feeder", "loader", "serializer")
 CONSUMERS = ("drainer", "collector", "unloader", "deserializer")
 ON_HOST = ("serializer", "deserializer")
+MOST_BITS = 1 << 24
+"""Of a buffer, where the mapping does not say another number: 2 MiB."""
 
 
 class Isolated:
@@ -30,6 +32,7 @@ class Isolated:
     -------
     removed: loops that it does without, each with the place where that is said
     buffered: the loop in which it has a buffer, if so; ``double``, and the place
+    max_bits: that the buffer may have
     unrolled: loops of which each iteration is a copy of it
     scattered, gathered: the loop along which data is passed on, and in which direction; the place
     """
@@ -39,6 +42,7 @@ class Isolated:
         self.name = f"{tensor}_{role}"
         self.removed: list[tuple[str, str]] = []
         self.buffered: tuple[str, bool, str] | None = None
+        self.max_bits = MOST_BITS
         self.unrolled: list[tuple[str, str]] = []
         self.scattered: tuple[str, int, str] | None = None
         self.gathered: tuple[str, int, str] | None = None
@@ -52,8 +56,34 @@ class Isolated:
         return self.role in PRODUCERS
 
     def remove(self, *loops: Index) -> Self:
-        """Do without reuse loops, in which the tensor's element stays the same: it is sent once,
-        and the next function, which needs it again, has a buffer (section 3.3)."""
+        """Do without reuse loops, in which the tensor's element stays the same.
+
+        It is sent once, and the next function, which needs it again, has a buffer. Functions behind
+        do without the loops, too (section 3.3).
+
+        Picture::
+
+            load                   feed                          load.remove(jjj)
+              for k < K:             for k < K:                  feed.buffer(k)
+                for iii < 2:           for iii < 2: receive
+                  send A ------->      for iii < 2:
+                                         for jjj < 2: send
+
+        Legal for producers, for loops that do not choose the tensor's word and are not unrolled in
+        the function; who receives from it and repeats them has a buffer at a loop outside.
+
+        Refused::
+
+            load.remove(ii)
+            -> A_loader.remove: loop `ii` chooses the element of A
+            load.remove(jjj)
+            -> A_loader.remove: A_feeder repeats loop `jjj` and has no buffer: buffer it at an
+               outer loop
+            drain.remove(ii)
+            -> C_drainer.remove: results have no reuse loops
+            load.unroll(jj).remove(jj); feed.buffer(k)
+            -> A_loader.remove: loop `jj` is unrolled in it
+        """
         place, directive = self._device("remove")
         if not self.is_producer:
             raise MappingError(f"{place}: {directive}: results have no reuse loops")
@@ -65,19 +95,76 @@ class Isolated:
             self.removed.append((loop, place))
         return self
 
-    def buffer(self, level: Index, double: bool = False) -> Self:
-        """Keep what comes in each iteration of a loop, to be sent as often as it is needed."""
+    def buffer(self, level: Index, double: bool = False, max_bits: int = MOST_BITS) -> Self:
+        """Keep what comes in each iteration of a loop, to be sent as often as it is needed.
+
+        A double buffer is filled for the next iteration while it is read.
+
+        Picture::
+
+                       +-- A_feeder, in each iteration of k --+
+            words ---> | [half 0]  filled                     |
+                       | [half 1]  read, again and again -----+---> C
+                       +--------------------------------------+
+
+        Legal for producers on the device that something is sent to, once, outside all loops that
+        the sender does without; loops inside have constant trip counts, and what is kept has at
+        most `max_bits` bits, the halves of a double buffer counted.
+
+        Refused::
+
+            feed.buffer(ii).buffer(k)
+            -> A_feeder.buffer: there is one at `ii`
+            load.buffer(k)
+            -> A_loader.buffer: nothing is sent to it
+            load.remove(jjj, jj); feed.buffer(iii)
+            -> A_feeder.buffer: loop `iii` must be outside `jj`, which A_loader does not have
+            feed.buffer(j)
+            -> A_feeder.buffer: loop `k` inside `j` has no constant trip count
+            load.remove(jjj); feed.buffer(k, double=True, max_bits=1023)
+            -> A_feeder.buffer: at loop `k` it has 3,072 bits, more than `max_bits`, 1,023
+            feed.buffer(k, max_bits=0)
+            -> A_feeder.buffer: `max_bits` must be an integer, 1 or more, not 0
+            drain.buffer(ii)
+            -> C_drainer.buffer: drainers have none
+        """
         place, directive = self._device("buffer")
         if not self.is_producer:
             raise MappingError(f"{place}: {directive}: {self.role}s have none")
         if self.buffered:
             raise MappingError(f"{place}: {directive}: there is one at `{self.buffered[0]}`")
         loop = known_loop(place, directive, level, self.nest.loop_names)
-        self.buffered = (loop, bool(double), place)
+        if isinstance(max_bits, bool) or not isinstance(max_bits, int) or max_bits < 1:
+            raise MappingError(
+                f"{place}: {directive}: `max_bits` must be an integer, 1 or more, not {max_bits!r}"
+            )
+        self.buffered, self.max_bits = (loop, bool(double), place), max_bits
         return self
 
     def unroll(self, *loops: Index) -> Self:
-        """A copy of the function an iteration of each of the loops."""
+        """A copy of the function an iteration of each of the loops.
+
+        Channels at its two ends become arrays over the loops that either end has unrolled.
+
+        Picture::
+
+                           +-----------+
+                      +--> | feeder[0] | --> C[0]
+            loader ---+    +-----------+
+                      +--> | feeder[1] | --> C[1]       feed.unroll(ii)
+                           +-----------+
+
+        Legal for loops with constant trip counts that the function has, on the device.
+
+        Refused::
+
+            feed.unroll(k)
+            -> A_feeder.unroll: loop `k` has no constant trip count: tile it
+            drain.unroll(kk)
+            -> C_drainer.unroll: it has no loop `kk`
+            C.producers(B, "serializer")[0].unroll(jj)
+            -> B_serializer.unroll: serializers run on the host
+        """
         place, directive = self._device("unroll")
         for loop in known_loops(place, directive, loops, self.nest.loop_names):
             self.nest.check_unrolled(place, directive, loop)
@@ -85,7 +172,36 @@ class Isolated:
         return self
 
     def scatter(self, **directions: int) -> Self:
-        """Only the first copy along a loop receives: it keeps its own and passes on the rest."""
+        """Only the first copy along a loop receives: it keeps its own and passes on the rest.
+
+        A counting loop says whose turn it is. 1 goes to higher numbers, -1 to lower.
+
+        Picture::
+
+                        +-----------+     +-----------+
+            loader ---> | feeder[0] | --> | feeder[1] |        feed.unroll(ii).scatter(ii=1)
+                        +-----------+     +-----------+
+                              |                 |
+                            C[0]              C[1]
+
+        Legal for producers that something is sent to, along one loop that is unrolled in them, not
+        in what sends, and along which the elements do not forward the tensor.
+
+        Refused::
+
+            feed.scatter(ii=1)
+            -> A_feeder.scatter: loop `ii` is not unrolled
+            feed.unroll(ii).scatter(ii=1); load.unroll(ii)
+            -> A_feeder.scatter: loop `ii` is unrolled in A_loader, too
+            load.unroll(ii).scatter(ii=1)
+            -> A_loader.scatter: nothing is sent to it
+            C.forward(feed, jj=1); feed.unroll(jj).scatter(jj=1)
+            -> A_feeder.scatter: the elements forward A along loop `jj`: it comes in once
+            feed.unroll(ii, jj).scatter(ii=1, jj=1)
+            -> A_feeder.scatter: must be given one loop, as `ii=1`
+            drain.unroll(ii).scatter(ii=1)
+            -> C_drainer.scatter: results are gathered
+        """
         place, directive = self._device("scatter")
         if not self.is_producer:
             raise MappingError(f"{place}: {directive}: results are gathered")
@@ -93,7 +209,34 @@ class Isolated:
         return self
 
     def gather(self, **directions: int) -> Self:
-        """Only the last copy along a loop sends: what the others have is passed along to it."""
+        """Only the last copy along a loop sends: what the others have is passed along to it.
+
+        1 goes to higher numbers, -1 to lower: then the copy of number 0 is the last.
+
+        Picture::
+
+               C[0]               C[1]
+                 |                  |
+            +------------+     +------------+
+            | drainer[0] | --> | drainer[1] | ---> unloader     drain.unroll(ii).gather(ii=1)
+            +------------+     +------------+
+
+        Legal for consumers that something takes words from, along one loop that is unrolled in
+        them, not in what takes.
+
+        Refused::
+
+            drain.gather(ii=1)
+            -> C_drainer.gather: loop `ii` is not unrolled
+            unload.unroll(ii).gather(ii=1)
+            -> C_unloader.gather: it sends to nothing: consumers must be isolated from it
+            drain.unroll(ii).gather(ii=1); unload.unroll(ii)
+            -> C_drainer.gather: loop `ii` is unrolled in C_unloader, too
+            feed.unroll(ii).gather(ii=1)
+            -> A_feeder.gather: operands are scattered
+            drain.unroll(ii).gather(ii=0)
+            -> C_drainer.gather: direction of `ii` must be 1 or -1, not 0
+        """
         place, directive = self._device("gather")
         if self.is_producer:
             raise MappingError(f"{place}: {directive}: operands are scattered")

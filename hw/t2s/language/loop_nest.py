@@ -70,7 +70,31 @@ class LoopNest:
     def tile(self, index: Index, *levels: tuple[Index, int]) -> Self:
         """Cut a loop: ``tile(i, (ii, 4), (iii, 8))`` makes blocks of 32, in each 4 of 8.
 
-        The outermost loop keeps its name, and its trip count is a register's.
+        The outermost loop keeps its name, and its trip count is a register's; i is then 32 i + 8 ii
+        + iii. What a block has too many is padded when it is loaded, and not stored.
+
+        Picture::
+
+            for i < I:    becomes    for i < ceil(I / 32):
+                                       for ii < 4:
+                                         for iii < 8:
+
+        Legal once a loop, before `order`, with names that no loop has; factors are constants.
+
+        Refused::
+
+            C.tile(i, (kk, 2))
+            -> C.tile: loop `i` is tiled already
+            D.tile(i, (k, 2))
+            -> D.tile: there is a loop `k` already
+            D.tile(i, (ii, j))
+            -> D.tile: factor of `ii` must be a constant, 1 or more, not 'j'
+            D.tile(ii, (iii, 2))
+            -> D.tile: loop must be one of i, j, k, not 'ii'
+            D.tile(i, 4)
+            -> D.tile: must be given (loop, factor), not 4
+            D.order(i, j, k).tile(i, (ii, 2))
+            -> D.tile: must stand before order
         """
         place, directive = place_of_caller(), f"{self.name}.tile"
         name = known_loop(place, directive, index, self._digits)
@@ -98,7 +122,30 @@ class LoopNest:
         return self
 
     def order(self, *loops: Index) -> Self:
-        """All loops, outermost first."""
+        """All loops, outermost first.
+
+        Picture::
+
+            D.order(i, j, k)         for i < I:
+                                       for j < J:
+                                         for k < K:
+                                           D(i, j) += A(i, k) B(k, j)
+
+        Legal if every loop is named once, and no loop of the result whose trip count is a
+        register's stands inside one that is summed over.
+
+        Refused::
+
+            D.order(i, j)
+            -> D.order: loop `k` must be named, too
+            D.order(i, j, k, k)
+            -> D.order: loop `k` must be named once, not twice
+            D.order(i, k, j)
+            -> D.order: loop `j` must stand before `k`, which is summed over: as many sums as it
+               has iterations would be kept
+            D.order(i, j, ii)
+            -> D.order: loop must be one of i, j, k, not 'ii'
+        """
         place, directive = place_of_caller(), f"{self.name}.order"
         found = known_loops(place, directive, loops, self._loops)
         for name in self._loops:

@@ -15,7 +15,19 @@ _LARGEST: ContextVar[int | None] = ContextVar("largest factor", default=None)
 
 
 def sizes(**usual: int) -> tuple[int, ...]:
-    """Trip counts by name, as in ``II, JJ = sizes(II=10, JJ=8)``: `--set II=2` changes one."""
+    """Trip counts by name, as in ``II, JJ = sizes(II=10, JJ=8)``: `--set II=2` changes one.
+
+    Picture::
+
+        II, JJ = sizes(II=10, JJ=8)      --set II=2      an array of 10 x 8 becomes one of 2 x 8
+
+    Legal are integers from 1.
+
+    Refused::
+
+        sizes(II=0)
+        -> sizes: II must be an integer, 1 or more, not 0
+    """
     place = place_of_caller()
     changed = _CHANGED.get()
     for name, size in usual.items():

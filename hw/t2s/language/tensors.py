@@ -48,11 +48,16 @@ class Product(Expression):
 
 @dataclass(frozen=True)
 class Tensor:
-    """An operand: its name, its format, and how many dimensions it has."""
+    """An operand: its name, its format, and the names of its dimensions."""
 
     name: str
     number_format: str
-    order: int
+    dimensions: tuple[str, ...]
+
+    @property
+    def order(self) -> int:
+        """How many dimensions it has."""
+        return len(self.dimensions)
 
     def __getitem__(self, subscripts: Subscript | tuple[Subscript, ...]) -> Element:
         given = subscripts if isinstance(subscripts, tuple) else (subscripts,)
@@ -60,13 +65,49 @@ class Tensor:
             raise MappingError(
                 f"{place_of_caller()}: {self.name} must have {self.order} indices, not {len(given)}"
             )
-        return Element(self, tuple(affine(one) for one in given))
+        subscripts = tuple(affine(one) for one in given)
+        for one in subscripts:
+            if one.constant < 0 or any(by < 0 for _, by in one.terms):
+                raise MappingError(
+                    f"{place_of_caller()}: {self.name}: an index must not go below 0: `{one}`"
+                )
+        return Element(self, subscripts)
 
 
 def tensor(name: str, number_format: str, *dimensions: Index) -> Tensor:
     """An operand of 1 to 5 dimensions, of a format of `tilewright.hw.spec.formats.FORMATS`.
 
-    ``dimensions`` name what its indices usually are; an element may have others.
+    ``dimensions`` say how far it goes: where a computation has an index of such a name, that is
+    the one which walks the dimension, alone or as ``y + r``. Other names say nothing.
+
+    Picture::
+
+                   k ->                 A = tensor("A", "fp32", i, k)
+             i  +--+--+--+--+
+             |  |  |  |  |  |           A[i, k] is one of its elements
+             v  +--+--+--+--+
+                |  |  |  |  |
+                +--+--+--+--+
+
+    Legal with 1 to 5 dimensions, of a format that there is. An element's indices are sums of
+    multiples of indices that are never below 0.
+
+    Refused::
+
+        tensor("T", "fp12", i)
+        -> T: format must be one of FORMATS, not 'fp12'
+        tensor("T", "fp32")
+        -> T: must have 1 to 5 dimensions, not 0
+        tensor("a b", "fp32", i)
+        -> tensor: its name must be an identifier, not 'a b'
+        A[i]
+        -> A must have 2 indices, not 1
+        A[i, j * k]
+        -> index `j` must be multiplied by an integer, not 'k': indices are affine
+        A[i, -1 * k]
+        -> A: an index must not go below 0: `-1 k`
+        compute("E", "fp32", i, sum_over=k)[A[k, i]]
+        -> E: dimension `i` of A must be walked by `i`, not by `k`: shapes contradict each other
     """
     place = place_of_caller()
     if not name.isidentifier():
@@ -78,4 +119,4 @@ def tensor(name: str, number_format: str, *dimensions: Index) -> Tensor:
         raise MappingError(
             f"{place}: {name}: must have 1 to {MOST_DIMENSIONS} dimensions, not {len(dimensions)}"
         )
-    return Tensor(name, number_format, len(dimensions))
+    return Tensor(name, number_format, tuple(one.name for one in dimensions))

@@ -24,6 +24,6 @@ SYSTEM = System(
             ),
         },
     },
-    pages=("t2s.md",),
+    pages=("t2s.md", "t2s-directives.md"),
     place=10,
 )

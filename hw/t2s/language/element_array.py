@@ -1,0 +1,156 @@
+"""The array of processing elements: which loops lie in space, and which in the lanes of one."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from .indices import Index
+from .loop_names import known_loop, known_loops
+from .loop_nest import LoopNest
+from .places import MappingError, place_of_caller
+from .tensors import Element
+
+__all__ = ["ElementArray"]
+
+
+class ElementArray(LoopNest):
+    """Sums of products, and the elements that compute them.
+
+    Parameters
+    ----------
+    name: of the result
+    result, sum_over: indices of the result, and those that are summed over
+    factors: elements of tensors that are multiplied
+
+    Members
+    -------
+    unrolled, vectorised: loops, with the places where that is said
+    factored: tensors whose product is taken out of sums, with places
+    """
+
+    def __init__(
+        self,
+        name: str,
+        result: tuple[str, ...],
+        sum_over: tuple[str, ...],
+        factors: tuple[Element, ...],
+    ) -> None:
+        super().__init__(name, result, sum_over, factors)
+        self.unrolled: list[tuple[str, str]] = []
+        self.vectorised: tuple[str, str] | None = None
+        self.factored: list[tuple[str, str]] = []
+
+    def unroll(self, *loops: Index) -> Self:
+        """A processing element an iteration of each of the loops.
+
+        Picture::
+
+            for ii < 2:                    ii = 0   +---+ +---+ +---+
+              for jj < 3:        becomes            | C | | C | | C |
+                C                          ii = 1   +---+ +---+ +---+
+                                                    | C | | C | | C |
+                                                    +---+ +---+ +---+
+                                                    jj = 0     1     2
+
+        Legal for loops of the result whose trip counts are constants. Elements that share a sum
+        would need a tree of adders between them: lanes have one, see `vectorise`.
+
+        Refused::
+
+            C.unroll(kk)
+            -> C.unroll: loop `kk` is summed over: vectorise it instead
+            C.unroll(i)
+            -> C.unroll: loop `i` has no constant trip count: tile it
+            C.unroll("n")
+            -> C.unroll: loop must be one of i, j, k, ii, jj, iii, jjj, kk, not 'n'
+        """
+        place, directive = place_of_caller(), f"{self.name}.unroll"
+        for name in known_loops(place, directive, loops, self.loop_names):
+            if self._loops[name].reduces:
+                raise MappingError(
+                    f"{place}: {directive}: loop `{name}` is summed over: vectorise it instead"
+                )
+            self.check_unrolled(place, directive, name)
+            self.unrolled.append((name, place))
+        return self
+
+    def vectorise(self, loop: Index) -> Self:
+        """All iterations of the innermost loop at once: words become vectors.
+
+        Loads, channels, buffers and arithmetic are widened. If results are summed over the loop, an
+        element adds its products in a tree; what does not depend on the loop stays a word.
+
+        Picture::
+
+            for kk < 4:                   A: |a0|a1|a2|a3|    a0 b0 --+
+              C += A * B     becomes      B: |b0|b1|b2|b3|    a1 b1 --(+)--> C
+                                                              a2 b2 --+
+                                                              a3 b3 --+
+
+        Legal for the innermost loop, if its trip count is a constant and it is not unrolled.
+
+        Refused::
+
+            C.vectorise(jjj)
+            -> C.vectorise: loop must be the innermost, kk, not `jjj`
+            D.vectorise(k)
+            -> D.vectorise: loop `k` has no constant trip count: tile it
+            C.order(i, j, k, jj, iii, jjj, kk, ii).vectorise(ii)
+            -> C.vectorise: loop `ii` is unrolled
+        """
+        place, directive = place_of_caller(), f"{self.name}.vectorise"
+        name = known_loop(place, directive, loop, self.loop_names)
+        if name != self.loop_names[-1]:
+            raise MappingError(
+                f"{place}: {directive}: loop must be the innermost, {self.loop_names[-1]}, "
+                f"not `{name}`"
+            )
+        self.check_unrolled(place, directive, name)
+        if name in [one for one, _ in self.unrolled]:
+            raise MappingError(f"{place}: {directive}: loop `{name}` is unrolled")
+        self.vectorised = (name, place)
+        return self
+
+    def factor(self, tensor: object) -> Self:
+        """Multiply by a word once a sum over the vectorised loop, not in each of its lanes.
+
+        Floats are rounded otherwise than without it.
+
+        Picture::
+
+            sum of A C B over 4 lanes                 B * (sum of A C over 4 lanes)
+
+            a0 c0 b --+                               a0 c0 --+
+            a1 c1 b --(+)-->           becomes        a1 c1 --(+)--> (x b) -->
+            a2 c2 b --+                               a2 c2 --+
+            a3 c3 b --+                               a3 c3 --+
+
+        Legal if results are summed over the vectorised loop, the loop does not choose the tensor's
+        word, and the semiring's (x) distributes over its (+).
+
+        Refused::
+
+            C.factor(A)
+            -> C.factor: no loop is vectorised
+            C.vectorise(kk).factor(A)
+            -> C.factor: loop `kk` chooses the element of A
+            C.factor(A).factor(A)
+            -> C.factor: A is factored already
+            C.factor("Z")
+            -> C.factor: tensor must be one of A, B, not 'Z'
+        """
+        place, directive = place_of_caller(), f"{self.name}.factor"
+        name = self._operand(place, directive, tensor)
+        if name in [one for one, _ in self.factored]:
+            raise MappingError(f"{place}: {directive}: {name} is factored already")
+        self.factored.append((name, place))
+        return self
+
+    def _operand(self, place: str, directive: str, tensor: object) -> str:
+        name = getattr(tensor, "name", tensor)
+        operands = [one.tensor.name for one in self.factors]
+        if name not in operands:
+            raise MappingError(
+                f"{place}: {directive}: tensor must be one of {', '.join(operands)}, not {name!r}"
+            )
+        return str(name)
