@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ...hw.spec.t2s.program import Function, Program
 from .python_text import python_text
-from .semiring_numbers import constant, operators
+from .semiring_numbers import Arithmetic, PythonNumbers
 from .sizes import check_bounds, shape_of, trip_count
 
 __all__ = ["Deadlock", "Numbers", "interpret"]
@@ -44,20 +44,23 @@ def interpret(
     bounds: Mapping[str, int],
     operands: Mapping[str, Numbers],
     depths: Mapping[str, int] | None = None,
+    arithmetic: Arithmetic | None = None,
 ) -> Numbers:
-    """The result's elements, by the operators of Python's numbers.
+    """The result's elements.
 
     Parameters
     ----------
     bounds: of the computation's indices
     operands: arrays of every tensor, of objects if their integers have to be exact
     depths: of channels, as many values as each queue holds; without an entry there is no end
+    arithmetic: what is computed with; the operators of Python's numbers if it is not given
 
     Raises ValueError for bounds and shapes that do not fit, Deadlock if functions wait for each
     other, or if values are left in a channel.
     """
     check_bounds(program, bounds)
-    machine = _Machine(program, bounds, operands, depths or {})
+    arithmetic = arithmetic or PythonNumbers(program.semiring)
+    machine = _Machine(program, bounds, operands, depths or {}, arithmetic)
     host = [one for one in program.functions if one.host]
     device = [one for one in program.functions if not one.host]
     reads = [one for one in host if not _writes_result(program, one)]
@@ -68,7 +71,7 @@ def interpret(
     for one in host:
         if one not in reads:
             machine.run([one])
-    return machine.result()
+    return arithmetic.finished(machine.result())
 
 
 class _Machine:
@@ -78,6 +81,7 @@ class _Machine:
         bounds: Mapping[str, int],
         operands: Mapping[str, Numbers],
         depths: Mapping[str, int],
+        arithmetic: Arithmetic,
     ) -> None:
         self._program, self._bounds = program, bounds
         self._queues: defaultdict[tuple[str, tuple[int, ...]], deque[Any]] = defaultdict(deque)
@@ -89,19 +93,18 @@ class _Machine:
             if not tensor.image and tensor.name != program.result:
                 shape = shape_of(tensor.dimensions, bounds)
                 self._fill(tensor.name, shape, operands)
-        plus, times, identity = operators(program.semiring)
         self._names = {
             "queues": self._queues,
             "depth_of": defaultdict(lambda: sys.maxsize, depths),
             "moved": self._moved,
             "load": self._load,
             "store": self._store,
-            "plus": _on_lanes(plus),
-            "times": _on_lanes(times),
-            "fold": lambda start, vector: _fold(plus, start, vector),
-            "identity": identity,
+            "plus": _on_lanes(arithmetic.plus),
+            "times": _on_lanes(arithmetic.times),
+            "fold": arithmetic.fold,
+            "identity": arithmetic.identity,
         }
-        self._pads = {one.name: constant(one.pad) for one in program.tensors}
+        self._pads = {one.name: arithmetic.constant(one.pad) for one in program.tensors}
 
     def run(self, functions: list[Function]) -> None:
         """Run functions to their ends. Raises Deadlock."""
@@ -172,12 +175,6 @@ def _on_lanes(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         return tuple(map(operator, left, right))
 
     return apply
-
-
-def _fold(plus: Callable[[Any, Any], Any], start: Any, vector: tuple[Any, ...]) -> Any:
-    for one in vector:
-        start = plus(start, one)
-    return start
 
 
 def _told(waiting: Mapping[str, Waiting]) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from ...hw.spec.semirings import SEMIRINGS
 
-__all__ = ["constant", "operators"]
+__all__ = ["Arithmetic", "PythonNumbers", "constant", "operators"]
 
 Operator = Callable[[Any, Any], Any]
 
@@ -34,3 +37,58 @@ def operators(semiring: str) -> tuple[Operator, Operator, Any]:
 def constant(name: str) -> Any:
     """What "0", "+inf" and "-inf" are."""
     return _CONSTANTS[name]
+
+
+class Arithmetic(Protocol):
+    """What an interpreter computes with: words of operands, products of them, and sums.
+
+    Members
+    -------
+    identity: the sum of nothing
+    """
+
+    identity: Any
+
+    def constant(self, name: str) -> Any:
+        """The word "0", "+inf" or "-inf"."""
+
+    def plus(self, total: Any, term: Any) -> Any:
+        """A sum and a word or a product more."""
+
+    def times(self, a: Any, b: Any) -> Any:
+        """The product of words, products and sums."""
+
+    def fold(self, total: Any, terms: tuple[Any, ...]) -> Any:
+        """A sum and the words or products of all lanes more."""
+
+    def finished(self, sums: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The numbers of an array of sums."""
+
+
+class PythonNumbers:
+    """The operators of Python's numbers, one after the other.
+
+    Parameters
+    ----------
+    semiring: name of (+) and (x)
+    """
+
+    def __init__(self, semiring: str) -> None:
+        self._plus, self._times, self.identity = operators(semiring)
+
+    def constant(self, name: str) -> Any:
+        return constant(name)
+
+    def plus(self, total: Any, term: Any) -> Any:
+        return self._plus(total, term)
+
+    def times(self, a: Any, b: Any) -> Any:
+        return self._times(a, b)
+
+    def fold(self, total: Any, terms: tuple[Any, ...]) -> Any:
+        for one in terms:
+            total = self._plus(total, one)
+        return total
+
+    def finished(self, sums: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
+        return sums

@@ -1,8 +1,6 @@
 """Golden model of the semiring matrix unit: ``d = c (+) (+)_k (a_k (x) b_k)`` on small tiles.
 
-Sums of products (mma) and of squared differences (addnorm) are fused: one rounding for all terms
-(``sim.numbers.fused``). Every other (+) is exact, and its products are rounded once
-(``sim.numbers.semirings``).
+Sums of floats are fused, with one rounding for all terms (``sim.numbers.semiring_sums``).
 
 Source: SIMD2, the table of operations; the numerics are the project's own.
 """
@@ -12,13 +10,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...hw.spec.formats import FloatFormat, Format, IntFormat
+from ...hw.spec.formats import FloatFormat, Format
 from ...hw.spec.semirings import SEMIRINGS, Semiring
 from ...hw.spec.simd2 import Simd2Config
 from ..numbers.floats import from_container
-from ..numbers.fused import Factor, factor, fused_products
-from ..numbers.semirings import combine, difference, product
-from ..numbers.values import decode, encode
+from ..numbers.semiring_sums import semiring_sum
 
 __all__ = ["mixed_operations", "semiring_products"]
 
@@ -134,15 +130,15 @@ def _chunk(
     else:
         right = _selected(lanes_b, metadata).transpose(2, 1, 3, 0)
     addend = np.ascontiguousarray(_patterns(c, config.result).transpose(1, 2, 0))
-    if row.plus != "add":
-        d = addend
-        for k in range(config.tile):
-            term = product(row, left[k], right[k], config.element, config.result)
-            d = combine(row, d, term, config.result)
-    elif isinstance(config.element, IntFormat):
-        d = _integer_sum(row, left, right, addend, config.element, config.result)
-    else:
-        d = _fused_sum(config, row, left, right, addend)
+    d = semiring_sum(
+        row,
+        left,
+        right,
+        addend,
+        element=config.element,
+        result=config.result,
+        alignment_bits=config.window_bits,
+    )
     return d.transpose(2, 0, 1)
 
 
@@ -157,44 +153,3 @@ def _selected(b: Words, metadata: Array) -> Words:
     """The element of b that each lane of a multiplies: (operations, rows, lanes, columns)."""
     operations, _, lanes = np.indices(metadata.shape)
     return b[operations, 4 * (lanes // 2) + metadata.astype(np.int64)]
-
-
-def _integer_sum(
-    row: Semiring, a: Words, b: Words, c: Words, element: IntFormat, result: Format
-) -> Words:
-    """Modulo 2**64, of which every accumulator is a part."""
-    total = decode(c, result)
-    for x, y in zip(a, b, strict=True):
-        if row.times == "mul":
-            total = total + decode(x, element) * decode(y, element)
-        elif row.times == "square_difference":
-            distance = decode(x, element) - decode(y, element)
-            total = total + distance * distance
-        else:
-            total = total + decode(product(row, x, y, element, result), result)
-    return encode(total, result)
-
-
-def _fused_sum(config: Simd2Config, row: Semiring, a: Words, b: Words, c: Words) -> Words:
-    element, result = config.element, config.result
-    assert isinstance(element, FloatFormat)
-    assert isinstance(result, FloatFormat)
-    operand = element
-    if row.times == "mul":
-        pair = factor(a, element), factor(b, element)
-    elif row.times == "square_difference":
-        distance = difference(a, b, element)
-        pair = distance, distance
-    else:
-        pair, operand = _terms(row, a, b, element, result), result
-    return fused_products(
-        [pair], c, operand=operand, result=result, alignment_bits=config.window_bits
-    )
-
-
-def _terms(
-    row: Semiring, a: Words, b: Words, element: FloatFormat, result: FloatFormat
-) -> tuple[Factor, Factor]:
-    """Terms of a sum that are no products, times one."""
-    terms = factor(product(row, a, b, element, result), result)
-    return terms, factor(np.full(terms.signed.shape, result.one, np.uint64), result)

@@ -1,0 +1,91 @@
+"""What an element makes of words, many sums at once: patterns in, patterns out.
+
+The order and the rounding are the hardware's: an operation is one fused sum over lanes, or one of
+the product of what is factored out with such a sum. The numerics are the project's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.t2s.arithmetic import LaneSum
+from ..numbers.semiring_sums import semiring_sum
+from ..numbers.values import decode, encode
+
+__all__ = ["ElementSums"]
+
+Words = npt.NDArray[np.uint64]
+
+_NEUTRAL = {"mul": "1", "and": "1", "add": "0", "min": "+inf", "max": "-inf"}
+"""What (x) leaves a word alone with."""
+
+
+class ElementSums:
+    """The arithmetic of an element.
+
+    Parameters
+    ----------
+    arithmetic: its lanes, semiring and formats
+
+    Members
+    -------
+    identity: pattern of the sum of nothing
+    """
+
+    def __init__(self, arithmetic: LaneSum) -> None:
+        self._inner, self._of_sums = arithmetic, arithmetic.of_sums()
+        row = arithmetic.semirings[0]
+        identity = row.identity_in(arithmetic.result)
+        neutral = arithmetic.element.constant(_NEUTRAL.get(row.times, "1"))
+        assert identity is not None
+        assert neutral is not None
+        self.identity, self._neutral = identity, neutral
+
+    @property
+    def arithmetic(self) -> LaneSum:
+        return self._inner
+
+    def inner(self, factors: Sequence[Words], total: Words) -> Words:
+        """``total (+) (+) over lanes of the product``.
+
+        Parameters
+        ----------
+        factors: one or two operands, (lanes, sums...)
+        total: (sums...)
+
+        Raises ValueError for more operands.
+        """
+        if len(factors) > 2:
+            raise ValueError(f"a product in each lane must be of 1 or 2, not {len(factors)}")
+        a = factors[0]
+        b = factors[1] if len(factors) == 2 else np.full(a.shape, self._neutral, np.uint64)
+        return _sum(self._inner, a, b, total)
+
+    def outer(self, factors: Sequence[Words], inner: Words, total: Words) -> Words:
+        """``total (+) factors (x) inner``: factors first, each product rounded; all (sums...).
+
+        ``factors`` are words of operands, ``inner`` is a sum.
+        """
+        first, *others = (self._widened(one) for one in factors)
+        nothing = np.full(total.shape, self.identity, np.uint64)
+        for other in others:
+            first = _sum(self._of_sums, first[np.newaxis], other[np.newaxis], nothing)
+        return _sum(self._of_sums, first[np.newaxis], inner[np.newaxis], total)
+
+    def _widened(self, words: Words) -> Words:
+        return encode(decode(words, self._inner.element), self._inner.result)
+
+
+def _sum(config: LaneSum, a: Words, b: Words, total: Words) -> Words:
+    return semiring_sum(
+        config.semirings[0],
+        np.broadcast_to(a, (len(a), *total.shape)),
+        np.broadcast_to(b, (len(b), *total.shape)),
+        total,
+        element=config.element,
+        result=config.result,
+        alignment_bits=config.window_bits,
+    )

@@ -1,0 +1,128 @@
+"""What hardware computes, from the definition and the order of its additions: whole arrays."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.t2s.loops import Loop
+from ...hw.spec.t2s.parts import Design
+from ...hw.spec.t2s.program import Program
+from ...hw.spec.t2s.statements import Body, For, If, Send
+from .element_sums import ElementSums
+from .sizes import check_bounds, shape_of, trip_count
+
+__all__ = ["hardware_result"]
+
+Words = npt.NDArray[np.uint64]
+Places = dict[str, npt.NDArray[np.int64]]
+
+
+def hardware_result(
+    design: Design, bounds: Mapping[str, int], operands: Mapping[str, npt.ArrayLike]
+) -> Words:
+    """Patterns of the result's elements: each is a sum over the vectorised loop at once, and over
+    the other loops that are summed over in the order of the nest.
+
+    All elements are worked on at once; nothing of the program but its loops is followed.
+
+    Parameters
+    ----------
+    bounds: of the computation's indices
+    operands: patterns of every tensor
+
+    Raises ValueError for bounds that do not fit.
+    """
+    program, part = design.program, design.element
+    check_bounds(program, bounds)
+    sums = ElementSums(part.arithmetic)
+    words = {name: np.asarray(one).astype(np.uint64) for name, one in operands.items()}
+    shape = shape_of(program.tensor(program.result).dimensions, bounds)
+    total = np.full(shape, sums.identity, np.uint64)
+    nothing = total
+    for places in _iterations(program, bounds):
+        inner = [_loaded(design, name, words, places) for name in part.inner]
+        if not part.outer:
+            total = sums.inner(inner, total)
+            continue
+        outer = [_loaded(design, name, words, places)[0] for name in part.outer]
+        total = sums.outer(
+            [np.broadcast_to(one, shape) for one in outer], sums.inner(inner, nothing), total
+        )
+    return total
+
+
+def _iterations(program: Program, bounds: Mapping[str, int]) -> Iterator[Places]:
+    """Indices in each operation, along an axis of lanes and those of the result."""
+    element = program.function(program.name)
+    loops = [one for one in _loops(element.body) if one.reduces]
+    lanes = _vectorised(program, loops)
+    result = [one.variables[0] for one in program.tensor(program.result).dimensions]
+    rank = len(result)
+    fixed: Places = {
+        name: np.arange(bounds[name]).reshape(-1, *[1] * (rank - 1 - axis))
+        for axis, name in enumerate(result)
+    }
+    summed = [name for name in program.indices if name not in fixed]
+    for digits in itertools.product(*(range(trip_count(one, bounds)) for one in loops)):
+        places = dict(fixed)
+        for name in summed:
+            start = sum(
+                digit * one.step
+                for digit, one in zip(digits, loops, strict=True)
+                if one.index == name
+            )
+            span = np.zeros(1, np.int64)
+            if lanes is not None and lanes.index == name:
+                span = np.arange(trip_count(lanes, bounds)) * lanes.step
+            places[name] = (start + span).reshape(-1, *[1] * rank)
+        yield places
+
+
+def _loaded(design: Design, name: str, words: Mapping[str, Words], places: Places) -> Words:
+    """Words of a tensor in an operation, (lanes, result...); what pads it, outside."""
+    tensor, element = design.program.tensor(name), design.element.arithmetic.element
+    pad = element.constant(tensor.pad)
+    assert pad is not None
+    rank = len(design.program.tensor(design.program.result).dimensions)
+    inside = np.ones([1] * (rank + 1), np.bool_)
+    at = []
+    for one, size in zip(tensor.dimensions, words[name].shape, strict=True):
+        place = np.full([1] * (rank + 1), one.constant, np.int64)
+        for variable, by in one.terms:
+            place = place + by * places[variable]
+        inside = inside & (place >= 0) & (place < size)
+        at.append(np.clip(place, 0, size - 1))
+    return np.where(inside, words[name][tuple(at)], np.uint64(pad))
+
+
+def _vectorised(program: Program, counted: list[Loop]) -> Loop | None:
+    """The loop over lanes: all of its iterations are loaded at once."""
+    for function in program.functions:
+        for one in _sends(function.body):
+            lanes = getattr(one.value, "lanes", None)
+            if isinstance(lanes, Loop) and lanes.reduces and lanes not in counted:
+                return lanes
+    return None
+
+
+def _loops(body: Body) -> Iterator[Loop]:
+    for one in body:
+        if isinstance(one, For):
+            yield one.loop
+            yield from _loops(one.body)
+        elif isinstance(one, If):
+            yield from _loops((*one.then, *one.otherwise))
+
+
+def _sends(body: Body) -> Iterator[Send]:
+    for one in body:
+        if isinstance(one, For):
+            yield from _sends(one.body)
+        elif isinstance(one, If):
+            yield from _sends((*one.then, *one.otherwise))
+        elif isinstance(one, Send):
+            yield one

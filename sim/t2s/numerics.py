@@ -1,0 +1,133 @@
+"""The hardware's arithmetic for the interpreter: bit for bit what elements compute.
+
+A program does not look at its numbers, so what it computes is only noted down while it runs, and
+done at last, for all sums of an element that do not wait for each other at once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...hw.spec.t2s.arithmetic import LaneSum
+from .element_sums import ElementSums
+
+__all__ = ["HardwareNumbers"]
+
+Words = npt.NDArray[np.uint64]
+
+
+@dataclass(slots=True, frozen=True)
+class _Sum:
+    """A sum that will be known: its place among all, and how many operations are before it."""
+
+    place: int
+    level: int
+
+
+@dataclass(slots=True, frozen=True)
+class _Product:
+    """Words that are multiplied, and a sum over lanes with which they are, or none."""
+
+    words: tuple[int, ...]
+    inner: _Sum | None = None
+
+
+class _Operations(NamedTuple):
+    """Operations that are done at once.
+
+    Members
+    -------
+    places: of their results
+    totals: places of the sums so far
+    words: of all lanes, each as many as are multiplied, one lane after the other
+    inner: places of sums over lanes, if words are multiplied with these
+    """
+
+    places: list[int]
+    totals: list[int]
+    words: list[tuple[int, ...]]
+    inner: list[int]
+
+
+class HardwareNumbers:
+    """Words of operands are patterns of their format, and what is found are patterns of sums.
+
+    For programs after all passes: of one that does not say what is done at once, each product is an
+    operation of its own. Of each program it can be used once.
+
+    Parameters
+    ----------
+    arithmetic: of the elements
+
+    Members
+    -------
+    identity: the sum of nothing
+    """
+
+    def __init__(self, arithmetic: LaneSum) -> None:
+        self._sums = ElementSums(arithmetic)
+        self.identity = _Sum(0, 0)
+        self._count = 1
+        self._operations: defaultdict[tuple[int, int, int, bool], _Operations] = defaultdict(
+            lambda: _Operations([], [], [], [])
+        )
+
+    def constant(self, name: str) -> int:
+        """The pattern of "0", "+inf" or "-inf" in an operand."""
+        pattern = self._sums.arithmetic.element.constant(name)
+        assert pattern is not None
+        return pattern
+
+    def plus(self, total: _Sum, term: int | _Product) -> _Sum:
+        """A sum after an operation that has one lane, or a sum over lanes."""
+        return self.fold(total, (term,))
+
+    def times(self, a: int | _Product | _Sum, b: int | _Product | _Sum) -> _Product:
+        """The product of words, of which one may be a sum over lanes."""
+        left, right = _product(a), _product(b)
+        return _Product(left.words + right.words, left.inner or right.inner)
+
+    def fold(self, total: _Sum, terms: tuple[int | _Product, ...]) -> _Sum:
+        """A sum after an operation."""
+        products = [_product(one) for one in terms]
+        inner = products[0].inner
+        level = 1 + max(total.level, inner.level if inner else 0)
+        key = level, len(products), len(products[0].words), inner is not None
+        operations = self._operations[key]
+        found = _Sum(self._count, level)
+        self._count += 1
+        operations.places.append(found.place)
+        operations.totals.append(total.place)
+        operations.words.append(tuple(word for one in products for word in one.words))
+        if inner:
+            operations.inner.append(inner.place)
+        return found
+
+    def finished(self, sums: npt.NDArray[Any]) -> Words:
+        """The patterns of an array of sums."""
+        known = np.zeros(self._count, np.uint64)
+        known[0] = self._sums.identity
+        for (_, lanes, factors, factored), one in sorted(
+            self._operations.items(), key=lambda item: item[0]
+        ):
+            words = np.array(one.words, np.uint64).reshape(len(one.places), lanes, factors)
+            operands = [np.ascontiguousarray(words[:, :, n].T) for n in range(factors)]
+            total = known[one.totals]
+            if factored:
+                inner = known[one.inner]
+                known[one.places] = self._sums.outer([x[0] for x in operands], inner, total)
+            else:
+                known[one.places] = self._sums.inner(operands, total)
+        places = np.array([one.place for one in sums.ravel()], np.int64)
+        return known[places].reshape(sums.shape)
+
+
+def _product(value: int | _Product | _Sum) -> _Product:
+    if isinstance(value, _Product):
+        return value
+    return _Product((), value) if isinstance(value, _Sum) else _Product((int(value),))

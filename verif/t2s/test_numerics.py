@@ -1,0 +1,160 @@
+"""The hardware's arithmetic in the interpreter and for whole arrays: one beside the other, and both
+beside the definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tilewright.hw.spec.formats import FORMATS, FloatFormat
+from tilewright.hw.spec.t2s.arithmetic import LaneSum
+from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.hw.spec.t2s.parts import Design
+from tilewright.hw.t2s.language import MappingError
+from tilewright.hw.t2s.lowering.design import lowered
+from tilewright.sim.t2s.definition_result import definition_result
+from tilewright.sim.t2s.hardware_result import hardware_result
+from tilewright.sim.t2s.interpreter import interpret
+from tilewright.sim.t2s.numerics import HardwareNumbers
+from tilewright.sim.t2s.sizes import shape_of
+from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.kit.sampling import by_size, slow_but
+from tilewright.verif.oracles import stimuli
+from tilewright.verif.t2s.designs import DESIGNS, bounds_of
+from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
+
+Patterns = npt.NDArray[np.uint64]
+
+
+def _operands(
+    design: Design, bounds: dict[str, int], rng: np.random.Generator, kind: str = "moderate"
+) -> dict[str, Patterns]:
+    found = {}
+    fmt = design.element.arithmetic.element
+    for one in design.program.tensors:
+        if one.image or one.name == design.program.result:
+            continue
+        shape = shape_of(one.dimensions, bounds)
+        if isinstance(fmt, FloatFormat):
+            ordinary = stimuli.values(rng, kind, shape, fmt)
+            special = stimuli.values(rng, "special", shape, fmt)
+            found[one.name] = np.where(rng.random(shape) < 0.01, special, ordinary)
+        else:
+            found[one.name] = rng.integers(0, 1 << fmt.bits, shape, dtype=np.uint64)
+    return found
+
+
+def _interpreted(
+    design: Design, bounds: dict[str, int], operands: dict[str, Patterns]
+) -> npt.NDArray[Any]:
+    objects = {name: one.astype(object) for name, one in operands.items()}
+    numbers = HardwareNumbers(design.element.arithmetic)
+    return interpret(design.program, bounds, objects, arithmetic=numbers)
+
+
+@pytest.mark.parametrize("format", slow_but(["fp16", "int8"], ["fp16", "int8", "fp32", "bf16"]))
+@pytest.mark.parametrize("name", DESIGNS)
+def test_designs_run_as_whole_arrays(name: str, format: str) -> None:
+    design = T2sConfig(design=name, format=format, largest=3).plan
+    bounds = bounds_of(DESIGNS[name])
+    rng = np.random.default_rng(len(name))
+    for kind in ("moderate", "log_uniform"):
+        operands = _operands(design, bounds, rng, kind)
+        wanted = hardware_result(design, bounds, operands)
+        assert np.array_equal(_interpreted(design, bounds, operands), wanted)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_random_mappings_run_as_whole_arrays(kernel: str) -> None:
+    """Of what is drawn, mappings that have hardware."""
+    config = T2sConfig()
+    found, factored = 0, 0
+    for seed in range(by_size(40, 80, 600)):
+        rng = np.random.default_rng([seed, *map(ord, kernel)])
+        try:
+            design = lowered(random_mapping(kernel, rng), config)
+        except (MappingError, ValueError):
+            continue
+        bounds = {name: int(rng.integers(1, 5)) for name in design.program.indices}
+        operands = _operands(design, bounds, rng)
+        wanted = hardware_result(design, bounds, operands)
+        assert np.array_equal(_interpreted(design, bounds, operands), wanted), (kernel, seed)
+        found, factored = found + 1, factored + bool(design.element.outer)
+    assert found >= by_size(1, 3, 20)
+    assert factored or len(KERNELS[kernel][1]) < 3
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_integers_are_those_of_the_definition(name: str) -> None:
+    design = T2sConfig(design=name, format="int8").plan
+    bounds = bounds_of(DESIGNS[name])
+    operands = _operands(design, bounds, np.random.default_rng(3))
+    signed = {
+        key: one.astype(np.uint8).view(np.int8).astype(object) for key, one in operands.items()
+    }
+    wanted = definition_result(design.program, bounds, signed)
+    found = hardware_result(design, bounds, operands)
+    assert found.astype(np.uint32).view(np.int32).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("format", ["fp16", "fp32"])
+@pytest.mark.parametrize("name", ["gemm", "ttmc", "conv2d", "apsp"])
+def test_floats_are_those_of_the_definition(name: str, format: str) -> None:
+    """To rounding: sums of positive numbers, some 100 of them, in fp32."""
+    design = T2sConfig(design=name, format=format).plan
+    bounds = bounds_of(DESIGNS[name])
+    rng = np.random.default_rng(4)
+    kind: Any = np.float16 if format == "fp16" else np.float32
+    numbers = {
+        key: rng.uniform(0.5, 2, one.shape).astype(kind)
+        for key, one in _operands(design, bounds, rng).items()
+    }
+    operands = {key: one.view(f"u{one.itemsize}") for key, one in numbers.items()}
+    exact = {key: one.astype(np.float64) for key, one in numbers.items()}
+    wanted = definition_result(design.program, bounds, exact).astype(np.float64)
+    found = hardware_result(design, bounds, operands).astype(np.uint32).view(np.float32)
+    np.testing.assert_allclose(found, wanted, rtol=4e-6)
+
+
+def _fp32(*numbers: float) -> Patterns:
+    return np.array(numbers, np.float32).view(np.uint32).astype(np.uint64)
+
+
+@pytest.mark.parametrize(("lanes", "wanted"), [(1, 1.0), (2, 1 + 2**-22), (4, 1 + 2**-22)])
+def test_lanes_are_rounded_once(lanes: int, wanted: float) -> None:
+    """Four products of half a last place, after a sum of 1: alone each is a tie, and lost."""
+    numbers = HardwareNumbers(LaneSum(ops=("mma",), format="fp32", accumulator="fp32", lanes=lanes))
+    half, one = (int(x) for x in _fp32(2**-24, 1))
+    total = numbers.fold(numbers.identity, (numbers.times(one, one),))
+    for _ in range(4 // lanes):
+        total = numbers.fold(total, (numbers.times(half, one),) * lanes)
+    found = numbers.finished(np.array([total], object))
+    assert found.tolist() == _fp32(wanted).tolist()
+
+
+def test_what_is_factored_out_is_multiplied_first_and_rounded() -> None:
+    numbers = HardwareNumbers(LaneSum(ops=("mma",), format="fp16", accumulator="fp32", lanes=2))
+    rng = np.random.default_rng(5)
+    b, d, x, y = rng.uniform(1, 2, 4).astype(np.float16)
+    b2, d2, x2, y2 = (int(one.view(np.uint16)) for one in (b, d, x, y))
+    inner = numbers.fold(numbers.identity, (numbers.times(x2, y2), numbers.times(y2, y2)))
+    total = numbers.plus(numbers.identity, numbers.times(numbers.times(b2, d2), inner))
+    single, double = np.float32, np.float64
+    sum_of_two = single(double(x) * double(y) + double(y) * double(y))
+    wanted = single(single(b) * single(d)) * sum_of_two
+    assert numbers.finished(np.array([total], object)).tolist() == _fp32(float(wanted)).tolist()
+
+
+def test_refusal() -> None:
+    numbers = HardwareNumbers(LaneSum(ops=("mma",), format="fp16", accumulator="fp32", lanes=1))
+    total = numbers.plus(numbers.identity, numbers.times(numbers.times(1, 2), 3))
+    assert refusal(lambda: numbers.finished(np.array([total], object))) == (
+        "a product in each lane must be of 1 or 2, not 3"
+    )
+
+
+def test_pads_are_patterns() -> None:
+    numbers = HardwareNumbers(LaneSum(ops=("minplus",), format="fp16", accumulator="fp32", lanes=1))
+    assert numbers.constant("+inf") == FORMATS["fp16"].constant("+inf") == 0x7C00
