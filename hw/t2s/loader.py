@@ -86,7 +86,6 @@ class Loader(wiring.Component):
         m.submodules.words = words = Gearbox(
             self._config.beat_bytes, (part.word_bits // 8,), part.run_words.bit_length()
         )
-        again = Signal()
         brought = Signal()
         m.d.comb += [
             words.clear.eq(self.stop),
@@ -98,12 +97,16 @@ class Loader(wiring.Component):
             self.i.ready.eq(words.lines.ready),
             self.o.valid.eq(words.o.valid & ~self.stop),
             self.o.payload.data.eq(words.o.payload.data),
-            words.o.ready.eq(self.o.ready & ~again),
+            words.o.ready.eq(self.o.ready),
             brought.eq(self.o.valid & words.o.ready & words.o.payload.last),
         ]
         if part.repeats > 1:
             number = Signal(range(part.repeats))
-            m.d.comb += again.eq(number != part.repeats - 1)
+            again = Signal()
+            m.d.comb += [
+                again.eq(number != part.repeats - 1),
+                words.o.ready.eq(self.o.ready & ~again),
+            ]
             with m.If(self.stop):
                 m.d.sync += number.eq(0)
             with m.Elif(self.o.valid & self.o.ready):

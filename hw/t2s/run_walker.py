@@ -65,7 +65,9 @@ class RunWalker(wiring.Component):
     """
 
     def __init__(self, part: MemoryPart, config: T2sConfig) -> None:
-        self._part, self._config = part, config
+        self._config = config
+        # A loop of one iteration does nothing.
+        self._steps = [step for step in part.steps if step.count.extent != 1]
         super().__init__(
             {
                 "start": In(1),
@@ -93,7 +95,7 @@ class RunWalker(wiring.Component):
         around it, is entered; and whether all loops end."""
         enters: dict[str, Signal] = {}
         carry = moved
-        for step in reversed(self._part.steps):
+        for step in reversed(self._steps):
             name, trips = step.count.name, self._trips(step)
             number = Signal(len(trips), init=1, name=f"number_{name}")
             last = Signal(name=f"last_{name}")
@@ -117,22 +119,24 @@ class RunWalker(wiring.Component):
         bits = self._config.addr_bits
         pointers: dict[str, Signal] = {}
         begin: Value = self.base
-        source: Value = self.base
-        stride: Value = Const(0, bits)
         # From the outermost loop on: the first that is entered says what is added to what.
         choices: list[tuple[Value, Value, Value]] = []
-        for step in self._part.steps:
+        for step in self._steps:
             name = step.count.name
+            stride: Value = Const(0, bits)
             if step.moves:
                 pointers[name] = begin = Signal(bits, name=f"at_{name}", reset_less=True)
-                choices.append((enters[name], begin, getattr(self, f"stride_{name}")))
-            else:
-                choices.append((enters[name], begin, Const(0, bits)))
-        for entered, origin, distance in reversed(choices):
-            source = Mux(entered, origin, source)
-            stride = Mux(entered, distance, stride)
+                stride = getattr(self, f"stride_{name}")
+            choices.append((enters[name], begin, stride))
+        m.d.comb += self.o.payload.eq(begin)
+        if not pointers:
+            return
+        _, origin, distance = choices.pop()
+        for entered, its_origin, its_distance in reversed(choices):
+            origin = Mux(entered, its_origin, origin)
+            distance = Mux(entered, its_distance, distance)
         target = Signal(bits)
-        m.d.comb += [target.eq(source + stride), self.o.payload.eq(begin)]
+        m.d.comb += target.eq(origin + distance)
         for name, pointer in pointers.items():
             with m.If(enters[name]):
                 m.d.sync += pointer.eq(target)

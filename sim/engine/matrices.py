@@ -9,13 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.engine import EngineConfig
-from ...hw.spec.formats import FORMATS, IntFormat
-from ..numbers.given import real_numbers, whole_numbers
-from ..numbers.values import decode, encode
+from ...hw.spec.formats import FORMATS
+from ..numbers.container_words import from_container, to_container
 
 __all__ = ["Matrix", "container_bits", "formats_of", "from_words", "to_words"]
-
-_DTYPES = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,18 +69,11 @@ def to_words(values: npt.ArrayLike, name: str) -> npt.NDArray[np.uint64]:
     if name == "fp32c":
         pairs = np.ascontiguousarray(values, np.complex64)
         return pairs.view(np.uint64).reshape(np.shape(values))
-    fmt = FORMATS[name]
-    fitting = whole_numbers if isinstance(fmt, IntFormat) else real_numbers
-    return encode(fitting(values, name), fmt) << np.uint64(fmt.container_bits - fmt.bits)
+    return to_container(values, FORMATS[name])
 
 
 def from_words(words: npt.NDArray[np.uint64], name: str) -> npt.NDArray[Any]:
     """Numbers of container words: the format's NumPy type, float32 where there is none."""
     if name == "fp32c":
         return np.ascontiguousarray(words).view(np.complex64).reshape(words.shape)
-    fmt = FORMATS[name]
-    numbers = decode(words >> np.uint64(fmt.container_bits - fmt.bits), fmt)
-    if numbers.dtype == np.int64:
-        return numbers.astype(f"i{fmt.container_bits // 8}")
-    with np.errstate(invalid="ignore"):
-        return numbers.astype(_DTYPES.get(name, np.float32))
+    return from_container(words, FORMATS[name])

@@ -201,9 +201,14 @@ class MemoryPart:
         """Words of a run."""
         return prod(one.extent or 1 for one in self.run)
 
+    @property
+    def run_bytes(self) -> int:
+        """Bytes of a run's words."""
+        return self.run_words * self.word_bits // 8
+
     def run_beats(self, beat_bytes: int) -> int:
         """Beats of a run."""
-        return -(-self.run_words * self.word_bits // (8 * beat_bytes))
+        return -(-self.run_bytes // beat_bytes)
 
     @property
     def strides(self) -> tuple[str, ...]:
