@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from ..backend import Backend
 from ..words import Words
+from .held import UnitKind
 
 __all__ = ["HardwareBackend", "HardwareTally"]
 
@@ -43,12 +44,15 @@ class HardwareBackend(Backend, Protocol):
     -------
     tally: what was counted so far
     rtl: whether Verilog is simulated, and compared with the model
+    kind: what it is, and which words it holds
     """
 
     @property
     def tally(self) -> HardwareTally: ...
     @property
     def rtl(self) -> bool: ...
+    @property
+    def kind(self) -> UnitKind: ...
 
     def call_cycles(self, rows: int, words: Words) -> int:
         """Cycles of a call of so many rows, by the model, without values."""

@@ -59,6 +59,18 @@ def test_products(capsys: pytest.CaptureFixture[str]) -> None:
     assert report_of("run bigmul a.txt zero.txt --weak")["bits"]["product"] == 0
 
 
+@pytest.mark.parametrize(
+    ("backend", "piece"), [("m3xu", 10), ("engine_m3xu", 10), ("simd2", 29), ("gta", 29)]
+)
+@pytest.mark.usefixtures("files")
+def test_pieces_are_as_the_hardware_holds_them(backend: str, piece: int) -> None:
+    """m3xu: 2 * 10 + log2 16 bits are 24, and integers of 25 have a sign."""
+    report = report_of(f"run bigmul a.txt b.hex --backend {backend} -o out.hex")
+    assert int(Path("out.hex").read_text(), 16) == A * B
+    assert report["piece_bits"] == piece
+    assert report["measured_cycles"] > 0
+
+
 @pytest.mark.usefixtures("files")
 def test_a_wrong_result_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -80,6 +92,8 @@ BAD_WORDS = {
     "a.txt b.hex --piece-bits 0": "--piece-bits must be an integer in 1..64, not '0'",
     "a.txt b.hex --piece-bits 30": "--piece-bits must be in 1..29, for int64 to hold sums of 16 "
     "products, not 30",
+    "a.txt b.hex --piece-bits 11 --backend m3xu": "--piece-bits must be in 1..10, for integers of "
+    "25 bits of m3xu to hold sums of 16 products, not 11",
     "a.txt b.hex -o out.npy": "out.npy: must end in .txt or .hex, not '.npy'",
     "a.txt b.hex --l -1": "--l must be a number in 0..1000000000000000, not '-1'",
     "a.txt b.hex --m 15": "--m must be a square, as 9 and 16 are, not 15",

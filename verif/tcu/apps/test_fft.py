@@ -61,7 +61,9 @@ def test_signals(file: str, more: str, dtype: str, capsys: pytest.CaptureFixture
     assert ("81 places with a chirp" if file == "prime" else "4 x 4 x 3") in said
 
 
-@pytest.mark.parametrize("more", ["", "--words int64", "--inverse", "--inverse --words int64"])
+@pytest.mark.parametrize(
+    "more", ["", "--words int64", "--words modular", "--inverse", "--inverse --words int64"]
+)
 @pytest.mark.usefixtures("files")
 def test_modulo_a_prime(more: str) -> None:
     report = report_of(f"run fft i.npy --modulus 12289 --m 16 -o out.npy {more}")
@@ -97,10 +99,14 @@ def test_what_is_not_finite_is_left_out(capsys: pytest.CaptureFixture[str]) -> N
 
 BAD_WORDS = {
     "run fft a.npy --words int8": "--words must be one of fp32, fp64, complex64, complex, int64, "
-    "not 'int8'",
+    "modular, not 'int8'",
     "run fft a.npy --words int64": "--words int64 must come with --modulus P, a prime",
-    "run fft a.npy --words fp32 --modulus 7": "--modulus must come with --words int64, or "
-    "without, not with fp32",
+    "run fft a.npy --words modular": "--words modular must come with --modulus P, a prime",
+    "run fft i.npy --words modular --modulus 12289 --backend m3xu": "words of backend m3xu must be "
+    "fp32, complex64, integers (of 25 bits), residues (of which sums of s products fit), not "
+    "modular(12289)",
+    "run fft a.npy --words fp32 --modulus 7": "--modulus must come with --words modular or "
+    "int64, or without, not with fp32",
     "run fft a.npy --modulus x": "--modulus must be an integer in 2..4611686018427387904, not 'x'",
     "run fft a.npy --modulus 97": "a.npy: must hold integers for words of modular(97)",
     "run fft i.npy --modulus 15": "the transform of i.npy: `modulus` must be a prime, not 15",

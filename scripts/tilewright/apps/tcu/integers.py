@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import UserError, user_errors
+from ...sim.tcu import TensorUnit
 from ...sim.tcu.formulas.integers import halvings, parts
 from ...sim.tcu.formulas.integers import piece_bits as piece_bits_of
+from ...sim.tcu.hardware.tally import HardwareBackend
 from ...sim.tcu.integers.karatsuba import karatsuba
 from ...sim.tcu.integers.pieces import checked, count_of
 from ...sim.tcu.integers.schoolbook import schoolbook
@@ -31,15 +33,15 @@ def multiply_integers(
     """Multiply the integers of two files, write the product if that is asked for, and report."""
     x, y = (_natural(file) for file in (a, b))
     unit = open_unit(choice, INT64)
-    most = piece_bits_of(unit.s, INT64.bits)
+    most, holder = _most_bits(unit)
     if piece_bits is not None and most >= 1 and piece_bits > most:
         raise UserError(
-            f"--piece-bits must be in 1..{most}, for int64 to hold sums of {unit.s} products, not "
-            f"{piece_bits}"
+            f"--piece-bits must be in 1..{most}, for {holder} to hold sums of {unit.s} products, "
+            f"not {piece_bits}"
         )
     about = f"the product of {a} and {b}"
     with user_errors(ValueError, about=about):
-        piece = checked(unit, method, x, y, piece_bits)
+        piece = checked(unit, method, x, y, piece_bits or (most if most >= 1 else None))
     pieces = [count_of(value, piece) for value in (x, y)]
     n = max(pieces)
     work = work_of(method, choice, n=n)
@@ -72,6 +74,17 @@ def multiply_integers(
         "halvings": h,
     }
     finish_tcu("bigmul", f"{a.name} x {b.name}", lines, choice, unit, [agreement], details)
+
+
+def _most_bits(unit: TensorUnit) -> tuple[int, str]:
+    """Of a piece, and what has no more: words, or what the hardware has for them."""
+    most, holder = piece_bits_of(unit.s, INT64.bits), "int64"
+    if isinstance(unit.backend, HardwareBackend):
+        held = unit.backend.kind.integers[-1]
+        here = min(held.operand_bits - 1, piece_bits_of(unit.s, held.result_bits))
+        if here < most:
+            return here, f"integers of {held.result_bits} bits of {unit.backend.name}"
+    return most, holder
 
 
 def _natural(file: Path) -> int:

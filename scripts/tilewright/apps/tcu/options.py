@@ -82,6 +82,14 @@ class TcuOptions(HardwareOptions):
         ),
     ] = None
     weak: WeakOption = False
+    limbs: Annotated[
+        bool,
+        typer.Option(
+            "--limbs",
+            help="Words of integers or residues in limbs of 8 bits, on a unit of narrow words.",
+            rich_help_panel=PANEL,
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,10 +100,12 @@ class TcuChoice(HardwareChoice):
     ----------
     latency: l; None: the backend's
     weak: whether left operands are square
+    limbs: whether words are cut into limbs of 8 bits
     """
 
     latency: float | None
     weak: bool
+    limbs: bool
 
 
 def choose_tcu(options: TcuOptions) -> TcuChoice:
@@ -104,6 +114,7 @@ def choose_tcu(options: TcuOptions) -> TcuChoice:
         **choose_hardware(options.backend, options),
         latency=None if options.latency is None else whole_if_so(options.latency),
         weak=options.weak,
+        limbs=options.limbs,
     )
 
 

@@ -10,6 +10,7 @@ import typer
 from ...report_table import print_rows
 from ...reports import compiled_rows
 from ...sim.tcu import TensorUnit
+from ...sim.tcu.split.split_unit import SplitUnit
 from ..common.files import write_json
 from ..common.words import counted
 from ..gta.agreement import Agreement
@@ -64,6 +65,7 @@ def _as_json(
         "m": unit.m,
         "latency": unit.latency,
         "weak": unit.weak,
+        "limbs": unit.limbs if isinstance(unit, SplitUnit) else None,
         "calls": cost.calls,
         "fused_calls": cost.fused_calls,
         "rows": cost.rows,
@@ -80,9 +82,10 @@ def _as_json(
 def _rows(unit: TensorUnit) -> Rows:
     cost, s = unit.cost, unit.s
     weak = ", weak" if unit.weak else ""
+    limbs = f", {counted(unit.limbs, 'limb')} a word" if isinstance(unit, SplitUnit) else ""
     return [
         ("unit", f"{unit.backend.name}, {unit.words.name}, blocks of {s} x {s} (m = {unit.m:,})"
-                 f"{weak}, latency {round(unit.latency, 3):,}"),
+                 f"{limbs}{weak}, latency {round(unit.latency, 3):,}"),
         ("calls", f"{counted(cost.calls, 'call')} of {counted(cost.rows, 'row')} in all"),
         ("unit time", f"{round(unit.unit_time, 3):,} words: {cost.rows * s:,} streamed, "
                       f"{round(cost.calls * unit.latency, 3):,} of latency"),

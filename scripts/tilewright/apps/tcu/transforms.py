@@ -17,6 +17,7 @@ from ...sim.tcu.words.floats import Floats
 from ..common.matrix_files import read_array, write_array
 from ..common.words import counted
 from ..gta.agreement import Agreement, exactly, within
+from .modulus import MODULAR
 from .numbers_read import as_words
 from .options import TcuChoice
 from .padding import smaller_than_a_block
@@ -40,7 +41,8 @@ def transform_signals(
     """Transform the signals of a file, write the result if that is asked for, and report."""
     x = _signals(file)
     named = words or ("complex" if np.iscomplexobj(x) else "fp64")
-    kind: Words = modular(prime) if prime and not words else words_named(named)
+    residues = prime if words in (None, MODULAR) else None
+    kind: Words = modular(residues) if residues else words_named(named)
     unit = open_unit(choice, kind)
     modulus = prime if words == "int64" else None
     if isinstance(kind, Floats):

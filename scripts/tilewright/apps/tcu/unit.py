@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from ...errors import user_errors
-from ...sim.tcu import TensorUnit
+from ...errors import UserError, user_errors
+from ...sim.tcu import NumpyBackend, TensorUnit
+from ...sim.tcu.split.narrow_reference import NarrowBackend
+from ...sim.tcu.split.split_unit import SplitUnit
 from ...sim.tcu.words import BOOLEAN, COMPLEX, COMPLEX64, FP32, FP64, INT64, MINPLUS, Words, integer
+from ...sim.tcu.words.integers import Integers
+from ...sim.tcu.words.modular import Residues
 from .hardware.opened import calibration_of, open_backend
 from .options import TcuChoice, whole_if_so
 
 __all__ = ["open_unit", "words_named"]
 
+LIMB_SUMS = 32
+"""Bits of the sums of products of limbs."""
 _INTEGERS = (integer(8), integer(16), integer(32), INT64)
 _HELD = (FP32, FP64, COMPLEX64, COMPLEX, *_INTEGERS, BOOLEAN, MINPLUS)
 _NAMED: dict[str, Words] = {words.name: words for words in _HELD}
@@ -21,10 +27,18 @@ def words_named(name: str) -> Words:
 
 
 def open_unit(choice: TcuChoice, words: Words) -> TensorUnit:
-    """The unit, on its backend. Raises UserError for words that it does not hold."""
+    """The unit, on its backend. Raises UserError for words that it does not hold, or that have no
+    limbs if those are asked for."""
+    if choice.limbs and not isinstance(words, Integers | Residues):
+        raise UserError(f"--limbs must come with words of integers or residues, not {words.name}")
+    narrow = integer(LIMB_SUMS) if choice.limbs else words
     backend, latency = open_backend(choice), choice.latency
+    if choice.limbs and isinstance(backend, NumpyBackend):
+        backend = NarrowBackend(backend.side)
     if latency is None:
-        calibrated = calibration_of(backend, words) if backend.holds(words) else None
+        calibrated = calibration_of(backend, narrow) if backend.holds(narrow) else None
         latency = whole_if_so(calibrated.latency) if calibrated else 0
     with user_errors(ValueError):
+        if choice.limbs:
+            return SplitUnit(backend, words, latency, choice.weak, sums=LIMB_SUMS)
         return TensorUnit(backend, words, latency, choice.weak)

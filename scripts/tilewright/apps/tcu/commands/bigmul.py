@@ -48,6 +48,8 @@ def bigmul(
     choice = choose_tcu(options)
     if method not in _METHODS:
         raise UserError(f"--method must be one of {', '.join(_METHODS)}, not {method!r}")
+    if choice.limbs:
+        raise UserError("--limbs must be left out: integers are in pieces, of --piece-bits")
     if output:
         check_output(output, _SUFFIXES)
     for file in (a, b):

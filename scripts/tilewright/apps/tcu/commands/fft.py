@@ -15,7 +15,8 @@ from ..options import TcuOptions, choose_tcu
 
 __all__ = ["fft"]
 
-_WORDS = ("fp32", "fp64", "complex64", "complex", "int64")
+_WORDS = ("fp32", "fp64", "complex64", "complex", "int64", "modular")
+_OF_INTEGERS = ("modular", "int64")
 
 
 def fft(
@@ -29,8 +30,8 @@ def fft(
     words: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(_WORDS)} (that with --modulus); fp64 unless said, of complex files "
-            "complex."
+            help=f"{', '.join(_WORDS)} (the last two with --modulus); fp64 unless said, of complex "
+            "files complex."
         ),
     ] = None,
     modulus: Annotated[
@@ -54,10 +55,11 @@ def fft(
     if words is not None and words not in _WORDS:
         raise UserError(f"--words must be one of {', '.join(_WORDS)}, not {words!r}")
     prime = None if modulus is None else whole("--modulus", 2, 1 << 62)(modulus)
-    if words == "int64" and prime is None:
-        raise UserError("--words int64 must come with --modulus P, a prime")
-    if prime is not None and words not in (None, "int64"):
-        raise UserError(f"--modulus must come with --words int64, or without, not with {words}")
+    if words in _OF_INTEGERS and prime is None:
+        raise UserError(f"--words {words} must come with --modulus P, a prime")
+    if prime is not None and words not in (None, *_OF_INTEGERS):
+        allowed = " or ".join(_OF_INTEGERS)
+        raise UserError(f"--modulus must come with --words {allowed}, or without, not with {words}")
     if choice.side < 2:
         raise UserError("--m must be 4 or more for transforms, not 1")
     if output:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ....sim.tcu import TensorUnit
+from ....sim.tcu import Backend, TensorUnit
 from ....sim.tcu.calibration import Calibration
 from ....sim.tcu.hardware.tally import HardwareBackend, HardwareTally
+from ....sim.tcu.split.split_backend import SplitBackend
 from ...common.words import counted
 from .opened import calibration_of
 
@@ -17,7 +18,7 @@ __all__ = ["calibration_figures", "calibration_line", "checks_line", "hardware_f
 
 def hardware_figures(unit: TensorUnit) -> dict[str, Any]:
     """For the JSON: nulls where nothing is measured."""
-    backend, calibrated = unit.backend, calibration_of(unit.backend, unit.words)
+    backend, calibrated = _what_multiplies(unit)
     if not isinstance(backend, HardwareBackend) or calibrated is None:
         return {"predicted_cycles": None, "measured_cycles": backend.cycles}
     return {
@@ -31,7 +32,7 @@ def hardware_figures(unit: TensorUnit) -> dict[str, Any]:
 
 def hardware_rows(unit: TensorUnit) -> list[tuple[str, str]]:
     """For people."""
-    backend, calibrated = unit.backend, calibration_of(unit.backend, unit.words)
+    backend, calibrated = _what_multiplies(unit)
     if not isinstance(backend, HardwareBackend) or calibrated is None:
         return []
     tally, predicted = backend.tally, calibrated.cycles(unit.cost.work)
@@ -46,6 +47,13 @@ def hardware_rows(unit: TensorUnit) -> list[tuple[str, str]]:
         ("hardware", sent),
     ]
     return [*rows, ("checks", checks_line(tally))] if backend.rtl else rows
+
+
+def _what_multiplies(unit: TensorUnit) -> tuple[Backend, Calibration | None]:
+    """The backend, that of narrow words where words are cut into limbs, as the model has it."""
+    split = unit.backend
+    what = split.narrow if isinstance(split, SplitBackend) else unit
+    return what.backend, calibration_of(what.backend, what.words)
 
 
 def calibration_line(found: Calibration) -> str:
@@ -73,5 +81,5 @@ def checks_line(tally: HardwareTally) -> str:
 
 def mismatches(unit: TensorUnit) -> int:
     """Results and counters of Verilog that are not the model's."""
-    backend = unit.backend
+    backend, _ = _what_multiplies(unit)
     return backend.tally.mismatches if isinstance(backend, HardwareBackend) else 0
