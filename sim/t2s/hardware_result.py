@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from ...hw.spec.formats import Format
 from ...hw.spec.t2s.loops import Loop
-from ...hw.spec.t2s.parts import Design
+from ...hw.spec.t2s.parts import Design, ElementPart
 from ...hw.spec.t2s.program import Program
 from ...hw.spec.t2s.statements import Body, For, If, Send
 from .element_sums import ElementSums
 from .sizes import check_bounds, shape_of, trip_count
 
-__all__ = ["hardware_result"]
+__all__ = ["hardware_result", "ordered_sums"]
 
 Words = npt.NDArray[np.uint64]
 Places = dict[str, npt.NDArray[np.int64]]
@@ -36,22 +37,32 @@ def hardware_result(
 
     Raises ValueError for bounds that do not fit.
     """
-    program, part = design.program, design.element
+    return ordered_sums(design.program, design.element, bounds, operands)
+
+
+def ordered_sums(
+    program: Program,
+    element: ElementPart,
+    bounds: Mapping[str, int],
+    operands: Mapping[str, npt.ArrayLike],
+) -> Words:
+    """:func:`hardware_result` of a program after all passes and its elements."""
     check_bounds(program, bounds)
-    sums = ElementSums(part.arithmetic)
+    sums = ElementSums(element.arithmetic)
     words = {name: np.asarray(one).astype(np.uint64) for name, one in operands.items()}
     shape = shape_of(program.tensor(program.result).dimensions, bounds)
-    total = np.full(shape, sums.identity, np.uint64)
-    nothing = total
+    total = nothing = np.full(shape, sums.identity, np.uint64)
     for places in _iterations(program, bounds):
-        inner = [_loaded(design, name, words, places) for name in part.inner]
-        if not part.outer:
+        loaded = {
+            name: _loaded(program, name, element.arithmetic.element, words[name], places)
+            for name in (*element.inner, *element.outer)
+        }
+        inner = [loaded[name] for name in element.inner]
+        outer = [np.broadcast_to(loaded[name][0], shape) for name in element.outer]
+        if outer:
+            total = sums.outer(outer, sums.inner(inner, nothing), total)
+        else:
             total = sums.inner(inner, total)
-            continue
-        outer = [_loaded(design, name, words, places)[0] for name in part.outer]
-        total = sums.outer(
-            [np.broadcast_to(one, shape) for one in outer], sums.inner(inner, nothing), total
-        )
     return total
 
 
@@ -82,21 +93,21 @@ def _iterations(program: Program, bounds: Mapping[str, int]) -> Iterator[Places]
         yield places
 
 
-def _loaded(design: Design, name: str, words: Mapping[str, Words], places: Places) -> Words:
+def _loaded(program: Program, name: str, fmt: Format, words: Words, places: Places) -> Words:
     """Words of a tensor in an operation, (lanes, result...); what pads it, outside."""
-    tensor, element = design.program.tensor(name), design.element.arithmetic.element
-    pad = element.constant(tensor.pad)
+    tensor = program.tensor(name)
+    pad = fmt.constant(tensor.pad)
     assert pad is not None
-    rank = len(design.program.tensor(design.program.result).dimensions)
-    inside = np.ones([1] * (rank + 1), np.bool_)
+    axes = [1] * (1 + len(program.tensor(program.result).dimensions))
+    inside = np.ones(axes, np.bool_)
     at = []
-    for one, size in zip(tensor.dimensions, words[name].shape, strict=True):
-        place = np.full([1] * (rank + 1), one.constant, np.int64)
+    for one, size in zip(tensor.dimensions, words.shape, strict=True):
+        place = np.full(axes, one.constant, np.int64)
         for variable, by in one.terms:
             place = place + by * places[variable]
         inside = inside & (place >= 0) & (place < size)
         at.append(np.clip(place, 0, size - 1))
-    return np.where(inside, words[name][tuple(at)], np.uint64(pad))
+    return np.where(inside, words[tuple(at)], np.uint64(pad))
 
 
 def _vectorised(program: Program, counted: list[Loop]) -> Loop | None:

@@ -3,19 +3,24 @@ beside the definition."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tilewright.hw.spec.formats import FORMATS, FloatFormat
+from tilewright.hw.spec.formats import FORMATS, FloatFormat, Format
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.parts import Design
-from tilewright.hw.t2s.language import MappingError
-from tilewright.hw.t2s.lowering.design import lowered
+from tilewright.hw.spec.t2s.program import Program
+from tilewright.hw.t2s.compiler.passes import compiled
+from tilewright.hw.t2s.language import Computation, MappingError
+from tilewright.hw.t2s.lowering.completion import complete
+from tilewright.hw.t2s.lowering.elements import element_part
 from tilewright.sim.t2s.definition_result import definition_result
-from tilewright.sim.t2s.hardware_result import hardware_result
+from tilewright.sim.t2s.hardware_result import hardware_result, ordered_sums
 from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.numerics import HardwareNumbers
 from tilewright.sim.t2s.sizes import shape_of
@@ -29,12 +34,15 @@ Patterns = npt.NDArray[np.uint64]
 
 
 def _operands(
-    design: Design, bounds: dict[str, int], rng: np.random.Generator, kind: str = "moderate"
+    program: Program,
+    fmt: Format,
+    bounds: dict[str, int],
+    rng: np.random.Generator,
+    kind: str = "moderate",
 ) -> dict[str, Patterns]:
     found = {}
-    fmt = design.element.arithmetic.element
-    for one in design.program.tensors:
-        if one.image or one.name == design.program.result:
+    for one in program.tensors:
+        if one.image or one.name == program.result:
             continue
         shape = shape_of(one.dimensions, bounds)
         if isinstance(fmt, FloatFormat):
@@ -47,50 +55,80 @@ def _operands(
 
 
 def _interpreted(
-    design: Design, bounds: dict[str, int], operands: dict[str, Patterns]
+    program: Program, arithmetic: LaneSum, bounds: dict[str, int], operands: dict[str, Patterns]
 ) -> npt.NDArray[Any]:
     objects = {name: one.astype(object) for name, one in operands.items()}
-    numbers = HardwareNumbers(design.element.arithmetic)
-    return interpret(design.program, bounds, objects, arithmetic=numbers)
+    return interpret(program, bounds, objects, arithmetic=HardwareNumbers(arithmetic))
+
+
+@cache
+def _plan(name: str) -> Design:
+    return T2sConfig(design=name, largest=3).plan
+
+
+def _design(
+    name: str, format: str, rng: np.random.Generator, kind: str = "moderate"
+) -> tuple[Design, dict[str, int], dict[str, Patterns]]:
+    """A design that ships, small, with bounds and operands."""
+    plan = _plan(name)
+    accumulator = "int32" if format == "int8" else "fp32"
+    arithmetic = replace(plan.element.arithmetic, format=format, accumulator=accumulator)
+    design = replace(plan, element=replace(plan.element, arithmetic=arithmetic))
+    bounds = bounds_of(DESIGNS[name])
+    fmt = design.element.arithmetic.element
+    return design, bounds, _operands(design.program, fmt, bounds, rng, kind)
 
 
 @pytest.mark.parametrize("format", slow_but(["fp16", "int8"], ["fp16", "int8", "fp32", "bf16"]))
 @pytest.mark.parametrize("name", DESIGNS)
 def test_designs_run_as_whole_arrays(name: str, format: str) -> None:
-    design = T2sConfig(design=name, format=format, largest=3).plan
-    bounds = bounds_of(DESIGNS[name])
-    rng = np.random.default_rng(len(name))
     for kind in ("moderate", "log_uniform"):
-        operands = _operands(design, bounds, rng, kind)
+        rng = np.random.default_rng(len(name))
+        design, bounds, operands = _design(name, format, rng, kind)
         wanted = hardware_result(design, bounds, operands)
-        assert np.array_equal(_interpreted(design, bounds, operands), wanted)
+        found = _interpreted(design.program, design.element.arithmetic, bounds, operands)
+        assert np.array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_random_mappings_run_as_whole_arrays(kernel: str) -> None:
-    """Of what is drawn, mappings that have hardware."""
-    config = T2sConfig()
+    """Of what is drawn, mappings that have elements."""
     found, factored = 0, 0
     for seed in range(by_size(40, 80, 600)):
         rng = np.random.default_rng([seed, *map(ord, kernel)])
         try:
-            design = lowered(random_mapping(kernel, rng), config)
+            computation = random_mapping(kernel, rng)
+            program = compiled(complete(computation))
+            arithmetic = _arithmetic(computation)
+            part = element_part(program, arithmetic)
         except (MappingError, ValueError):
             continue
-        bounds = {name: int(rng.integers(1, 5)) for name in design.program.indices}
-        operands = _operands(design, bounds, rng)
-        wanted = hardware_result(design, bounds, operands)
-        assert np.array_equal(_interpreted(design, bounds, operands), wanted), (kernel, seed)
-        found, factored = found + 1, factored + bool(design.element.outer)
-    assert found >= by_size(1, 3, 20)
+        bounds = {name: int(rng.integers(1, 5)) for name in program.indices}
+        operands = _operands(program, arithmetic.element, bounds, rng)
+        wanted = ordered_sums(program, part, bounds, operands)
+        same = _interpreted(program, arithmetic, bounds, operands) == wanted
+        assert same.all(), (kernel, seed)
+        found, factored = found + 1, factored + bool(part.outer)
+    assert found >= by_size(3, 6, 40)
     assert factored or len(KERNELS[kernel][1]) < 3
+
+
+def _arithmetic(computation: Computation) -> LaneSum:
+    """Of the elements of a mapping. Raises ValueError if it is not summed over lanes."""
+    lanes = computation.loop(computation.vectorised[0]) if computation.vectorised else None
+    if lanes is not None and not lanes.reduces:
+        raise ValueError(lanes.name)
+    return LaneSum(
+        ops=(computation.semiring,),
+        format="fp32",
+        accumulator="fp32",
+        lanes=(lanes.extent or 1) if lanes else 1,
+    )
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_integers_are_those_of_the_definition(name: str) -> None:
-    design = T2sConfig(design=name, format="int8").plan
-    bounds = bounds_of(DESIGNS[name])
-    operands = _operands(design, bounds, np.random.default_rng(3))
+    design, bounds, operands = _design(name, "int8", np.random.default_rng(3))
     signed = {
         key: one.astype(np.uint8).view(np.int8).astype(object) for key, one in operands.items()
     }
@@ -103,14 +141,10 @@ def test_integers_are_those_of_the_definition(name: str) -> None:
 @pytest.mark.parametrize("name", ["gemm", "ttmc", "conv2d", "apsp"])
 def test_floats_are_those_of_the_definition(name: str, format: str) -> None:
     """To rounding: sums of positive numbers, some 100 of them, in fp32."""
-    design = T2sConfig(design=name, format=format).plan
-    bounds = bounds_of(DESIGNS[name])
     rng = np.random.default_rng(4)
+    design, bounds, operands = _design(name, format, rng)
     kind: Any = np.float16 if format == "fp16" else np.float32
-    numbers = {
-        key: rng.uniform(0.5, 2, one.shape).astype(kind)
-        for key, one in _operands(design, bounds, rng).items()
-    }
+    numbers = {key: rng.uniform(0.5, 2, one.shape).astype(kind) for key, one in operands.items()}
     operands = {key: one.view(f"u{one.itemsize}") for key, one in numbers.items()}
     exact = {key: one.astype(np.float64) for key, one in numbers.items()}
     wanted = definition_result(design.program, bounds, exact).astype(np.float64)
