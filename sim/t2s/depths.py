@@ -20,26 +20,28 @@ __all__ = ["needed_depths", "run_empty"]
 
 def needed_depths(program: Program, bounds: Mapping[str, int], least: int = 1) -> dict[str, int]:
     """Depths with which the program ends for these bounds; with one less of any that is above
-    ``least`` it does not.
+    ``least`` it does not. Those that the program says stay as they are.
 
     Each time that all wait, the shortest of the queues that are full are made one longer; in the
     end each is made as short as the others allow, in the order of the program.
 
-    Raises Deadlock if functions wait although no queue is full.
+    Raises Deadlock if functions wait although no queue is full that may be longer.
     """
-    depths = {one.name: least for one in program.channels}
+    free = [one.name for one in program.channels if not one.depth]
+    depths = {one.name: one.depth or least for one in program.channels}
     while True:
         try:
             run_empty(program, bounds, depths)
         except Deadlock as deadlock:
-            if not deadlock.full:
+            full = deadlock.full.intersection(free)
+            if not full:
                 raise
-            shortest = min(depths[name] for name in deadlock.full)
-            for name in deadlock.full:
+            shortest = min(depths[name] for name in full)
+            for name in full:
                 depths[name] += depths[name] == shortest
         else:
             break
-    for name in depths:
+    for name in free:
         while depths[name] > least and _ends(program, bounds, {**depths, name: depths[name] - 1}):
             depths[name] -= 1
     return depths

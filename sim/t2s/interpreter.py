@@ -52,7 +52,8 @@ def interpret(
     ----------
     bounds: of the computation's indices
     operands: arrays of every tensor, of objects if their integers have to be exact
-    depths: of channels, as many values as each queue holds; without an entry there is no end
+    depths: of channels, as many values as each queue holds; without an entry it is what the
+        program says, else there is no end
     arithmetic: what is computed with; the operators of Python's numbers if it is not given
 
     Raises ValueError for bounds and shapes that do not fit, Deadlock if functions wait for each
@@ -93,9 +94,10 @@ class _Machine:
             if not tensor.image and tensor.name != program.result:
                 shape = shape_of(tensor.dimensions, bounds)
                 self._fill(tensor.name, shape, operands)
+        said = {one.name: one.depth for one in program.channels if one.depth}
         self._names = {
             "queues": self._queues,
-            "depth_of": defaultdict(lambda: sys.maxsize, depths),
+            "depth_of": defaultdict(lambda: sys.maxsize, said | dict(depths)),
             "moved": self._moved,
             "load": self._load,
             "store": self._store,

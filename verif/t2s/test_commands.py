@@ -45,7 +45,9 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "function": "A_feeder", "words": 16, "double": True, "copies": 2,
     }  # fmt: skip
     assert found["buffers"]["sums"]["words"] == 16
-    assert found["channels"]["B_ii_forward"] == {"from": "C", "to": "C", "queues": 6}
+    assert found["channels"]["B_ii_forward"] == {
+        "from": "C", "to": "C", "queues": 6, "depth": None,
+    }  # fmt: skip
     assert found["depths"]["A_loader"] >= 1
     told = capsys.readouterr().out
     assert "if jj == 0:\n" in told
@@ -133,7 +135,7 @@ REFUSED = {
     "t2s show GEMM --largest x": "--largest must be an integer in 1..1000000, not 'x'",
     "t2s show GEMM --dump flatten": (
         "--dump must be one of define, tile, accumulate, partition, unroll, forward, remove, "
-        "scatter, gather, vectorise, factor, overlap, not 'flatten'"
+        "scatter, gather, vectorise, factor, overlap, fifo, not 'flatten'"
     ),
     "t2s show GEMM --bounds i=7": "--bounds must be given j=...; there are i, j, k",
     "t2s show GEMM --svg x.png": "x.png: must end in .svg, not '.png'",

@@ -38,12 +38,14 @@ class Channel:
     ----------
     source, sink: functions
     dimensions: loops with which it is unrolled, one queue an iteration
+    depth: values that each queue holds, if the mapping says so
     """
 
     name: str
     source: str
     sink: str
     dimensions: tuple[Loop, ...] = ()
+    depth: int | None = None
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ def _function(program: Program, function: Function) -> Iterator[str]:
     for buffer in function.buffers:
         size = " x ".join(str(one.extent) for one in buffer.dimensions) or "1"
         yield f"    buffer {buffer.name}: {size}{', double' if buffer.double else ''}"
+    for channel in program.channels:
+        if channel.source == function.name and channel.depth:
+            yield f"    fifo {channel.name}: {channel.depth}"
     instances = {one.name for one in function.instances}
     yield from _body(function.body, instances, 1)
 

@@ -13,6 +13,7 @@ from .factoring import factor
 from .forwarding import forward
 from .overlap import overlap
 from .partition import partition
+from .queues import fifo
 from .removal import remove
 from .scattering import gather, scatter
 from .unrolling import unroll
@@ -32,6 +33,7 @@ PASSES: dict[str, Callable[[Program, Computation], Program]] = {
     "vectorise": vectorise,
     "factor": factor,
     "overlap": overlap,
+    "fifo": fifo,
 }
 """By name. Before the first there is the definition."""
 

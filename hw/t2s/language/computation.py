@@ -49,6 +49,13 @@ class Computation(ElementArray):
         self.chains: dict[str, tuple[Isolated, ...]] = {}
         self.forwarded: dict[str, list[tuple[str, int, str]]] = {}
 
+    @property
+    def depths(self) -> dict[str, tuple[int, str]]:
+        """By function, the depth of the queues that it sends into, if it is said, and the place."""
+        isolated = [one for chain in self.chains.values() for one in chain]
+        said = {self.name: self.deep} | {one.name: one.deep for one in isolated}
+        return {name: one for name, one in said.items() if one}
+
     def chain(self, tensor: str) -> tuple[Isolated, ...]:
         """What brings an operand, or takes the result: what directives isolate, or else one
         function that reads or writes memory."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from .indices import Index
-from .loop_names import known_loop, known_loops
+from .loop_names import constant_of, known_loop, known_loops
 from .loop_nest import LoopNest
 from .places import MappingError, place_of_caller
 from .tensors import Element
@@ -26,6 +26,7 @@ class ElementArray(LoopNest):
     -------
     unrolled, vectorised: loops, with the places where that is said
     factored: tensors whose product is taken out of sums, with places
+    deep: the depth of the queues into which results go, if it is said, and the place
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class ElementArray(LoopNest):
         self.unrolled: list[tuple[str, str]] = []
         self.vectorised: tuple[str, str] | None = None
         self.factored: list[tuple[str, str]] = []
+        self.deep: tuple[int, str] | None = None
 
     def unroll(self, *loops: Index) -> Self:
         """A processing element an iteration of each of the loops.
@@ -144,6 +146,32 @@ class ElementArray(LoopNest):
         if name in [one for one, _ in self.factored]:
             raise MappingError(f"{place}: {directive}: {name} is factored already")
         self.factored.append((name, place))
+        return self
+
+    def fifo(self, depth: int) -> Self:
+        """The queue into which an element sends its results holds so many of them.
+
+        Without the directive the compiler chooses: as few as the design goes on with.
+
+        Picture::
+
+            +---+   +--+--+--+--+
+            | C |-->|  |  |  |  |--> drainer          C.fifo(4)
+            +---+   +--+--+--+--+
+
+        Legal for a constant with which the design does not stop.
+
+        Refused::
+
+            C.fifo(0)
+            -> C.fifo: depth must be a constant, 1 or more, not 0
+            C.fifo(4).fifo(8)
+            -> C.fifo: the depth is 4 already
+        """
+        place, directive = place_of_caller(), f"{self.name}.fifo"
+        if self.deep:
+            raise MappingError(f"{place}: {directive}: the depth is {self.deep[0]} already")
+        self.deep = (constant_of(place, directive, "depth", depth), place)
         return self
 
     def _operand(self, place: str, directive: str, tensor: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from .indices import Index
-from .loop_names import known_loop, known_loops
+from .loop_names import constant_of, known_loop, known_loops
 from .loop_nest import LoopNest
 from .places import MappingError, place_of_caller
 
@@ -34,6 +34,7 @@ class Isolated:
     buffered: the loop in which it has a buffer, if so; ``double``, and the place
     max_bits: that the buffer may have
     unrolled: loops of which each iteration is a copy of it
+    deep: the depth of the queue behind it, if it is said, and the place
     scattered, gathered: the loop along which data is passed on, and in which direction; the place
     """
 
@@ -44,6 +45,7 @@ class Isolated:
         self.buffered: tuple[str, bool, str] | None = None
         self.max_bits = MOST_BITS
         self.unrolled: list[tuple[str, str]] = []
+        self.deep: tuple[int, str] | None = None
         self.scattered: tuple[str, int, str] | None = None
         self.gathered: tuple[str, int, str] | None = None
 
@@ -169,6 +171,38 @@ class Isolated:
         for loop in known_loops(place, directive, loops, self.nest.loop_names):
             self.nest.check_unrolled(place, directive, loop)
             self.unrolled.append((loop, place))
+        return self
+
+    def fifo(self, depth: int) -> Self:
+        """The queue into which it sends holds so many words; each copy's, if there are some.
+
+        Queues in which copies pass words on to each other are none of these. Without the directive
+        the compiler chooses: as few words as the design goes on with.
+
+        Picture::
+
+            +--------+     +--+--+--+--+     +--------+
+            | loader | --> |  |  |  |  | --> | feeder |        load.fifo(4)
+            +--------+     +--+--+--+--+     +--------+
+
+        Legal for functions that send to another one, for a constant with which the design does not
+        stop.
+
+        Refused::
+
+            feed.fifo(ii)
+            -> A_feeder.fifo: depth must be a constant, 1 or more, not 'ii'
+            feed.fifo(4).fifo(8)
+            -> A_feeder.fifo: the depth is 4 already
+            unload.fifo(4)
+            -> C_unloader.fifo: it writes to memory, into no queue
+            C.producers(B, "serializer")[0].fifo(4)
+            -> B_serializer.fifo: serializers run on the host
+        """
+        place, directive = self._device("fifo")
+        if self.deep:
+            raise MappingError(f"{place}: {directive}: the depth is {self.deep[0]} already")
+        self.deep = (constant_of(place, directive, "depth", depth), place)
         return self
 
     def scatter(self, **directions: int) -> Self:

@@ -1,4 +1,4 @@
-"""Directives' loops, checked against those that there are."""
+"""Directives' loops, checked against those that there are, and their numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .indices import Index
 from .places import MappingError
 
-__all__ = ["constant_factor", "known_loop", "known_loops"]
+__all__ = ["constant_factor", "constant_of", "known_loop", "known_loops"]
 
 
 def known_loop(place: str, directive: str, given: object, known: Iterable[str]) -> str:
@@ -35,9 +35,14 @@ def known_loops(
 
 def constant_factor(place: str, directive: str, loop: str, given: object) -> int:
     """A trip count. Raises MappingError for what is no integer from 1."""
+    return constant_of(place, directive, f"factor of `{loop}`", given)
+
+
+def constant_of(place: str, directive: str, what: str, given: object) -> int:
+    """A number that a directive is given. Raises MappingError for what is no integer from 1."""
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         shown = given.name if isinstance(given, Index) else given
         raise MappingError(
-            f"{place}: {directive}: factor of `{loop}` must be a constant, 1 or more, not {shown!r}"
+            f"{place}: {directive}: {what} must be a constant, 1 or more, not {shown!r}"
         )
     return given

@@ -7,6 +7,7 @@ queues that are full then are made longer (T. M. Parks, "Bounded scheduling of p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ...spec.t2s.network import Link
@@ -21,8 +22,10 @@ _CUT = (3, 4)
 """Trip counts of loops of blocks that are looked at first."""
 
 
-def with_depths(design: Design) -> Design:
+def with_depths(design: Design, said: Mapping[str, tuple[int, str]]) -> Design:
     """The design with depths of its queues. Raises ValueError if it stops whatever they are.
+
+    Those that are ``said``, with places, by channel, stay as they are.
 
     Where a queue has to hold a part of a block, it has to hold more of a larger one: so blocks that
     are cut show whether there is such a queue, and only then are whole ones looked at.
@@ -30,7 +33,7 @@ def with_depths(design: Design) -> Design:
     if all(_ends(design, {}, longest) is None for longest in _CUT):
         grown: dict[str, int] = {}
     else:
-        grown = _grown(design)
+        grown = _grown(design, said)
     for name in grown:
         # One word less is room enough, or is not.
         low, high = -1, grown[name]
@@ -45,19 +48,26 @@ def with_depths(design: Design) -> Design:
     return replace(design, links=links)
 
 
-def _grown(design: Design) -> dict[str, int]:
+def _grown(design: Design, said: Mapping[str, tuple[int, str]]) -> dict[str, int]:
     """Words by channel, beyond what its queues have anyway, with which the design goes on."""
     more: dict[str, int] = {}
     while (stopped := _ends(design, more)) is not None:
-        if not stopped.full:
-            raise ValueError(f"{design.program.name} would stop: {stopped}")
-        shortest = min(more.get(name, 0) for name in stopped.full)
-        for name in stopped.full:
+        full = [name for name in sorted(stopped.full) if name not in said]
+        if not full or max(more.values(), default=0) > _MOST:
+            raise _refused(design, stopped, said)
+        shortest = min(more.get(name, 0) for name in full)
+        for name in full:
             if more.get(name, 0) == shortest:
                 more[name] = max(1, 2 * shortest)
-        if max(more.values()) > _MOST:
-            raise ValueError(f"{design.program.name} would stop with queues of {_MOST}: {stopped}")
     return more
+
+
+def _refused(design: Design, stopped: Stopped, said: Mapping[str, tuple[int, str]]) -> ValueError:
+    """Of a design that stops, whatever other queues hold."""
+    for name in sorted(stopped.full & set(said)):
+        depth, place = said[name]
+        return ValueError(f"{place}: {name}.fifo: with a depth of {depth} the design stops")
+    return ValueError(f"{design.program.name} would stop, whatever queues hold: {stopped}")
 
 
 def _ends(design: Design, more: dict[str, int], longest: int | None = None) -> Stopped | None:
@@ -70,6 +80,9 @@ def _ends(design: Design, more: dict[str, int], longest: int | None = None) -> S
 
 def _depth(design: Design, link: Link, more: dict[str, int]) -> int:
     """Words that a link's queue holds."""
+    for channel in design.program.channels:
+        if channel.name == link.channel and channel.depth:
+            return channel.depth
     ends = {link.source.function, link.sink.function}
     memory = {design.unloader.name, *(one.name for one in design.loaders)}
     # What reads and writes memory has registers of its own.

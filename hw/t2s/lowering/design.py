@@ -107,7 +107,7 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
         copies=all_copies(program, routes),
         links=links(program, routes),
     )
-    return with_depths(found)
+    return with_depths(found, computation.depths)
 
 
 def _arithmetic(program: Program, config: T2sConfig, lanes: int) -> LaneSum:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.network import Link
 from tilewright.hw.spec.t2s.parts import Design
+from tilewright.hw.t2s.lowering import depths
 from tilewright.hw.t2s.lowering.words_through import Network, Stopped
 
 from ..designs import DESIGNS
@@ -43,3 +45,35 @@ def test_one_word_less(name: str, largest: int) -> None:
 
 def _within(link: Link) -> bool:
     return link.source.function == link.sink.function
+
+
+SAID = """\
+from tilewright.hw.t2s.language import compute, indices, tensor
+
+i, k, ii, iii = indices("i k ii iii")
+A, X = tensor("A", "fp32", i, k), tensor("X", "fp32", k)
+Y = compute("Y", "fp32", i, sum_over=k)[A[i, k] * X[k]]
+Y.tile(i, (ii, 2), (iii, 2)).order(i, iii, ii, k).unroll(iii)
+feed_a, load_a = Y.producers(A, "feeder", "loader")
+feed_x, load_x = Y.producers(X, "feeder", "loader")
+Y.forward(feed_x, iii=-1)
+"""
+"""A feeder that walks an array of elements; what the first of them waits for comes last."""
+
+
+def test_depths_that_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stay, others are found around them; one that is too short is told."""
+    monkeypatch.setattr(depths, "_MOST", 1 << 10)
+    file = tmp_path / "mine.py"
+    file.write_text(SAID + "feed_x.fifo(7)\nY.fifo(5)\n")
+    design = T2sConfig(design=str(file)).plan
+    found = {one.channel: one.depth for one in design.links}
+    assert (found["X_feeder"], found["Y"]) == (7, 5)
+    enough = found["A_feeder"]
+    assert enough > 2
+    file.write_text(SAID + f"feed_a.fifo({enough})\n")
+    Network(design, partial(_room, design=T2sConfig(design=str(file)).plan)).run()
+    file.write_text(SAID + "feed_a.fifo(2)\n")
+    with pytest.raises(ValueError, match="with a depth of 2") as caught:
+        _ = T2sConfig(design=str(file)).plan
+    assert str(caught.value) == "mine.py:10: A_feeder.fifo: with a depth of 2 the design stops"

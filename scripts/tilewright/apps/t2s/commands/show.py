@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -70,7 +71,8 @@ def show(
         }
         buffers = _figures(computation, program)["buffers"]
         words = {name: one["words"] for name, one in buffers.items()}
-        drawn = drawing(file.name, program, chains, words, counts.get("depths"))
+        said = {one.name: one.depth for one in program.channels if one.depth}
+        drawn = drawing(file.name, program, chains, words, counts.get("depths", said))
         write_whole(svg, lambda out: out.write(drawn.encode()))
     typer.echo(program_text(program) + "\n")
     print_rows(file.name, [*_rows(computation, program), *_count_rows(program, counts)])
@@ -105,6 +107,7 @@ def _figures(computation: Computation, program: Program) -> dict[str, Any]:
                 "from": one.source,
                 "to": one.sink,
                 "queues": prod(loop.extent or 1 for loop in one.dimensions),
+                "depth": one.depth,
             }
             for one in program.channels
         },
@@ -125,7 +128,6 @@ def _lanes(computation: Computation, function: Function) -> int:
 
 
 def _counts(computation: Computation, program: Program, sizes: dict[str, int]) -> dict[str, Any]:
-    from ....sim.t2s.depths import needed_depths
     from ....sim.t2s.iterations import iterations, memory_words, products
 
     device = [one for one in program.functions if not one.host]
@@ -139,8 +141,27 @@ def _counts(computation: Computation, program: Program, sizes: dict[str, int]) -
             "defined": products(program, sizes) * (len(computation.factors) - 1),
             "done": _done(computation, program, sizes),
         },
-        "depths": needed_depths(program, sizes),
+        "depths": _depths(computation, program, sizes),
     }
+
+
+def _depths(computation: Computation, program: Program, sizes: dict[str, int]) -> dict[str, int]:
+    """Of channels. Raises UserError if the mapping makes one too short."""
+    from ....sim.t2s.depths import needed_depths
+    from ....sim.t2s.interpreter import Deadlock
+
+    try:
+        return needed_depths(program, sizes)
+    except Deadlock:
+        channels = tuple(replace(one, depth=None) for one in program.channels)
+        enough = needed_depths(replace(program, channels=channels), sizes)
+        for name, (depth, place) in computation.depths.items():
+            if enough[name] > depth:
+                raise UserError(
+                    f"{place}: {name}.fifo: with a depth of {depth} the design stops, for these "
+                    f"bounds; without the directive it is {enough[name]}"
+                ) from None
+        raise
 
 
 def _done(computation: Computation, program: Program, sizes: dict[str, int]) -> int:
@@ -166,6 +187,8 @@ def _rows(computation: Computation, program: Program) -> list[tuple[str, str]]:
         copies = f", {one['copies']} of them" if one["copies"] > 1 else ""
         rows.append((name, f"{counted(one['words'], 'word')}"
                            f"{', double' if one['double'] else ''}{copies}"))  # fmt: skip
+    said = [f"{name} {one['depth']}" for name, one in figures["channels"].items() if one["depth"]]
+    rows += [("fifos", ", ".join(said))] if said else []
     queues = sum(one["queues"] for one in figures["channels"].values())
     rows.append(("channels", f"{len(figures['channels'])}, {queues:,} queues in all"))
     return rows
