@@ -4,13 +4,10 @@ are what NumPy says."""
 from __future__ import annotations
 
 from io import StringIO
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from rich.console import Console
-from scipy.ndimage import correlate
 from tilewright.errors import UserError
 from tilewright.hw.t2s.compiler.passes import PASSES, programs
 from tilewright.hw.t2s.language.mapping_file import load_mapping
@@ -19,27 +16,7 @@ from tilewright.sim.t2s.interpreter import interpret
 from tilewright.tables.t2s_designs import PAPER, t2s_designs
 from tilewright.verif.kit.pages import page
 from tilewright.verif.t2s.designs import DESIGNS, FOLDER, bounds_of
-
-
-def by_numpy(name: str, operands: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """The result by functions of NumPy and SciPy."""
-    given = [one.astype(np.int64) for one in operands.values()]
-    if DESIGNS[name].einsum:
-        return np.einsum(DESIGNS[name].einsum, *given)
-    if name == "apsp":
-        return np.min(given[0][:, :, None] + given[1][None, :, :], axis=1)
-    if name == "fir":
-        return np.correlate(given[0], given[1], mode="valid")
-    if name == "stencil3d":
-        return valid(*given)
-    images, filters = given
-    return np.stack([valid(images, one)[0] for one in filters])
-
-
-def valid(image: npt.NDArray[Any], weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The correlation of an image with weights that lie inside it."""
-    whole = correlate(image, weights, mode="constant", origin=[-(n // 2) for n in weights.shape])
-    return whole[tuple(slice(n - k + 1) for n, k in zip(image.shape, weights.shape, strict=True))]
+from tilewright.verif.t2s.numpy_results import by_numpy
 
 
 def test_every_design_is_checked() -> None:
