@@ -130,6 +130,10 @@ def _job(config: T2sConfig) -> tuple[Register, ...]:
         for name, doc in places.items():
             rows.append(number(name, offset, "rw", 64, doc))
             offset += 8
+    names = [row.name for row in rows]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"names must differ in more than case: two registers are {name}")
     return tuple(rows)
 
 
