@@ -89,8 +89,8 @@ class GtaDriver(VectorDriver):
         lateral: tiles and folds go along rows of D first, else along columns
         overlap: a fold begins while the one before is under way
         along: of "simd": True: the array's elements lie along rows of D, or columns if not
-            ``lateral``; False: as they stand in the layout; None: what loads least, along rows and
-            columns, too, if no layout is given
+            ``lateral``; False: as they stand in the layout; None: what takes fewest cycles by an
+            estimate, along rows and columns, too, if no layout is given
 
         Raises
         ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....hw.spec.gta import GtaConfig
+from ....hw.spec.gta import ROWS, GtaConfig
 from ..array_cycles import chain_cycles
 from ..array_job import ArrayJob
 from ..array_schedule import Schedule
@@ -19,8 +19,9 @@ __all__ = ["vector_cost"]
 def vector_cost(
     config: GtaConfig, problem: PGemm, schedule: Schedule, pipeline: Pipeline = PIPELINE
 ) -> Cost:
-    """Of a command for each tile and part of its sums, of an octet of each bank. Elements of tiles
-    beyond the ends of D work, too, and whole octets are moved; no products of theirs are counted.
+    """Of a command for each tile and part of its sums, of a group of octets of each bank. Elements
+    of tiles beyond the ends of D work, too, and whole groups are moved; no products of theirs are
+    counted.
 
     Raises DoesNotFit for sums of integers that no element holds.
     """
@@ -37,7 +38,7 @@ def vector_cost(
         (
             count,
             ArrayJob(
-                m=1,
+                m=tiling.together * ROWS * schedule.rows,
                 n=1,
                 k=k,
                 format=problem.format,

@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ....hw.spec.gta import GtaConfig
+from ....hw.spec.gta import COLS, GtaConfig, element_bytes, result_bytes
+from ....hw.spec.jobs.gta import beat_bytes
+from ....hw.spec.jobs.gta_commands import COMMAND_BYTES
+from ....hw.spec.jobs.gta_vector import octet_cycles
 from ..array_schedule import Schedule
 from ..layouts import layouts
 from .tiling import VectorTiling
 
 __all__ = ["VectorChoice", "choose_vectors", "laid_out", "vector_schedules"]
+
+
+_CHECK_CYCLES = 6
+"""That the check of a command takes, about, beside one for each lane."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +40,28 @@ class VectorChoice:
         return self.schedule.along and self.schedule.lateral
 
     @property
+    def cycles(self) -> int:
+        """About how many a whole job takes: of the array, of the port, which has the list, too, and
+        of the check of commands the most."""
+        tiling, config = self.tiling, self.tiling.config
+        beat = beat_bytes(config)
+        a, b, d = tiling.moved
+        down, across, deep = tiling.counts
+        tiles, rows = down * across, 1 if tiling.along else tiling.rows
+        commands = tiles * (deep * (2 * rows + 1) + rows)
+        loaded = (a + b) * element_bytes(tiling.format) + commands * COMMAND_BYTES
+        stored = d * result_bytes(tiling.format)
+        ports = (loaded, stored) if config.managers == 2 else (loaded + stored,)
+        each = octet_cycles(config, "dot", tiling.format, tiling.k)
+        array = tiles * deep * max(tiling.together * each, COLS)
+        return max(
+            array, commands * (_CHECK_CYCLES + config.lanes), *(-(-p // beat) for p in ports)
+        )
+
+    @property
     def cost(self) -> tuple[int, int]:
-        """What is least of the best one: elements that are loaded, for memory is what vectors wait
-        for; then tiles."""
-        down, across, _ = self.tiling.counts
-        return sum(self.tiling.moved[:2]), down * across
+        """What is least of the best one: cycles; then elements that are loaded."""
+        return self.cycles, sum(self.tiling.moved[:2])
 
 
 def laid_out(

@@ -17,11 +17,11 @@ __all__ = ["VectorProduct"]
 
 
 class _Tile(NamedTuple):
-    """Of D: its place, octets of rows, a row of lanes each or a bank, and columns."""
+    """Of D: its place, groups of octets of rows, a row of lanes each or a bank, and columns."""
 
     row: int
     col: int
-    octets: range
+    groups: range
     columns: range
 
 
@@ -65,10 +65,10 @@ class VectorProduct:
         along_rows = product(range(down), range(across))
         along_cols = ((row, col) for col, row in product(range(across), range(down)))
         for row, col in along_rows if tiling.lateral else along_cols:
-            high, wide = tiling.high, tiling.wide
-            octets = range(row * high, min((row + 1) * high, tiling.octets))
+            spots, wide = tiling.spots, tiling.wide
+            groups = range(row * spots, min((row + 1) * spots, tiling.groups))
             columns = range(col * wide, min((col + 1) * wide, tiling.sizes[1]))
-            yield _Tile(row, col, octets, columns)
+            yield _Tile(row, col, groups, columns)
 
     def _execute(
         self,
@@ -79,17 +79,17 @@ class VectorProduct:
         bases: Mapping[str, int],
         into: CommandList,
     ) -> int:
-        """A part of the sums of a tile: an octet of each bank."""
+        """A part of the sums of a tile: a group of octets of each bank."""
         tiling = self._tiling
         depth = min(tiling.k, tiling.sizes[2] - part * tiling.k)
         left, fill_left = slots["left"].take((tile.row, part))
         top, fill_top = slots["top"].take((tile.col, part))
-        planes = depth * element_bytes(tiling.format)
+        planes = tiling.together * depth * element_bytes(tiling.format)
         images = self.images
-        for lane, octet, count in self._lanes(tile):
+        for lane, group, count in self._lanes(tile):
             if fill_left:
-                base = bases["a"] + images["a"].offset(octet, part)
-                # All banks of a row of lanes have the same octet, or each has its own.
+                base = bases["a"] + images["a"].offset(group, part)
+                # All banks of a row of lanes have the same octets, or each has its own.
                 stride = images["a"].stride if tiling.along else 0
                 rows = self._rows(base, stride, planes, lane, count, left)
                 left.filled = {"load": self._load("left", rows, left, into)}
@@ -103,7 +103,7 @@ class VectorProduct:
             "operation": OPERATIONS.index("simd"),
             "format": FORMATS_OF_GTA.index(tiling.format),
             "function": tuple(VECTOR_FUNCTIONS).index("dot"),
-            "time": 1,
+            "time": tiling.together,
             "chain": depth,
             "use_c": int(tiling.use_c or part > 0),
             "left_base": left.word,
@@ -115,13 +115,13 @@ class VectorProduct:
         return done
 
     def _lanes(self, tile: _Tile) -> Iterator[tuple[int, int, int]]:
-        """Rows of lanes, or all of them: the first lane, its first octet of rows, and how many
-        banks have work."""
+        """Rows of lanes, or all of them: the first lane, its first group of octets of rows, and how
+        many banks have work."""
         if self._tiling.along:
-            yield 0, tile.octets.start, len(tile.octets)
+            yield 0, tile.groups.start, len(tile.groups)
             return
-        for row, octet in enumerate(tile.octets):
-            yield row * self._tiling.cols, octet, len(tile.columns)
+        for row, group in enumerate(tile.groups):
+            yield row * self._tiling.cols, group, len(tile.columns)
 
     def _results(
         self, name: str, tile: _Tile, slot: Slot, bases: Mapping[str, int]
@@ -129,14 +129,14 @@ class VectorProduct:
         """Of C or D."""
         image = self.images[name]
         stride = image.piece_bytes if self._tiling.along else image.stride
-        for lane, octet, count in self._lanes(tile):
-            base = bases[name] + image.offset(tile.columns.start, octet)
+        for lane, group, count in self._lanes(tile):
+            base = bases[name] + image.offset(tile.columns.start, group)
             yield self._rows(base, stride, image.piece, lane, count, slot)
 
     def _rows(
         self, base: int, stride: int, planes: int, lane: int, count: int, slot: Slot
     ) -> dict[str, int]:
-        """Octets, one to each bank from a lane on."""
+        """Octets, a group to each bank from a lane on."""
         return {
             "rows": count,
             "row_bytes": planes * PLANE_BYTES,

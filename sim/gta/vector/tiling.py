@@ -18,7 +18,7 @@ from ....hw.spec.gta import (
 )
 from ....hw.spec.jobs.gta import beat_bytes
 from ....hw.spec.jobs.gta_commands import lane_words
-from ....hw.spec.jobs.gta_vector import OCTET
+from ....hw.spec.jobs.gta_vector import OCTET, octet_cycles
 from ...numbers.values import Patterns
 from ..tiles.images import StreamImage
 from .octets import from_planes, to_planes
@@ -30,10 +30,15 @@ PLANE_BYTES = OCTET
 """Of a plane of an octet: what images have as elements."""
 
 
+_TILE_CYCLES = 40
+"""That the commands of a tile take, about, to be read and checked: LOADs, EXECUTE and STORE."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class VectorTiling:
-    """Each element of the array computes an element of D. A tile of it is as the elements stand,
-    eight rows and columns a lane, or a part of a column; sums go in parts of ``k``.
+    """Each element of the array computes an element of D, or, of short sums, some one after the
+    other. A tile of it is as the elements stand, eight columns a lane and some octets of rows, or a
+    part of a column; sums go in parts of ``k``.
 
     Parameters
     ----------
@@ -74,9 +79,32 @@ class VectorTiling:
         return -(-self.sizes[0] // OCTET)
 
     @property
-    def high(self) -> int:
-        """Octets of rows of a tile: one for each bank, or for each row of lanes."""
+    def spots(self) -> int:
+        """Of a tile: groups of octets of rows, one for each bank, or for each row of lanes."""
         return BANKS * self.config.lanes if self.along else self.rows
+
+    @cached_property
+    def together(self) -> int:
+        """Octets of rows of a group. They lie behind each other in a bank, with as many copies of
+        the column's part of B, and are one command's: of those that fit, so many that the array
+        waits least for commands. Where sums have several parts it is one."""
+        width = result_bytes(self.format)
+        if self.slots == 1 or self.k < self.sizes[2]:
+            return 1
+        results = lane_words(self.config, "result") // self.slots * LEFT_WORD_BYTES
+        room = min(self._edge(self.slots) // self.k, results // (OCTET * width))
+        each = octet_cycles(self.config, "dot", self.format, self.k)
+        longest = -(-self.octets // self.spots)
+
+        def cycles(count: int) -> int:
+            return -(-longest // count) * max(count * each, _TILE_CYCLES)
+
+        return min(range(1, max(1, min(room, longest)) + 1), key=cycles)
+
+    @property
+    def groups(self) -> int:
+        """Of octets of rows of D; the last one may be filled up with zeros."""
+        return -(-self.octets // self.together)
 
     @property
     def wide(self) -> int:
@@ -87,7 +115,7 @@ class VectorTiling:
     def counts(self) -> tuple[int, int, int]:
         """Tiles along M and N, and parts along K."""
         _, n, k = self.sizes
-        return -(-self.octets // self.high), -(-n // self.wide), -(-k // self.k)
+        return -(-self.groups // self.spots), -(-n // self.wide), -(-k // self.k)
 
     @property
     def refilled(self) -> tuple[bool, bool]:
@@ -116,37 +144,40 @@ class VectorTiling:
 
     @property
     def moved(self) -> tuple[int, int, int]:
-        """Elements of A and of B that are loaded, and of D, whole octets: a number of A goes to all
-        columns of a tile, one of B eight times to each octet of rows."""
+        """Elements of A and of B that are loaded, and of D, whole groups of octets: a number of A
+        goes to all columns of a tile, one of B eight times to each octet of rows."""
         _, n, k = self.sizes
         again_a, again_b = self.refilled
-        rows = self.octets * OCTET
+        rows = self.groups * self.together * OCTET
         a = rows * k * (n if again_a else min(self.wide, n))
-        b = n * k * OCTET * (self.octets if again_b else min(self.high, self.octets))
+        copies = self.together * (self.groups if again_b else min(self.spots, self.groups))
+        b = n * k * OCTET * copies
         return a, b, rows * n
 
     @cached_property
     def images(self) -> dict[str, StreamImage]:
-        """Of a (by octets of rows), b (by columns, each number eight times), d and, if there is
-        one, c (by columns): planes."""
+        """Of a (by groups of octets of rows), b (by columns, each number eight times for each octet
+        of a group), d and, if there is one, c (by columns): planes."""
         _, n, k = self.sizes
-        beat, octets = beat_bytes(self.config), self.octets
-        size, width = element_bytes(self.format), result_bytes(self.format)
-        plane = {"element": PLANE_BYTES, "beat": beat}
+        together, groups = self.together, self.groups
+        size, width = element_bytes(self.format), together * result_bytes(self.format)
+        chain = {"count": together * k * size, "piece": together * self.k * size}
+        plane = {"element": PLANE_BYTES, "beat": beat_bytes(self.config)}
         found = {
-            "a": StreamImage(streams=octets, count=k * size, piece=self.k * size, **plane),
-            "b": StreamImage(streams=n, count=k * size, piece=self.k * size, **plane),
-            "d": StreamImage(streams=n, count=octets * width, piece=width, **plane),
+            "a": StreamImage(streams=groups, **chain, **plane),
+            "b": StreamImage(streams=n, **chain, **plane),
+            "d": StreamImage(streams=n, count=groups * width, piece=width, **plane),
         }
         return found | ({"c": found["d"]} if self.use_c else {})
 
     def contents(self, a: Patterns, b: Patterns, c: Patterns | None) -> dict[str, Patterns]:
         """What the images take, of (M, K), (K, N) and (M, N)."""
         m, n, k = self.sizes
-        rows = np.zeros((self.octets * OCTET, k), np.uint64)
+        together = self.together
+        rows = np.zeros((self.groups * together * OCTET, k), np.uint64)
         rows[:m] = a
-        left = rows.reshape(-1, OCTET, k).swapaxes(1, 2)
-        top = np.broadcast_to(b.T[..., None], (n, k, OCTET))
+        left = rows.reshape(-1, together, OCTET, k).swapaxes(2, 3).reshape(self.groups, -1, OCTET)
+        top = np.broadcast_to(b.T[:, None, :, None], (n, together, k, OCTET)).reshape(n, -1, OCTET)
         size, width = element_bytes(self.format), result_bytes(self.format)
         found = {"a": to_planes(left, size).view("<u8"), "b": to_planes(top, size).view("<u8")}
         if c is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.spec.gta import (
+    COLS,
     FORMATS_OF_GTA,
     RESULT_WORD_BYTES,
     GtaConfig,
@@ -24,9 +25,11 @@ from tilewright.hw.spec.jobs.gta_vector import (
     vector_result_bytes,
 )
 from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.gta.array_schedule import Schedule
 from tilewright.sim.gta.driver import GtaDriver
 from tilewright.sim.gta.golden.pgemm import RESULTS
 from tilewright.sim.gta.timed import TimedGta
+from tilewright.sim.gta.vector.choice import laid_out
 from tilewright.sim.gta.vector.rules import most_chain
 from tilewright.sim.rtl.accelerator import AxiBehaviour
 from tilewright.sim.timing.memories import FLAT
@@ -183,6 +186,27 @@ def test_vectors_on_each_others_results(device: NativeGta) -> None:
             assert status.error == "none"
             counts.append(status.counts)
         compare(commands, counts)
+
+
+def test_short_sums_by_vectors(device: NativeGta) -> None:
+    """Several octets a command: results, and counters."""
+    rng, config = rng_of(7), device.config
+    fitting = [name for name in config.integers if most_chain(config, name)]
+    fitting += config.floats
+    several = 0
+    for number in range(by_size(4, 12, 200)):
+        name, k = fitting[number % len(fitting)], int(rng.integers(1, 5))
+        m, n = int(rng.integers(40, 200)), int(rng.integers(1, 12))
+        operands = words(rng, name, (m, k)), words(rng, name, (k, n))
+        wide = {"int8": "int32", "int16": "int32", "int32": "int64", "bf16": "fp32", "fp16": "fp32"}
+        c = words(rng, wide.get(name, name), (m, n)) if rng.integers(2) else None
+        settings = {"dataflow": "simd", "along": [True, False, None][number % 3]}
+        settings["lateral"] = bool(rng.integers(2))
+        case = ProductCase(name, *operands, c, settings)
+        compare(case, [check_product(one, case) for one in both(rng, device)])
+        schedule = Schedule(dataflow="simd", rows=config.lanes, cols=1, along=True, lateral=False)
+        several += laid_out(config, name, (m, n, k), schedule).tiling.together > 1
+    assert several or config.lanes * COLS * OCTET > 200
 
 
 def test_products_by_vectors(device: NativeGta) -> None:
