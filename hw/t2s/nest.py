@@ -12,12 +12,10 @@ from amaranth.hdl import Const, Module, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..spec.t2s.network import COPIES_BITS
 from ..spec.t2s.parts import Count
 
-__all__ = ["COPIES_BITS", "Nest", "NestCounter", "nest_inputs"]
-
-COPIES_BITS = 8
-"""Width of ``copies``."""
+__all__ = ["Nest", "NestCounter", "nest_inputs"]
 
 
 def nest_inputs(nest: Iterable[Count], trip_bits: int) -> dict[str, Any]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Copy", "End", "Link", "Place"]
+__all__ = ["COPIES_BITS", "Copy", "End", "Link", "Place"]
 
 Place = tuple[int, ...]
 """Of a copy: the iterations of the loops that are unrolled in its function."""
+
+COPIES_BITS = 8
+"""Width of a number of copies to which words pass, or from which they come."""
 
 
 @dataclass(frozen=True)

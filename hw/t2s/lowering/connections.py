@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from ...spec.t2s.affine import Affine
 from ...spec.t2s.expressions import Name
-from ...spec.t2s.network import Copy, End, Link, Place
+from ...spec.t2s.network import COPIES_BITS, Copy, End, Link, Place
 from ...spec.t2s.parts import RoutePart
 from ...spec.t2s.program import Function, Program
 from ...spec.t2s.statements import Equal, For, Receive, Send
@@ -18,7 +18,8 @@ __all__ = ["all_copies", "links"]
 
 
 def all_copies(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Copy, ...]:
-    """All copies of the functions on the device, and of what routes their words."""
+    """All copies of the functions on the device, and of what routes their words. Raises ValueError
+    for so many in a row that hardware does not count them."""
     found: list[Copy] = []
     names = {one.name for one in routes}
     for function in program.functions:
@@ -30,6 +31,12 @@ def all_copies(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Copy, .
             found.append(Copy(function.name, place, ahead))
         stems = {route_name(what) for _, what, _ in _transfers(function)} & names
         found += [Copy(name, place) for name in sorted(stems) for place in _places(function)]
+    farthest = max(found, key=lambda one: one.ahead)
+    if farthest.ahead >> COPIES_BITS:
+        raise ValueError(
+            f"{farthest.function} has no hardware yet: words pass through {farthest.ahead + 1} "
+            f"copies of it in a row, at most {1 << COPIES_BITS} are counted"
+        )
     return tuple(found)
 
 

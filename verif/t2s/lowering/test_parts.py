@@ -117,6 +117,21 @@ def test_no_hardware_yet(tmp_path: Path, lines: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+def test_too_many_copies_in_a_row(tmp_path: Path) -> None:
+    text = PLAIN + (
+        "C.tile(i, (ii, 257)).order(i, j, k, ii).unroll(ii)\n"
+        'feed, load = C.producers(A, "feeder", "loader")\n'
+        "feed.unroll(ii).scatter(ii=-1)"
+    )
+    message = (
+        "A_feeder has no hardware yet: words pass through 257 copies of it in a row, at most 256 "
+        "are counted"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        _ = T2sConfig(design=_file(tmp_path, text), largest=0).plan
+    assert str(caught.value) == message
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
