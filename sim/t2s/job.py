@@ -102,20 +102,24 @@ def job_at(config: T2sConfig, bounds: Mapping[str, int], base: Mapping[str, int]
 
 
 def fetched(config: T2sConfig, memory: Bytes, job: Job, image: Image) -> Bytes:
-    """The bytes of an image's runs. Raises JobFailure, bus_read, if a beat lies behind the
-    memory's end."""
+    """The bytes of an image's runs. Raises JobFailure, bus_read, with the address of the first beat
+    that lies behind the memory's end."""
     places = _places(config, job, image)
-    whole = image.part.run_beats(config.beat_bytes) * config.beat_bytes
-    _inside(memory, places, whole, config.beat_bytes, "bus_read")
+    run, beat = _first_outside(config, memory, places, image)
+    if run is not None:
+        raise JobFailure("bus_read", beat)
     content: Bytes = memory[_bytes(places, image)]
     return content
 
 
 def put(config: T2sConfig, memory: Bytes, job: Job, image: Image, rows: Bytes) -> None:
-    """Write the bytes of an image's runs. Raises JobFailure, bus_write, as :func:`fetched`."""
+    """Write the bytes of an image's runs. Raises JobFailure, bus_write, with the address of the
+    first burst of which a beat lies behind the memory's end; nothing is written then."""
     places = _places(config, job, image)
-    whole = image.part.run_beats(config.beat_bytes) * config.beat_bytes
-    _inside(memory, places, whole, config.beat_bytes, "bus_write")
+    run, beat = _first_outside(config, memory, places, image)
+    if run is not None:
+        burst_bytes = config.burst_beats * config.beat_bytes
+        raise JobFailure("bus_write", max(run, beat // burst_bytes * burst_bytes))
     memory[_bytes(places, image)] = rows
 
 
@@ -141,12 +145,13 @@ def _bytes(places: npt.NDArray[np.uint64], image: Image) -> npt.NDArray[np.int64
     return places.astype(np.int64)[..., np.newaxis] + np.arange(image.part.run_bytes)
 
 
-def _inside(
-    memory: Bytes, places: npt.NDArray[np.uint64], size: int, beat_bytes: int, error: str
-) -> None:
-    """Raises JobFailure with the first beat of a run that lies behind the memory's end."""
-    last = len(memory) - size
+def _first_outside(
+    config: T2sConfig, memory: Bytes, places: npt.NDArray[np.uint64], image: Image
+) -> tuple[int | None, int]:
+    """The first run of which a beat lies behind the memory's end, None without one; and the first
+    beat there."""
+    last = len(memory) - image.part.run_beats(config.beat_bytes) * config.beat_bytes
     beyond = places > np.uint64(max(0, last)) if last >= 0 else np.ones_like(places, np.bool_)
-    if beyond.any():
-        first = int(places[beyond].flat[0])
-        raise JobFailure(error, max(first, len(memory) // beat_bytes * beat_bytes))
+    run = int(places[beyond].flat[0]) if beyond.any() else None
+    end = len(memory) // config.beat_bytes * config.beat_bytes
+    return run, end if run is None else max(run, end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from tilewright.sim.device.placement import NoRoom
 from tilewright.sim.device.protocol import JobError
 from tilewright.sim.t2s.checking import random_operands
 from tilewright.sim.t2s.driver import Driver
-from tilewright.sim.t2s.images import placement
 from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.iterations import iterations
 from tilewright.sim.t2s.job import Job, job_at
@@ -182,18 +182,21 @@ def test_a_job_that_cannot_run(rule: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tensor", "error"), [("A", "bus_read"), ("B", "bus_read"), ("C", "bus_write")]
+    ("tensor", "most", "error", "detail"),
+    [
+        ("A", 4080 - 128, "bus_read", 4080),
+        ("B", 4080 - 128, "bus_read", 4080),
+        # A beat's address is not told of a write but its burst's.
+        ("C", 4080 - 64, "bus_write", 4080 - 48),
+    ],
 )
-def test_behind_the_memory(tensor: str, error: str) -> None:
-    driver = driver_of(memory_bytes=1 << 12)
-    job = small_job()
-    size = placement(GEMM.plan, tensor, {"i": 3, "j": 4, "k": 5}, GEMM.beat_bytes).size
-    end = (1 << 12) - size
-    driver.submit(Job(trips=job.trips, base={**job.base, tensor: end}, strides=job.strides))
-    beyond = Job(trips=job.trips, base={**job.base, tensor: end + 16}, strides=job.strides)
-    with pytest.raises(JobError) as raised:
-        driver.submit(beyond)
-    assert (raised.value.error, raised.value.detail) == (error, 1 << 12)
+def test_behind_the_memory(tensor: str, most: int, error: str, detail: int) -> None:
+    driver, job = driver_of(memory_bytes=4080), small_job()
+    driver.submit(replace(job, base={**job.base, tensor: most}))
+    for beyond, where in ((most + 16, detail), (1 << 20, 1 << 20)):
+        with pytest.raises(JobError) as raised:
+            driver.submit(replace(job, base={**job.base, tensor: beyond}))
+        assert (raised.value.error, raised.value.detail) == (error, where)
 
 
 def test_another_device() -> None:
