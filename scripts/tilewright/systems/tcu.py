@@ -8,8 +8,7 @@ SYSTEM = System(
     commands={
         "strassen": Work(
             "tilewright.apps.tcu.commands.strassen:strassen",
-            "Multiply square matrices on a tensor unit by Strassen's algorithm, calls and words "
-            "counted.",
+            "Multiply matrices on a tensor unit by Strassen's algorithm, calls and words counted.",
         ),
         "spmul": Work(
             "tilewright.apps.tcu.commands.spmul:spmul",

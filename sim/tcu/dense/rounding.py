@@ -13,13 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..formulas.dense import levels
+from ..formulas.dense import Squares, levels
 from ..words import Array
 from ..words.floats import Floats
 from .bilinear import Bilinear, Sum
 
 __all__ = [
     "gamma",
+    "in_squares_error",
+    "in_squares_underflow",
     "product_error",
     "product_underflow",
     "recursive_error",
@@ -90,6 +92,18 @@ def recursive_underflow(scheme: Bilinear, n: int, s: int, words: Floats) -> floa
             of[one.target] = _added(one, of, words.roundoff)
         error = max(of[f"C{place}"].error for place in scheme.places)
     return error
+
+
+def in_squares_error(scheme: Bilinear, cut: Squares, s: int, words: Floats) -> float:
+    """`recursive_error` of products in squares, whose sums along k are rounded, too."""
+    error = recursive_error(scheme, cut.side, s, words)
+    return cut.deep * (error + gamma(cut.deep - 1, words) * (cut.side + error))
+
+
+def in_squares_underflow(scheme: Bilinear, cut: Squares, s: int, words: Floats) -> float:
+    """`recursive_underflow` of products in squares."""
+    lost = recursive_underflow(scheme, cut.side, s, words)
+    return cut.deep * lost * (1 + gamma(cut.deep - 1, words))
 
 
 def _a_level(scheme: Bilinear, depth: int, error: float, u: float) -> float:

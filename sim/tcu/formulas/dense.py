@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..blocks import multiple
 from ..cost import UnitWork
 from .streaming import stream
 
 __all__ = [
-    "levels", "rectangular", "recursive", "standard", "strassen", "tall", "transposes",
+    "Squares", "in_squares", "levels", "rectangular", "recursive", "squares", "standard",
+    "strassen", "tall", "transposes",
 ]  # fmt: skip
+
+
+class Squares(NamedTuple):
+    """Matrices (n, k) and (k, p) in squares of a side.
+
+    Parameters
+    ----------
+    side: of the squares
+    down, deep, across: how many n, k and p are
+    """
+
+    side: int
+    down: int
+    deep: int
+    across: int
+
+    @property
+    def products(self) -> int:
+        """Of squares."""
+        return self.down * self.deep * self.across
 
 
 def tall(n: int, s: int, weak: bool = False) -> UnitWork:
@@ -41,6 +64,18 @@ def levels(n: int, s: int, side: int = 2) -> int:
     while s * side**found < n:
         found += 1
     return found
+
+
+def squares(n: int, k: int, p: int, s: int, side: int = 2) -> Squares:
+    """The least squares ``s * side**h`` from the smallest of n, k and p on."""
+    wide = s * side ** levels(min(n, k, p), s, side)
+    return Squares(wide, *(-(-length // wide) for length in (n, k, p)))
+
+
+def in_squares(n: int, k: int, p: int, s: int, products: int, side: int = 2) -> UnitWork:
+    """Matrices (n, k) and (k, p), each product of squares as `recursive`."""
+    cut = squares(n, k, p, s, side)
+    return recursive(cut.side, s, products, side) * cut.products
 
 
 def recursive(n: int, s: int, products: int, side: int = 2) -> UnitWork:

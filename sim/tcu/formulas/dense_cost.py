@@ -7,7 +7,7 @@ from ..cost import Cost
 from . import dense
 from .dense import levels
 
-__all__ = ["rectangular", "recursive", "standard", "strassen", "tall"]
+__all__ = ["in_squares", "rectangular", "recursive", "standard", "strassen", "tall"]
 
 
 def tall(n: int, s: int, weak: bool = False) -> Cost:
@@ -34,6 +34,23 @@ def recursive(n: int, s: int, products: int, additions: int, side: int = 2) -> C
     wide = s * side**h
     adds = sum(additions * products**i * (wide // side ** (i + 1)) ** 2 for i in range(h))
     return Cost(work.calls, work.rows, cpu_adds=adds, cpu_moves=2 * wide * wide * (wide != n))
+
+
+def in_squares(
+    n: int, k: int, p: int, s: int, products: int, additions: int, side: int = 2
+) -> Cost:
+    """Matrices (n, k) and (k, p) in squares: each as `recursive`, sums along k, copies of what is
+    padded."""
+    cut = dense.squares(n, k, p, s, side)
+    one = recursive(cut.side, s, products, additions, side)
+    high, depth, width = (cut.side * count for count in (cut.down, cut.deep, cut.across))
+    moves = high * depth * ((high, depth) != (n, k)) + depth * width * ((depth, width) != (k, p))
+    return Cost(
+        one.calls * cut.products,
+        one.rows * cut.products,
+        cpu_adds=one.cpu_adds * cut.products + (cut.deep - 1) * high * width,
+        cpu_moves=moves,
+    )
 
 
 def standard(n: int, s: int, weak: bool = False) -> Cost:

@@ -102,6 +102,29 @@ def test_residues(method: str, modulus: int) -> None:
 
 
 @pytest.mark.parametrize("words", ["", "--words int32", "--words fp32", "--modulus 101"])
+@pytest.mark.parametrize(("method", "products", "additions"), [("strassen", 7, 15),
+                                                               ("standard", 8, 4)])  # fmt: skip
+@pytest.mark.usefixtures("files")
+def test_products_in_squares(
+    words: str, method: str, products: int, additions: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left, right = np.load("left.npy"), np.load("right.npy")
+    report = report_of(
+        f"run strassen left.npy right.npy --method {method} --m 16 --l 3 -o out.npy {words}"
+    )
+    exact = left @ right
+    expected = exact % 101 if "modulus" in words else exact
+    np.testing.assert_allclose(np.load("out.npy"), expected, rtol=1e-5 if "fp32" in words else 0)
+    cost = costs.in_squares(5, 30, 70, 4, products, additions)
+    assert (report["calls"], report["rows"]) == (cost.calls, cost.rows)
+    assert report["cpu_words"] == cost.cpu
+    assert report["unit_time"] == cost.unit_time(4, 3)
+    assert [one["wrong"] for one in report["references"]] == [0]
+    # 5 x 30 by 30 x 70, in squares of 8.
+    assert "36 products of 8 x 8" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("words", ["", "--words int32", "--words fp32", "--modulus 101"])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("weak", [False, True])
 @pytest.mark.usefixtures("files")
@@ -140,7 +163,7 @@ def test_a_wrong_result_is_told(
     def wrong(unit: Any, scheme: Any, a: Any, b: Any) -> Any:
         return a @ b + 1e-9
 
-    monkeypatch.setattr("tilewright.apps.tcu.products.recursive", wrong)
+    monkeypatch.setattr("tilewright.apps.tcu.products.in_squares", wrong)
     assert main(["run", "strassen", "a.npy", "b.npy"]) == 1
     assert "441 BEYOND it" in capsys.readouterr().out
 
@@ -202,8 +225,10 @@ BAD_WORDS = {
     "tcu cost rectangular --n 3 --size k=3 --size p=x": "--size p must be an integer in "
     "1..1000000000, not 'x'",
     "tcu list --json x.txt": "x.txt: must end in .json, not '.txt'",
-    "run strassen wide.npy a.npy": "wide.npy: must be square, not 3 x 4",
-    "run strassen a.npy small.npy": "small.npy: must have 21 rows, as a.npy has, not 4",
+    "run strassen wide.npy a.npy": "a.npy: must have 4 rows, as wide.npy has columns, not 21",
+    "run strassen wide.npy a.npy --method tall": "wide.npy: must be square, not 3 x 4",
+    "run strassen a.npy small.npy --method tall": "small.npy: must have 21 rows, as a.npy has, "
+    "not 4",
     "run strassen a.npy b.npy --backend x": "backend must be one of numpy, "
     "simd2, m3xu, engine, engine_m3xu, gta, not 'x'",
     "run strassen a.npy b.npy --set x=1": "numpy: unknown parameter `x`; it has none, but for --m "
@@ -226,7 +251,7 @@ BAD_WORDS = {
     "run strassen a.npy b.npy --modulus 7": "a.npy: must hold integers for words of modular(7)",
     "run strassen left.npy left.npy --method rectangular": "left.npy: must have 30 rows, as "
     "left.npy has columns, not 5",
-    "run strassen left.npy right.npy": "left.npy: must be square, not 5 x 30",
+    "run strassen left.npy left.npy": "left.npy: must have 30 rows, as left.npy has columns, not 5",
     "run strassen left.npy right.npy --method tall": "left.npy: must be square, not 5 x 30",
     "run strassen c.npy c.npy --words fp64": "c.npy: words of fp64 must be real numbers, not "
     "complex128",

@@ -10,6 +10,8 @@ import pytest
 from tilewright.sim.tcu import NumpyBackend, TensorUnit
 from tilewright.sim.tcu.calibration import calibrate, calibrated_rows
 from tilewright.sim.tcu.dense.recursive import standard, strassen
+from tilewright.sim.tcu.dense.schemes import STRASSEN
+from tilewright.sim.tcu.dense.squares import in_squares
 from tilewright.sim.tcu.dense.tall import rectangular, tall
 from tilewright.sim.tcu.elimination.blocked import eliminate
 from tilewright.sim.tcu.elimination.substitution import solve
@@ -85,6 +87,9 @@ DENSE: dict[str, Algorithm] = {
     "tall": lambda unit: tall(unit, *_matrices(unit.words)),
     "rectangular": lambda unit: rectangular(
         unit, _matrices(unit.words)[0][:, :3], _matrices(unit.words)[1][:3]
+    ),
+    "in_squares": lambda unit: in_squares(
+        unit, STRASSEN, _matrices(unit.words)[0][:5], _matrices(unit.words)[1][:, :6]
     ),
     "polyval": lambda unit: polyval(
         unit, unit.words.array(np.arange(9)), unit.words.array(np.arange(6) - 2)

@@ -11,16 +11,17 @@ from ...errors import user_errors
 from ...sim.tcu import TensorUnit
 from ...sim.tcu.blocks import multiple
 from ...sim.tcu.dense.bilinear import Bilinear
-from ...sim.tcu.dense.recursive import recursive
-from ...sim.tcu.dense.rounding import product_error, recursive_error, recursive_underflow
+from ...sim.tcu.dense.rounding import in_squares_error, in_squares_underflow, product_error
 from ...sim.tcu.dense.schemes import STANDARD, STRASSEN
+from ...sim.tcu.dense.squares import in_squares
 from ...sim.tcu.dense.tall import rectangular, tall
-from ...sim.tcu.formulas.dense import levels, transposes
+from ...sim.tcu.formulas.dense import squares, transposes
 from ...sim.tcu.words import COMPLEX, FP64, Array
 from ...sim.tcu.words.floats import Floats
 from ...sim.tcu.words.modular import Residues
 from ..common.limits import check_operations, check_size
 from ..common.matrix_files import read_matrix, write_array
+from ..common.words import counted
 from ..gta.agreement import Agreement, exactly, within
 from .algorithms import ALGORITHMS
 from .counts import work_of
@@ -48,16 +49,18 @@ def multiply_matrices(
 ) -> None:
     """Multiply the matrices of two files, write the product if that is asked for, and report."""
     given = [(path, read_matrix(path)) for path in (a, b)]
-    check = check_factors if method == "rectangular" else check_squares
+    check = check_squares if method == "tall" else check_factors
     check([(path, matrix.shape) for path, matrix in given])
     kind = words_for(words, modulus, *(matrix for _, matrix in given))
     left, right = (as_words(path, matrix, kind) for path, matrix in given)
     (n, k), p = left.shape, right.shape[1]
-    sizes = {"n": n, "k": k, "p": p} if method == "rectangular" else {"n": n}
+    cut = squares(n, k, p, choice.side) if method in _SCHEMES else None
+    sizes = {"n": n, "k": k, "p": p} if method == "rectangular" else {"n": cut.side if cut else n}
     work, about = work_of(method, choice, **sizes), f"the product of {a} and {b}"
+    padded_side = cut.side if cut else choice.side
     for shape in ((n, k), (k, p), (n, p)):
-        check_size(f"{about}, in blocks", *(multiple(side, choice.side) for side in shape))
-    check_operations(about, work.calls, "choose a larger --m")
+        check_size(f"{about}, in blocks", *(multiple(side, padded_side) for side in shape))
+    check_operations(about, work.calls * (cut.products if cut else 1), "choose a larger --m")
     unit = open_unit(choice, kind)
     # What becomes infinite is told in the report.
     with user_errors(ValueError, about=about), np.errstate(all="ignore"):
@@ -79,8 +82,13 @@ def _matrices(unit: TensorUnit, method: str, n: int, k: int, p: int) -> str:
     """Shapes, what they are padded to, and whether they are transposed."""
     s = unit.s
     if method in _SCHEMES:
-        wide = s * _SCHEMES[method].side ** levels(n, s)
-        return f"{n:,} x {n:,}{padded_to((n, n), (wide, wide))}"
+        cut = squares(n, k, p, s)
+        high, wide, width = (cut.side * count for count in cut[1:])
+        if n == k == p:
+            return f"{n:,} x {n:,}{padded_to((n, n), (wide, wide))}"
+        return (f"{n:,} x {k:,}{padded_to((n, k), (high, wide))}; "
+                f"{k:,} x {p:,}{padded_to((k, p), (wide, width))}; "
+                f"{counted(cut.products, 'product')} of {cut.side:,} x {cut.side:,}")  # fmt: skip
     turned = transposes(n, k, p, s, unit.weak)
     rows, columns = (p, n) if turned else (n, p)
     high = multiple(rows, s) if unit.weak else max(rows, s)
@@ -94,7 +102,7 @@ def _matrices(unit: TensorUnit, method: str, n: int, k: int, p: int) -> str:
 
 def _product(unit: TensorUnit, method: str, a: Array, b: Array) -> Array:
     if method in _SCHEMES:
-        return recursive(unit, _SCHEMES[method], a, b)
+        return in_squares(unit, _SCHEMES[method], a, b)
     return (tall if method == "tall" else rectangular)(unit, a, b)
 
 
@@ -112,8 +120,9 @@ def _agreement(unit: TensorUnit, method: str, found: Array, a: Array, b: Array) 
         bound = bound + product_error(a, b, words)
     else:
         largest = float(np.abs(x).max()) * float(np.abs(y).max())
-        bound = bound + recursive_error(_SCHEMES[method], len(a), unit.s, words) * largest
-        bound = bound + recursive_underflow(_SCHEMES[method], len(a), unit.s, words)
+        scheme, cut = _SCHEMES[method], squares(len(a), len(b), b.shape[1], unit.s)
+        bound = bound + in_squares_error(scheme, cut, unit.s, words) * largest
+        bound = bound + in_squares_underflow(scheme, cut, unit.s, words)
     return within(
         f"NumPy, {wide.name}", _reals(found, wide), _reals(x @ y, wide), _twice(bound, wide)
     )

@@ -26,8 +26,8 @@ def strassen(
     method: Annotated[
         str,
         typer.Option(
-            help="strassen, standard (both recursive), tall (left operands) or rectangular (the "
-            "same, of any shape)."
+            help="strassen, standard (both recursive), tall (left operands, squares alone) or "
+            "rectangular (the same, of any shape)."
         ),
     ] = "strassen",
     words: Annotated[
@@ -44,10 +44,10 @@ def strassen(
     *,
     options: TcuOptions,
 ) -> None:
-    """Multiply square matrices on a tensor unit by Strassen's algorithm, calls and words counted.
+    """Multiply matrices on a tensor unit by Strassen's algorithm, calls and words counted.
 
-    Sides are padded; the result is checked against NumPy's. With --method rectangular matrices
-    need not be square.
+    Sides are padded; the result is checked against NumPy's. Matrices that are not square are cut
+    into squares, but with --method rectangular, which takes them as they are.
     """
     choice = choose_tcu(options)
     if method not in _METHODS:
@@ -57,7 +57,7 @@ def strassen(
     number = modulus_given(words, modulus)
     if output:
         check_output(output)
-    check_shapes = check_factors if method == "rectangular" else check_squares
+    check_shapes = check_squares if method == "tall" else check_factors
     check_shapes([(file, check_first_lines(file)) for file in (a, b)])
     from ..products import multiply_matrices
 
