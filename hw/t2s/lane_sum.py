@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arith.semiring.integer import UnpackInteger
-from ..arith.semiring.operands import AddendRegister, OperandRegister
 from ..arith.semiring.semiring_unit import SemiringUnit, compares
 from ..arith.unpack import Unpack
 from ..spec.formats import Format, IntFormat
@@ -17,9 +16,12 @@ __all__ = ["LaneSumUnit", "lane_sum_latency"]
 
 
 def _holds_operands(config: LaneSum) -> bool:
-    """Whether operands are unpacked into registers: floats, whose subnormal values have to be
-    normalised, but for those that are only asked whether they are zero."""
-    return config.is_float and config.semiring != "orand"
+    """Whether operands are unpacked into registers: floats, where they are compared a cycle before,
+    or where unpacking them would make the longest path longer, as it does if all is done in a cycle
+    or in many."""
+    if not config.is_float or config.semiring == "orand":
+        return False
+    return compares(config, config.semirings) or config.pipeline in (1, 6)
 
 
 def lane_sum_latency(config: LaneSum) -> int:
@@ -66,41 +68,40 @@ class LaneSumUnit(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.unit = unit = SemiringUnit(config, config.semirings)
+        m.submodules.unit = unit = SemiringUnit(config, config.semirings, stalls=False)
         m.d.comb += [
             unit.operator.eq(_always(unit.operator)),
-            unit.advance.eq(1),
             unit.c.eq(self._addend(m)),
             self.o.eq(unit.o),
         ]
+        for name in ("a", "b"):
+            m.d.comb += getattr(unit, name).eq(self._operands(m, name))
         if config.difference_stage:
             m.d.comb += unit.o_operator.eq(_always(unit.o_operator))
         if compares(config, config.semirings):
             m.d.comb += [unit.next_operator.eq(_always(unit.next_operator)), unit.load.eq(1)]
-        for name in ("a", "b"):
-            self._operands(m, name, unit)
+            for name in ("a", "b"):
+                for lane, word in enumerate(self._words(name)):
+                    m.d.comb += getattr(unit, f"next_{name}")[lane].eq(word)
         return m
 
-    def _operands(self, m: Module, name: str, unit: SemiringUnit) -> None:
-        """Unpack one operand of all lanes."""
-        config, words, unpacked = self._config, getattr(self, name), getattr(unit, name)
-        if not _holds_operands(config):
-            for lane in range(config.lanes):
-                m.submodules[f"unpack_{name}_{lane}"] = unpack = _unpacker(config.element)
-                m.d.comb += [unpack.i.eq(words[lane]), unpacked[lane].eq(unpack.o)]
-            return
-        compared = compares(config, config.semirings)
-        m.submodules[f"operands_{name}"] = register = OperandRegister(
-            config.element, config.lanes, compared=compared
-        )
-        m.d.comb += [
-            register.i.eq(words),
-            register.legal.eq(1),
-            register.load.eq(1),
-            unpacked.eq(register.o),
-        ]
-        if compared:
-            m.d.comb += getattr(unit, f"next_{name}").eq(register.next)
+    def _words(self, name: str) -> list[Value]:
+        """An operand of each lane, without what lies below it in its container."""
+        fmt = self._config.element
+        return [word[fmt.container_bits - fmt.bits :] for word in getattr(self, name)]
+
+    def _operands(self, m: Module, name: str) -> Value:
+        """One operand of all lanes, unpacked."""
+        found = []
+        for lane, word in enumerate(self._words(name)):
+            m.submodules[f"unpack_{name}_{lane}"] = unpack = _unpacker(self._config.element)
+            m.d.comb += unpack.i.eq(word)
+            found.append(Value.cast(unpack.o))
+        if not _holds_operands(self._config):
+            return Cat(found)
+        held = Signal(len(Cat(found)), name=f"held_{name}", reset_less=True)
+        m.d.sync += held.eq(Cat(found))
+        return held
 
     def _addend(self, m: Module) -> Value:
         """The addend as the unit takes it."""
@@ -108,22 +109,23 @@ class LaneSumUnit(wiring.Component):
         if not self._adds:
             identity = Const(config.semirings[0].identity_in(config.result), config.result.bits)
             return self._unpacked(m, identity)
-        if not _holds_operands(config):
-            return self._unpacked(m, self.c)
-        m.submodules.addend = addend = AddendRegister(
-            config.result, delayed=config.difference_stage
-        )
-        m.d.comb += [addend.i.eq(self.c), addend.legal.eq(1), addend.load.eq(1)]
+        word: Value = self.c
         if config.difference_stage:
-            m.d.comb += addend.advance.eq(1)
-        return addend.o
+            word = Signal(config.result.bits, name="packed_c", reset_less=True)
+            m.d.sync += word.eq(self.c)
+        unpacked = self._unpacked(m, word)
+        if not _holds_operands(config):
+            return unpacked
+        held = Signal(len(unpacked), name="held_c", reset_less=True)
+        m.d.sync += held.eq(unpacked)
+        return held
 
     def _unpacked(self, m: Module, word: Value) -> Value:
         if isinstance(self._config.result, IntFormat):
             return word
         m.submodules.unpack_c = unpack = Unpack(self._config.result)
         m.d.comb += unpack.i.eq(word)
-        return unpack.o
+        return Value.cast(unpack.o)
 
 
 def _unpacker(fmt: Format) -> Unpack | UnpackInteger:

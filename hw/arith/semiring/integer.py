@@ -170,7 +170,7 @@ class IntegerOplus(wiring.Component):
     disjunction (0 or 1).
 
     Latency ``pipeline`` cycles; an operation a cycle. Registers move only while ``advance`` is
-    set.
+    set, or always.
 
     Parameters
     ----------
@@ -178,31 +178,36 @@ class IntegerOplus(wiring.Component):
     semirings: what is to be computed
     terms: number of terms
     pipeline: register stages, see :data:`~tilewright.hw.arith.pipeline.CUTS`
+    stalls: whether there is ``advance``
 
     Members
     -------
     terms, c: what is to be joined
     operator: the decoded opcode of the terms, see :func:`operator_layout`
-    advance: enables all registers
+    advance: (stalls) enables all registers
     o: the result
     """
 
     def __init__(
-        self, result: IntFormat, semirings: Collection[Semiring], *, terms: int, pipeline: int
+        self,
+        result: IntFormat,
+        semirings: Collection[Semiring],
+        *,
+        terms: int,
+        pipeline: int,
+        stalls: bool = True,
     ) -> None:
         self._result = result
         self._terms = terms
-        self._pipeline = pipeline
+        self._pipeline, self._stalls = pipeline, stalls
         self._plus = {row.plus for row in semirings}
-        super().__init__(
-            {
-                "terms": In(data.ArrayLayout(signed(result.bits), terms)),
-                "c": In(signed(result.bits)),
-                "operator": In(operator_layout(semirings)),
-                "advance": In(1),
-                "o": Out(result.bits),
-            }
-        )
+        members = {
+            "terms": In(data.ArrayLayout(signed(result.bits), terms)),
+            "c": In(signed(result.bits)),
+            "operator": In(operator_layout(semirings)),
+            "o": Out(result.bits),
+        }
+        super().__init__({**members, "advance": In(1)} if stalls else members)
 
     @property
     def plus(self) -> set[str]:
@@ -214,7 +219,7 @@ class IntegerOplus(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        pipeline = Pipeline(m, self._pipeline, self.advance)
+        pipeline = Pipeline(m, self._pipeline, self.advance if self._stalls else C(1, 1))
         gathered: dict[str, Value] = {f"term_{i}": self.terms[i] for i in range(self._terms)}
         gathered["c"] = self.c
         if len(self._plus) > 1:

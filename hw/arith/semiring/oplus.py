@@ -46,7 +46,7 @@ class Oplus(wiring.Component):
     semiring needs is not there.
 
     Latency ``pipeline`` cycles; an operation a cycle. Registers move only while ``advance`` is
-    set.
+    set, or always.
 
     Source: SIMD2, the (+) ALU of its matrix unit.
 
@@ -59,13 +59,14 @@ class Oplus(wiring.Component):
     alignment_bits: accumulation window of a sum, in bits
     pipeline: register stages, see :data:`~tilewright.hw.arith.pipeline.CUTS`
     two_steps: products take two steps
+    stalls: whether there is ``advance``
 
     Members
     -------
     terms: see :func:`term_layout`
     c: the unpacked addend
     operator: the decoded opcode of the terms, see :func:`operator_layout`
-    advance: enables all registers
+    advance: (stalls) enables all registers
     o: the result
     partial: (two_steps) the products of the cycle before
     """
@@ -80,6 +81,7 @@ class Oplus(wiring.Component):
         alignment_bits: int,
         pipeline: int,
         two_steps: bool = False,
+        stalls: bool = True,
     ) -> None:
         self._element = element
         self._result = result
@@ -92,7 +94,7 @@ class Oplus(wiring.Component):
         self._term = term_layout(element, result, {row.times for row in semirings})
         self._addend = format_layout(result)
         self._product_bits = 2 * element.significand_bits
-        self._two_steps = two_steps
+        self._two_steps, self._stalls = two_steps, stalls
         self._exponent_bits = max(self._term["exponent"].width, self._addend["exponent"].width)
         self._choice = candidate_layout(
             max(self._term["significand"].width, result.significand_bits), self._exponent_bits
@@ -101,9 +103,10 @@ class Oplus(wiring.Component):
             "terms": In(data.ArrayLayout(self._term, terms)),
             "c": In(self._addend),
             "operator": In(operator_layout(semirings)),
-            "advance": In(1),
             "o": Out(result.bits),
         }
+        if stalls:
+            members["advance"] = In(1)
         if two_steps:
             members["partial"] = Out(data.ArrayLayout(self._product_bits, terms))
         super().__init__(members)
@@ -135,7 +138,7 @@ class Oplus(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        pipeline = Pipeline(m, self._pipeline, self.advance)
+        pipeline = Pipeline(m, self._pipeline, self.advance if self._stalls else C(1, 1))
         if self._plus == {"or"}:
             return self._disjunction(m, pipeline)
         gathered = self._gather(m)

@@ -49,6 +49,7 @@ class Otimes(wiring.Component):
         a product takes two steps: in the second one, marked by ``accumulate``, the operands
         stand still and ``partial`` is the first step's result, to which the cross products
         are added
+    stalls: (register) whether there is ``advance``
 
     Members
     -------
@@ -58,7 +59,7 @@ class Otimes(wiring.Component):
         loaded, and their decoded opcode
     load: (likewise) they come next
     o_operator: (register) that of the term
-    advance: (register) enables the registers
+    advance: (register, stalls) enables the registers
     accumulate, partial: (half) see above; of the term
     o: the term, see :func:`term_layout`
     """
@@ -71,11 +72,13 @@ class Otimes(wiring.Component):
         *,
         register: bool = False,
         multiplier_bits: int = 0,
+        stalls: bool = True,
     ) -> None:
         self._element = element
         self._result = result
         self._semirings = tuple(semirings)
         self._register = register
+        self._stalls = stalls
         self._times = {row.times for row in semirings}
         self._halves = 0 < multiplier_bits < element.significand_bits
         if "square_difference" in self._times and not register:
@@ -92,7 +95,9 @@ class Otimes(wiring.Component):
             members |= {"next_a": In(element.bits), "next_b": In(element.bits)}
             members |= {"next_operator": In(operator), "load": In(1)}
         if register:
-            members |= {"o_operator": In(operator), "advance": In(1)}
+            members["o_operator"] = In(operator)
+            if stalls:
+                members["advance"] = In(1)
         if self._halves:
             members |= {"accumulate": In(1), "partial": In(2 * element.significand_bits)}
         super().__init__(members)
@@ -119,7 +124,7 @@ class Otimes(wiring.Component):
             registers: Fields = {}
             for name, value in fields.items():
                 register = Signal.like(value, name=f"prepared_{name}", reset_less=True)
-                with m.If(self.advance):
+                with m.If(self.advance if self._stalls else C(1, 1)):
                     m.d.sync += register.eq(value)
                 registers[name] = register
             fields = registers

@@ -29,7 +29,7 @@ class SemiringUnit(wiring.Component):
     """``o = c (+) (+)_k (a[k] (x) b[k])`` in one of several semirings.
 
     Latency ``config.pipeline`` cycles, one more if squared differences are among the unit's
-    operations; an operation a cycle. Registers move only while ``advance`` is set.
+    operations; an operation a cycle. Registers move only while ``advance`` is set, or always.
 
     Source: SIMD2, hardware architecture: a unit with (x) and (+) ALUs.
 
@@ -37,6 +37,7 @@ class SemiringUnit(wiring.Component):
     ----------
     config: the unit's configuration
     semirings: what this element computes
+    stalls: whether there is ``advance``
 
     Members
     -------
@@ -48,12 +49,14 @@ class SemiringUnit(wiring.Component):
     c: the unpacked addend; with a register stage before the multipliers, one cycle later
     o_operator: (such a stage) the decoded opcode, one cycle later
     accumulate: (two-step products) the multipliers are in the second step
-    advance: enables all registers
+    advance: (stalls) enables all registers
     o: the result
     """
 
-    def __init__(self, config: Simd2Config, semirings: Collection[Semiring]) -> None:
-        self._config = config
+    def __init__(
+        self, config: Simd2Config, semirings: Collection[Semiring], *, stalls: bool = True
+    ) -> None:
+        self._config, self._stalls = config, stalls
         self._semirings = tuple(semirings)
         operand = operand_layout(config.element)
         operator = operator_layout(semirings)
@@ -62,9 +65,10 @@ class SemiringUnit(wiring.Component):
             "b": In(data.ArrayLayout(operand, config.b_depth)),
             "c": In(addend_layout(config.result)),
             "operator": In(operator),
-            "advance": In(1),
             "o": Out(config.result.bits),
         }
+        if stalls:
+            members["advance"] = In(1)
         if config.b_depth != config.depth:
             members["positions"] = In(data.ArrayLayout(2, config.depth))
         if compares(config, semirings):
@@ -94,9 +98,10 @@ class SemiringUnit(wiring.Component):
         m.d.comb += [
             oplus.c.eq(self.c),
             oplus.operator.eq(self.o_operator if register else self.operator),
-            oplus.advance.eq(self.advance),
             self.o.eq(oplus.o),
         ]
+        if self._stalls:
+            m.d.comb += oplus.advance.eq(self.advance)
         for k in range(config.depth):
             m.submodules[f"otimes_{k}"] = otimes = self._otimes()
             m.d.comb += [
@@ -113,10 +118,9 @@ class SemiringUnit(wiring.Component):
                     otimes.load.eq(self.load),
                 ]
             if register:
-                m.d.comb += [
-                    otimes.o_operator.eq(self.o_operator),
-                    otimes.advance.eq(self.advance),
-                ]
+                m.d.comb += otimes.o_operator.eq(self.o_operator)
+                if self._stalls:
+                    m.d.comb += otimes.advance.eq(self.advance)
             if config.multi_step:
                 m.d.comb += [
                     otimes.accumulate.eq(self.accumulate),
@@ -136,13 +140,20 @@ class SemiringUnit(wiring.Component):
             self._semirings,
             register=config.difference_stage,
             multiplier_bits=config.multiplier_bits,
+            stalls=self._stalls,
         )
 
     def _oplus(self) -> Oplus | IntegerOplus:
         config = self._config
         terms, pipeline = config.depth, config.pipeline
         if isinstance(config.result, IntFormat):
-            return IntegerOplus(config.result, self._semirings, terms=terms, pipeline=pipeline)
+            return IntegerOplus(
+                config.result,
+                self._semirings,
+                terms=terms,
+                pipeline=pipeline,
+                stalls=self._stalls,
+            )
         assert isinstance(config.element, FloatFormat)
         return Oplus(
             config.element,
@@ -152,6 +163,7 @@ class SemiringUnit(wiring.Component):
             alignment_bits=config.window_bits,
             pipeline=pipeline,
             two_steps=config.multi_step,
+            stalls=self._stalls,
         )
 
     def _partner(self, m: Module, k: int, operands: data.View, positions: str) -> Value:
