@@ -1,1 +1,5 @@
 """Programs of the mapping language: loop nests that are joined by channels."""
+
+from .config import UNITS
+
+__all__ = ["UNITS"]

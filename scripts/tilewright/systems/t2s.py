@@ -1,10 +1,25 @@
-"""T2S-Tensor: a language of spatial mappings. Its compiler ends at loop nests; no unit yet."""
+"""T2S-Tensor: a language of spatial mappings, and the arrays that they describe."""
 
-from ..registry import System, Work
+from ..hw.spec.t2s.config import T2S
+from ..registry import Entry, System, Work
 
 SYSTEM = System(
     name="t2s",
-    entries=(),
+    entries=(
+        Entry(
+            unit=T2S,
+            simulate={"verilator": "tilewright.verif.t2s.simulate:run"},
+            exercise="tilewright.verif.t2s.exercise:exercise",
+            models={"model": "tilewright.sim.t2s.model:T2sModel"},
+            driver="tilewright.sim.t2s.driver:Driver",
+            small={"largest": 2, "format": "int8", "outstanding": 2},
+            variants=(
+                {"design": "mttkrp", "format": "fp16"},
+                {"design": "ttv", "data_bits": 64},
+                {"design": "apsp", "managers": 3},
+            ),
+        ),
+    ),
     tables={
         "t2s-designs": Work(
             "tilewright.tables.t2s_designs:t2s_designs",

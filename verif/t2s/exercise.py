@@ -1,0 +1,40 @@
+"""A few small jobs on any array, through its driver."""
+
+from __future__ import annotations
+
+import numpy as np
+from tilewright.sim.t2s.driver import Driver, T2sDevice
+from tilewright.sim.t2s.images import operand_names, word_format
+from tilewright.sim.t2s.job import outermost
+from tilewright.sim.t2s.model import T2sModel
+from tilewright.sim.t2s.sizes import shape_of
+
+from .unit.jobs import random_words
+
+__all__ = ["exercise"]
+
+
+def exercise(device: T2sDevice, rng: np.random.Generator) -> int:
+    """Bounds of one, bounds that fill a tile, and bounds that no tile divides: any patterns, held
+    against the model. Returns the number of jobs."""
+    config = device.config
+    program = config.plan.program
+    steps = {name: loop.step for name, loop in outermost(program).items()}
+    jobs = [
+        dict.fromkeys(program.indices, 1),
+        {name: steps[name] for name in program.indices},
+        {name: steps[name] + 1 for name in program.indices},
+    ]
+    for bounds in jobs:
+        operands = {
+            name: random_words(
+                rng,
+                word_format(config.plan, name),
+                shape_of(program.tensor(name).dimensions, bounds),
+            )
+            for name in operand_names(program)
+        }
+        model = T2sModel(config, device.memory_bytes)
+        found, wanted = (Driver(one).run_words(bounds, **operands) for one in (device, model))
+        assert np.array_equal(found, wanted), bounds
+    return len(jobs)

@@ -1,0 +1,1 @@
+"""The whole array, from memory to memory."""

@@ -1,0 +1,142 @@
+"""Random jobs of arrays, on any device, held against the model: all of memory and the counters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tilewright.hw.spec.formats import FloatFormat, Format
+from tilewright.hw.spec.jobs.t2s import job_spec, memory_parts
+from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.hw.spec.t2s.program import Program
+from tilewright.sim.device.job_registers import JobRegisters, JobStatus
+from tilewright.sim.device.protocol import AcceleratorDevice
+from tilewright.sim.t2s.images import laid_out, operand_names, placement, word_format
+from tilewright.sim.t2s.job import Job, job_at, outermost
+from tilewright.sim.t2s.model import T2sModel
+from tilewright.sim.t2s.sizes import shape_of
+from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
+
+__all__ = ["Case", "check_case", "largest_case_bytes", "random_case", "random_words", "run_case"]
+
+Words = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A job, and what it works on.
+
+    Parameters
+    ----------
+    job: its registers
+    bounds: of indices
+    memory: all of it, before the job
+    """
+
+    config: T2sConfig
+    job: Job
+    bounds: Mapping[str, int]
+    memory: npt.NDArray[np.uint8]
+
+    @property
+    def registers(self) -> dict[str, int]:
+        return self.job.registers(self.config)
+
+
+def random_words(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...]) -> Words:
+    """Container words: any patterns, or numbers whose sums do not overflow at once."""
+    words = rng.integers(0, 1 << 64, shape, np.uint64) >> np.uint64(64 - fmt.container_bits)
+    if isinstance(fmt, FloatFormat) and rng.random() < 0.7:
+        # Exponents near that of one.
+        low = fmt.container_bits - fmt.bits + fmt.fraction_bits
+        field = np.uint64(fmt.exponent_mask << low)
+        near = rng.integers(fmt.bias - 3, fmt.bias + 4, shape).astype(np.uint64) << np.uint64(low)
+        words = (words & ~field) | near
+    return words
+
+
+def random_case(
+    rng: np.random.Generator, config: T2sConfig, memory_bytes: int, most: int = 2
+) -> Case:
+    """Operands of random sizes, up to ``most`` iterations of each outermost loop, in images
+    somewhere in a memory full of random bytes."""
+    program = config.plan.program
+    bounds = _random_bounds(rng, program, most)
+    beat = config.beat_bytes
+    content: dict[str, bytes] = {}
+    for name in operand_names(program):
+        shape = shape_of(program.tensor(name).dimensions, bounds)
+        words = random_words(rng, word_format(config.plan, name), shape)
+        content[name] = laid_out(config.plan, name, bounds, words, beat)
+    sizes = {
+        part.tensor: placement(config.plan, part.tensor, bounds, beat).size
+        for part in memory_parts(config)
+    }
+    free = memory_bytes - sum(sizes.values())
+    memory = rng.integers(0, 256, memory_bytes, dtype=np.uint8)
+    address, places = 0, {}
+    for name in rng.permutation(list(sizes)):
+        gap = int(rng.integers(0, free // beat // len(sizes) + 1)) * beat
+        places[str(name)] = address + gap
+        address += gap + sizes[name]
+    for name, image in content.items():
+        memory[places[name] : places[name] + len(image)] = np.frombuffer(image, np.uint8)
+    return Case(config=config, job=job_at(config, bounds, places), bounds=bounds, memory=memory)
+
+
+def largest_case_bytes(config: T2sConfig, most: int) -> int:
+    """Bytes of all images of the largest random case."""
+    loops = outermost(config.plan.program)
+    bounds = {name: most * loops[name].step for name in config.plan.program.indices}
+    return sum(
+        placement(config.plan, part.tensor, bounds, config.beat_bytes).size
+        for part in memory_parts(config)
+    )
+
+
+def _random_bounds(rng: np.random.Generator, program: Program, most: int) -> dict[str, int]:
+    loops = outermost(program)
+    return {name: int(rng.integers(1, most * loops[name].step + 1)) for name in program.indices}
+
+
+def run_case(device: JobRtl[T2sConfig], case: Case, **overrides: int) -> JobStatus:
+    """Fill the memory, write the job registers, some with other values, and run. Raises Mismatch
+    if the bus is not quiet at the end."""
+    device.write_memory(0, case.memory.tobytes())
+    registers = JobRegisters(QuietAtEnd(device), job_spec(case.config))
+    return registers.submit(case.registers | overrides)
+
+
+def check_case(device: JobRtl[T2sConfig], case: Case) -> JobStatus:
+    """Run a job that must end well: all of memory must be as the model leaves it, and counters as
+    the model and the bus count. Raises Mismatch."""
+    before = device.moved
+    status = run_case(device, case)
+    if status.error != "none":
+        raise Mismatch(f"{status.error}, detail {status.detail:#x}")
+    moved = np.subtract(device.moved, before).sum(axis=0).tolist()
+    model = T2sModel(case.config, len(case.memory))
+    model.write_memory(0, case.memory.tobytes())
+    wanted = JobRegisters(model, job_spec(case.config)).submit(case.registers)
+    _compare(device, model, case.bounds)
+    same = ("operations", "bytes_read", "bytes_written")
+    counts = {name: status.counts[name] for name in same}
+    if counts != {name: wanted.counts[name] for name in same}:
+        raise Mismatch(f"{counts} are counted, not {wanted.counts}")
+    if (counts["bytes_read"], counts["bytes_written"]) != tuple(moved):
+        raise Mismatch(f"{moved} bytes were moved, {counts} are counted")
+    if status.counts["busy_cycles"] != counts["operations"]:
+        raise Mismatch(f"{status.counts['busy_cycles']} cycles were busy")
+    return status
+
+
+def _compare(device: AcceleratorDevice[Any], model: T2sModel, bounds: Mapping[str, int]) -> None:
+    found = np.frombuffer(device.read_memory(0, model.memory_bytes), np.uint8)
+    wrong = np.flatnonzero(found != model.memory)
+    if len(wrong):
+        raise Mismatch(
+            f"{len(wrong)} bytes of memory are wrong for {dict(bounds)}, the first at {wrong[0]:#x}"
+        )
