@@ -22,7 +22,7 @@ __all__ = [
 
 COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
-    "busy_cycles": "cycles in which the element farthest from the feeders began products",
+    "busy_cycles": "cycles in which the last element began products",
     "stalls": "cycles in which it did not, between the first and the last of them",
     "operations": "iterations of that element; all elements have as many",
     "bytes_read": "bytes of the beats that were read",
@@ -40,8 +40,17 @@ ERRORS = (
     Error("bus_write", 7, "address", "a response to a write was neither OKAY nor EXOKAY"),
 )
 
-_FIRST = 0x80
-"""Offset of the first job register."""
+_TRIPS = 0x80
+"""Offset of the first index's trip count."""
+
+_IMAGES = 0x100
+"""Offset of the first image's registers."""
+
+_IMAGE_BYTES = 0x100
+"""Of the registers of an image: its base, strides of indices, and of loops inside of them."""
+
+_INDICES = 16
+"""Indices of a computation at most."""
 
 
 def memory_parts(config: T2sConfig) -> tuple[MemoryPart, ...]:
@@ -113,23 +122,28 @@ def _constants(config: T2sConfig) -> tuple[Register, ...]:
 
 
 def _job(config: T2sConfig) -> tuple[Register, ...]:
-    beat = config.beat_bytes
-    offset = _FIRST
-    rows = []
-    for index in config.plan.indices:
-        doc = f"trip count of the outermost loop of {index}"
-        rows.append(number(trips_register(index), offset, "rw", 32, doc))
-        offset += 4
-    offset += offset % 8
-    for part in memory_parts(config):
+    """Trip counts, then what belongs to each image: places that do not depend on which of them a
+    design has."""
+    beat, indices = config.beat_bytes, config.plan.program.indices
+    rows = [
+        number(
+            trips_register(index),
+            _TRIPS + 4 * indices.index(index),
+            "rw",
+            32,
+            f"trip count of the outermost loop of {index}",
+        )
+        for index in config.plan.indices
+    ]
+    for place, part in enumerate(memory_parts(config)):
+        first = _IMAGES + _IMAGE_BYTES * place
         doc = f"byte address of the image of {part.tensor}, a multiple of {beat}"
-        places = {base_register(part): doc}
+        rows.append(number(base_register(part), first, "rw", 64, doc))
+        inner = [loop for loop in part.strides if loop not in indices]
         for loop in part.strides:
             doc = f"bytes from an iteration of {loop} to the next, a multiple of {beat}"
-            places[stride_register(part, loop)] = doc
-        for name, doc in places.items():
-            rows.append(number(name, offset, "rw", 64, doc))
-            offset += 8
+            after = indices.index(loop) if loop in indices else _INDICES + inner.index(loop)
+            rows.append(number(stride_register(part, loop), first + 8 + 8 * after, "rw", 64, doc))
     names = [row.name for row in rows]
     for name in names:
         if names.count(name) > 1:
