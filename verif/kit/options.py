@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tilewright.hw.spec.config import Allowed, Config, Flag, IntRange, OneOf, SubsetOf
+from tilewright.hw.spec.t2s.settings import DesignName, Sizes
+from tilewright.hw.t2s.lowering.design import DESIGNS
 from tilewright.registry import Entry, entries
 
 __all__ = ["OPTIONS", "choices", "small"]
@@ -25,6 +27,10 @@ def choices(allowed: Allowed) -> tuple[Any, ...]:
             return words
         case Flag():
             return (False, True)
+        case DesignName():
+            return DESIGNS
+        case Sizes():
+            return ("", "II=3", "II=1,JJ=1")
         case SubsetOf(words):
             return (*((word,) for word in words), tuple(words))
         case IntRange(low, high) if len(_values(allowed)) <= _MOST_VALUES:

@@ -62,9 +62,13 @@ class T2sConfig(Config):
         8, allowed=IntRange(1, 32), doc="bursts of a loader, or of results, that may be under way"
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.plan
+
     @cached_property
     def plan(self) -> Design:
-        """The compiled design. Raises ValueError for one that cannot be built."""
+        """The compiled design. One that cannot be built is refused with its configuration."""
         compiled: Design = named_object("tilewright.hw.t2s.lowering.design:design_of")(self)
         return compiled
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 from ...spec.formats import FORMATS
@@ -49,11 +50,17 @@ def design_of(config: T2sConfig) -> Design:
             )
         file = _FOLDER / f"{config.design}.py"
     try:
-        computation = load_mapping(file, parsed_sizes(config.sizes), config.largest or None)
+        return _design(config, file, file.read_bytes())
     except OSError as error:
         raise ValueError(
             f"`design` must be a file that can be read, not {config.design!r}: {error.strerror}"
         ) from error
+
+
+@lru_cache(maxsize=64)
+def _design(config: T2sConfig, file: Path, content: bytes) -> Design:
+    """Of a file, which has to have this content."""
+    computation = load_mapping(file, parsed_sizes(config.sizes), config.largest or None)
     return lowered(computation, config)
 
 
