@@ -17,7 +17,7 @@ SYSTEM = System(
                 {"design": "mttkrp", "format": "fp16"},
                 {"design": "ttv", "data_bits": 64},
                 {"design": "apsp", "managers": 3},
-                {"design": "gemv", "format": "fp8e5m2"},
+                {"design": "ttm", "format": "fp8e5m2"},
             ),
         ),
     ),
