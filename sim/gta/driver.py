@@ -5,6 +5,7 @@ The same program runs on the RTL in a simulator and on anything else that is a `
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .command_driver import GtaDevice
 from .given_product import DATAFLOWS, GivenProduct, check_layout, given_product
 from .product_call import ProductCall, check_lanes
 from .regions import rectangles
+from .schedule.filled_choice import FilledChoice, choose_filled
 from .tiles.choice import Choice, choose, regions_of
 from .tiles.program import LaneJob
 from .tiles.side_by_side import Wanted, choose_side_by_side
@@ -37,9 +39,10 @@ class GtaDriver(VectorDriver):
 
     Members
     -------
-    counts: the counters of the last job; empty before the first
+    counts: the counters of the last job, of two of a product their sums; empty before the first
     choice: how the last product was laid over the array; None: by vectors
     schedule: the last product's, as the space of schedules has it; None before the first
+    left_over: how what was left over of it was done, by itself; None: there was no such part
     choices: how the last two were that ran at the same time
 
     Raises
@@ -49,11 +52,13 @@ class GtaDriver(VectorDriver):
 
     choice: Choice | None
     schedule: Schedule | None
+    left_over: Choice | None
     choices: tuple[Choice, Choice] | None
 
     def __init__(self, device: GtaDevice, first_address: int = 0) -> None:
         super().__init__(device, first_address)
         self.choice, self.schedule, self.choices = None, None, None
+        self.left_over = None
 
     def pgemm(
         self,
@@ -69,6 +74,7 @@ class GtaDriver(VectorDriver):
         lateral: bool = True,
         overlap: bool = True,
         along: bool | None = None,
+        filled: bool = False,
     ) -> Patterns:
         """``D = A B (+ C)``, as ``sim/gta/golden/pgemm.py`` has it, bit for bit.
 
@@ -91,6 +97,9 @@ class GtaDriver(VectorDriver):
         along: of "simd": True: the array's elements lie along rows of D, or columns if not
             ``lateral``; False: as they stand in the layout; None: what takes fewest cycles by an
             estimate, along rows and columns, too, if no layout is given
+        filled: what the last folds in the direction leave of the array idle is not left so: what is
+            over of all rows, or columns, is done behind the others, together, a job of its own
+            on the layout and in the dataflow that suit it. Not with segments, nor of "simd"
 
         Raises
         ------
@@ -99,7 +108,7 @@ class GtaDriver(VectorDriver):
         saturated whose sums may not fit 128 bits, and if its memory is too small. JobError if it
         reports an error.
         """
-        for name, given in (("lateral", lateral), ("overlap", overlap)):
+        for name, given in (("lateral", lateral), ("overlap", overlap), ("filled", filled)):
             if not isinstance(given, bool):
                 raise TypeError(f"`{name}` must be True or False, not {given!r}")
         if along is not None and not isinstance(along, bool):
@@ -109,6 +118,10 @@ class GtaDriver(VectorDriver):
         made = given_product(self.config, format, a, b, c, result=result, dataflow=dataflow)
         if segments is not None and segments < 1:
             raise ValueError(f"`segments` must be at least 1, not {segments}")
+        self.left_over = None
+        if filled and (dataflow == "simd" or segments not in (None, 1)):
+            known = "dataflow simd" if dataflow == "simd" else f"{segments} segments"
+            raise ValueError(f"`filled` must be False with {known}, not True")
         flags: dict[str, Any] = {"segments": segments, "lateral": lateral, "overlap": overlap}
         if dataflow == "simd":
             check_layout(layout, self.config.lanes)
@@ -118,21 +131,34 @@ class GtaDriver(VectorDriver):
             raise ValueError(f"`along` must be None but with dataflow simd, not {along!r}")
         regions = regions_of(self.config, format, result, segments or 1, made.sizes[2])
         check_layout(layout, self.config.lanes // regions)
-        chosen = choose(
-            self.config,
-            format,
-            made.sizes,
-            result=result,
-            dataflow=dataflow,
-            layout=layout,
-            **flags,
-        )
+        flags |= {"result": result, "dataflow": dataflow, "layout": layout}
+        if filled:
+            del flags["segments"]
+            return self._filled(made, choose_filled(self.config, format, made.sizes, **flags))
+        chosen = choose(self.config, format, made.sizes, **flags)
         if chosen is None:
             raise self._does_not_fit()
+        return self._laid_out(made, chosen)
+
+    def _laid_out(self, made: GivenProduct, chosen: Choice) -> Patterns:
+        """The result of a job."""
         self.choice, self.schedule = chosen, chosen.schedule
         job = LaneJob(chosen.layout, rectangles(self.config, chosen.layout, chosen.regions))
         (found,) = self._run_programs(job, [made.laid_out(chosen)])
         return made.result_of(found, chosen)
+
+    def _filled(self, made: GivenProduct, chosen: FilledChoice) -> Patterns:
+        """The results of two jobs; of K the second one's sums begin with the first one's."""
+        full, rest = made.parts(chosen.axis, chosen.at)
+        found = self._laid_out(full, chosen.full)
+        counts = self.counts
+        if chosen.axis == 2:
+            found = self._laid_out(replace(rest, c=found), chosen.rest)
+        else:
+            found = np.concatenate([found, self._laid_out(rest, chosen.rest)], axis=chosen.axis)
+        self.counts = {name: count + self.counts[name] for name, count in counts.items()}
+        self.choice, self.schedule, self.left_over = chosen.full, chosen.schedule, chosen.rest
+        return found
 
     def pair(
         self,

@@ -47,6 +47,22 @@ class GivenProduct:
         """M, N and K."""
         return self.a.shape[0], self.b.shape[1], self.a.shape[1]
 
+    def parts(self, axis: int, at: int) -> tuple[GivenProduct, GivenProduct]:
+        """Two that make it: M, N or K, by its number, is cut there; of K C is the first one's."""
+        if axis == 2:
+            return (
+                replace(self, a=self.a[:, :at], b=self.b[:at]),
+                replace(self, a=self.a[:, at:], b=self.b[at:], c=None),
+            )
+        c: list[Patterns | None] = [None, None]
+        if self.c is not None:
+            c = [*np.split(self.c, [at], axis=axis)]
+        if axis == 0:
+            upper, lower = self.a[:at], self.a[at:]
+            return replace(self, a=upper, c=c[0]), replace(self, a=lower, c=c[1])
+        left, right = self.b[:, :at], self.b[:, at:]
+        return replace(self, b=left, c=c[0]), replace(self, b=right, c=c[1])
+
     def laid_out(self, choice: Choice, group: int = 0) -> tuple[Program, Operands]:
         """Its commands on the region of a choice, whose mask is ``group``, or on several, whose
         masks are their numbers, and what their operands are."""

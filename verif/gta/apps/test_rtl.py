@@ -131,6 +131,25 @@ def test_on_the_rtl(run: Run, dataflow: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_filled_schedule_on_the_rtl(run: Run) -> None:
+    """As a file asks for it; the model of cycles counts the same."""
+    path, found = run.directory / "s.toml", []
+    path.write_text('dataflow = "os"\nlayout = "2x1"\ndirection = "lateral"\nfilled = true\n')
+    for backend in ("rtl", "cycles"):
+        given = [*words(run, "gemm", "tiny"), "--schedule", path, "--explain"]
+        given[given.index("rtl")] = backend
+        assert run(*given) == 0
+        found.append(run.report())
+    assert (found[0]["checked"], found[0]["mismatches"]) == (420, 0)
+    said = found[0]["schedules"][0]
+    assert said["file"]["filled"] is True
+    start, _, rest = said["schedule"].partition(", left over ")
+    assert start.startswith("os 2x1, lateral, filled, tiles of ")
+    assert rest
+    assert found[0]["counters"] == found[1]["counters"]
+
+
+@pytest.mark.slow
 def test_vectors_and_pairs_by_the_model_of_cycles(run: Run) -> None:
     """It counts what the RTL does, of the smallest configuration."""
     rng = np.random.default_rng(13)

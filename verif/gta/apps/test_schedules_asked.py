@@ -13,8 +13,9 @@ import pytest
 from tilewright.hw.spec.gta import GtaConfig
 from tilewright.sim.gta.array_schedule import Schedule
 from tilewright.sim.gta.schedule.evaluate import evaluate
+from tilewright.sim.gta.schedule.filled_choice import FilledChoice, filled_candidates
 from tilewright.sim.gta.schedule.pgemm import PGemm
-from tilewright.sim.gta.tiles.choice import candidates, choose
+from tilewright.sim.gta.tiles.choice import Choice, candidates, choose
 from tilewright.verif.gta.devices import DEVICES, settings
 from tilewright.verif.kit.commands import Run
 
@@ -119,8 +120,10 @@ def test_explain_on_the_rtl(run: Run, on_model: list[int]) -> None:
     lines = [line for line in run.out.splitlines() if re.match("│ (ws|is|os) ", line)]
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
     config = DEVICES["all"].config
-    found = candidates(config, "int8", (M, N, K), segments=None)
-    assert len(cells) == len(found) == 3 * 2 + 3
+    found: list[Choice | FilledChoice] = [*candidates(config, "int8", (M, N, K), segments=None)]
+    assert len(found) == 3 * 2 + 3
+    found += filled_candidates(config, "int8", (M, N, K))
+    assert len(cells) == len(found)
     assert report["schedules"][0]["schedule"].startswith(f"{cells[0][0]}, tiles of ")
     estimated = [int(row[2].replace(",", "")) for row in cells]
     assert sorted(estimated) == sorted(one.cycles for one in found)
@@ -171,8 +174,10 @@ def test_the_driver_may_choose_segments() -> None:
         ("s.json", '{"direction": "up"}', (),
          "{s}: direction must be one of lateral, vertical, not 'up'"),
         ("s.json", '{"filled": 1}', (), "{s}: filled must be true or false, not 1"),
-        ("s.json", '{"filled": true}', ("--backend", "rtl"),
-         "{s}: filled must be false with backend rtl, not true"),
+        ("s.json", '{"filled": true, "dataflow": "simd"}', (),
+         "{s}: filled must be false with simd, not True"),
+        ("s.json", '{"filled": true, "segments": 2}', ("--backend", "rtl"),
+         "{s}: filled must be false with 2 segments, not True"),
         ("s.json", '[1]', (),
          "{s}: must hold an object with keys of dataflow, layout, segments, direction, filled, "
          "along"),

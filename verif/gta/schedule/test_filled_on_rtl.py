@@ -11,6 +11,7 @@ from tilewright.sim.gta.array_job import ArrayJob
 from tilewright.sim.gta.schedule.evaluate import Evaluated, cut, evaluate, left_over
 from tilewright.sim.gta.schedule.pgemm import PGemm
 from tilewright.sim.gta.schedule.space import schedules
+from tilewright.sim.gta.vector.choice import laid_out
 from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.gta.schedule.cluster_jobs import (
@@ -42,8 +43,10 @@ def measured(bench: ClusterBench, problem: PGemm, found: Evaluated) -> int | Non
         lateral=one.lateral,
     )
     if one.dataflow == "simd":
-        # A tile, an octet of each bank.
-        made = vector_command(config, replace(job, m=1, n=1), np.random.default_rng(1))
+        # A tile, a group of octets of each bank.
+        laid = laid_out(config, problem.format, (problem.m, problem.n, problem.k), one)
+        tile = replace(job, m=laid.tiling.together * job.array[0], n=1)
+        made = vector_command(config, tile, np.random.default_rng(1))
         if made is None:
             return None
         bench.arrange(one.cols.bit_length() - 1, [0] * config.lanes)

@@ -83,6 +83,7 @@ class GtaRtl:
             "segments": asked.segments,
             "lateral": asked.lateral is not False,
             "along": asked.along if asked.dataflow == "simd" else None,
+            "filled": bool(asked.filled),
         }
         found = self.compute(
             "product",
@@ -94,6 +95,8 @@ class GtaRtl:
         if laid:
             tiles = " x ".join(map(str, (laid.tiling.m, laid.tiling.n, laid.tiling.k)))
             words = f"{schedule.words}, tiles of {tiles}"
+        if rest := self._driver.left_over:
+            words += f", left over {rest.schedule.words}"
         cycles = self.counts["cycles"]
         return found, Chosen(words=words, coverage=None, cycles=cycles, schedule=schedule)
 

@@ -209,9 +209,9 @@ def _asked(options: GtaOptions, config: GtaConfig, format: str) -> Asked:
     """What schedules must have, by options or a file."""
     given = {name: getattr(options, name) for name in ("dataflow", "layout", "segments")}
     said = {name: value for name, value in given.items() if value is not None}
-    rtl, file = options.backend == "rtl", options.schedule
+    file = options.schedule
     if file is None:
-        return asked(said, lambda key: f"--{key}", config, format, rtl=rtl)
+        return asked(said, lambda key: f"--{key}", config, format)
     for name, value in said.items():
         raise UserError(f"--{name} must not come with --schedule, which says it; it is {value!r}")
-    return asked(read_schedule(file), lambda key: f"{file}: {key}", config, format, rtl=rtl)
+    return asked(read_schedule(file), lambda key: f"{file}: {key}", config, format)

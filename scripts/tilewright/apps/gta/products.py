@@ -120,8 +120,6 @@ class GtaProducts:
         self, clock: GtaRtl, a: Patterns, b: Patterns, c: Patterns | None, result: str
     ) -> str:
         """Count a job; returns why the driver does not do it, if it does not."""
-        if self._choice.asked.filled:
-            return "the driver fills nothing up"
         try:
             clock.multiply(a, b, c, result)
         except UserError as error:

@@ -62,8 +62,6 @@ def asked(
     named: Callable[[str], str],
     config: GtaConfig,
     format: str,
-    *,
-    rtl: bool,
 ) -> Asked:
     """Check what is said.
 
@@ -72,7 +70,6 @@ def asked(
     given: by ``KEYS``, what is not None
     named: what a key is called to the user
     format: of the operands
-    rtl: whether it is for the RTL, which has less
 
     Raises UserError, one line with the name, the value and what is allowed.
     """
@@ -111,8 +108,9 @@ def asked(
         raise refuse("along", f"be false with {dataflow or 'auto'}")
     if along and layout:
         raise refuse("along", "be false with a layout")
-    if filled and rtl:
-        raise UserError(f"{named('filled')} must be false with backend rtl, not true")
+    if filled and (dataflow == "simd" or segments not in (None, 1)):
+        of = "simd" if dataflow == "simd" else f"{segments} segments"
+        raise refuse("filled", f"be false with {of}")
     return Asked(
         dataflow=None if dataflow == "auto" else dataflow,
         layout=layout,
