@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ from ....reports import write_json
 from ...common.files import check_output, write_whole
 from ...common.options import JsonOption, expanded
 from ...common.words import counted
+from ..depths_found import depths_found
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
 
 if TYPE_CHECKING:
@@ -141,27 +141,8 @@ def _counts(computation: Computation, program: Program, sizes: dict[str, int]) -
             "defined": products(program, sizes) * (len(computation.factors) - 1),
             "done": _done(computation, program, sizes),
         },
-        "depths": _depths(computation, program, sizes),
+        **depths_found(computation, program, sizes),
     }
-
-
-def _depths(computation: Computation, program: Program, sizes: dict[str, int]) -> dict[str, int]:
-    """Of channels. Raises UserError if the mapping makes one too short."""
-    from ....sim.t2s.depths import needed_depths
-    from ....sim.t2s.interpreter import Deadlock
-
-    try:
-        return needed_depths(program, sizes)
-    except Deadlock:
-        channels = tuple(replace(one, depth=None) for one in program.channels)
-        enough = needed_depths(replace(program, channels=channels), sizes)
-        for name, (depth, place) in computation.depths.items():
-            if enough[name] > depth:
-                raise UserError(
-                    f"{place}: {name}.fifo: with a depth of {depth} the design stops, for these "
-                    f"bounds; without the directive it is {enough[name]}"
-                ) from None
-        raise
 
 
 def _done(computation: Computation, program: Program, sizes: dict[str, int]) -> int:
@@ -211,5 +192,8 @@ def _count_rows(program: Program, counts: dict[str, Any]) -> list[tuple[str, str
         for name, one in counts["words"].items()
     ]
     told = ", ".join(f"{name} {depth}" for name, depth in deep.items())
-    rows.append(("depths", f"1 ends without a deadlock{f', but for {told}' if told else ''}"))
+    why = counts["depths_depend_on_bounds"]
+    said = "depths, these bounds" if why else "depths, any bounds"
+    rows.append((said, f"1 ends without a deadlock{f', but for {told}' if told else ''}"))
+    rows += [("depths, any bounds", f"none is known: {why}")] if why else []
     return rows
