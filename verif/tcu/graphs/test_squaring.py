@@ -36,14 +36,15 @@ def test_any_graph(s: int, weak: bool) -> None:
         assert unit.cost == cost
 
 
-def test_one_product_a_level() -> None:
+@pytest.mark.parametrize("s", [4, 8, 16])
+def test_one_product_a_level(s: int) -> None:
     """Half of those of Seidel's algorithm."""
     for n in (2, 3, 4, 5, 6, 9, 10, 17, 18):
-        unit = unit_of(4)
+        unit = unit_of(s)
         squaring(unit, matrix(networkx.path_graph(n)))
-        assert unit.cost.work == formulas.squaring(n, n - 1, 4)
-        assert unit.cost.work * 2 == formulas.distances(n, n - 1, 4)
-        assert unit.cost == costs.squaring(n, n - 1, 4)
+        assert unit.cost.work == formulas.squaring(n, n - 1, s)
+        assert unit.cost.work * 2 == formulas.distances(n, n - 1, s)
+        assert unit.cost == costs.squaring(n, n - 1, s)
 
 
 def test_by_the_cpu() -> None:
