@@ -101,7 +101,7 @@ def test_crossovers_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     report = json.loads(Path("a.json").read_text())
     columns = ["m=256 l=0", "m=256 l=2.50", "tpu m=65,536 l=256", "volta m=256 l=16",
                "simd2 m=256 l=1,280", "m3xu m=256 l=640",
-               "engine m=256 l=260", "mine m=64 l=100.25"]  # fmt: skip
+               "engine m=256 l=260", "gta m=256 l=846.59", "mine m=64 l=100.25"]  # fmt: skip
     assert report["columns"] == columns
     rows = {row["label"]: row["ours"] for row in report["rows"]}
     assert list(rows) == ["strassen / standard: side", "strassen / tall: side"]
@@ -112,7 +112,7 @@ def test_crossovers_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         [label, *ours] for label, ours in rows.items()
     ]
     text = Path("a.svg").read_text()
-    assert text.count("<title>") == 1 + 2 * 6
+    assert text.count("<title>") == 1 + 2 * 7
     assert text.count("<polyline") == 2
     for x, y in re.findall(r"([\d.]+),([\d.]+)[ \"]", text):
         assert 0 <= float(x) <= 760
@@ -121,7 +121,7 @@ def test_crossovers_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("settings", "names"),
-    [(["m=36"], []), (["m=64"], ["simd2", "m3xu", "engine"]), (["calibrated=none"], []),
+    [(["m=36"], []), (["m=64"], ["simd2", "m3xu", "engine", "gta"]), (["calibrated=none"], []),
      (["calibrated=m3xu"], ["m3xu"])],
 )  # fmt: skip
 def test_what_is_calibrated(settings: list[str], names: list[str]) -> None:

@@ -20,7 +20,7 @@ __all__ = ["CALIBRATED", "LATENCIES", "tcu_crossovers"]
 LATENCIES = (0, 256, 4096, 65536)
 """In words, of the units that are no preset."""
 
-CALIBRATED = ("simd2", "m3xu", "engine")
+CALIBRATED = ("simd2", "m3xu", "engine", "gta")
 """Backends of hardware that are calibrated unless others are asked for, if they have the block."""
 
 _MOST_SIDE, _MOST_LATENCY = 4096, 10**15
@@ -45,7 +45,7 @@ def tcu_crossovers(
     progress: is told what comes next
     only: part of the name of a comparison
     settings: ``m=256`` and ``l=0,256,...`` of the units that are no preset, ``cpu=1``, the time of
-        a word of the CPU in that of a word of the unit, ``calibrated=simd2,m3xu,engine``,
+        a word of the CPU in that of a word of the unit, ``calibrated=simd2,m3xu,engine,gta``,
         backends of hardware with blocks of ``m``, as their models of cycles on fp32 say, or none,
         ``units=NAME:M:L,...``, further ones
     csv: where the table is written as text, too
