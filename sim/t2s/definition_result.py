@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.t2s.program import Program
-from .semiring_numbers import operators
+from .semiring_numbers import FUNCTIONS, operators
 from .sizes import check_bounds
 
 __all__ = ["definition_result"]
@@ -27,6 +27,7 @@ def definition_result(
     spans = [np.arange(bounds[name]) for name in program.indices]
     grids = dict(zip(program.indices, np.meshgrid(*spans, indexing="ij"), strict=True))
     products: Any = None
+    started: Any = None
     for tensor in program.tensors:
         if tensor.image or tensor.name == program.result:
             continue
@@ -39,10 +40,22 @@ def definition_result(
         )
         shape = tuple(bounds[name] for name in program.indices)
         found = np.broadcast_to(operands[tensor.name][places], shape)
+        found = _through(tensor.functions, found)
+        if tensor.name == program.start:
+            started = found
+            continue
         products = found if products is None else np.frompyfunc(times, 2, 1)(products, found)
     kept = len(program.tensor(program.result).dimensions)
     flat = products.reshape(*products.shape[:kept], -1)
     total = np.full(flat.shape[:-1], identity, dtype=object)
+    if started is not None:
+        total = started.reshape(flat.shape)[..., 0]
     for n in range(flat.shape[-1]):
         total = np.frompyfunc(plus, 2, 1)(total, flat[..., n])
-    return total
+    return _through(program.tensor(program.result).functions, total)
+
+
+def _through(functions: Iterable[str], words: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    for name in functions:
+        words = np.frompyfunc(FUNCTIONS[name], 1, 1)(words)
+    return words

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ...hw.spec.t2s.program import Function, Program
 from .python_text import python_text
-from .semiring_numbers import Arithmetic, PythonNumbers
+from .semiring_numbers import FUNCTIONS, Arithmetic, PythonNumbers
 from .sizes import check_bounds, shape_of, trip_count
 
 __all__ = ["Deadlock", "Numbers", "interpret"]
@@ -105,6 +105,11 @@ class _Machine:
             "times": _on_lanes(arithmetic.times),
             "fold": arithmetic.fold,
             "identity": arithmetic.identity,
+            **(
+                {name: _on_each(one) for name, one in FUNCTIONS.items()}
+                if isinstance(arithmetic, PythonNumbers)
+                else {}
+            ),
         }
         self._pads = {one.name: arithmetic.constant(one.pad) for one in program.tensors}
 
@@ -177,6 +182,10 @@ def _on_lanes(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         return tuple(map(operator, left, right))
 
     return apply
+
+
+def _on_each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda a: tuple(map(function, a)) if isinstance(a, tuple) else function(a)
 
 
 def _told(waiting: Mapping[str, Waiting]) -> str:

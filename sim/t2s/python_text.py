@@ -18,7 +18,7 @@ def python_text(function: Function, bounds: Mapping[str, int]) -> str:
     """The source of a generator function ``run`` whose parameters are the instance's loops.
 
     It uses names of the machine that runs it: ``queues``, ``depth_of``, ``moved``, ``load``,
-    ``store``, ``plus``, ``times``, ``fold``, ``identity``.
+    ``store``, ``plus``, ``times``, ``fold``, ``identity``, and those of functions of one word.
     """
     parameters = ", ".join(f"v_{one.name}" for one in function.instances)
     instances = {one.name for one in function.instances}

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...hw.spec.semirings import SEMIRINGS
 
-__all__ = ["Arithmetic", "PythonNumbers", "constant", "operators"]
+__all__ = ["FUNCTIONS", "Arithmetic", "PythonNumbers", "constant", "operators"]
 
 Operator = Callable[[Any, Any], Any]
 
@@ -25,6 +25,13 @@ _OPERATORS: dict[str, Operator] = {
     "square_difference": lambda a, b: (a - b) * (a - b),
     "second": lambda a, b: b if a else 0,
 }
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "absolute": abs,
+    "negate": lambda a: -a,
+    "relu": lambda a: max(a, 0),
+}
+"""Of one word."""
+
 _CONSTANTS = {"0": 0, "+inf": math.inf, "-inf": -math.inf}
 
 

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from tilewright.hw.t2s.language import Computation, Index, Isolated, compute, tensor
-from tilewright.hw.t2s.language.tensors import Product
+from tilewright.hw.t2s.language import (
+    Computation,
+    Index,
+    Isolated,
+    absolute,
+    compute,
+    negate,
+    relu,
+    tensor,
+)
+from tilewright.hw.t2s.language.tensors import Element, Product
 
 __all__ = ["KERNELS", "random_mapping"]
 
@@ -25,14 +34,19 @@ CONSUMING = (("drainer", "collector", "unloader", "deserializer"),
              ("collector", "unloader", "deserializer"), ("unloader",))  # fmt: skip
 
 
-def random_mapping(kernel: str, rng: np.random.Generator) -> Computation:
-    """A kernel with random directives. Raises MappingError if one of them cannot be followed."""
-    return _Drawn(kernel, rng).computation
+def random_mapping(
+    kernel: str, rng: np.random.Generator, words: np.random.Generator | None = None
+) -> Computation:
+    """A kernel with random directives; by ``words`` also with initial values, and functions of
+    operands and results. Raises MappingError if one of them cannot be followed."""
+    return _Drawn(kernel, rng, words).computation
 
 
 class _Drawn:
-    def __init__(self, kernel: str, rng: np.random.Generator) -> None:
-        self._rng = rng
+    def __init__(
+        self, kernel: str, rng: np.random.Generator, words: np.random.Generator | None
+    ) -> None:
+        self._rng, self._words = rng, words
         result, operands = KERNELS[kernel]
         name, letters = result.split("_")
         summed = sorted({i for one in operands for i in one.split("_")[1]} - set(letters))
@@ -42,7 +56,8 @@ class _Drawn:
         for one in operands:
             operand, at = one.split("_")
             chosen = tuple(there[i] for i in at)
-            elements.append(tensor(operand, "fp32", *chosen)[chosen])
+            element = tensor(operand, "fp32", *chosen)[chosen]
+            elements.append(self._through(element, semiring))
         self.computation = compute(
             name,
             "fp32",
@@ -50,11 +65,31 @@ class _Drawn:
             sum_over=tuple(there[i] for i in summed),
             semiring=semiring,
         )[Product(tuple(elements))]
+        if words is not None:
+            self._results(letters, there)
         self._loops(there)
         self._space()
         for one in operands:
             self._producers(one.split("_")[0])
+        if self.computation.started:
+            self._producers(self.computation.started.tensor.name)
         self._consumers()
+
+    def _through(self, element: Element, semiring: str) -> Element:
+        if self._words is None or self._words.random() < 0.5:
+            return element
+        known = (negate,) if semiring == "maxplus" else (relu, negate, absolute)
+        return known[self._words.integers(len(known))](element)
+
+    def _results(self, letters: str, there: dict[str, Index]) -> None:
+        words = self._words
+        assert words is not None
+        if words.random() < 0.7:
+            some = [there[i] for i in letters if words.random() < 0.7] or [there[letters[-1]]]
+            start = tensor("T", "fp32", *some)[tuple(some)]
+            self.computation.start(self._through(start, "mma"))
+        if words.random() < 0.7:
+            self.computation.then((relu, negate, absolute)[words.integers(3)])
 
     def _loops(self, there: dict[str, Index]) -> None:
         computation, rng = self.computation, self._rng

@@ -22,12 +22,15 @@ class TensorDeclaration:
     dimensions: what its indices are in terms of the computation's, before any tiling
     pad: of what lies outside: "0", "+inf" or "-inf"
     image: of a tensor that a serialiser makes, its loops, outermost first; else empty
+    functions: names of those that its words go through before they are multiplied; of the result,
+        those that make it of sums
     """
 
     name: str
     dimensions: tuple[Affine, ...]
     pad: str
     image: tuple[Loop, ...] = ()
+    functions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ class Program:
     semiring: name of (+) and (x)
     number_format: of all words
     result: the tensor that it computes
+    start: the tensor that sums start from; empty if that is the identity of (+)
     """
 
     name: str
@@ -102,6 +106,7 @@ class Program:
     tensors: tuple[TensorDeclaration, ...]
     functions: tuple[Function, ...]
     channels: tuple[Channel, ...] = ()
+    start: str = ""
 
     def tensor(self, name: str) -> TensorDeclaration:
         return next(one for one in self.tensors if one.name == name)

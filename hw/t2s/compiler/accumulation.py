@@ -4,11 +4,11 @@ over, stored once they are complete (section 3.4.2)."""
 from __future__ import annotations
 
 from ...spec.t2s.affine import variable
-from ...spec.t2s.expressions import Apply, BufferRead, Neutral
+from ...spec.t2s.expressions import Apply, BufferRead
 from ...spec.t2s.program import Buffer, Function, Program
 from ...spec.t2s.statements import BufferWrite, Store
 from ..language import Computation
-from .definition import loaded, product_of
+from .definition import applied, loaded, product_of, start_of
 from .rewriting import nest
 
 __all__ = ["SUMS", "accumulate"]
@@ -27,13 +27,14 @@ def accumulate(program: Program, computation: Computation) -> Program:
     indices = {name: computation.index_of_loops(name) for name in program.indices}
     product = product_of([loaded(one, indices) for one in computation.factors])
     update = BufferWrite(SUMS, at, Apply("plus", (BufferRead(SUMS, at), product)))
+    result = applied(computation.applied, BufferRead(SUMS, at))
     place = tuple(indices[name] for name in computation.result)
     body = nest(
         outer,
         (
-            *nest(kept, (BufferWrite(SUMS, at, Neutral()),)),
+            *nest(kept, (BufferWrite(SUMS, at, start_of(computation, indices)),)),
             *nest(inner, (update,)),
-            *nest(kept, (Store(computation.name, place, BufferRead(SUMS, at)),)),
+            *nest(kept, (Store(computation.name, place, result),)),
         ),
     )
     return program.with_function(

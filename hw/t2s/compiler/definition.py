@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...spec.semirings import SEMIRINGS
 from ...spec.t2s.affine import Affine, variable
 from ...spec.t2s.expressions import Apply, Load, Neutral, Value
+from ...spec.t2s.functions import padded_before
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.program import Function, Program, TensorDeclaration
 from ...spec.t2s.statements import Body, Store
@@ -31,6 +34,7 @@ def define(computation: Computation) -> Program:
         result=computation.name,
         tensors=_tensors(computation),
         functions=(Function(computation.name, body),),
+        start=computation.started.tensor.name if computation.started else "",
     )
 
 
@@ -43,28 +47,53 @@ def tile(program: Program, computation: Computation) -> Program:
 
 def _tensors(computation: Computation) -> tuple[TensorDeclaration, ...]:
     paddings = SEMIRINGS[computation.semiring].padding
-    operands = [
-        TensorDeclaration(one.tensor.name, one.subscripts, paddings[min(place, 1)])
-        for place, one in enumerate(computation.factors)
-    ]
-    result = tuple(variable(name) for name in computation.result)
+    operands = []
+    for place, one in enumerate(computation.factors):
+        pad = padded_before(one.functions, paddings[min(place, 1)])
+        assert pad is not None
+        operands.append(
+            TensorDeclaration(one.tensor.name, one.subscripts, pad, functions=one.functions)
+        )
     identity = SEMIRINGS[computation.semiring].identity
-    return (*operands, TensorDeclaration(computation.name, result, identity))
+    if computation.started:
+        one = computation.started
+        operands.append(
+            TensorDeclaration(one.tensor.name, one.subscripts, identity, functions=one.functions)
+        )
+    result = tuple(variable(name) for name in computation.result)
+    done = TensorDeclaration(computation.name, result, identity, functions=computation.applied)
+    return (*operands, done)
 
 
 def _body(computation: Computation, indices: dict[str, Affine], loops: list[Loop]) -> Body:
     place = tuple(indices[name] for name in computation.result)
-    start = nest(
-        [one for one in loops if not one.reduces], (Store(computation.name, place, Neutral()),)
-    )
+    kept = [one for one in loops if not one.reduces]
+    start = nest(kept, (Store(computation.name, place, start_of(computation, indices)),))
     product = product_of([loaded(one, indices) for one in computation.factors])
-    update = Apply("plus", (Load(computation.name, place), product))
-    return (*start, *nest(loops, (Store(computation.name, place, update),)))
+    read = Load(computation.name, place)
+    update = nest(loops, (Store(computation.name, place, Apply("plus", (read, product))),))
+    if not computation.applied:
+        return (*start, *update)
+    result = applied(computation.applied, read)
+    return (*start, *update, *nest(kept, (Store(computation.name, place, result),)))
 
 
-def loaded(element: Element, indices: dict[str, Affine]) -> Load:
-    """An element as a load from memory, its indices replaced."""
-    return Load(element.tensor.name, tuple(one.substitute(indices) for one in element.subscripts))
+def start_of(computation: Computation, indices: dict[str, Affine]) -> Value:
+    """What sums start from."""
+    return loaded(computation.started, indices) if computation.started else Neutral()
+
+
+def loaded(element: Element, indices: dict[str, Affine]) -> Value:
+    """An element as a load from memory, its indices replaced, through its functions."""
+    load = Load(element.tensor.name, tuple(one.substitute(indices) for one in element.subscripts))
+    return applied(element.functions, load)
+
+
+def applied(functions: Iterable[str], value: Value) -> Value:
+    """A value that goes through functions, the first one first."""
+    for name in functions:
+        value = Apply(name, (value,))
+    return value
 
 
 def product_of(values: list[Value]) -> Value:

@@ -31,7 +31,7 @@ def factor(program: Program, computation: Computation) -> Program:
         if not isinstance(value, Fold):
             return None
         factors = _factors(value.vector)
-        outer = [one for one in factors if isinstance(one, Name) and one.name in taken]
+        outer = [one for one in factors if _tensor(one) in taken]
         inner = [one for one in factors if one not in outer]
         partial = Fold(Neutral(), product_of(inner))
         return Apply("plus", (value.start, product_of([*outer, partial])))
@@ -39,6 +39,13 @@ def factor(program: Program, computation: Computation) -> Program:
     return program.with_function(
         computation.name, lambda one: replace(one, body=revalue(one.body, change))
     )
+
+
+def _tensor(value: Value) -> str | None:
+    """Of which a value is a word, or a function of it."""
+    while isinstance(value, Apply) and len(value.arguments) == 1:
+        value = value.arguments[0]
+    return value.name if isinstance(value, Name) else None
 
 
 def _factors(value: Value) -> list[Value]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ...spec.t2s.affine import Affine, variable
-from ...spec.t2s.expressions import BufferRead, Neutral
+from ...spec.t2s.expressions import Apply, BufferRead, Value
 from ...spec.t2s.loops import Loop, last_iteration
 from ...spec.t2s.program import Function, Program
 from ...spec.t2s.statements import Body, BufferWrite, Equal, For, If, Send, Statement
@@ -24,11 +24,11 @@ def overlap(program: Program, computation: Computation) -> Program:
 
 def _merged(function: Function) -> Function:
     statements = list(all_statements(function.body))
-    starts = [one for one in statements if isinstance(one, BufferWrite) and one.value == Neutral()]
+    starts = _starts(function.body)
     sends = [one for one in statements if isinstance(one, Send) and _is_sum(one)]
     body = _without_empty(rewrite(function.body, _removing([*starts, *sends])))
     summed = [one for one in loops_in(body) if one.reduces]
-    first = _under(summed, lambda loop: Affine(), tuple(starts))
+    first = _under(summed, lambda loop: Affine(), starts)
     last = _under(summed, lambda loop: last_iteration(loop), tuple(sends))
 
     def merge(one: Statement) -> Body | None:
@@ -37,8 +37,21 @@ def _merged(function: Function) -> Function:
     return replace(function, body=rewrite(body, merge))
 
 
+def _starts(body: Body) -> Body:
+    """The write that starts a sum, with what stands before it: the first of all writes."""
+    for place, one in enumerate(body):
+        if isinstance(one, BufferWrite):
+            return body[: place + 1]
+        if isinstance(one, For) and (found := _starts(one.body)):
+            return found
+    return ()
+
+
 def _is_sum(send: Send) -> bool:
-    return isinstance(send.value, BufferRead)
+    value: Value = send.value
+    while isinstance(value, Apply) and len(value.arguments) == 1:
+        value = value.arguments[0]
+    return isinstance(value, BufferRead)
 
 
 def _removing(gone: list[Statement]) -> Callable[[Statement], Body | None]:

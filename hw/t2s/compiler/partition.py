@@ -14,7 +14,7 @@ from ..language import Computation
 from ..language.isolated import Isolated
 from .rewriting import nest, revalue, rewrite
 
-__all__ = ["image_of", "partition"]
+__all__ = ["image_of", "loops_of_words", "partition"]
 
 
 def image_of(tensor: str) -> str:
@@ -25,10 +25,17 @@ def image_of(tensor: str) -> str:
 def partition(program: Program, computation: Computation) -> Program:
     """Isolate producers of every operand and consumers of the result: what the mapping names, or a
     loader and an unloader."""
-    for factor in computation.factors:
+    for factor in computation.operands:
         name = factor.tensor.name
         program = _isolate_producers(program, computation, name, computation.chain(name))
     return _isolate_consumers(program, computation, computation.chain(computation.name))
+
+
+def loops_of_words(computation: Computation, tensor: str) -> tuple[Loop, ...]:
+    """Loops in which an element takes a word: all, or of what sums start from, the result's."""
+    if computation.started and computation.started.tensor.name == tensor:
+        return tuple(one for one in computation.loops if not one.reduces)
+    return computation.loops
 
 
 def _isolate_producers(
@@ -51,7 +58,7 @@ def _isolate_producers(
         computation.name, lambda one: replace(one, body=rewrite(one.body, receive))
     )
     load: Load = found[0]
-    loops, sink = computation.loops, computation.name
+    loops, sink = loops_of_words(computation, tensor), computation.name
     functions, channels, tensors = [], [], []
     for place, isolated in enumerate(chain):
         behind = chain[place + 1] if place + 1 < len(chain) else None

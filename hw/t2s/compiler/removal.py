@@ -12,6 +12,7 @@ from ...spec.t2s.statements import Body, BufferWrite, For, Receive, Statement, S
 from ..language import Computation, MappingError
 from ..language.isolated import Isolated
 from .buffers import without_dimensions
+from .partition import loops_of_words
 from .rewriting import all_statements, loops_in, nest, revalue, rewrite, without_loops
 
 __all__ = ["drop_loops", "remove"]
@@ -34,12 +35,14 @@ def drop_loops(
 
 def remove(program: Program, computation: Computation) -> Program:
     """Follow every ``remove`` and ``buffer``."""
-    for factor in computation.factors:
+    for factor in computation.operands:
         chain = computation.chain(factor.tensor.name)
         for place, isolated in enumerate(chain):
             gone = [name for name, _ in isolated.removed]
             for name, where in isolated.removed:
                 unrolled = [one.name for one in program.function(isolated.name).instances]
+                if computation.loop(name) not in loops_of_words(computation, isolated.tensor):
+                    raise MappingError(f"{where}: {isolated.name}.remove: it has no loop `{name}`")
                 if name in unrolled:
                     raise MappingError(
                         f"{where}: {isolated.name}.remove: loop `{name}` is unrolled in it"
@@ -54,8 +57,9 @@ def remove(program: Program, computation: Computation) -> Program:
 
 def _check_streams(program: Program, computation: Computation, chain: tuple[Isolated, ...]) -> None:
     """Refuse functions that would wait for what is not sent again."""
-    names = computation.loop_names
-    forwarded = [one for one, _, _ in computation.forwarded.get(chain[0].tensor, [])]
+    tensor = chain[0].tensor
+    names = [one.name for one in loops_of_words(computation, tensor)]
+    forwarded = [one for one, _, _ in computation.forwarded.get(tensor, [])]
     there = [one for one in names if one not in forwarded]
     receiver, buffered = computation.name, None
     for isolated in chain:

@@ -22,7 +22,7 @@ def vectorise(program: Program, computation: Computation) -> Program:
     if not computation.vectorised:
         return program
     loop = computation.loop(computation.vectorised[0])
-    for tensor in (*(one.tensor.name for one in computation.factors), computation.name):
+    for tensor in (*(one.tensor.name for one in computation.operands), computation.name):
         chain = computation.chain(tensor)
         if loop.name not in computation.loops_of(tensor):
             if tensor != computation.name:

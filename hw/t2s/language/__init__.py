@@ -2,6 +2,7 @@
 
 from .computation import Computation
 from .definition import compute
+from .functions import absolute, negate, relu
 from .indices import Index, indices
 from .isolated import Isolated
 from .places import MappingError
@@ -14,8 +15,11 @@ __all__ = [
     "Isolated",
     "MappingError",
     "Tensor",
+    "absolute",
     "compute",
     "indices",
+    "negate",
+    "relu",
     "sizes",
     "tensor",
 ]

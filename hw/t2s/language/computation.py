@@ -44,8 +44,8 @@ class Computation(ElementArray):
         factors: tuple[Element, ...],
         place: str,
     ) -> None:
-        super().__init__(name, result, sum_over, factors)
-        self.number_format, self.semiring, self.place = number_format, semiring, place
+        super().__init__(name, number_format, result, sum_over, factors)
+        self.semiring, self.place = semiring, place
         self.chains: dict[str, tuple[Isolated, ...]] = {}
         self.forwarded: dict[str, list[tuple[str, int, str]]] = {}
 
@@ -91,7 +91,7 @@ class Computation(ElementArray):
             -> C.producers: A has some already
         """
         place, directive = place_of_caller(), f"{self.name}.producers"
-        name = self._operand(place, directive, tensor)
+        name = self._operand(place, directive, tensor, self.operands)
         return self._isolate(place, directive, name, roles, PRODUCERS)
 
     def consumers(self, *roles: str) -> tuple[Isolated, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...spec.formats import FORMATS
 from ...spec.semirings import SEMIRINGS
+from ...spec.t2s.functions import padded_before
 from .computation import Computation
 from .indices import Index
 from .places import MappingError, place_of_caller
@@ -51,29 +52,16 @@ class Definition:
         for tensor in tensors:
             if tensor == name or tensors.count(tensor) > 1:
                 raise MappingError(f"{place}: {name}: {tensor} must stand in it once, not twice")
-        for one in factors:
-            if one.tensor.number_format != self._number_format:
+        paddings = SEMIRINGS[self._semiring].padding
+        for one, pad in zip(factors, (paddings[0], *paddings[1:] * len(factors)), strict=False):
+            one.check_shape(place, name, self._number_format, indices)
+            if padded_before(one.functions, pad) is None:
                 raise MappingError(
-                    f"{place}: {name}: format of {one.tensor.name} must be {self._number_format}, "
-                    f"not {one.tensor.number_format}"
+                    f"{place}: {name}: no word of {one.tensor.name} is padding: "
+                    f"{', '.join(one.functions)} makes none {pad}, of which a sum on "
+                    f"{self._semiring} is not changed"
                 )
         used = {v for one in factors for subscript in one.subscripts for v in subscript.variables}
-        for index in sorted(used - set(indices)):
-            raise MappingError(
-                f"{place}: {name}: index must be one of {', '.join(indices)}, not {index!r}"
-            )
-        for one in factors:
-            for dimension, subscript in zip(one.tensor.dimensions, one.subscripts, strict=True):
-                if (
-                    dimension in indices
-                    and subscript.terms
-                    and dimension not in subscript.variables
-                ):
-                    raise MappingError(
-                        f"{place}: {name}: dimension `{dimension}` of {one.tensor.name} must be "
-                        f"walked by `{dimension}`, not by `{subscript}`: shapes contradict each "
-                        "other"
-                    )
         for index in indices:
             if index not in used:
                 raise MappingError(f"{place}: {name}: no tensor has index `{index}`")

@@ -19,6 +19,7 @@ class ElementArray(LoopNest):
     Parameters
     ----------
     name: of the result
+    number_format: of all numbers
     result, sum_over: indices of the result, and those that are summed over
     factors: elements of tensors that are multiplied
 
@@ -32,11 +33,12 @@ class ElementArray(LoopNest):
     def __init__(
         self,
         name: str,
+        number_format: str,
         result: tuple[str, ...],
         sum_over: tuple[str, ...],
         factors: tuple[Element, ...],
     ) -> None:
-        super().__init__(name, result, sum_over, factors)
+        super().__init__(name, number_format, result, sum_over, factors)
         self.unrolled: list[tuple[str, str]] = []
         self.vectorised: tuple[str, str] | None = None
         self.factored: list[tuple[str, str]] = []
@@ -142,7 +144,7 @@ class ElementArray(LoopNest):
             -> C.factor: tensor must be one of A, B, not 'Z'
         """
         place, directive = place_of_caller(), f"{self.name}.factor"
-        name = self._operand(place, directive, tensor)
+        name = self._operand(place, directive, tensor, self.factors)
         if name in [one for one, _ in self.factored]:
             raise MappingError(f"{place}: {directive}: {name} is factored already")
         self.factored.append((name, place))
@@ -174,9 +176,11 @@ class ElementArray(LoopNest):
         self.deep = (constant_of(place, directive, "depth", depth), place)
         return self
 
-    def _operand(self, place: str, directive: str, tensor: object) -> str:
+    def _operand(
+        self, place: str, directive: str, tensor: object, known: tuple[Element, ...]
+    ) -> str:
         name = getattr(tensor, "name", tensor)
-        operands = [one.tensor.name for one in self.factors]
+        operands = [one.tensor.name for one in known]
         if name not in operands:
             raise MappingError(
                 f"{place}: {directive}: tensor must be one of {', '.join(operands)}, not {name!r}"

@@ -10,17 +10,19 @@ from .indices import Index
 from .loop_names import constant_factor, known_loop, known_loops
 from .places import MappingError, place_of_caller
 from .sizes import cut_factor
+from .sums import Sums
 from .tensors import Element
 
 __all__ = ["LoopNest"]
 
 
-class LoopNest:
+class LoopNest(Sums):
     """Sums of products, and the loops that walk them.
 
     Parameters
     ----------
     name: of the result
+    number_format: of all numbers
     result, sum_over: indices of the result, and those that are summed over
     factors: elements of tensors that are multiplied
     """
@@ -28,11 +30,12 @@ class LoopNest:
     def __init__(
         self,
         name: str,
+        number_format: str,
         result: tuple[str, ...],
         sum_over: tuple[str, ...],
         factors: tuple[Element, ...],
     ) -> None:
-        self.name, self.result, self.sum_over, self.factors = name, result, sum_over, factors
+        super().__init__(name, number_format, result, sum_over, factors)
         self._loops = {
             one: Loop(one, one, None, 1, one in sum_over) for one in (*result, *sum_over)
         }
@@ -63,7 +66,7 @@ class LoopNest:
         if tensor == self.name:
             indices = set(self.result)
         else:
-            element = next(one for one in self.factors if one.tensor.name == tensor)
+            element = next(one for one in self.operands if one.tensor.name == tensor)
             indices = {v for subscript in element.subscripts for v in subscript.variables}
         return {name for index in indices for name in self._digits[index]}
 

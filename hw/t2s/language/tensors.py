@@ -27,10 +27,38 @@ class Expression:
 
 @dataclass(frozen=True)
 class Element(Expression):
-    """An element of a tensor, which loop variables choose."""
+    """An element of a tensor, which loop variables choose.
+
+    Parameters
+    ----------
+    functions: names of those that its word goes through, the first one first
+    """
 
     tensor: Tensor
     subscripts: tuple[Affine, ...]
+    functions: tuple[str, ...] = ()
+
+    def check_shape(
+        self, place: str, directive: str, number_format: str, indices: tuple[str, ...]
+    ) -> None:
+        """Refuse another format, other indices, and dimensions that others than theirs walk."""
+        name = self.tensor.name
+        if self.tensor.number_format != number_format:
+            raise MappingError(
+                f"{place}: {directive}: format of {name} must be {number_format}, "
+                f"not {self.tensor.number_format}"
+            )
+        for index in sorted({v for one in self.subscripts for v in one.variables} - set(indices)):
+            raise MappingError(
+                f"{place}: {directive}: index must be one of {', '.join(indices)}, not {index!r}"
+            )
+        for dimension, subscript in zip(self.tensor.dimensions, self.subscripts, strict=True):
+            walked = subscript.variables
+            if dimension in indices and walked and dimension not in walked:
+                raise MappingError(
+                    f"{place}: {directive}: dimension `{dimension}` of {name} must be walked by "
+                    f"`{dimension}`, not by `{subscript}`: shapes contradict each other"
+                )
 
     def factors(self) -> tuple[Element, ...]:
         return (self,)

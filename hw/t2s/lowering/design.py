@@ -66,6 +66,13 @@ def _design(config: T2sConfig, file: Path, content: bytes) -> Design:
 
 def lowered(computation: Computation, config: T2sConfig) -> Design:
     """What the hardware of a mapping is made of. Raises ValueError, see :func:`design_of`."""
+    if computation.started:
+        raise ValueError(
+            f"{computation.name}.start has no hardware yet: sums start from the identity"
+        )
+    functions = [*computation.applied, *(n for one in computation.factors for n in one.functions)]
+    if functions:
+        raise ValueError(f"{computation.name} has no hardware yet: it has function {functions[0]}")
     program = compiled(complete(computation))
     vectorised = computation.vectorised
     lanes = 1

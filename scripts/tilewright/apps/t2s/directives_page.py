@@ -15,10 +15,11 @@ from ...hw.t2s.language import Computation, Isolated, compute, sizes, tensor
 __all__ = ["BEFORE", "DIRECTIVES", "Refusal", "directives_page", "refusals"]
 
 BEFORE = """\
-from tilewright.hw.t2s.language import compute, indices, sizes, tensor
+from tilewright.hw.t2s.language import compute, indices, relu, sizes, tensor
 
 i, j, k, ii, jj, kk, iii, jjj = indices("i j k ii jj kk iii jjj")
 A, B = tensor("A", "fp32", i, k), tensor("B", "fp32", k, j)
+T = tensor("T", "fp32", i, j)
 C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
 D = compute("D", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
 C.tile(i, (ii, 2), (iii, 2)).tile(j, (jj, 3), (jjj, 2)).tile(k, (kk, 4))
