@@ -16,12 +16,11 @@ __all__ = ["LaneSumUnit", "lane_sum_latency"]
 
 
 def _holds_operands(config: LaneSum) -> bool:
-    """Whether operands are unpacked into registers: floats, where they are compared a cycle before,
-    or where unpacking them would make the longest path longer, as it does if all is done in a cycle
-    or in many."""
+    """Whether operands are unpacked into registers: floats that are compared a cycle before, or
+    whose sum is done in a cycle. Else what is behind the first registers takes longer."""
     if not config.is_float or config.semiring == "orand":
         return False
-    return compares(config, config.semirings) or config.pipeline in (1, 6)
+    return compares(config, config.semirings) or config.pipeline == 1
 
 
 def lane_sum_latency(config: LaneSum) -> int:

@@ -16,7 +16,7 @@ from .lane_sum import LaneSumUnit, lane_sum_latency
 
 __all__ = ["FactoredSum", "PlainSum", "Timing", "later", "timing_of"]
 
-_NEUTRAL = {"mul": "1", "and": "1", "add": "0", "min": "+inf", "max": "-inf"}
+_NEUTRAL = {"mul": "1", "and": "1", "add": "-0", "min": "+inf", "max": "-inf"}
 """What (x) leaves a word alone with."""
 
 
@@ -50,7 +50,12 @@ def timing_of(part: ElementPart) -> Timing:
     if not part.outer:
         return Timing(0, inner)
     outer = lane_sum_latency(part.arithmetic.of_sums())
-    return Timing(max(inner, (len(part.outer) - 1) * outer), outer)
+    return Timing(max(inner, _widens(part) + (len(part.outer) - 1) * outer), outer)
+
+
+def _widens(part: ElementPart) -> bool:
+    """Whether it takes a cycle to make a sum's format of an operand."""
+    return part.arithmetic.is_float and part.arithmetic.element != part.arithmetic.result
 
 
 class PlainSum(wiring.Component):
@@ -127,24 +132,29 @@ class FactoredSum(wiring.Component):
     def _outer(self, m: Module) -> tuple[Value, int]:
         """The product of what is factored out, and how many cycles after the operands it comes."""
         first, *others = self._part.outer
-        factor, when = getattr(self, f"i_{first}"), 0
-        if not others:
-            # It waits as it came, which takes fewer bits.
-            return self._widened(m, first, later(m, first, factor, self._lead)), self._lead
-        factor = self._widened(m, first, factor)
+        when = _widens(self._part) if others else self._lead
+        factor = self._factor(m, first, when)
         for name in others:
             m.submodules[f"times_{name}"] = unit = LaneSumUnit(self._of_sums, adds=False)
-            word = later(m, name, getattr(self, f"i_{name}"), when)
-            m.d.comb += [unit.a[0].eq(factor), unit.b[0].eq(self._widened(m, name, word))]
+            m.d.comb += [unit.a[0].eq(factor), unit.b[0].eq(self._factor(m, name, when))]
             factor, when = unit.o, when + unit.latency
         return factor, when
+
+    def _factor(self, m: Module, name: str, cycles: int) -> Value:
+        """An operand in the format of sums, so many cycles later. It waits as it came, which takes
+        fewer bits."""
+        last = int(_widens(self._part))
+        word = later(m, name, getattr(self, f"i_{name}"), cycles - last)
+        return later(m, f"wide_{name}", self._widened(m, name, word), last)
 
     def _widened(self, m: Module, name: str, word: Value) -> Value:
         """A word in the format of sums, which has all its values."""
         element, result = self._part.arithmetic.element, self._part.arithmetic.result
         word = word[element.container_bits - element.bits :]
         if isinstance(element, IntFormat):
-            return word.as_signed()
+            extended = Signal(result.bits, name=f"extended_{name}")
+            m.d.comb += extended.eq(word.as_signed())
+            return extended
         if element == result:
             return word
         assert isinstance(element, FloatFormat)

@@ -19,7 +19,7 @@ __all__ = ["ElementSums"]
 
 Words = npt.NDArray[np.uint64]
 
-_NEUTRAL = {"mul": "1", "and": "1", "add": "0", "min": "+inf", "max": "-inf"}
+_NEUTRAL = {"mul": "1", "and": "1", "add": "-0", "min": "+inf", "max": "-inf"}
 """What (x) leaves a word alone with."""
 
 

@@ -7,7 +7,7 @@ is computed number by number by the oracle of the semirings.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -157,6 +157,8 @@ def widened(words: Words, element: Format, result: Format) -> Words:
 def _after(part: ElementPart, sums: Words, here: dict[str, Words]) -> Words:
     """The sums after an operation each."""
     config, count = part.arithmetic, len(sums)
+    if len(part.inner) == 1:
+        return _after_words(config, here[part.inner[0]], sums)
     a, b = (np.broadcast_to(here[name], (count, config.lanes)) for name in part.inner)
     if not part.outer:
         return folded(config, a, b, sums)
@@ -167,6 +169,16 @@ def _after(part: ElementPart, sums: Words, here: dict[str, Words]) -> Words:
         first = folded(of_sums, first, other, identity)[:, np.newaxis]
     inner = folded(config, a, b, identity)[:, np.newaxis]
     return folded(of_sums, first, inner, sums)
+
+
+def _after_words(config: LaneSum, words: Words, sums: Words) -> Words:
+    """``c (+) (+) over lanes of a``."""
+    if config.semiring == "mma":
+        one = config.element.constant("1")
+        return folded(config, words, np.full(words.shape, one, np.uint64), sums)
+    # The greater of a word and itself.
+    assert config.semirings[0].plus == "min"
+    return folded(replace(config, ops=("minmax",)), words, words, sums)
 
 
 def _integers(words: Words, bits: int) -> npt.NDArray[np.int64]:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from amaranth.hdl import ResetInserter, Signal
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import ElementPart
 from tilewright.hw.t2s.pe import Pe
 from tilewright.hw.t2s.sum_ring import FEW_SUMS
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.stream.agents import Agent, Sink, Source, run_agents
+from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 from tilewright.verif.t2s.hardware.elements import (
     Operations,
     RegisteredPe,
@@ -37,6 +38,9 @@ def _lanes(
     )
 
 
+ROUNDS = (3, 1, 2, 4, 1, 1, 7, 2)
+"""Operations of a sum."""
+
 FACTORED = {"inner": ("A", "C"), "outer": ("B",)}
 PARTS: dict[str, ElementPart] = {
     "int8": part_of(_lanes(4, "int8", "int32"), 16),
@@ -52,6 +56,8 @@ PARTS: dict[str, ElementPart] = {
     "maxmin": part_of(_lanes(2, "fp16", "fp16", "maxmin"), 8),
     "maxmul int8": part_of(_lanes(2, "int8", "int32", "maxmul"), 7),
     "orand": part_of(_lanes(8, "fp16", "fp16", "orand"), 16),
+    "words": part_of(_lanes(4, "fp16", "fp32"), 8, inner=["A"]),
+    "least word": part_of(_lanes(4, "fp32", "fp32", "minplus"), 3, inner=["A"]),
     "factored": part_of(_lanes(4, "fp16", "fp32"), 64, **FACTORED),
     "factored int8": part_of(_lanes(3, "int8", "int32"), 2, **FACTORED),
     "factored minplus": part_of(_lanes(2, "fp16", "fp32", "minplus"), 5, **FACTORED),
@@ -111,12 +117,19 @@ class _Run:
         self.results = Sink(self.element.o, stall=result_stall, seed=seed)
         self.busy = _Busy(self.element.busy)
 
-    def run(self, each: Callable[[int], None] = lambda cycle: None) -> None:
+    def run(
+        self, each: Callable[[int], None] = lambda cycle: None, reset_in: int | None = None
+    ) -> None:
+        """``reset_in``: the cycle of a reset from outside, besides that at first."""
+        reset = Signal()
+        element: Any = self.element
+        if reset_in is not None:
+            element = ResetInserter(reset)(element)
         agents: list[Agent] = [_Each(each), *self.sources.values(), *self.passed_on.values()]
         count = len(self.operations.results)
         run_agents(
-            self.element,
-            [*agents, self.results, self.busy],
+            element,
+            [*agents, self.results, self.busy, Wire(reset, lambda cycle: cycle == reset_in)],
             until=lambda sim, cycle: (
                 len(self.results.words) >= count
                 and all(len(one.words) >= self.taken for one in self.passed_on.values())
@@ -140,9 +153,10 @@ class _Run:
 def test_sums(name: str) -> None:
     """Sums of several lengths; words come and go at random."""
     part = PARTS[name]
-    rounds = [3, 1, 2] if part.sums > 8 else [4, 1, 2, 7, 1, 1, 3]
-    operations = random_operations(part, rounds, seed=len(name))
-    for seed, (gap, stall, result_stall) in enumerate([(0.3, 0.3, 0.2), (0.05, 0.05, 0.8)]):
+    many = part.sums > FEW_SUMS
+    operations = random_operations(part, [2, 1] if many else ROUNDS[: 24 // part.sums + 2], seed=7)
+    paces = [(0.05, 0.05, 0.8), (0.3, 0.3, 0.2)]
+    for seed, (gap, stall, result_stall) in enumerate(paces[: 1 if many else 2]):
         run = _Run(part, operations, gap=gap, stall=stall, result_stall=result_stall, seed=seed)
         run.run()
 
@@ -188,6 +202,30 @@ def test_results_wait_while_sums_go_on() -> None:
 
     run.run(each=release)
     assert begun == [16 + 2 * 16]
+
+
+def test_a_reset_forgets_what_is_under_way() -> None:
+    """Whatever waits or is computed, what comes then is as if it came first."""
+    part = part_of(_lanes(2, "fp16", "fp32"), FEW_SUMS + 1)
+    operations = random_operations(part, [1, 2], seed=6)
+    run = _Run(part, operations, gap=0.1, stall=0.1, result_stall=0.7)
+    ports: list[Source | Sink] = [*run.sources.values(), *run.passed_on.values(), run.results]
+
+    def restart(cycle: int) -> None:
+        # All of it is under way: operands in registers, sums in the pipeline, results that wait.
+        if cycle == 40:
+            assert 3 < len(run.results.words) + 3 < len(run.sources["A"].cycles)
+        if cycle == 41:
+            run.busy.cycles = 0
+            for one in ports:
+                one.forget()
+            for name, source in run.sources.items():
+                source.words[:] = operations.words[name]
+                source.cycles.clear()
+            for sink in (*run.passed_on.values(), run.results):
+                sink.words.clear()
+
+    run.run(each=restart, reset_in=40)
 
 
 def test_refusals() -> None:
