@@ -17,9 +17,10 @@ from ...hw.spec.t2s.program import Program
 from .images import Image, image_of
 from .sizes import trip_count
 
-__all__ = ["Job", "JobFailure", "fetched", "job_at", "outermost", "put", "run_count"]
+__all__ = ["Job", "JobFailure", "fetched", "job_at", "outermost", "put", "run_count", "run_places"]
 
 Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
 
 
 class JobFailure(Exception):
@@ -101,35 +102,12 @@ def job_at(config: T2sConfig, bounds: Mapping[str, int], base: Mapping[str, int]
     return Job(trips=trips, base=base, strides=strides)
 
 
-def fetched(config: T2sConfig, memory: Bytes, job: Job, image: Image) -> Bytes:
-    """The bytes of an image's runs. Raises JobFailure, bus_read, with the address of the first beat
-    that lies behind the memory's end."""
-    places = _places(config, job, image)
-    run, beat = _first_outside(config, memory, places, image)
-    if run is not None:
-        raise JobFailure("bus_read", beat)
-    content: Bytes = memory[_bytes(places, image)]
-    return content
+def run_places(config: T2sConfig, job: Job, image: Image, memory_bytes: int, error: str) -> Places:
+    """Addresses of an image's runs, (around...), modulo the address space.
 
-
-def put(config: T2sConfig, memory: Bytes, job: Job, image: Image, rows: Bytes) -> None:
-    """Write the bytes of an image's runs. Raises JobFailure, bus_write, with the address of the
-    first burst of which a beat lies behind the memory's end; nothing is written then."""
-    places = _places(config, job, image)
-    run, beat = _first_outside(config, memory, places, image)
-    if run is not None:
-        burst_bytes = config.burst_beats * config.beat_bytes
-        raise JobFailure("bus_write", max(run, beat // burst_bytes * burst_bytes))
-    memory[_bytes(places, image)] = rows
-
-
-def run_count(job: Job, part: MemoryPart) -> int:
-    """Runs of a job, those that come again too."""
-    return prod(step.count.extent or job.trips[step.count.name] for step in part.steps)
-
-
-def _places(config: T2sConfig, job: Job, image: Image) -> npt.NDArray[np.uint64]:
-    """Addresses of runs, in the order of the image's loops, modulo the address space."""
+    Raises JobFailure with this error if a beat of one lies behind the memory's end: with the
+    address of the first such beat for a read, of its burst for a write.
+    """
     tensor = image.part.tensor
     names = list(image.extents)[: image.steps]
     places = np.full([1] * len(names), job.base[tensor], np.uint64)
@@ -137,21 +115,47 @@ def _places(config: T2sConfig, job: Job, image: Image) -> npt.NDArray[np.uint64]
         shape = [image.extents[name] if one == name else 1 for one in names]
         iterations = np.arange(image.extents[name], dtype=np.uint64).reshape(shape)
         places = places + np.uint64(job.strides[tensor][name]) * iterations
-    return places & np.uint64((1 << config.addr_bits) - 1)
-
-
-def _bytes(places: npt.NDArray[np.uint64], image: Image) -> npt.NDArray[np.int64]:
-    """Addresses of all bytes of runs."""
-    return places.astype(np.int64)[..., np.newaxis] + np.arange(image.part.run_bytes)
-
-
-def _first_outside(
-    config: T2sConfig, memory: Bytes, places: npt.NDArray[np.uint64], image: Image
-) -> tuple[int | None, int]:
-    """The first run of which a beat lies behind the memory's end, None without one; and the first
-    beat there."""
-    last = len(memory) - image.part.run_beats(config.beat_bytes) * config.beat_bytes
+    places &= np.uint64((1 << config.addr_bits) - 1)
+    beat = config.beat_bytes
+    last = memory_bytes - image.part.run_beats(beat) * beat
     beyond = places > np.uint64(max(0, last)) if last >= 0 else np.ones_like(places, np.bool_)
-    run = int(places[beyond].flat[0]) if beyond.any() else None
-    end = len(memory) // config.beat_bytes * config.beat_bytes
-    return run, end if run is None else max(run, end)
+    if beyond.any():
+        run = int(places[beyond].flat[0])
+        unit = beat if error == "bus_read" else config.burst_beats * beat
+        first = max(run, memory_bytes // beat * beat)
+        raise JobFailure(error, max(run, first // unit * unit))
+    return places.astype(np.int64)
+
+
+def fetched(config: T2sConfig, memory: Bytes, places: Places, image: Image) -> Bytes:
+    """The bytes of an image's runs, (around..., bytes of a run)."""
+    found = _beats(config, memory)[_numbers(config, places, image)]
+    return found.reshape(*places.shape, -1)[..., : image.part.run_bytes]
+
+
+def put(config: T2sConfig, memory: Bytes, places: Places, image: Image, rows: Bytes) -> None:
+    """Write the bytes of an image's runs; behind a run its last beat stays as it was."""
+    beats, numbers = _beats(config, memory), _numbers(config, places, image)
+    size, beat = image.part.run_bytes, config.beat_bytes
+    whole, rest = divmod(size, beat)
+    beats[numbers[..., :whole]] = rows[..., : size - rest].reshape(*places.shape, whole, beat)
+    if rest:
+        beats[numbers[..., whole], :rest] = rows[..., size - rest :]
+
+
+def run_count(job: Job, part: MemoryPart) -> int:
+    """Runs of a job, those that come again too."""
+    return prod(step.count.extent or job.trips[step.count.name] for step in part.steps)
+
+
+def _beats(config: T2sConfig, memory: Bytes) -> Bytes:
+    """The memory as beats, (beats, bytes); it is the same memory."""
+    size = config.beat_bytes
+    return memory[: len(memory) // size * size].reshape(-1, size)
+
+
+def _numbers(config: T2sConfig, places: Places, image: Image) -> Places:
+    """Which beats runs are, (around..., beats of a run)."""
+    beats = np.arange(image.part.run_beats(config.beat_bytes))
+    found: Places = places[..., np.newaxis] // config.beat_bytes + beats
+    return found

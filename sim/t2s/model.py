@@ -14,7 +14,7 @@ from ..device.model import ModelDevice
 from .hardware_result import hardware_result
 from .images import image_of, operand_names
 from .iterations import iterations
-from .job import Job, JobFailure, fetched, put, run_count
+from .job import Job, JobFailure, fetched, put, run_count, run_places
 
 __all__ = ["T2sModel"]
 
@@ -42,37 +42,34 @@ class T2sModel(ModelDevice):
         return self._config
 
     def _job(self) -> tuple[str, int, dict[str, int]]:
-        config = self._config
+        config, design = self._config, self._config.plan
         job = Job.of_registers(config, self._values)
         try:
             self._run(job)
         except JobFailure as failure:
             return failure.error, failure.detail, {}
-        program = config.plan.program
-        return (
-            "none",
-            0,
-            {
-                "operations": iterations(program.function(program.name), job.bounds(program)),
-                "bytes_read": sum(
-                    run_count(job, part) * part.run_beats(config.beat_bytes) * config.beat_bytes
-                    for part in config.plan.loaders
-                ),
-                "bytes_written": run_count(job, config.plan.unloader)
-                * config.plan.unloader.run_bytes,
-            },
-        )
+        element = design.program.function(design.element.name)
+        beats = [run_count(job, one) * one.run_beats(config.beat_bytes) for one in design.loaders]
+        counts = {
+            "operations": iterations(element, job.bounds(design.program)),
+            "bytes_read": sum(beats) * config.beat_bytes,
+            "bytes_written": run_count(job, design.unloader) * design.unloader.run_bytes,
+        }
+        return "none", 0, counts
 
     def _run(self, job: Job) -> None:
-        """Read the images, compute, and write the result's. Raises JobFailure."""
-        config, design = self._config, self._config.plan
+        """Read the images, compute, and write the result's. Raises JobFailure; nothing is written
+        then."""
+        config, design, memory = self._config, self._config.plan, self.memory
         bounds = job.bounds(design.program)
         operands = {}
         for name in operand_names(design.program):
             image = image_of(design, name, bounds)
-            words = image.words(fetched(config, self.memory, job, image))
+            places = run_places(config, job, image, len(memory), "bus_read")
+            words = image.words(fetched(config, memory, places, image))
             operands[name] = words >> np.uint64(image.fmt.container_bits - image.fmt.bits)
         image = image_of(design, design.program.result, bounds)
+        places = run_places(config, job, image, len(memory), "bus_write")
         found = hardware_result(design, bounds, operands)
         words = found << np.uint64(image.fmt.container_bits - image.fmt.bits)
-        put(config, self.memory, job, image, image.rows(words))
+        put(config, memory, places, image, image.rows(words))
