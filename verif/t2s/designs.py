@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import tilewright.hw.t2s.designs
 
-__all__ = ["DESIGNS", "FOLDER", "Design", "bounds_of"]
+__all__ = ["CGRA", "DESIGNS", "FOLDER", "Design", "bounds_of"]
 
 FOLDER = Path(tilewright.hw.t2s.designs.__file__).parent
 
@@ -39,6 +39,15 @@ DESIGNS = {
     "apsp": Design(40, "i=10 j=11 k=7"),
     "stencil3d": Design(40, "z=4 y=5 x=10 a=3 b=2 c=3"),
 }
+
+
+CGRA = {
+    "gemm": Design(40, "i=9 j=10 k=7", "ik,kj->ij"),
+    "mttkrp": Design(32, "i=5 j=6 k=3 l=5", "ikl,kj,lj->ij"),
+    "ttm": Design(47, "i=2 j=5 k=6 l=5", "ijl,lk->ijk"),
+    "ttmc": Design(38, "i=2 j=5 k=4 l=3 m=5", "ilm,lj,mk->ijk"),
+}
+"""Those in the folder ``cgra``, which start from a tensor T."""
 
 
 def bounds_of(design: Design) -> dict[str, int]:

@@ -11,17 +11,21 @@ from rich.console import Console
 from tilewright.errors import UserError
 from tilewright.hw.t2s.compiler.passes import PASSES, programs
 from tilewright.hw.t2s.language.mapping_file import load_mapping
+from tilewright.sim.t2s.any_bounds import depths_for_any_bounds
 from tilewright.sim.t2s.checking import random_operands
+from tilewright.sim.t2s.depths import run_empty
 from tilewright.sim.t2s.interpreter import interpret
+from tilewright.tables.t2s_designs import CGRA as PAPER_CGRA
 from tilewright.tables.t2s_designs import PAPER, t2s_designs
 from tilewright.verif.kit.pages import page
-from tilewright.verif.t2s.designs import DESIGNS, FOLDER, bounds_of
+from tilewright.verif.t2s.designs import CGRA, DESIGNS, FOLDER, bounds_of
 from tilewright.verif.t2s.numpy_results import by_numpy
 
 
 def test_every_design_is_checked() -> None:
     files = {one.stem for one in FOLDER.glob("*.py")} - {"__init__"}
     assert files == set(DESIGNS)
+    assert {one.stem for one in FOLDER.glob("cgra/[!_]*.py")} == set(CGRA)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -42,12 +46,33 @@ def test_lines(name: str) -> None:
     assert sum(1 for line in lines if line.strip()) <= DESIGNS[name].lines
 
 
+@pytest.mark.parametrize("name", CGRA)
+def test_cgra(name: str) -> None:
+    """Sums start from T; depths are found, and no more lines are taken than the thesis has."""
+    file = FOLDER / "cgra" / f"{name}.py"
+    computation = load_mapping(file, largest=2)
+    bounds = bounds_of(CGRA[name])
+    found = list(programs(computation))
+    operands = random_operands(found[0][1], bounds, seed=1)
+    *factors, start = [one.astype(np.int64) for one in operands.values()]
+    wanted = start + np.einsum(CGRA[name].einsum, *factors)
+    for done, program in found:
+        assert np.array_equal(interpret(program, bounds, operands), wanted), done
+    run_empty(found[-1][1], bounds, depths_for_any_bounds(found[-1][1]))
+    lines = file.read_text().splitlines()[1:]
+    assert sum(1 for line in lines if line.strip()) <= CGRA[name].lines == PAPER_CGRA[name]
+
+
 def test_table() -> None:
     """Arrays of Table 3.3 (that of GEMM is 10 x 8, as the text has it), no more lines than Table
     3.2's and 3.3's, and as many multipliers as there are DSP blocks but for 8 at most."""
     table = t2s_designs("cmos")
     rows = {row.label: row for row in table.rows}
-    assert list(rows) == [*PAPER, *sorted(set(DESIGNS) - set(PAPER))]
+    others = sorted(set(DESIGNS) - set(PAPER))
+    assert list(rows) == [*PAPER, *others, *(f"cgra/{name}" for name in CGRA)]
+    for name, most in PAPER_CGRA.items():
+        assert rows[f"cgra/{name}"].paper == (most, None, None, None, None)
+        assert rows[f"cgra/{name}"].ours[1:3] == (16, 4)
     for name, paper in PAPER.items():
         lines, elements, lanes, multipliers, sums = rows[name].ours
         assert rows[name].paper == paper

@@ -20,6 +20,9 @@ PAPER = {
 """Tables 3.2 to 3.4 of the thesis: lines, elements, lanes, DSP blocks of the whole device, results
 that an element computes."""
 
+CGRA = {"gemm": 40, "mttkrp": 32, "ttm": 47, "ttmc": 38}
+"""Table 3.5: lines of the same kernels for a research CGRA."""
+
 
 def t2s_designs(target: str, progress: Callable[[str], None] = lambda said: None) -> Table:
     """Lines, elements, lanes, multipliers and sums of an element of the designs that ship.
@@ -38,7 +41,10 @@ def t2s_designs(target: str, progress: Callable[[str], None] = lambda said: None
         raise UserError(f"t2s-designs is counted by the compiler: no --target, not {target!r}")
     folder = Path(designs.__file__).parent
     rows = []
-    for name in [*PAPER, *sorted({one.stem for one in folder.glob("[!_]*.py")} - set(PAPER))]:
+    others = sorted({one.stem for one in folder.glob("[!_]*.py")} - set(PAPER))
+    papers: dict[str, tuple[int | None, ...]] = {**PAPER, **dict.fromkeys(others, (None,) * 5)}
+    papers |= {f"cgra/{name}": (lines, *(None,) * 4) for name, lines in CGRA.items()}
+    for name, paper in papers.items():
         progress(name)
         file = folder / f"{name}.py"
         computation = load_mapping(file)
@@ -54,6 +60,6 @@ def t2s_designs(target: str, progress: Callable[[str], None] = lambda said: None
             elements * multiplications(program, computation),
             prod(one.extent or 1 for one in element.buffers[0].dimensions),
         )
-        rows.append(Row(name, PAPER.get(name, (None,) * 5), ours, 0))
+        rows.append(Row(name, paper, ours, 0))
     columns = ["lines", "elements", "lanes", "multipliers", "sums of an element"]
     return Table("t2s-designs", "compiler", columns, rows)
