@@ -16,6 +16,7 @@ from .capacity import Block
 from .cost import Accesses, Cost, Moved
 from .pgemm import PGemm
 from .sums_cost import sums_cost
+from .sums_way import added_cycles, last_tile
 
 __all__ = ["segmented_cost"]
 
@@ -28,7 +29,8 @@ def segmented_cost(
     pipeline: Pipeline = PIPELINE,
 ) -> Cost:
     """Segments of floats are blocks of K. Those of integers run at the same time; their sums go to
-    memory and come back as operands, which the array multiplies by ones, all regions in turn.
+    memory and come back as operands, which the array multiplies by ones, all regions in turn; how
+    long that takes is an estimate, see `added_cycles`.
 
     ``job``: the whole product. Raises DoesNotFit, also if the device cannot add up the sums.
     """
@@ -50,11 +52,14 @@ def segmented_cost(
     found = [_placed_cost(config, part, schedule, pipeline, 0) for part in parts]
     turned = schedule.dataflow == "is"
     m, n = (problem.n, problem.m) if turned else (problem.m, problem.n)
-    added = sums_cost(config, sums, (m, n), found[0][0][0], pipeline)
+    block = found[0][0]
+    added = sums_cost(config, sums, (m, n), block[0], pipeline)
+    last = last_tile((m, n), block[:2], lateral=schedule.lateral != turned)
+    behind = added_cycles(config, sums, (m, n), block[0], last, added.cycles)
     each = [cost for _, cost in found]
     moved = sum((one.moved for one in (*each, added)), Moved())
     return Cost(
-        cycles=max(one.cycles for one in each) + added.cycles,
+        cycles=max(one.cycles for one in each) + behind,
         port_cycles=port_cycles(config, moved),
         commands=sum(one.commands for one in (*each, added)),
         accesses=sum((one.accesses for one in (*each, added)), Accesses()),
