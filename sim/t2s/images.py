@@ -106,7 +106,9 @@ class Image:
         """The tensor of which these are the bytes of all runs."""
         content = np.ascontiguousarray(rows).view(f"<u{self.fmt.container_bits // 8}")
         found = np.zeros([size + 1 for size in self.shape], np.uint64)
-        found[self._places()] = content.reshape(tuple(self.extents.values()))
+        whole = tuple(self.extents.values())
+        # Loops that do not choose the element give the same word again.
+        found[tuple(np.broadcast_to(one, whole) for one in self._places())] = content.reshape(whole)
         return found[tuple(slice(size) for size in self.shape)]
 
     def _places(self) -> tuple[npt.NDArray[np.int64], ...]:

@@ -148,7 +148,7 @@ def _job(config: T2sConfig) -> tuple[Register, ...]:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"names must differ in more than case: two registers are {name}")
-    return tuple(rows)
+    return tuple(sorted(rows, key=lambda row: row.offset))
 
 
 def job_spec(config: T2sConfig) -> JobSpec:

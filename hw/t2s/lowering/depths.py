@@ -12,46 +12,76 @@ from dataclasses import replace
 
 from ...spec.t2s.network import Link
 from ...spec.t2s.parts import Design
+from ..compiler.rewriting import loops_in
 from .words_through import Network, Stopped
 
 __all__ = ["with_depths"]
 
 _MOST = 1 << 20
 
+_TRIPS = 3
+"""Trip counts of registers."""
+
 _CUT = (3, 4)
 """Trip counts of loops of blocks that are looked at first."""
 
+Trips = dict[str, int]
+
 
 def with_depths(design: Design, said: Mapping[str, tuple[int, str]]) -> Design:
-    """The design with depths of its queues. Raises ValueError if it stops whatever they are.
+    """The design with depths of its queues. Raises ValueError for one that would stop, for some
+    trip counts of registers, whatever they are.
 
     Those that are ``said``, with places, by channel, stay as they are.
 
-    Where a queue has to hold a part of a block, it has to hold more of a larger one: so blocks that
-    are cut show whether there is such a queue, and only then are whole ones looked at.
+    Where a queue has to hold a part of a block, it has to hold more of a larger one: so jobs of
+    blocks that are cut show whether there is such a queue, and only then are whole ones looked at.
+    Likewise a queue that has to hold more in a job with an iteration more of all loops has no depth
+    that is enough for all jobs.
     """
-    if all(_ends(design, {}, longest) is None for longest in _CUT):
-        grown: dict[str, int] = {}
-    else:
-        grown = _grown(design, said)
-    for name in grown:
-        # One word less is room enough, or is not.
-        low, high = -1, grown[name]
-        while high - low > 1:
-            middle = (low + high) // 2
-            if _ends(design, {**grown, name: middle}) is None:
-                high = middle
-            else:
-                low = middle
-        grown[name] = high
-    links = tuple(replace(one, depth=_depth(design, one, grown)) for one in design.links)
+    more: dict[str, int] = {}
+    jobs = _jobs(design, _TRIPS)
+    if any(_ends(design, {}, job, longest) is not None for job in jobs for longest in _CUT):
+        more = _shortened(design, _grown(design, jobs[0], said), jobs[0])
+        for job in (*_jobs(design, 2 * _TRIPS)[:1], *jobs[1:]):
+            if (stopped := _ends(design, more, job)) is not None:
+                raise _unbounded(design, stopped, said)
+    links = tuple(replace(one, depth=_depth(design, one, more)) for one in design.links)
     return replace(design, links=links)
 
 
-def _grown(design: Design, said: Mapping[str, tuple[int, str]]) -> dict[str, int]:
+def _jobs(design: Design, trips: int) -> list[Trips]:
+    """Trip counts of registers: several of the innermost loop of results and of the innermost that
+    is summed over; then several of each of the others."""
+    program = design.program
+    result = {one for index in program.tensor(program.result).dimensions for one in index.variables}
+    loops = loops_in(program.function(program.name).body)
+    outer = [one.name for one in loops if one.extent is None]
+    inner = [[n for n in outer if n in result][-1:], [n for n in outer if n not in result][-1:]]
+    first = dict.fromkeys([name for names in inner for name in names], trips)
+    return [first, *({**dict.fromkeys(inner[0], 2), n: trips} for n in outer if n not in first)]
+
+
+def _shortened(design: Design, more: dict[str, int], job: Trips) -> dict[str, int]:
+    """Each as short as the others allow."""
+    found = dict(more)
+    for name in found:
+        # One word less is room enough, or is not.
+        low, high = -1, found[name]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if _ends(design, {**found, name: middle}, job) is None:
+                high = middle
+            else:
+                low = middle
+        found[name] = high
+    return found
+
+
+def _grown(design: Design, job: Trips, said: Mapping[str, tuple[int, str]]) -> dict[str, int]:
     """Words by channel, beyond what its queues have anyway, with which the design goes on."""
     more: dict[str, int] = {}
-    while (stopped := _ends(design, more)) is not None:
+    while (stopped := _ends(design, more, job)) is not None:
         full = [name for name in sorted(stopped.full) if name not in said]
         if not full or max(more.values(), default=0) > _MOST:
             raise _refused(design, stopped, said)
@@ -70,9 +100,23 @@ def _refused(design: Design, stopped: Stopped, said: Mapping[str, tuple[int, str
     return ValueError(f"{design.program.name} would stop, whatever queues hold: {stopped}")
 
 
-def _ends(design: Design, more: dict[str, int], longest: int | None = None) -> Stopped | None:
+def _unbounded(design: Design, stopped: Stopped, said: Mapping[str, tuple[int, str]]) -> ValueError:
+    """Of a design that goes on in a job, and stops in a longer one."""
+    if stopped.full & set(said):
+        return _refused(design, stopped, said)
+    names = " and ".join(sorted(stopped.full))
+    return ValueError(
+        f"{design.program.name} would stop: {names} would have to hold more words the further "
+        f"indices go ({stopped})"
+    )
+
+
+def _ends(
+    design: Design, more: dict[str, int], job: Trips, longest: int | None = None
+) -> Stopped | None:
+    """Who waits for whom, if a job does not end."""
     try:
-        Network(design, lambda link, sums: _room(design, link, more, sums), longest).run()
+        Network(design, lambda link, sums: _room(design, link, more, sums), job, longest).run()
     except Stopped as stopped:
         return stopped
     return None

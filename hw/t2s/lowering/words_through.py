@@ -7,7 +7,7 @@ many words, each taken from some queues and put into others, all at once.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -15,9 +15,6 @@ from ...spec.t2s.network import Copy, End, Link
 from ...spec.t2s.parts import Count, Design, FeederPart, MoverPart, RoutePart
 
 __all__ = ["Network", "Stopped"]
-
-_TRIPS = 2
-"""Trip counts of loops that are summed over, and of those that registers have."""
 
 _ALL = 1 << 60
 
@@ -49,20 +46,25 @@ class _Process:
 
 
 class Network:
-    """The functions of a design at work, on a job in which outermost loops, and those that are
-    summed over, go round twice.
+    """The functions of a design at work on a small job.
 
     Parameters
     ----------
     design: its parts
     room: how many words the queue of a link holds, given how many sums an element has
-    longest: no loop of the sums that an element keeps goes round more often; None: all of them do
+    trips: trip counts of loops that registers have, by name; 1 of those that are not there
+    longest: no loop of the sums that an element keeps, and none that is summed over, goes round
+        more often; None: all have the trip counts that they have
     """
 
     def __init__(
-        self, design: Design, room: Callable[[Link, int], int], longest: int | None = None
+        self,
+        design: Design,
+        room: Callable[[Link, int], int],
+        trips: Mapping[str, int],
+        longest: int | None = None,
     ) -> None:
-        self._design, self._longest = design, longest
+        self._design, self._registers, self._longest = design, trips, longest
         (sums,) = design.program.function(design.element.name).buffers
         self._kept = {one.name for one in sums.dimensions}
         self._sums = prod(self._constant(one.name, one.extent) for one in sums.dimensions)
@@ -164,13 +166,14 @@ class Network:
     def _trips(self, one: Count) -> int:
         """Iterations of a loop here."""
         if one.extent is None:
-            return _TRIPS
+            return self._registers.get(one.name, 1)
         return self._constant(one.name, one.extent)
 
     def _constant(self, name: str, extent: int | None) -> int:
         """Iterations of a loop of a constant trip count here."""
-        most = _TRIPS if name in self._summed else self._longest if name in self._kept else None
-        return min(extent or 1, most or extent or 1)
+        trips = extent or 1
+        cut = self._longest is not None and (name in self._summed or name in self._kept)
+        return min(trips, self._longest or trips) if cut else trips
 
     @property
     def _summed(self) -> tuple[str, ...]:

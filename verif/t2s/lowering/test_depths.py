@@ -25,7 +25,7 @@ def _room(link: Link, sums: int, *, design: Design, less: str = "", words: int =
 @pytest.mark.parametrize("name", sorted(DESIGNS))
 def test_designs_go_on(name: str, largest: int) -> None:
     design = T2sConfig(design=name, largest=largest).plan
-    Network(design, partial(_room, design=design)).run()
+    Network(design, partial(_room, design=design), _trips(design)).run()
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,14 @@ def test_one_word_less(name: str, largest: int) -> None:
     assert longer
     for channel in sorted(longer):
         with pytest.raises(Stopped, match="waits") as caught:
-            Network(design, partial(_room, design=design, less=channel, words=1)).run()
+            Network(
+                design, partial(_room, design=design, less=channel, words=1), _trips(design)
+            ).run()
         assert channel in caught.value.full
+
+
+def _trips(design: Design) -> dict[str, int]:
+    return dict.fromkeys(design.program.indices, 2)
 
 
 def _within(link: Link) -> bool:
@@ -53,12 +59,21 @@ from tilewright.hw.t2s.language import compute, indices, tensor
 i, k, ii, iii = indices("i k ii iii")
 A, X = tensor("A", "fp32", i, k), tensor("X", "fp32", k)
 Y = compute("Y", "fp32", i, sum_over=k)[A[i, k] * X[k]]
-Y.tile(i, (ii, 2), (iii, 2)).order(i, iii, ii, k).unroll(iii)
+Y.tile(i, (iii, 2), (ii, 5)).order(i, k, iii, ii).unroll(iii)
 feed_a, load_a = Y.producers(A, "feeder", "loader")
 feed_x, load_x = Y.producers(X, "feeder", "loader")
 Y.forward(feed_x, iii=-1)
 """
 """A feeder that walks an array of elements; what the first of them waits for comes last."""
+
+
+def test_no_depth_is_enough(tmp_path: Path) -> None:
+    """An element waits for words that come behind all products of another one's sums."""
+    file = tmp_path / "mine.py"
+    file.write_text(SAID.replace("i, k, iii, ii", "i, iii, ii, k"))
+    message = "Y would stop: A_feeder and .* would have to hold more words the further indices go"
+    with pytest.raises(ValueError, match=message):
+        T2sConfig(design=str(file))
 
 
 def test_depths_that_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +87,8 @@ def test_depths_that_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     enough = found["A_feeder"]
     assert enough > 2
     file.write_text(SAID + f"feed_a.fifo({enough})\n")
-    Network(design, partial(_room, design=T2sConfig(design=str(file)).plan)).run()
+    design = T2sConfig(design=str(file)).plan
+    Network(design, partial(_room, design=design), _trips(design)).run()
     file.write_text(SAID + "feed_a.fifo(2)\n")
     with pytest.raises(ValueError, match="with a depth of 2") as caught:
         _ = T2sConfig(design=str(file)).plan

@@ -1,0 +1,105 @@
+"""Every design as hardware: random jobs beside the model, whatever the memory does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.jobs.t2s import job_spec
+from tilewright.hw.spec.t2s.config import T2S, T2sConfig
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
+from tilewright.sim.t2s.driver import Driver
+from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.job_checks import soft_reset_after
+from tilewright.verif.kit.sampling import cases, slow_but
+
+from ..designs import DESIGNS
+from .jobs import check_case, largest_case_bytes, random_case
+
+FORMATS = ("int8", "int16", "fp8e5m2", "fp16", "bf16", "fp32", "fp64")
+
+_CHOSEN = {
+    "gemm": "int8",
+    "mttkrp": "fp16",
+    "ttm": "int16",
+    "ttmc": "bf16",
+    "conv2d": "int8",
+    "fir": "fp32",
+    "gemv": "fp8e5m2",
+    "ttv": "fp16",
+    "apsp": "fp32",
+    "stencil3d": "fp64",
+}
+"""A format of each by default; all at length."""
+
+SHORT = ["gemm"]
+
+
+def _config(name: str, fmt: str, **changes: Any) -> T2sConfig:
+    return T2sConfig(design=name, format=fmt, **{"largest": 2, "outstanding": 2, **changes})
+
+
+def _run(config: T2sConfig, seed: int, jobs: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = max(1 << 16, 2 * largest_case_bytes(config, 2))
+    with NativeAccelerator(emit(T2S, config), config, memory_bytes=size) as device:
+        for number in range(jobs):
+            device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
+            check_case(device, random_case(rng, config, size))
+
+
+@pytest.mark.parametrize("name", slow_but(SHORT, sorted(DESIGNS)))
+def test_random_jobs(name: str) -> None:
+    _run(_config(name, _CHOSEN[name]), seed=1, jobs=cases(60))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("name", sorted(DESIGNS))
+def test_all_formats(name: str, fmt: str) -> None:
+    _run(_config(name, fmt, largest=3), seed=2, jobs=30)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"largest": 4, "data_bits": 512, "outstanding": 8},
+        {"managers": 3, "addr_bits": 64, "trip_bits": 4},
+        {"pipeline": 1, "data_bits": 64},
+        {"pipeline": 6, "sizes": "III=1,JJJ=1"},
+        {"sizes": "II=1,JJ=3,KKK=1", "largest": 3},
+        {"sizes": "II=5,JJ=3,KK=3,III=3,JJJ=5,KKK=3", "largest": 0},
+    ],
+)
+def test_other_sizes(changes: dict[str, Any]) -> None:
+    _run(_config("gemm", "int8", **changes), seed=3, jobs=30)
+
+
+def test_a_soft_reset_at_any_time() -> None:
+    config = _config("gemm", "int8")
+    rng = np.random.default_rng(4)
+    size = 1 << 16
+    with NativeAccelerator(emit(T2S, config), config, memory_bytes=size) as device:
+        for _ in range(cases(20)):
+            device.behave(any_behaviour(rng))
+            case = random_case(rng, config, size)
+            device.write_memory(0, case.memory.tobytes())
+            registers = JobRegisters(device, job_spec(config))
+            registers.write_all(case.registers)
+            soft_reset_after(device, registers, int(rng.integers(400)))
+            check_case(device, random_case(rng, config, size))
+
+
+def test_numbers() -> None:
+    """Through the driver, beside NumPy."""
+    config = _config("gemm", "int8")
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(-128, 128, (7, 9)), rng.integers(-128, 128, (9, 6))
+    with NativeAccelerator(emit(T2S, config), config, memory_bytes=1 << 16) as device:
+        driver = Driver(device)
+        assert np.array_equal(driver.compute(A=a, B=b), a @ b)
+        assert driver.counts.operations == driver.counts.busy_cycles > 0
