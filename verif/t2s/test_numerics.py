@@ -80,7 +80,7 @@ def _design(
 
 
 @pytest.mark.parametrize("format", slow_but(["fp16", "int8"], ["fp16", "int8", "fp32", "bf16"]))
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", slow_but(["gemm", "mttkrp", "apsp"], DESIGNS))
 def test_designs_run_as_whole_arrays(name: str, format: str) -> None:
     for kind in ("moderate", "log_uniform"):
         rng = np.random.default_rng(len(name))
@@ -90,7 +90,7 @@ def test_designs_run_as_whole_arrays(name: str, format: str) -> None:
         assert np.array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", slow_but(["gemm", "ttmc"], KERNELS))
 def test_random_mappings_run_as_whole_arrays(kernel: str) -> None:
     """Of what is drawn, mappings that have elements."""
     found, factored = 0, 0
@@ -126,7 +126,7 @@ def _arithmetic(computation: Computation) -> LaneSum:
     )
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", slow_but(["gemm", "mttkrp", "conv2d"], DESIGNS))
 def test_integers_are_those_of_the_definition(name: str) -> None:
     design, bounds, operands = _design(name, "int8", np.random.default_rng(3))
     signed = {
@@ -138,7 +138,7 @@ def test_integers_are_those_of_the_definition(name: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["fp16", "fp32"])
-@pytest.mark.parametrize("name", ["gemm", "ttmc", "conv2d", "apsp"])
+@pytest.mark.parametrize("name", slow_but(["gemm"], ["gemm", "ttmc", "conv2d", "apsp"]))
 def test_floats_are_those_of_the_definition(name: str, format: str) -> None:
     """To rounding: sums of positive numbers, some 100 of them, in fp32."""
     rng = np.random.default_rng(4)

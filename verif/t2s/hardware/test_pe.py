@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import ResetInserter, Signal
+from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import ElementPart
 from tilewright.hw.t2s.pe import Pe
 from tilewright.hw.t2s.sum_ring import FEW_SUMS
+from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
@@ -64,7 +67,7 @@ PARTS: dict[str, ElementPart] = {
     "factored twice": part_of(_lanes(3, "fp16", "fp32"), 16, inner=("A", "C"), outer=("B", "D")),
 }
 QUICK = ("int8", "fp16", "factored int8")
-LONG = ("fp64", "fp32 six stages", "maxmul int8")
+LONG = ("fp32 six stages", "maxmul int8")
 
 
 class _Busy:
@@ -226,6 +229,16 @@ def test_a_reset_forgets_what_is_under_way() -> None:
                 sink.words.clear()
 
     run.run(each=restart, reset_in=40)
+
+
+READ = ("fp16 deep", "factored twice", "factored minplus", "words")
+
+
+@pytest.mark.parametrize("tool", slow_but(["verilator"], FRONT_ENDS, ["slang"]))
+@pytest.mark.parametrize("name", slow_but(["fp16 deep"], READ, ["factored twice"]))
+def test_other_tools_read_the_text(name: str, tool: str, tmp_path: Path) -> None:
+    text = emit_component(Pe(PARTS[name]), name="element").verilog
+    assert complaints(tool, text, "element", tmp_path) == ""
 
 
 def test_refusals() -> None:
