@@ -3,10 +3,12 @@ none is known, what is needed does grow."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tilewright.cli import main
 from tilewright.hw.spec.t2s.program import Program
 from tilewright.hw.t2s.compiler.passes import compiled
 from tilewright.hw.t2s.language import MappingError
@@ -88,13 +90,20 @@ C.forward(feed, jj=1)
 """B is loaded for all of k for the first element, then for the second, while A is passed on."""
 
 
-def test_depths_that_depend_on_bounds(tmp_path: Path) -> None:
+def test_depths_that_depend_on_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.py"
     file.write_text(MAPPING)
     program = compiled(load_mapping(file))
     said = "words stay in A_jj_forward from one iteration to another: i = 0, j = 0, jj = 0, k = 0"
     with pytest.raises(DependsOnBounds, match=f"^{said}$"):
         depths_for_any_bounds(program)
+    report = tmp_path / "show.json"
+    bounds = ["--bounds", "i=1,j=2,k=4"]
+    assert main(["t2s", "show", str(file), *bounds, "--json", str(report)]) == 0
+    assert json.loads(report.read_text())["depths_depend_on_bounds"] == said
+    shown = capsys.readouterr().out
+    assert "depths, these bounds" in shown
+    assert "none is known: words stay in A_jj_forward" in shown
     needed = [sum(needed_depths(program, {"i": 1, "j": 2, "k": k}).values()) for k in (4, 7, 11)]
     assert needed[2] - needed[1] == 4
     assert needed[1] - needed[0] == 3

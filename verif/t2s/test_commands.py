@@ -49,9 +49,12 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "from": "C", "to": "C", "queues": 6, "depth": None,
     }  # fmt: skip
     assert found["depths"]["A_loader"] >= 1
+    assert found["depths_depend_on_bounds"] is None
     told = capsys.readouterr().out
     assert "if jj == 0:\n" in told
     assert "B_ii_forward" in told
+    assert "depths, any bounds" in told
+    assert "depths, these bounds" not in told
 
 
 def test_drawing(tmp_path: Path) -> None:

@@ -102,6 +102,8 @@ MAPPINGS = [
      "C.factor: loop `jjj` is not summed over"),
     (START.replace("sum_over=k)", "sum_over=k, semiring='minmul')"), "C.vectorise(kk).factor(A)",
      "C.factor: semiring must be one of mma, minplus, maxplus, minmax, maxmin, orand, not minmul"),
+    (FED, "load.remove(jjj); feed.buffer(k, max_bits=127)",
+     "A_feeder.buffer: at loop `k` it has 1,536 bits, more than `max_bits`, 127"),
     (FED, "load.remove(jjj)", "A_loader.remove: A_feeder repeats loop `jjj` and has no buffer: "
                               "buffer it at an outer loop"),
     (FED, "feed.remove(jjj)", "A_feeder.remove: C repeats loop `jjj` and has no buffer outside "
@@ -139,6 +141,19 @@ def said(text: str, folder: Path) -> str:
 @pytest.mark.parametrize(("before", "line", "message"), DIRECTIVES)
 def test_directives(before: str, line: str, message: str, tmp_path: Path) -> None:
     assert said(before + line, tmp_path) == f"mine.py:{before.count(chr(10)) + 1}: {message}"
+
+
+def test_sums_that_are_too_many(tmp_path: Path) -> None:
+    """Those of an element, 32 bits each; the place is the definition's."""
+    lines = START.partition("C.tile")[0].splitlines()
+    tiled = "C.tile(i, (ii, 1024), (iii, {})).order(i, j, k, ii, iii)"
+    text = "\n".join([*lines, tiled.format(512)])
+    (tmp_path / "fits.py").write_text(text)
+    compiled(load_mapping(tmp_path / "fits.py"))
+    assert said("\n".join([*lines, tiled.format(1024)]), tmp_path) == (
+        "mine.py:5: C: loops from `ii` inwards keep 33,554,432 bits of sums in an element, more "
+        "than 16,777,216"
+    )
 
 
 @pytest.mark.parametrize(("before", "line", "message"), MAPPINGS)
