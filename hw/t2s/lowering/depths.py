@@ -17,7 +17,8 @@ from .words_through import Network, Stopped
 
 __all__ = ["with_depths"]
 
-_MOST = 1 << 20
+_MOST = 1 << 16
+"""Words of a queue, at most. Where loops of unknown trip counts decide, none is enough."""
 
 _TRIPS = 3
 """Trip counts of registers."""
