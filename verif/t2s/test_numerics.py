@@ -20,6 +20,7 @@ from tilewright.hw.t2s.language import Computation, MappingError
 from tilewright.hw.t2s.lowering.completion import complete
 from tilewright.hw.t2s.lowering.elements import element_part
 from tilewright.sim.t2s.definition_result import definition_result
+from tilewright.sim.t2s.element_sums import ElementSums
 from tilewright.sim.t2s.hardware_result import hardware_result, ordered_sums
 from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.numerics import HardwareNumbers
@@ -28,6 +29,7 @@ from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.t2s.designs import DESIGNS, bounds_of
+from tilewright.verif.t2s.hardware.elements import after, part_of, random_words
 from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
 
 Patterns = npt.NDArray[np.uint64]
@@ -150,6 +152,41 @@ def test_floats_are_those_of_the_definition(name: str, format: str) -> None:
     wanted = definition_result(design.program, bounds, exact).astype(np.float64)
     found = hardware_result(design, bounds, operands).astype(np.uint32).view(np.float32)
     np.testing.assert_allclose(found, wanted, rtol=4e-6)
+
+
+SHAPES: dict[str, dict[str, list[str]]] = {
+    "words": {"inner": ["A"]},
+    "products": {"inner": ["A", "C"]},
+    "factored": {"inner": ["A", "C"], "outer": ["B"]},
+    "factored twice": {"inner": ["A", "C"], "outer": ["B", "D"]},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    ("format", "accumulator", "semiring"),
+    [("fp16", "fp32", "mma"), ("int8", "int32", "mma"), ("fp32", "fp32", "minplus")],
+)
+def test_operations_are_those_that_elements_are_held_to(
+    format: str, accumulator: str, semiring: str, shape: str
+) -> None:
+    arithmetic = LaneSum(ops=(semiring,), format=format, accumulator=accumulator, lanes=3)
+    part = part_of(arithmetic, 1, **SHAPES[shape])
+    rng, count = np.random.default_rng(8), 200
+    here = {
+        one.name: random_words(rng, arithmetic.element, (count, one.lanes)) for one in part.operands
+    }
+    sums = ElementSums(arithmetic)
+    nothing = np.full(count, sums.identity, np.uint64)
+    total = random_words(rng, arithmetic.result, (count, 1))[:, 0]
+    inner = [here[name].T for name in part.inner]
+    if part.outer:
+        found = sums.outer(
+            [here[name][:, 0] for name in part.outer], sums.inner(inner, nothing), total
+        )
+    else:
+        found = sums.inner(inner, total)
+    assert found.tolist() == after(part, total, here).tolist()
 
 
 def _fp32(*numbers: float) -> Patterns:

@@ -23,7 +23,16 @@ from tilewright.sim.numbers.fused import fused_dot_product
 from tilewright.verif.oracles import stimuli
 from tilewright.verif.oracles.semirings import exact_result
 
-__all__ = ["Operations", "RegisteredPe", "folded", "part_of", "random_operations", "widened"]
+__all__ = [
+    "Operations",
+    "RegisteredPe",
+    "after",
+    "folded",
+    "part_of",
+    "random_operations",
+    "random_words",
+    "widened",
+]
 
 Words = npt.NDArray[np.uint64]
 _NUMPY = {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}
@@ -120,10 +129,10 @@ def random_operations(part: ElementPart, rounds: Sequence[int], seed: int) -> Op
         sums = np.full(part.sums, identity, np.uint64)
         for step in range(depth):
             here = {
-                one.name: _random_words(rng, config.element, (part.sums, one.lanes))
+                one.name: random_words(rng, config.element, (part.sums, one.lanes))
                 for one in part.operands
             }
-            sums = _after(part, sums, here)
+            sums = after(part, sums, here)
             for one in part.operands:
                 flags = (step == 0) | (step == depth - 1) << 1
                 words[one.name] += [
@@ -154,8 +163,8 @@ def widened(words: Words, element: Format, result: Format) -> Words:
     return values.astype(_NUMPY[result.name]).view(f"u{result.bits // 8}").astype(np.uint64)
 
 
-def _after(part: ElementPart, sums: Words, here: dict[str, Words]) -> Words:
-    """The sums after an operation each."""
+def after(part: ElementPart, sums: Words, here: dict[str, Words]) -> Words:
+    """The sums (sums,) after an operation each, of words (sums, lanes)."""
     config, count = part.arithmetic, len(sums)
     if len(part.inner) == 1:
         return _after_words(config, here[part.inner[0]], sums)
@@ -191,7 +200,7 @@ def _packed(row: list[int], bits: int, flags: int) -> int:
     return word | flags << bits * len(row)
 
 
-def _random_words(rng: np.random.Generator, fmt: Format, shape: tuple[int, int]) -> Words:
+def random_words(rng: np.random.Generator, fmt: Format, shape: tuple[int, int]) -> Words:
     """Mostly ordinary numbers, here and there a zero, a special one or an end of the range."""
     kind = rng.random(shape)
     if isinstance(fmt, FloatFormat):
