@@ -56,7 +56,7 @@ def _real(**changes: Any) -> Built:
 
 
 DEVICES: dict[str, Built] = {
-    "tiny": _real(formats=("int8",), data_bits=64, managers=1, mask_bits=2),
+    "tiny": _real(formats=("int8",), data_bits=64, managers=1, mask_bits=2, vector_bytes=8192),
     "plain": _plain(),
     "all": _real(),
     "regions": _real(formats=("int8", "int32"), lanes=8, data_bits=64, managers=1),

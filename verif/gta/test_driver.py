@@ -37,7 +37,7 @@ def test_any_product_on_any_memory(device: NativeGta) -> None:
     """The counters that do not tell of time are the model's."""
     rng = rng_of(1)
     model = GtaModel(device.config, LARGE_MEMORY_BYTES)
-    for number in range(by_size(40, 80, 3000)):
+    for number in range(by_size(40, 50, 3000)):
         device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
         case = random_case(rng, device.config)
         found, wanted = check_product(QuietAtEnd(device), case), check_product(model, case)
@@ -49,8 +49,8 @@ def test_large_products(device: NativeGta) -> None:
     """Many tiles each way: memories hold parts of them in turn."""
     rng = rng_of(2)
     device.behave(AxiBehaviour())
-    for _ in range(by_size(1, 3, 60)):
-        case = random_case(rng, device.config, most=by_size(90, 150, 300))
+    for _ in range(by_size(1, 2, 60)):
+        case = random_case(rng, device.config, most=by_size(90, 120, 300))
         check_product(QuietAtEnd(device), case)
 
 
@@ -58,7 +58,7 @@ def test_after_a_soft_reset_nothing_is_left(device: NativeGta) -> None:
     """Of a job that is broken off in the middle of bursts and folds."""
     rng = rng_of(3)
     registers = JobRegisters(device, job_spec(device.config))
-    stopped, count = 0, by_size(10, 20, 600)
+    stopped, count = 0, by_size(10, 12, 600)
     for _ in range(count):
         device.behave(any_behaviour(rng))
         check_product(device, random_case(rng, device.config))
@@ -93,7 +93,7 @@ MODELS = {
 def test_any_product_on_the_model(name: str) -> None:
     rng = rng_of(5)
     model = GtaModel(MODELS[name], LARGE_MEMORY_BYTES)
-    for _ in range(by_size(20, 60, 2000)):
+    for _ in range(by_size(20, 25, 2000)):
         check_product(model, random_case(rng, MODELS[name]))
 
 

@@ -55,7 +55,7 @@ def test_on_the_rtl(name: str) -> None:
     model = GtaModel(config, LARGE_MEMORY_BYTES)
     rng = np.random.default_rng(71)
     with native_gta(config) as device:
-        for seed in range(by_size(0, 25, 800)):
+        for seed in range(by_size(0, 15, 800)):
             device.behave(any_behaviour(rng))
             counts = check_pair(QuietAtEnd(device), np.random.default_rng(seed))
             wanted = check_pair(model, np.random.default_rng(seed))
@@ -93,7 +93,7 @@ MODELS = {
 def test_on_the_model(name: str) -> None:
     model = GtaModel(MODELS[name], LARGE_MEMORY_BYTES)
     rng = np.random.default_rng(73)
-    for _ in range(by_size(10, 25, 600)):
+    for _ in range(by_size(10, 15, 600)):
         check_pair(model, rng)
 
 

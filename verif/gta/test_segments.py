@@ -49,7 +49,7 @@ def test_on_the_rtl(name: str) -> None:
     config = CONFIGS[name]
     rng = np.random.default_rng(61)
     with native_gta(config) as device:
-        for case in cases(config, 62, by_size(0, 20, 1500)):
+        for case in cases(config, 62, by_size(0, 12, 1500)):
             device.behave(any_behaviour(rng))
             check_product(QuietAtEnd(device), case)
         device.behave(AxiBehaviour())
@@ -79,7 +79,7 @@ def test_on_the_model(name: str) -> None:
     config = MODELS[name]
     model = GtaModel(config, LARGE_MEMORY_BYTES)
     seen: set[int] = set()
-    for case in cases(config, 64, by_size(12, 30, 800)):
+    for case in cases(config, 64, by_size(12, 15, 800)):
         check_product(model, case)
         k, settings = case.a.shape[1], case.settings
         seen.add(regions_of(config, case.format, settings["result"], settings["segments"], k))

@@ -59,7 +59,7 @@ def test_limits(pair: Pair) -> None:
     device, model = pair
     config, rng = device.config, np.random.default_rng(1)
     seen: Counter[str] = Counter()
-    for _ in range(by_size(12, 40, 1000)):
+    for _ in range(by_size(12, 25, 1000)):
         case = refilling_case(rng, config, MEMORY_BYTES)
         assert check(device, model, case).error == "none"
         fields = random_vectors(rng, config, 0) | {"left_base": 0, "top_base": 0, "result_base": 0}
@@ -86,7 +86,7 @@ def test_functions_and_formats(pair: Pair) -> None:
     assert check(device, model, case).error == "none"
     usable = (*config.integers, *config.floats)
     numbers = [(f, n) for f in range(len(FORMATS_OF_GTA) + 1) for n in range(20)]
-    chosen = rng.permutation(numbers)[: by_size(40, 180, 180)].tolist()
+    chosen = rng.permutation(numbers)[: by_size(40, 90, 180)].tolist()
     others = {"rows_last": 9999, "row_folds": 0, "left_stride": 0xFFFF, "result_stride": 3}
     for format, number in chosen:
         fields = random_vectors(rng, config, 0) | others

@@ -32,7 +32,7 @@ def test_any_vector_on_any_memory(device: NativeGta) -> None:
     """The counters that do not tell of time are the model's."""
     rng = rng_of(7)
     model = GtaModel(device.config, LARGE_MEMORY_BYTES)
-    for number in range(by_size(30, 60, 3000)):
+    for number in range(by_size(30, 40, 3000)):
         device.behave(any_behaviour(rng) if number % 2 else AxiBehaviour())
         case = random_vector(rng, device.config)
         found, wanted = check_vector(QuietAtEnd(device), case), check_vector(model, case)
@@ -78,7 +78,7 @@ def test_any_vector_on_the_model(name: str) -> None:
     seen: Counter[tuple[str, str]] = Counter()
     for format in (*config.integers, *config.floats):
         for what in things_of(format):
-            for _ in range(by_size(2, 2, 60)):
+            for _ in range(by_size(1, 1, 60)):
                 most = 3000 if what != "reduce sum" else 600
                 check_vector(model, random_vector(rng, config, most=most, format=format, what=what))
                 seen[format, what] += 1
@@ -91,7 +91,7 @@ def test_any_product_by_vectors_on_the_model(name: str) -> None:
     model = GtaModel(config, LARGE_MEMORY_BYTES)
     fitting = [x for x in config.integers if most_chain(config, x)]
     for format in (*fitting, *config.floats):
-        for _ in range(by_size(1, 3, 40)):
+        for _ in range(by_size(1, 2, 40)):
             case = random_case(rng, config, dataflow="simd", format=format)
             check_product(model, case)
 

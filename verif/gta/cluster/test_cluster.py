@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tilewright.hw.gta.layouts import LaneMemoryName, Operation
+from tilewright.verif.gta.cluster.cluster_bench import ClusterBench
+from tilewright.verif.gta.cluster.cluster_cycles import check_cycles
+from tilewright.verif.gta.cluster.products import Product, Region, exact, random_matrix
 from tilewright.verif.gta.devices import SHARED
-
-from .cluster_bench import ClusterBench
-from .cluster_cycles import check_cycles
-from .products import Product, Region, exact, random_matrix
 
 CONFIG = SHARED
 pytestmark = pytest.mark.slow

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
 from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.gta.cluster.cluster_bench import ClusterBench
+from tilewright.verif.gta.cluster.cluster_cycles import check_cycles
+from tilewright.verif.gta.cluster.float_products import FloatProduct
+from tilewright.verif.gta.cluster.products import Product, Region
+from tilewright.verif.gta.cluster.random_products import cut, masks_of, random_products
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
-
-from .cluster_bench import ClusterBench
-from .cluster_cycles import check_cycles
-from .float_products import FloatProduct
-from .products import Product, Region
-from .random_products import cut, masks_of, random_products
 
 
 def config_of(

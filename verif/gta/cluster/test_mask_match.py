@@ -9,9 +9,8 @@ import pytest
 from amaranth.sim import Simulator
 from tilewright.hw.gta.mask_match import MaskMatch
 from tilewright.hw.spec.gta import GtaConfig
+from tilewright.verif.gta.cluster.random_products import cut, masks_of
 from tilewright.verif.kit.sampling import by_size
-
-from .random_products import cut, masks_of
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 16])

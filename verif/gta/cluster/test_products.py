@@ -7,13 +7,12 @@ import pytest
 from tilewright.hw.gta.layouts import Operation
 from tilewright.hw.spec.gta import GtaConfig, element_bytes
 from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
+from tilewright.verif.gta.cluster.cluster_cycles import check_cycles
+from tilewright.verif.gta.cluster.products import Product, Region
+from tilewright.verif.gta.cluster.random_products import cut, masks_of, random_products
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
-
-from .cluster_bench import INTEGERS, ClusterBench
-from .cluster_cycles import check_cycles
-from .products import Product, Region
-from .random_products import cut, masks_of, random_products
 
 
 def config_of(**parameters: object) -> GtaConfig:
@@ -52,7 +51,7 @@ def test_random_products(name: str) -> None:
     """Both operations, every arrangement, regions beside each other, segments of K; commands that
     follow each other at once, and ones that come when they like."""
     bench = ClusterBench(CONFIGS[name])
-    many = by_size(30, 30, 400)
+    many = by_size(20, 20, 400)
     total, runs = 0, many * 2 // max(2, bench.config.lanes)
     for seed in range(runs):
         pauses = Pauses(seed=seed, gap=0.99) if seed % 3 == 2 else None

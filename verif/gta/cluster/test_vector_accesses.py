@@ -9,14 +9,13 @@ import numpy.typing as npt
 import pytest
 from tilewright.hw.gta.layouts import LaneMemoryName
 from tilewright.hw.spec.gta import BANKS, GtaConfig
+from tilewright.verif.gta.cluster.cluster_bench import ClusterBench
+from tilewright.verif.gta.cluster.cluster_cycles import Command, check_cycles
+from tilewright.verif.gta.cluster.mixed_commands import mixed
+from tilewright.verif.gta.cluster.products import Memories
+from tilewright.verif.gta.cluster.random_products import cut, masks_of
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
-
-from .cluster_bench import ClusterBench
-from .cluster_cycles import Command, check_cycles
-from .mixed_commands import mixed
-from .products import Memories
-from .random_products import cut, masks_of
 
 CONFIGS = {
     "shared": SHARED,
@@ -107,5 +106,5 @@ def run_beside(bench: ClusterBench, seed: int) -> int:
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["shared"]))
 def test_accesses_from_outside_cost_the_array_nothing(name: str) -> None:
     bench = ClusterBench(CONFIGS[name])
-    runs = by_size(2, 8, 60)
+    runs = by_size(2, 5, 60)
     assert sum(run_beside(bench, seed) for seed in range(runs)) > 4 * runs

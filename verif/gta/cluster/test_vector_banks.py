@@ -13,14 +13,13 @@ from tilewright.hw.spec.jobs.gta_vector import (
     operand_memories,
     vector_result_bytes,
 )
+from tilewright.verif.gta.cluster.cluster_bench import ClusterBench
+from tilewright.verif.gta.cluster.cluster_cycles import check_cycles
+from tilewright.verif.gta.cluster.products import Region
+from tilewright.verif.gta.cluster.random_vectors import random_elements
+from tilewright.verif.gta.cluster.vector_command import MEMORIES, VectorCommand
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
-
-from .cluster_bench import ClusterBench
-from .cluster_cycles import check_cycles
-from .products import Region
-from .random_vectors import random_elements
-from .vector_command import MEMORIES, VectorCommand
 
 HERE = Region(1, 1)
 

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.gta import BANKS, GtaConfig, element_bytes, limbs
 from tilewright.hw.spec.jobs.gta_vector import OCTET, functions_of, operand_memories
+from tilewright.verif.gta.cluster.cluster_bench import INTEGERS, ClusterBench
+from tilewright.verif.gta.cluster.cluster_cycles import check_cycles
+from tilewright.verif.gta.cluster.products import Region
+from tilewright.verif.gta.cluster.vector_command import VectorCommand
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import slow_but
-
-from .cluster_bench import INTEGERS, ClusterBench
-from .cluster_cycles import check_cycles
-from .products import Region
-from .vector_command import VectorCommand
 
 CONFIGS = {
     "shared": SHARED,

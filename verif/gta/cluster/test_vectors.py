@@ -11,15 +11,14 @@ import pytest
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig
 from tilewright.hw.spec.jobs.gta_vector import functions_of
 from tilewright.sim.rtl.streams import Pauses
+from tilewright.verif.gta.cluster.cluster_bench import ClusterBench
+from tilewright.verif.gta.cluster.cluster_cycles import check_cycles
+from tilewright.verif.gta.cluster.mixed_commands import mixed
+from tilewright.verif.gta.cluster.products import Region
+from tilewright.verif.gta.cluster.random_products import cut, masks_of
+from tilewright.verif.gta.cluster.random_vectors import random_vectors
 from tilewright.verif.gta.devices import SHARED
 from tilewright.verif.kit.sampling import by_size, slow_but
-
-from .cluster_bench import ClusterBench
-from .cluster_cycles import check_cycles
-from .mixed_commands import mixed
-from .products import Region
-from .random_products import cut, masks_of
-from .random_vectors import random_vectors
 
 
 def config_of(formats: Sequence[str], lanes: int = 2, kib: int = 8, **others: Any) -> GtaConfig:
@@ -59,7 +58,7 @@ def run_random(bench: ClusterBench, seed: int, *, pauses: Pauses | None = None) 
 def test_random_commands(name: str) -> None:
     """Any functions in any order, alike ones at once behind each other, among products."""
     bench = ClusterBench(CONFIGS[name])
-    runs = by_size(12, 40, 150) // max(1, bench.config.lanes // 2)
+    runs = by_size(12, 24, 150) // max(1, bench.config.lanes // 2)
     total = 0
     for seed in range(runs):
         pauses = Pauses(seed=seed, gap=0.99) if seed % 3 == 2 else None

@@ -41,10 +41,10 @@ def test_what_is_left_out_changes_nothing(
 
     monkeypatch.setattr(timed, "run_job", twice)
     driver = GtaDriver(TimedGta(config, LARGE_MEMORY_BYTES, memory=memory))
-    for number in range(by_size(5, 20, 300)):
+    for number in range(by_size(5, 10, 300)):
         case = random_case(rng, config, most=70, **({"segments": 2} if number % 2 else {}))
         driver.pgemm(case.format, case.a, case.b, case.c, **case.settings)
-    assert len(seen) == by_size(5, 20, 300)
+    assert len(seen) == by_size(5, 10, 300)
 
 
 def product(config: GtaConfig, size: int, name: str, **settings: Any) -> dict[str, int]:
@@ -112,7 +112,7 @@ def test_the_drivers_choice_is_nearly_the_best() -> None:
     config, rng = GtaConfig(lanes=2), rng_of(4)
     driver = GtaDriver(TimedGta(config, LARGE_MEMORY_BYTES))
     shares = []
-    for number in range(by_size(8, 24, 200)):
+    for number in range(by_size(8, 12, 200)):
         name = config.integers[number % 4]
         m, n, k = (int(rng.integers(1, int(rng.choice([10, 60, 150])))) for _ in range(3))
         a, b = np.zeros((m, k), np.uint64), np.zeros((k, n), np.uint64)

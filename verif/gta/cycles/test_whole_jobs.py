@@ -99,7 +99,7 @@ def driven(
 def test_lists(device: NativeGta) -> None:
     rng = rng_of(1)
     spec = job_spec(device.config)
-    for _ in range(by_size(20, 60, 1000)):
+    for _ in range(by_size(20, 30, 1000)):
         case = random_list(rng, device.config, _LIST_MEMORY)
         counts = []
         for one in both(rng, device):
@@ -113,7 +113,7 @@ def test_lists(device: NativeGta) -> None:
 def test_products(device: NativeGta) -> None:
     """Segments at the same time among them."""
     rng = rng_of(2)
-    for _ in range(by_size(10, 20, 500)):
+    for _ in range(by_size(10, 12, 500)):
         case = random_product(rng, device.config, most=60)
         call = (case.format, case.a, case.b, case.c)
 
@@ -140,7 +140,7 @@ def test_sums_of_many_segments(device: NativeGta) -> None:
 def test_vectors(device: NativeGta) -> None:
     """Everything that a driver does with them."""
     rng = rng_of(3)
-    for _ in range(by_size(10, 60, 500)):
+    for _ in range(by_size(10, 30, 500)):
         case = random_vector(rng, device.config, most=900)
         compare(case, driven(both(rng, device), case.found))
 
@@ -175,7 +175,7 @@ def test_vectors_on_each_others_results(device: NativeGta) -> None:
     rng, config = rng_of(5), device.config
     spec = job_spec(config)
     masks = {register.name: 0 for register in mask_registers(config)}
-    for _ in range(by_size(10, 60, 500)):
+    for _ in range(by_size(10, 30, 500)):
         commands = on_each_others_results(rng, config)
         content = b"".join(command_bytes("execute", fields) for fields in commands)
         counts = []
@@ -213,7 +213,7 @@ def test_products_by_vectors(device: NativeGta) -> None:
     rng, config = rng_of(4), device.config
     fitting = [name for name in config.integers if most_chain(config, name)]
     fitting += config.floats
-    for _ in range(by_size(3, 10, 200)):
+    for _ in range(by_size(3, 6, 200)):
         name = str(rng.choice(fitting))
         case = random_product(rng, config, dataflow="simd", format=name, result="wrap")
         call = (case.format, case.a, case.b, case.c)

@@ -21,7 +21,7 @@ from .float_matrices import FLOATS, float_matrices, result_format, softfloat_pro
 Array = npt.NDArray[Any]
 
 FP32 = FLOAT_FORMATS["fp32"]
-COUNT = by_size(20_000, 120_000, 1_000_000)
+COUNT = by_size(20_000, 60_000, 1_000_000)
 
 
 @pytest.mark.parametrize("format", FLOATS)

@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 INTEGERS = ("int8", "int16", "int32", "int64")
 LONG = ("int32", "int64")
-COUNT = by_size(20_000, 120_000, 1_000_000)
+COUNT = by_size(20_000, 60_000, 1_000_000)
 
 
 def expected(result: str, format: str) -> Callable[[Array], Array]:

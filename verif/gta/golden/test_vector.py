@@ -24,7 +24,7 @@ from .float_matrices import FLOATS
 Array = npt.NDArray[Any]
 
 INTEGERS = tuple(name for name in FORMATS_OF_GTA if not is_float(name))
-COUNT = by_size(10_000, 100_000, 1_000_000)
+COUNT = by_size(10_000, 40_000, 1_000_000)
 
 ON_INTEGERS: dict[str, Callable[..., Any]] = {
     "add": operator.add,

@@ -106,7 +106,7 @@ def test_chains_of_floats(adders: str) -> None:
     config = FLOATS[adders]
     bench, rng = ClusterBench(config), np.random.default_rng(300 + config.float_adders)
     checked = 0
-    while checked < by_size(10, 30, 300):
+    while checked < by_size(10, 15, 300):
         drawn = random_job(rng, config)
         segments = int(rng.choice([1, 1, 2, 3]))
         name, k = str(rng.choice(config.floats)), max(drawn.k, segments)
@@ -134,7 +134,7 @@ def test_chains_of_vectors(name: str) -> None:
     config = VECTORS[name]
     bench, rng = ClusterBench(config), np.random.default_rng(500 + config.lanes)
     checked = 0
-    while checked < by_size(10, 40, 300):
+    while checked < by_size(10, 20, 300):
         drawn = replace(random_job(rng, config), segments=1, dataflow="simd")
         first = replace(drawn, format=str(rng.choice(config.formats)))
         jobs = []

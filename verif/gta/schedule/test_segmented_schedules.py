@@ -76,7 +76,7 @@ def test_cycles_of_sums() -> None:
     rng, timed = np.random.default_rng(8), TimedGta(CONFIG, 1 << 20, values=False)
     shapes = [(1, 1, 4), (1, 1, 2), (1, 2, 2), (2, 1, 2)]
     checked = 0
-    while checked < by_size(10, 40, 300):
+    while checked < by_size(10, 20, 300):
         rows, cols, segments = shapes[rng.integers(len(shapes))]
         regions, width = stacked(rows, cols, segments), int(rng.choice([4, 8]))
         sums = segment_sums(CONFIG, segments, width, regions)

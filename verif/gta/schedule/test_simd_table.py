@@ -13,6 +13,7 @@ from tilewright.sim.gta.model import GtaModel
 from tilewright.tables.gta import repeated
 from tilewright.tables.gta.repeated import RepeatedDriver
 from tilewright.tables.gta.simd import COLUMNS, PAPER, SEPARATE, gta_simd
+from tilewright.verif.gta.devices import settings
 from tilewright.verif.kit.pages import page
 
 
@@ -44,14 +45,13 @@ def test_the_page() -> None:
 def test_the_narrowest_format() -> None:
     """Multiplications are the paper's to 1 %; what a vector takes by itself is a formula's."""
     told: list[str] = []
-    settings = ["formats=int8", "vector_bytes=16384", "outstanding=4", "data_bits=64"]
-    table = gta_simd("cmos", told.append, settings=settings)
+    table = gta_simd("cmos", told.append, settings=settings("tiny")[1::2])
     assert told == ["int8"]
     (row,) = table.rows
     assert row.label == "int8"
     assert row.paper[2] == 8
     assert len(row.ours) == len(COLUMNS) == len(row.paper)
-    assert row.ours == [64, 64, 8, 8, 64, 64, 64 + 16]
+    assert row.ours == [64, 64, 8, 8, 32, 32, 32 + 16]
 
 
 @pytest.mark.long

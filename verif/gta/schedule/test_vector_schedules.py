@@ -84,7 +84,7 @@ def test_cycles() -> None:
     rng, timed = np.random.default_rng(7), TimedGta(CONFIG, 1 << 22, values=False)
     checked = 0
     several = 0
-    while checked < by_size(10, 60, 500):
+    while checked < by_size(10, 25, 500):
         problem, schedule = random_problem(rng)
         listed = Executes()
         made = chosen(problem, schedule).tiling

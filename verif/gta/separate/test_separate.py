@@ -106,7 +106,7 @@ def test_rtl(build: str) -> None:
     assert made.sidecar["latency"] == dict.fromkeys(config.formats, config.pipeline)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_cocotb() -> None:
     report = run(GTA_SEPARATE, GtaSeparateConfig(**BUILDS["small"]), seed=63, count=100)
     assert report.complaints == []
