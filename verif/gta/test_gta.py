@@ -1,4 +1,5 @@
-"""GTA's RTL from end to end in cocotb, on cocotbext-axi's memory and on our own."""
+"""GTA's RTL from end to end: in cocotb, on cocotbext-axi's memory and on our own; and what the
+command that simulates it counts."""
 
 from __future__ import annotations
 
@@ -11,8 +12,10 @@ from tilewright.hw.spec.gta import GTA, GtaConfig
 from tilewright.hw.spec.jobs.gta import job_spec
 from tilewright.sim.gta.model import GtaModel
 from tilewright.verif.bench.device import AxiDevice
+from tilewright.verif.gta import jobs
 from tilewright.verif.gta.devices import DEVICES
 from tilewright.verif.gta.jobs import check_product, random_case
+from tilewright.verif.gta.simulate import run
 from tilewright.verif.kit.job_checks import register_answers
 from tilewright.verif.kit.sampling import slow_but
 
@@ -51,3 +54,31 @@ def test_products(bench: tuple[str, bool]) -> None:
             format = format if format in config.formats else "int8"
             check_product(device, random_case(rng, config, most=20, format=format, dataflow=flow))
         assert device.faults == []
+
+
+@pytest.mark.parametrize("name", slow_but(["tiny"], ["tiny", "all"]))
+def test_simulate_counts_results_of_each_format(name: str) -> None:
+    """As many as asked for, on memories of both kinds."""
+    config = DEVICES[name].config
+    report = run(GTA, config, seed=5, count=300)
+    assert report.passed
+    assert (report.operations, report.counted) == (300, "results of each format")
+    found = dict.fromkeys(config.formats, 0)
+    for (_, what), count in report.coverage.items():
+        if what.startswith("results of "):
+            found[what.rpartition(", ")[2]] += count
+    assert list(found) == list(config.formats)
+    assert min(found.values()) >= 300
+    modes = {mode for mode, _ in report.coverage}
+    assert modes == {"ideal", "rough"}
+    assert sum(report.coverage[mode, "jobs"] for mode in modes) == report.jobs
+
+
+def test_simulate_finds_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is counted of a job that errs, and no job follows it."""
+    right = jobs.pgemm
+    monkeypatch.setattr(jobs, "pgemm", lambda *given, **named: right(*given, **named) ^ 1)
+    report = run(GTA, DEVICES["tiny"].config, seed=5, count=300)
+    assert not report.passed
+    assert (report.jobs, report.operations) == (1, 0)
+    assert "words are wrong" in report.complaints[0]
