@@ -141,7 +141,7 @@ def reader_of(config: T2sConfig) -> ReadManager:
 @pytest.mark.parametrize("name", slow_but(["narrow", "one_beat", "odd", "stays_inside"], PARTS))
 def test_words(name: str) -> None:
     part = PARTS[name]
-    for seed in range(by_size(1, 2, 10)):
+    for seed in range(by_size(1, 1, 10)):
         bench = Bench(part, seed=seed)
         rng = random.Random(f"{name} {seed}")
         walks = [Walk.draw(part, bench.config.beat_bytes, rng) for _ in range(3)]
@@ -151,7 +151,7 @@ def test_words(name: str) -> None:
         assert bench.memory.beats == beats
 
 
-@pytest.mark.parametrize("stop_after", slow_but([11, 30], [1, 4, 11, 19, 30, 47]))
+@pytest.mark.parametrize("stop_after", slow_but([11], [1, 4, 11, 19, 30, 47], [4, 30]))
 @pytest.mark.parametrize("name", ["narrow", "odd"])
 def test_after_a_stop_it_begins_anew(name: str, stop_after: int) -> None:
     part = PARTS[name]

@@ -148,7 +148,7 @@ def writer_of(config: T2sConfig) -> WriteManager:
 def test_words(name: str) -> None:
     """Bytes of runs are the words', all others as they were; those that overlap in order."""
     part = ONCE[name]
-    for seed in range(by_size(1, 2, 10)):
+    for seed in range(by_size(1, 1, 10)):
         bench = Bench(part, seed=seed)
         rng = random.Random(f"{name} {seed}")
         walks = [Walk.draw(part, bench.config.beat_bytes, rng) for _ in range(3)]
@@ -162,7 +162,7 @@ def test_words(name: str) -> None:
         assert bench.memory.written == sum(map(len, words)) * part.word_bits // 8
 
 
-@pytest.mark.parametrize("stop_after", slow_but([11, 30], [1, 4, 11, 19, 30, 47]))
+@pytest.mark.parametrize("stop_after", slow_but([11], [1, 4, 11, 19, 30, 47], [4, 30]))
 @pytest.mark.parametrize("name", ["narrow", "wide"])
 def test_after_a_stop_it_begins_anew(name: str, stop_after: int) -> None:
     part = PARTS[name]
