@@ -21,7 +21,7 @@ from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.t2s.designs import DESIGNS, FOLDER, bounds_of
 from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
 
-DRAWN = by_size(2, 4, 40)
+DRAWN = by_size(2, 4, 36)
 """Random mappings of each kernel that are tried, refused ones among them."""
 
 
