@@ -30,7 +30,10 @@ def choose_unit(name: str) -> Unit:
     return choose_entry(name).unit
 
 
-def _from_file(path: Path) -> dict[str, Any]:
+def _from_file(unit: Unit, path: Path) -> dict[str, Any]:
+    """What a file says: parameters as TOML, or the design of a unit that takes one."""
+    if path.suffix == ".py" and "design" in [one.name for one in unit.config.parameters()]:
+        return {"design": str(path)}
     with user_errors(OSError):
         content = inputs.read_bytes(path)
     wrong = (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError)
@@ -39,14 +42,15 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def read_config(unit: Unit, file: Path | None, settings: Sequence[str]) -> Config:
-    """The configuration from a TOML file and NAME=VALUE texts, the latter going before.
+    """The configuration from a file and NAME=VALUE texts, the latter going before. A file is TOML,
+    or of a unit with a parameter ``design`` one of the mapping language.
 
     Raises UserError for an unreadable or malformed file, an unknown parameter or a value that
     is not allowed.
     """
     config = unit.config()
     if file is not None:
-        values = _from_file(file)
+        values = _from_file(unit, file)
         with user_errors(ValueError, TypeError, about=str(file)):
             config = unit.config.from_settings(values)
     else:

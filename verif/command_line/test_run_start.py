@@ -25,6 +25,7 @@ FILES: dict[str, int | tuple[str, ...]] = {
     "tucker": ("{file}", "--ranks", "2,2,2"), "passes": ("{file}", "--program", "{program}"),
     "bignum": 2, "fir": 2, "vector": ("add", "{file}", "{file}"),
     "pair": ("{file},{file}", "{file},{file}"),
+    "einsum": ("ik,kj->ij", "{file}", "{file}"),
     "strassen": 2, "bigmul": 2, "polyval": 2, "spmul": 2,
     "stencil": ("{file}", "--weights", "{file}", "--steps", "2"),
 }  # fmt: skip

@@ -26,7 +26,14 @@ UnitArgument = Annotated[
     typer.Argument(metavar="UNIT", help="A unit of `tilewright list`.", autocompletion=a_unit),
 ]
 ConfigOption = Annotated[
-    Path | None, typer.Option("-c", "--config", metavar="FILE.toml", help="Parameters by name.")
+    Path | None,
+    typer.Option(
+        "-c",
+        "--config",
+        "--spec",
+        metavar="FILE",
+        help="Parameters by name, in TOML; of t2s a mapping, in Python.",
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,

@@ -27,6 +27,13 @@ SYSTEM = System(
             "Lines, elements and multipliers of the designs in the mapping language.",
         ),
     },
+    commands={
+        "einsum": Work(
+            "tilewright.apps.t2s.commands.einsum:einsum",
+            "Compute sums of products of tensors on an array that a mapping describes, against "
+            "NumPy.",
+        ),
+    },
     groups={
         "t2s": {
             "show": Work(

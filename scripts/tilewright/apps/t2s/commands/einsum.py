@@ -1,0 +1,58 @@
+"""``tilewright run einsum``: sums of products of tensors on an array that a mapping describes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from ....errors import UserError
+from ...common.options import PANEL, ConfigOption, JsonOption, SettingsOption
+
+__all__ = ["einsum"]
+
+_BACKENDS = ("rtl", "model")
+
+
+def einsum(
+    expression: Annotated[
+        str, typer.Argument(metavar="EXPRESSION", help='What NumPy calls it, as "ik,kj->ij".')
+    ],
+    operands: Annotated[
+        list[Path], typer.Argument(metavar="OPERAND...", help="Tensors, .npy or matrix files.")
+    ],
+    *,
+    config_file: ConfigOption = None,
+    settings: SettingsOption = None,
+    backend: Annotated[
+        str,
+        typer.Option(
+            help="rtl: simulate the Verilog and check it against the model; model: the model "
+            "alone.",
+            rich_help_panel=PANEL,
+        ),
+    ] = "rtl",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the result, .npy or .mtx.")
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Compute sums of products of tensors on an array that a mapping describes, against NumPy."""
+    from ....hw.spec.t2s.config import T2S, T2sConfig
+    from ....settings import read_config
+    from ...common.files import check_array_name, check_output, check_readable
+    from ...common.options import check_report_and_tools
+
+    if backend not in _BACKENDS:
+        raise UserError(f"backend must be one of {', '.join(_BACKENDS)}, not {backend!r}")
+    config = read_config(T2S, config_file, settings or ())
+    check_report_and_tools(json_file, backend)
+    if output:
+        check_output(output, (".npy", ".mtx"))
+        check_array_name(output)
+    for file in operands:
+        check_readable(file)
+    from ..einsum_run import run_einsum
+
+    run_einsum(expression, operands, cast(T2sConfig, config), backend, output, json_file)

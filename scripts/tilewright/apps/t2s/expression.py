@@ -1,0 +1,48 @@
+"""What NumPy's einsum calls a computation."""
+
+from __future__ import annotations
+
+from string import ascii_letters
+
+from ...errors import UserError
+from ...hw.spec.t2s.program import Program
+
+__all__ = ["expression_of", "same_expression"]
+
+
+def expression_of(program: Program) -> str:
+    """As "ik,kj->ij", by the program's own letters. Raises UserError if einsum has no name for it:
+    other semirings, and indices that are sums."""
+    if program.semiring != "mma":
+        raise UserError(f"{program.name} is no einsum: its semiring is {program.semiring}")
+    for tensor in program.tensors:
+        for index in tensor.dimensions:
+            if len(index.terms) != 1 or index.terms[0][1] != 1 or index.constant:
+                raise UserError(f"{program.name} is no einsum: {tensor.name} has an index {index}")
+    letters = dict(zip(program.indices, ascii_letters, strict=False))
+    if all(len(name) == 1 for name in program.indices):
+        letters = {name: name for name in program.indices}
+    operands, result = [], ""
+    for tensor in program.tensors:
+        text = "".join(letters[index.variables[0]] for index in tensor.dimensions)
+        if tensor.name == program.result:
+            result = text
+        elif not tensor.image:
+            operands.append(text)
+    return f"{','.join(operands)}->{result}"
+
+
+def same_expression(given: str, meant: str) -> bool:
+    """Whether two expressions differ in their letters only."""
+    return _plain(given.replace(" ", "")) == _plain(meant)
+
+
+def _plain(text: str) -> str:
+    names: dict[str, str] = {}
+    found = []
+    for letter in text:
+        if letter.isalpha():
+            found.append(names.setdefault(letter, ascii_letters[len(names) % len(ascii_letters)]))
+        else:
+            found.append(letter)
+    return "".join(found)
