@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 __all__ = ["DesignName", "Sizes", "parsed_sizes"]
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_NAME = re.compile(r"[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 _SIZE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[1-9][0-9]{0,6}")
 
 

@@ -42,13 +42,13 @@ def design_of(config: T2sConfig) -> Design:
     """
     file = Path(config.design)
     if not config.design.endswith(".py"):
-        if config.design not in DESIGNS:
+        file = _FOLDER / f"{config.design}.py"
+        if not file.is_file():
             known = ", ".join(DESIGNS)
             raise ValueError(
                 f"`design` must be one of {known}, or a file that ends in .py, "
                 f"not {config.design!r}"
             )
-        file = _FOLDER / f"{config.design}.py"
     try:
         return _design(config, file, file.read_bytes())
     except OSError as error:

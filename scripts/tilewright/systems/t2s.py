@@ -26,6 +26,15 @@ SYSTEM = System(
             "tilewright.tables.t2s_designs:t2s_designs",
             "Lines, elements and multipliers of the designs in the mapping language.",
         ),
+        "t2s-steps": Work(
+            "tilewright.tables.t2s_steps:t2s_steps",
+            "A matrix product's mapping from three lines to a whole one: cycles and bytes of each "
+            "step.",
+        ),
+        "t2s-engine": Work(
+            "tilewright.tables.t2s_engine:t2s_engine",
+            "A mapped matrix product beside the tile engine: area, period, cycles.",
+        ),
     },
     commands={
         "einsum": Work(
