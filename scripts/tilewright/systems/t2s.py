@@ -31,6 +31,10 @@ SYSTEM = System(
             "A matrix product's mapping from three lines to a whole one: cycles and bytes of each "
             "step.",
         ),
+        "t2s-ablation": Work(
+            "tilewright.tables.t2s_ablation:t2s_ablation",
+            "A mapped matrix product without each of its directives in turn: cycles, bytes, area.",
+        ),
         "t2s-engine": Work(
             "tilewright.tables.t2s_engine:t2s_engine",
             "A mapped matrix product beside the tile engine: area, period, cycles.",
