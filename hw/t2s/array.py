@@ -16,7 +16,7 @@ from ..stream.queue import Queue
 from ..stream.skid_buffer import SkidBuffer
 from .feeder import Feeder
 from .layouts import word_layout
-from .mover import mover
+from .mover import Packer, mover
 from .pe import Pe
 from .route import Route
 
@@ -99,6 +99,8 @@ class PeArray(wiring.Component):
                 return Feeder(feeder, bits)
         for passing in design.movers:
             if passing.name == copy.function:
+                if passing.packs:
+                    return Packer(passing, copy.ahead)
                 return mover(passing, bits)
         for route in design.routes:
             if route.name == copy.function:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,7 +12,7 @@ from ..spec.t2s.parts import MoverPart
 from .layouts import word_layout
 from .nest import Nest, nest_inputs
 
-__all__ = ["Collector", "Drainer", "Mover", "mover"]
+__all__ = ["Collector", "Drainer", "Mover", "Packer", "mover"]
 
 
 class Mover(wiring.Component):
@@ -101,6 +101,63 @@ class Drainer(Mover):
 
 class Collector(Mover):
     """A mover that takes results of drainers to what writes them to memory."""
+
+
+class Packer(wiring.Component):
+    """Puts a word of its own before, or behind, those of the copies behind it: a vector.
+
+    Without latency; a vector a cycle.
+
+    Parameters
+    ----------
+    part: what the function is
+    behind: how many copies are behind
+
+    Members
+    -------
+    i: words of its own
+    i_behind: (copies are behind) vectors of their words
+    o: vectors of all
+    """
+
+    def __init__(self, part: MoverPart, behind: int) -> None:
+        self._part = part
+        self._behind = behind
+        bits = part.word_bits
+        others = {"i_behind": In(stream.Signature(word_layout(behind * bits)))} if behind else {}
+        super().__init__(
+            {
+                "i": In(stream.Signature(word_layout(bits))),
+                **others,
+                "o": Out(stream.Signature(word_layout((behind + 1) * bits))),
+            }
+        )
+
+    @property
+    def part(self) -> MoverPart:
+        return self._part
+
+    @property
+    def behind(self) -> int:
+        return self._behind
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        if not self._behind:
+            m.d.comb += [
+                self.o.valid.eq(self.i.valid),
+                self.o.payload.data.eq(self.i.payload.data),
+                self.i.ready.eq(self.o.ready),
+            ]
+            return m
+        words = [self.i.payload.data, self.i_behind.payload.data]
+        m.d.comb += [
+            self.o.valid.eq(self.i.valid & self.i_behind.valid),
+            self.o.payload.data.eq(Cat(words if self._part.packs == "first" else words[::-1])),
+            self.i.ready.eq(self.o.ready & self.i_behind.valid),
+            self.i_behind.ready.eq(self.o.ready & self.i.valid),
+        ]
+        return m
 
 
 _CLASSES: dict[str, type[Mover]] = {"drainer": Drainer, "collector": Collector}

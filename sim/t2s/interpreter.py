@@ -104,6 +104,7 @@ class _Machine:
             "plus": _on_lanes(arithmetic.plus),
             "times": _on_lanes(arithmetic.times),
             "fold": arithmetic.fold,
+            "pack": _packed,
             "identity": arithmetic.identity,
             **(
                 {name: _on_each(one) for name, one in FUNCTIONS.items()}
@@ -198,3 +199,8 @@ def _told(waiting: Mapping[str, Waiting]) -> str:
 
 def _at(place: tuple[int, ...]) -> str:
     return "".join(f"[{one}]" for one in place)
+
+
+def _packed(*parts: Any) -> tuple[Any, ...]:
+    """Words and vectors, one behind the other."""
+    return tuple(word for part in parts for word in (part if isinstance(part, tuple) else (part,)))

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...hw.spec.t2s.affine import Affine
-from ...hw.spec.t2s.expressions import Apply, BufferRead, Fold, Load, Name, Neutral, Value
+from ...hw.spec.t2s.expressions import (
+    Apply,
+    BufferRead,
+    Fold,
+    Load,
+    Name,
+    Neutral,
+    Pack,
+    Value,
+)
 from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.program import Function
 from ...hw.spec.t2s.statements import Body, BufferWrite, For, If, Receive, Send, Store
@@ -18,7 +27,7 @@ def python_text(function: Function, bounds: Mapping[str, int]) -> str:
     """The source of a generator function ``run`` whose parameters are the instance's loops.
 
     It uses names of the machine that runs it: ``queues``, ``depth_of``, ``moved``, ``load``,
-    ``store``, ``plus``, ``times``, ``fold``, ``identity``, and those of functions of one word.
+    ``store``, ``plus``, ``times``, ``fold``, ``pack``, ``identity``, and functions of one word.
     """
     parameters = ", ".join(f"v_{one.name}" for one in function.instances)
     instances = {one.name for one in function.instances}
@@ -99,6 +108,8 @@ def _value(value: Value, bounds: Mapping[str, int]) -> str:
         return f"tuple(load({value.tensor!r}, place) for place in {places})"
     if isinstance(value, BufferRead):
         return f"b_{value.buffer}[{_tuple(value.indices)}]"
+    if isinstance(value, Pack):
+        return f"pack({', '.join(_value(one, bounds) for one in value.parts)})"
     if isinstance(value, Fold):
         return f"fold({_value(value.start, bounds)}, {_value(value.vector, bounds)})"
     assert isinstance(value, Apply)

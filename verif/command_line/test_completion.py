@@ -18,7 +18,7 @@ ANSWERS = {
     "s": ["show", "simulate", "synth"],
     "make": [],
     "show ": list(entries()),
-    "show simd2 --s": ["--set"],
+    "show simd2 --s": ["--spec", "--set"],
     "show m3xu --set r": ["rows=8"],
     "generate mat": ["matraptor"],
     "simulate simd2 --sim ": ["verilator", "icarus"],

@@ -171,4 +171,5 @@ class _Drawn:
                 continue
             one.unroll(*(Index(name) for name in left))
             if rng.random() < 0.8:
-                one.gather(**{left.pop(): int(rng.choice([1, -1]))})
+                vector = chain[chain.index(one) + 1].role == "unloader" and rng.random() < 0.5
+                one.gather(vector=bool(vector), **{left.pop(): int(rng.choice([1, -1]))})

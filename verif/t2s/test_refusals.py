@@ -126,6 +126,12 @@ MAPPINGS = [
      "C_unloader.gather: it sends to nothing: consumers must be isolated from it"),
     (DRAINED, "drain.unroll(ii).gather(ii=1); unload.unroll(ii)",
      "C_drainer.gather: loop `ii` is unrolled in C_unloader, too"),
+    (UNROLLED + 'drain, *_ = C.consumers("drainer", "collector", "unloader")\n',
+     "drain.unroll(ii).gather(ii=1, vector=True)",
+     "C_drainer.gather: vectors are for an unloader, not for C_collector"),
+    (DRAINED.replace("jjj, kk)", "kk, jjj)").replace("(ii, jj)", "(ii, jj).vectorise(jjj)"),
+     "drain.unroll(ii).gather(ii=1, vector=True)",
+     "C_drainer.gather: sums are vectors already, of loop `jjj`"),
 ]  # fmt: skip
 """The same of mappings whose directives contradict each other, which the compiler finds."""
 

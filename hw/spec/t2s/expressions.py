@@ -14,6 +14,7 @@ __all__ = [
     "Load",
     "Name",
     "Neutral",
+    "Pack",
     "Value",
 ]
 
@@ -74,4 +75,11 @@ class Fold:
     vector: Value
 
 
-Value = Neutral | Name | Load | BufferRead | Apply | Fold
+@dataclass(frozen=True)
+class Pack:
+    """Words, or vectors, one behind the other: a vector."""
+
+    parts: tuple[Value, ...]
+
+
+Value = Neutral | Name | Load | BufferRead | Apply | Fold | Pack

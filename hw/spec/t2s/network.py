@@ -21,7 +21,7 @@ class Copy:
     ----------
     function: its name
     place: which copy
-    ahead: how many copies words pass to, or come from, if it has a turn
+    ahead: how many copies words pass to, or come from, if it has a turn or packs vectors
     """
 
     function: str

@@ -64,6 +64,8 @@ class MoverPart:
     scatters: in the iterations of its own turn the word goes to ``o``, else to ``o_onward``
     flags: loops of the nest of which ``o`` says whether all are in the first, in the last iteration
     flagged: whether words of ``o`` have such flags (which are always set, if ``flags`` is empty)
+    packs: vectors leave, a word of each copy: "first", if the copy's own comes before those from
+        ``i_behind``, "last", if behind; empty: words leave
     """
 
     name: str
@@ -74,6 +76,7 @@ class MoverPart:
     scatters: bool = False
     flags: tuple[str, ...] = ()
     flagged: bool = False
+    packs: str = ""
 
 
 @dataclass(frozen=True)

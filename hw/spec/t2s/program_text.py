@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .affine import Affine
-from .expressions import Apply, BufferRead, Fold, Load, Name, Neutral, Value
+from .expressions import Apply, BufferRead, Fold, Load, Name, Neutral, Pack, Value
 from .loops import Loop
 from .program import Function, Program
 from .statements import Body, BufferWrite, For, If, Receive, Send, Store
@@ -91,6 +91,8 @@ def _value(value: Value) -> str:
         return f"{value.tensor}({_list(value.indices)}){lanes}"
     if isinstance(value, BufferRead):
         return f"{value.buffer}({_list(value.indices)})"
+    if isinstance(value, Pack):
+        return f"[{', '.join(map(_value, value.parts))}]"
     if isinstance(value, Fold):
         return f"fold({_value(value.start)}, {_value(value.vector)})"
     assert isinstance(value, Apply)

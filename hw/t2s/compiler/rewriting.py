@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from ...spec.t2s.expressions import Apply, Fold, Value
+from ...spec.t2s.expressions import Apply, Fold, Pack, Value
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.statements import Body, BufferWrite, For, If, Send, Statement, Store
 
@@ -48,6 +48,8 @@ def revalue(body: Body, change: Callable[[Value], Value | None]) -> Body:
             return replace(given, arguments=tuple(value(one) for one in given.arguments))
         if isinstance(given, Fold):
             return Fold(value(given.start), value(given.vector))
+        if isinstance(given, Pack):
+            return Pack(tuple(value(one) for one in given.parts))
         return given
 
     def statement(one: Statement) -> Body | None:

@@ -14,6 +14,7 @@ from ...spec.t2s.statements import Body, Equal, For, If, Receive, Send, Statemen
 from ..language import Computation, MappingError
 from ..language.isolated import Isolated
 from .forwarding import edges, neighbour
+from .packing import pack_words
 from .rewriting import all_statements, rewrite
 
 __all__ = ["counting", "gather", "scatter"]
@@ -105,6 +106,9 @@ def _gather(program: Program, computation: Computation, isolated: Isolated) -> P
     at = tuple(variable(one.name) for one in exit_.dimensions)
     outside = tuple(variable(one.name) for one in exit_.dimensions if one != loop)
     own, (first, last) = variable(name), edges(loop, step)
+    if isolated.packs:
+        program = pack_words(program, computation, isolated, loop, along, receive)
+        return _joined(program, exit_, loop, outside, along)
     turn = counting(loop)
 
     def pass_on(body: Body) -> Body:

@@ -36,6 +36,7 @@ class Isolated:
     unrolled: loops of which each iteration is a copy of it
     deep: the depth of the queue behind it, if it is said, and the place
     scattered, gathered: the loop along which data is passed on, and in which direction; the place
+    packs: whether what is gathered is a vector, a word of each copy
     """
 
     def __init__(self, nest: LoopNest, tensor: str, role: str, place: str) -> None:
@@ -48,6 +49,7 @@ class Isolated:
         self.deep: tuple[int, str] | None = None
         self.scattered: tuple[str, int, str] | None = None
         self.gathered: tuple[str, int, str] | None = None
+        self.packs = False
 
     @property
     def on_host(self) -> bool:
@@ -242,10 +244,12 @@ class Isolated:
         self.scattered = (*self._direction(place, directive, directions), place)
         return self
 
-    def gather(self, **directions: int) -> Self:
+    def gather(self, *, vector: bool = False, **directions: int) -> Self:
         """Only the last copy along a loop sends: what the others have is passed along to it.
 
-        1 goes to higher numbers, -1 to lower: then the copy of number 0 is the last.
+        1 goes to higher numbers, -1 to lower: then the copy of number 0 is the last. It sends a
+        word after the other, those of a copy in a row; with ``vector=True`` vectors of a word of
+        each copy, which the unloader stores at once.
 
         Picture::
 
@@ -256,7 +260,7 @@ class Isolated:
             +------------+     +------------+
 
         Legal for consumers that something takes words from, along one loop that is unrolled in
-        them, not in what takes.
+        them, not in what takes. Vectors are for the unloader, of sums that are no vectors.
 
         Refused::
 
@@ -275,6 +279,7 @@ class Isolated:
         if self.is_producer:
             raise MappingError(f"{place}: {directive}: operands are scattered")
         self.gathered = (*self._direction(place, directive, directions), place)
+        self.packs = bool(vector)
         return self
 
     def _device(self, directive: str) -> tuple[str, str]:

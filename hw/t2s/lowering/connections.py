@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 
 from ...spec.t2s.affine import Affine
-from ...spec.t2s.expressions import Name
+from ...spec.t2s.expressions import Name, Pack
 from ...spec.t2s.network import COPIES_BITS, Copy, End, Link, Place
 from ...spec.t2s.parts import RoutePart
 from ...spec.t2s.program import Function, Program
@@ -27,7 +27,8 @@ def all_copies(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Copy, .
             continue
         turns = [loop for one in done_by(function) for loop in one.loops if loop.first is not None]
         for place in _places(function):
-            ahead = _ahead(turns[0], _named(function, place)) if turns else 0
+            given = _named(function, place)
+            ahead = _ahead(turns[0], given) if turns else _packed(function, given)
             found.append(Copy(function.name, place, ahead))
         stems = {route_name(what) for _, what, _ in _transfers(function)} & names
         found += [Copy(name, place) for name in sorted(stems) for place in _places(function)]
@@ -82,8 +83,10 @@ def _transfers(function: Function) -> Iterator[tuple[Place, Send | Receive, bool
 def _port(program: Program, function: Function, what: Send | Receive, own: bool | None) -> str:
     """The port of a function at which it sends or receives."""
     if function.name != program.name:
-        ports = {Receive: ("i", "i_behind"), Send: ("o", "o_onward")}[type(what)]
-        return ports[own is False]
+        if isinstance(what, Receive):
+            behind = own is False or what.channel == f"{function.name}_gather"
+            return "i_behind" if behind else "i"
+        return "o" if own is not False else "o_onward"
     if isinstance(what, Receive):
         return f"i_{what.name}"
     if not isinstance(what.value, Name):
@@ -113,3 +116,13 @@ def _ahead(turn: For, given: Mapping[str, int]) -> int:
     assert turn.first is not None
     assert turn.last is not None
     return _value(turn.last, given) - _value(turn.first, given)
+
+
+def _packed(function: Function, given: Mapping[str, int]) -> int:
+    """How many copies stand behind one of a function that packs vectors."""
+    for one in done_by(function):
+        if isinstance(one.what, Send) and isinstance(one.what.value, Pack):
+            # The copy at the beginning of the row, of which nothing is behind.
+            first = next(condition for condition, _ in one.when)
+            return abs(_value(first.left, given) - _value(first.right, given))
+    return 0

@@ -20,7 +20,7 @@ from .completion import complete
 from .connections import all_copies, links
 from .depths import with_depths
 from .elements import element_part, lanes_of, summed_loops
-from .memory import memory_part
+from .memory import memory_part, stored_lanes
 from .moving import feeder_part, mover_part
 from .routing import routes_of
 
@@ -116,7 +116,7 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
         feeders=tuple(feeders),
         movers=tuple(movers),
         loaders=tuple(loaders),
-        unloader=memory_part(program, unloader, program.name, bits),
+        unloader=memory_part(program, unloader, program.name, bits * stored_lanes(unloader)),
         routes=routes,
         copies=all_copies(program, routes),
         links=links(program, routes),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.parts import Count, MemoryPart, Step
 from ...spec.t2s.program import Function, Program
+from ...spec.t2s.statements import Store
 from .steps_of import done_by
 
-__all__ = ["memory_part"]
+__all__ = ["memory_part", "stored_lanes"]
 
 
 def memory_part(program: Program, function: Function, tensor: str, word_bits: int) -> MemoryPart:
@@ -36,3 +37,10 @@ def memory_part(program: Program, function: Function, tensor: str, word_bits: in
         run=tuple(run),
         repeats=repeats,
     )
+
+
+def stored_lanes(function: Function) -> int:
+    """How many words an unloader stores at once."""
+    stores = [one.what for one in done_by(function) if isinstance(one.what, Store)]
+    lanes = stores[0].lanes
+    return 1 if lanes is None else lanes.extent or 1

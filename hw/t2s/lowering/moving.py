@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...spec.t2s.expressions import BufferRead
+from ...spec.t2s.expressions import BufferRead, Name, Pack
 from ...spec.t2s.parts import Count, FeederPart, MoverPart
 from ...spec.t2s.program import Function
 from ...spec.t2s.statements import BufferWrite, For, Receive, Send
@@ -37,9 +37,20 @@ def mover_part(
         nest=needed(nest, {*flags, *turns}),
         gathers=any(isinstance(one.what, Receive) and one.own is not None for one in done),
         scatters=any(isinstance(one.what, Send) and one.own is not None for one in done),
+        packs=_packs(done),
         flags=flags,
         flagged=flagged,
     )
+
+
+def _packs(done: tuple[Done, ...]) -> str:
+    """Whether vectors leave, and where a copy's own word is in them."""
+    sent = [one.what.value for one in done if isinstance(one.what, Send)]
+    packs = [one for one in sent if isinstance(one, Pack)]
+    own = Name(next(one.what.name for one in done if isinstance(one.what, Receive)))
+    if any(one.parts[0] != own for one in packs):
+        return "last"
+    return "first" if packs else ""
 
 
 def feeder_part(

@@ -208,6 +208,9 @@ class Network:
 
     def _mover(self, part: MoverPart, copy: Copy) -> None:
         i, behind, o, onward = (self._of(copy, port) for port in ("i", "i_behind", "o", "o_onward"))
+        if part.packs:
+            self._add(copy.name, [(1, (*i, *behind), o)], (*i, *behind, *o))
+            return
         own = (i, o)
         other = (behind if part.gathers else i, onward if part.scatters else o)
         segments = [(words, *ports) for words, ports in self._turns(part.nest, copy, own, other)]

@@ -29,8 +29,8 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option(
         "-c",
-        "--config",
         "--spec",
+        "--config",
         metavar="FILE",
         help="Parameters by name, in TOML; of t2s a mapping, in Python.",
     ),

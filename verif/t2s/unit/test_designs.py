@@ -56,6 +56,11 @@ def test_random_jobs(name: str) -> None:
     _run(_config(name, _CHOSEN[name]), seed=1, jobs=cases(60))
 
 
+@pytest.mark.slow
+def test_gathering_in_vectors() -> None:
+    _run(T2sConfig(design="steps/step7_gathered", format="int8", largest=3), seed=5, jobs=cases(60))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("name", sorted(DESIGNS))

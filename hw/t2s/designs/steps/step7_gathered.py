@@ -1,4 +1,4 @@
-"""Results move along columns, then along a row, while elements go on."""
+"""Results move along columns, then, a word of each column at once, along a row."""
 
 from tilewright.hw.t2s.language import compute, indices, tensor
 
@@ -17,4 +17,4 @@ feed_a.unroll(ii).scatter(ii=1)
 feed_b.unroll(jj).scatter(jj=1)
 drain, collect, unload = C.consumers("drainer", "collector", "unloader")
 drain.unroll(ii, jj).gather(ii=-1)
-collect.unroll(jj).gather(jj=-1)
+collect.unroll(jj).gather(jj=-1, vector=True)

@@ -41,13 +41,7 @@ BACKENDS = ("rtl", "cycles", "model")
 
 ConfigOption = Annotated[
     Path | None,
-    typer.Option(
-        "-c",
-        "--config",
-        "--spec",
-        help="TOML file of parameters, or of t2s a mapping.",
-        rich_help_panel=PANEL,
-    ),
+    typer.Option("-c", "--config", help="TOML file of parameters.", rich_help_panel=PANEL),
 ]
 SettingsOption = Annotated[
     list[str] | None,

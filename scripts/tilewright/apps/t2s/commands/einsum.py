@@ -8,7 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from ....errors import UserError
-from ...common.options import PANEL, ConfigOption, JsonOption, SettingsOption
+from ...common.options import PANEL, JsonOption, SettingsOption
 
 __all__ = ["einsum"]
 
@@ -23,7 +23,16 @@ def einsum(
         list[Path], typer.Argument(metavar="OPERAND...", help="Tensors, .npy or matrix files.")
     ],
     *,
-    config_file: ConfigOption = None,
+    config_file: Annotated[
+        Path | None,
+        typer.Option(
+            "-c",
+            "--spec",
+            "--config",
+            help="TOML file of parameters, or a mapping in Python.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
     settings: SettingsOption = None,
     backend: Annotated[
         str,
