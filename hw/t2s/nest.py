@@ -208,6 +208,8 @@ def _shape(one: Count, trip_bits: int) -> ShapeLike:
 
 def _together(loops: Iterable[Count], alone: Collection[str]) -> tuple[Count, ...]:
     """Loops, of which neighbours of constant trip counts are one, but for those that are alone."""
+    loops = tuple(loops)
+    names = {one.name for one in loops}
     found: list[Count] = []
     mergeable = False
     for one in loops:
@@ -215,7 +217,10 @@ def _together(loops: Iterable[Count], alone: Collection[str]) -> tuple[Count, ..
         if free and mergeable:
             before = found.pop()
             extent = (before.extent or 1) * (one.extent or 1)
-            one = replace(one, name=f"{before.name}_{one.name}", extent=extent)
+            name = f"{before.name}_{one.name}"
+            while name in names:
+                name += "_"  # A loop may be called like two others together.
+            one = replace(one, name=name, extent=extent)
         found.append(one)
         mergeable = free
     return tuple(found)

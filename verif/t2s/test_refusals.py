@@ -165,3 +165,39 @@ def test_sums_that_are_too_many(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("before", "line", "message"), MAPPINGS)
 def test_mappings(before: str, line: str, message: str, tmp_path: Path) -> None:
     assert said(before + line, tmp_path) == f"mine.py:{before.count(chr(10)) + 1}: {message}"
+
+
+def named(result: str, first: str, second: str, row: str, column: str) -> str:
+    """A mapping whose names are these: of its tensors, and of loops along which words pass."""
+    return f"""\
+from tilewright.hw.t2s.language import compute, indices, tensor
+
+i, j, k, row, column = indices("i j k {row} {column}")
+A, B = tensor("{first}", "fp32", i, k), tensor("{second}", "fp32", k, j)
+C = compute("{result}", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
+C.tile(i, (row, 2)).tile(j, (column, 2)).order(i, j, k, row, column).unroll(row, column)
+feed_a, _, _ = C.producers(A, "feeder", "loader", "serializer")
+feed_b, _, _ = C.producers(B, "feeder", "loader", "serializer")
+C.forward(feed_a, {column}=1).forward(feed_b, {row}=1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("C", "A", "A_b", "c", "b_c"), "two channels would be called A_b_c_forward"),
+        (("A_loader", "A", "B", "ii", "jj"), "two functions would be called A_loader"),
+        (("C", "A", "A_image", "ii", "jj"), "two tensors would be called A_image"),
+    ],
+)
+def test_names(names: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    """What the compiler makes of them must be one thing each."""
+    assert said(named(*names), tmp_path) == (
+        f"mine.py:5: {names[0]}: {message}: give tensors and loops other names"
+    )
+
+
+def test_names_that_share_a_beginning(tmp_path: Path) -> None:
+    """They are no others' names."""
+    (tmp_path / "mine.py").write_text(named("C", "A", "A_b", "b", "c"))
+    assert compiled(load_mapping(tmp_path / "mine.py")).channel("A_c_forward")

@@ -9,6 +9,7 @@ from ..language import Computation
 from .accumulation import accumulate
 from .capacity import check_capacity
 from .definition import define, tile
+from .distinct import check_names
 from .factoring import factor
 from .forwarding import forward
 from .overlap import overlap
@@ -46,6 +47,7 @@ def programs(computation: Computation) -> Iterator[tuple[str, Program]]:
     last = next(reversed(PASSES))
     for name, run in PASSES.items():
         program = run(program, computation)
+        check_names(program, computation)
         if name == last:
             check_capacity(program, computation)
         yield name, program

@@ -79,3 +79,18 @@ def test_what_is_not_asked_costs_nothing() -> None:
         text = emit_component(built, name="nest").verilog
         assert text.count("<= 0") + text.count("'h0;") >= len(counted)
         assert ("first_" in text) == bool(name)
+
+
+def test_a_loop_called_like_two_others() -> None:
+    """Loops that are counted together are not taken for it."""
+    nest = [Count("a", 2), Count("b", 2), Count("a_b", 3)]
+    built = NestCounter(nest, TRIP_BITS, values=["a_b"], lasts=["a_b"])
+
+    async def bench(sim: Any) -> None:
+        sim.set(built.advance, 1)
+        for place in 2 * list(iterations(nest, {}, 0)):
+            n, extent = place["a_b"]
+            assert (sim.get(built.value_a_b), sim.get(built.last_a_b)) == (n, n == extent - 1)
+            await sim.tick()
+
+    simulate(built, bench)
