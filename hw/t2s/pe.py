@@ -162,6 +162,7 @@ class Pe(wiring.Component):
         queue = Queue(fmt.bits, sums) if sums <= FEW_SUMS else DeepQueue(fmt.bits, sums)
         m.submodules.results = queue
         owed = Signal(range(sums + 1))
+        owed_next = Signal.like(owed)
         leaves = Signal(name="result_leaves")
         m.d.comb += [
             queue.i.valid.eq(completed),
@@ -171,5 +172,6 @@ class Pe(wiring.Component):
             queue.o.ready.eq(self.o.ready),
             leaves.eq(self.o.valid & self.o.ready),
         ]
-        m.d.sync += owed.eq(moved_count(owed, completing, leaves))
+        m.d.comb += owed_next.eq(moved_count(owed, completing, leaves))
+        m.d.sync += owed.eq(owed_next)
         return owed != sums
