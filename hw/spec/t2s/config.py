@@ -17,6 +17,9 @@ __all__ = ["ID_BITS", "T2S", "UNITS", "T2sConfig"]
 ID_BITS = 3
 """Width of an AXI ID: which function reads, or writes."""
 
+_LARGEST = 4
+"""Factor of the designs that ship, unless another is given."""
+
 _LONGEST_BURST = 32
 _BOUNDARY = 4096
 """Bytes: no burst crosses a multiple of this."""
@@ -35,7 +38,9 @@ class T2sConfig(Config):
     )
     sizes: str = parameter("", allowed=Sizes(), doc="sizes in place of the file's, as II=2,JJ=2")
     largest: int = parameter(
-        4, allowed=IntRange(0, 1024), doc="no factor of a tile is larger; 0: there is no limit"
+        -1,
+        allowed=IntRange(-1, 1024),
+        doc="no factor of a tile is larger; 0: there is no limit; -1: 4 for our designs, else none",
     )
     format: str = parameter(
         "auto", allowed=OneOf(("auto", *_FORMATS)), doc="format of operands; auto: the file's"
@@ -73,6 +78,12 @@ class T2sConfig(Config):
         return compiled
 
     @property
+    def largest_factor(self) -> int:
+        """What no factor of a tile is larger than; 0: there is no limit."""
+        usual = 0 if self.design.endswith(".py") else _LARGEST
+        return usual if self.largest < 0 else self.largest
+
+    @property
     def beat_bytes(self) -> int:
         """Bytes of a beat: what bases and strides are multiples of."""
         return self.data_bits // 8
@@ -106,6 +117,7 @@ class T2sConfig(Config):
         """Every parameter with the value in force: what 0 and auto stand for is filled in."""
         arithmetic = self.plan.element.arithmetic
         return super().resolved() | {
+            "largest": self.largest_factor,
             "format": arithmetic.element.name,
             "accumulator": arithmetic.result.name,
         }

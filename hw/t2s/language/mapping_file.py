@@ -35,7 +35,8 @@ def load_mapping(
         except MappingError:
             raise
         except SyntaxError as error:
-            raise MappingError(f"{file.name}:{error.lineno}: {error.msg}") from error
+            where = f"{file.name}:{error.lineno}" if error.lineno else file.name
+            raise MappingError(f"{where}: {error.msg}") from error
         except Exception as error:
             place = next(
                 (one for one in reversed(traceback.extract_tb(error.__traceback__))

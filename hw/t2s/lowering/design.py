@@ -60,7 +60,7 @@ def design_of(config: T2sConfig) -> Design:
 @lru_cache(maxsize=64)
 def _design(config: T2sConfig, file: Path, content: bytes) -> Design:
     """Of a file, which has to have this content."""
-    computation = load_mapping(file, parsed_sizes(config.sizes), config.largest or None)
+    computation = load_mapping(file, parsed_sizes(config.sizes), config.largest_factor or None)
     return lowered(computation, config)
 
 
