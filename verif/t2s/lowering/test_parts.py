@@ -39,7 +39,10 @@ def test_words_of_images(name: str) -> None:
     plan = T2sConfig(design=name, largest=3).plan
     for part in (*plan.loaders, plan.unloader):
         image = plan.program.tensor(f"{part.tensor}_image").image
-        lanes = plan.element.arithmetic.lanes if image[-1].name not in _walked(part) else 1
+        formats = plan.element.arithmetic
+        fmt = formats.result if part is plan.unloader else formats.element
+        lanes = prod(one.extent or 1 for one in image if one.name not in _walked(part))
+        assert part.word_bits == lanes * fmt.container_bits
         constant = prod(one.extent or 1 for one in image)
         steps = prod(one.count.extent or 1 for one in part.steps if one.moves)
         assert part.run_words * steps * lanes == constant
