@@ -67,7 +67,7 @@ class BeatPacker(wiring.Component):
             self.o.payload.strobe.eq(
                 Cat((level > n).replicate(self._granule) for n in range(self._beat))
             ),
-            self.ends.eq(complete & (level <= self._beat)),
+            self.ends.eq(complete & (level <= self._beat) if most > self._beat else complete),
             leaves.eq(self.o.valid & self.o.ready),
             left.eq(level),
             rest.eq(held),
