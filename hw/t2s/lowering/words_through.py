@@ -7,8 +7,9 @@ many words, each taken from some queues and put into others, all at once.
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from ...spec.t2s.network import Copy, End, Link
@@ -39,10 +40,10 @@ class Stopped(RuntimeError):
 class _Process:
     name: str
     segments: Iterator[Segment]
-    queues: tuple[int, ...]
     left: int = 0
     takes: tuple[int, ...] = ()
     puts: tuple[int, ...] = ()
+    changed: set[int] = field(default_factory=set)
 
 
 class Network:
@@ -101,41 +102,48 @@ class Network:
                 self._route(part, copy)
 
     def run(self) -> None:
-        """Until all results have come. Raises Stopped."""
-        users: dict[int, list[int]] = {}
-        for number, process in enumerate(self._processes):
-            for queue in process.queues:
-                users.setdefault(queue, []).append(number)
-        ready = dict.fromkeys(range(len(self._processes)))
-        while self._level[self._results] < self._wanted:
-            if not ready:
-                raise self._stopped()
-            number = next(iter(ready))
-            del ready[number]
-            for queue in self._step(self._processes[number]):
-                ready |= dict.fromkeys(users[queue])
+        """Until all results have come. Raises Stopped.
 
-    def _step(self, process: _Process) -> set[int]:
-        """Move what can be moved; returns the queues that changed."""
+        Who goes first makes no difference. Whoever cannot go on is asked again when the queue for
+        which it waits has changed, not before.
+        """
+        level, results, wanted = self._level, self._results, self._wanted
+        self._room[results] = wanted
+        waiting: list[list[_Process]] = [[] for _ in level]
+        ready = deque(self._processes)
+        while ready and level[results] < wanted:
+            process = ready.popleft()
+            needed = self._step(process)
+            for queue in process.changed:
+                if waiting[queue]:
+                    ready.extend(waiting[queue])
+                    waiting[queue].clear()
+            waiting[needed].append(process)
+        if level[results] < wanted:
+            raise self._stopped()
+
+    def _step(self, process: _Process) -> int:
+        """Move what can be moved; returns the queue that has to change before more can be."""
         level, room = self._level, self._room
-        changed: set[int] = set()
-        while level[self._results] < self._wanted:
+        process.changed.clear()
+        while True:
             while not process.left:
                 process.left, process.takes, process.puts = next(process.segments)
-            words = min(
-                process.left,
-                *(level[queue] for queue in process.takes),
-                *(room[queue] - level[queue] for queue in process.puts),
-            )
+            words, takes, puts = process.left, process.takes, process.puts
+            for queue in takes:
+                if level[queue] < words:
+                    words, least = level[queue], queue
+            for queue in puts:
+                if room[queue] - level[queue] < words:
+                    words, least = room[queue] - level[queue], queue
             if not words:
-                break
-            for queue in process.takes:
+                return least
+            for queue in takes:
                 level[queue] -= words
-            for queue in process.puts:
+            for queue in puts:
                 level[queue] += words
             process.left -= words
-            changed.update(process.takes, process.puts)
-        return changed
+            process.changed.update(takes, puts)
 
     def _stopped(self) -> Stopped:
         full, waiting = set(), []
@@ -159,9 +167,8 @@ class Network:
         end = End(copy.function, copy.place, port, branch)
         return (self._at[end],) if end in self._at else ()
 
-    def _add(self, name: str, segments: Iterable[Segment], queues: Iterable[int]) -> None:
-        endless = itertools.cycle(segments)
-        self._processes.append(_Process(name, endless, tuple(dict.fromkeys(queues))))
+    def _add(self, name: str, segments: Iterable[Segment]) -> None:
+        self._processes.append(_Process(name, itertools.cycle(segments)))
 
     def _trips(self, one: Count) -> int:
         """Iterations of a loop here."""
@@ -198,7 +205,7 @@ class Network:
             ((self._products() - 1) * self._sums, takes, puts),
             (self._sums, takes, (*puts, *results)),
         ]
-        self._add(copy.name, segments, (*takes, *puts, *results))
+        self._add(copy.name, segments)
 
     def _products(self) -> int:
         """How many products a sum is of."""
@@ -209,12 +216,12 @@ class Network:
     def _mover(self, part: MoverPart, copy: Copy) -> None:
         i, behind, o, onward = (self._of(copy, port) for port in ("i", "i_behind", "o", "o_onward"))
         if part.packs:
-            self._add(copy.name, [(1, (*i, *behind), o)], (*i, *behind, *o))
+            self._add(copy.name, [(1, (*i, *behind), o)])
             return
         own = (i, o)
         other = (behind if part.gathers else i, onward if part.scatters else o)
         segments = [(words, *ports) for words, ports in self._turns(part.nest, copy, own, other)]
-        self._add(copy.name, segments, (*i, *behind, *o, *onward))
+        self._add(copy.name, segments)
 
     def _turns(
         self,
@@ -251,8 +258,8 @@ class Network:
             fill.append((words, *ports))
         fill.append((1, (), (filled,)))
         read = [(1, (filled,), ()), (self._words(part.read), (), o), (1, (), (free,))]
-        self._add(copy.name, fill, (*i, *onward, free, filled))
-        self._add(copy.name, read, (*o, free, filled))
+        self._add(copy.name, fill)
+        self._add(copy.name, read)
 
     def _route(self, part: RoutePart, copy: Copy) -> None:
         stem = self._of(copy, "o" if part.joins else "i")
@@ -267,6 +274,4 @@ class Network:
             queue = self._of(copy, "branches", branch)
             ports = (queue, stem) if part.joins else (stem, queue)
             segments.append((self._words(part.nest[inner + 1 :]), *ports))
-        self._add(
-            copy.name, segments, (*stem, *(n for one in segments for p in one[1:] for n in p))
-        )
+        self._add(copy.name, segments)
