@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -26,7 +26,8 @@ class Pe(wiring.Component):
 
     An operation takes a word of each operand and passes them on, in the same cycle: none is taken
     before all are there, all that they are passed on to are ready, and there is room for the result
-    of a sum that is complete with them. An operation a cycle; fewer, if there are fewer sums than
+    of a sum that is complete with them. What sums start from is an operand of those operations
+    alone that begin one. An operation a cycle; fewer, if there are fewer sums than
     cycles from operands to a sum (see :class:`SumRing`). Results leave in the order of the
     operations: the first of them :attr:`latency` and one cycle after the operation, or two.
 
@@ -71,7 +72,7 @@ class Pe(wiring.Component):
         return self._timing.lead + self._timing.latency
 
     def _words(self, operand: OperandPart) -> data.StructLayout:
-        bits = operand.lanes * self._part.arithmetic.element.container_bits
+        bits = operand.lanes * self._part.word_format(operand).container_bits
         return word_layout(bits, flagged=operand is self._part.operands[0])
 
     def elaborate(self, platform: object) -> Module:
@@ -91,15 +92,23 @@ class Pe(wiring.Component):
         m.submodules.ring = ring = SumRing(
             part.arithmetic.result.bits, part.sums, latency=timing.latency, lead=timing.lead
         )
+        start: Value = Const(
+            part.arithmetic.semirings[0].identity_in(part.arithmetic.result),
+            part.arithmetic.result.bits,
+        )
         for one in part.operands:
             word = operation.payload[one.name].data
-            m.d.comb += getattr(arithmetic, f"i_{one.name}").eq(word)
+            if one.starts:
+                fmt = part.arithmetic.result
+                start = word[fmt.container_bits - fmt.bits :]
+                start = later(m, "start", start, timing.lead)
+            else:
+                m.d.comb += getattr(arithmetic, f"i_{one.name}").eq(word)
         taken = self._later(m, "taken", begins, timing.lead)
         completed = self._later(m, "completed", completing, self.latency)
         first = later(m, "first", flags.first, timing.lead)
-        identity = part.arithmetic.semirings[0].identity_in(part.arithmetic.result)
         m.d.comb += [
-            arithmetic.c.eq(Mux(first, identity, ring.sum)),
+            arithmetic.c.eq(Mux(first, start, ring.sum)),
             ring.started.eq(begins),
             ring.take.eq(taken),
             ring.done.eq(self._later(m, "done", taken, timing.latency)),
@@ -127,20 +136,26 @@ class Pe(wiring.Component):
         for one in operands:
             source = wiring.flipped(getattr(self, f"i_{one.name}"))
             wiring.connect(m, source, getattr(join, f"i_{one.name}"))
+            if one.starts:
+                flags = getattr(self, f"i_{operands[0].name}").payload
+                m.d.comb += getattr(join, f"needs_{one.name}").eq(flags.first)
         return join.o
 
     def _pass_on(self, m: Module, operands: Any) -> Any:
         """Pass operands on; what is left is a stream of operations."""
-        outputs = [(one.name, loop) for one in self._part.operands for loop in one.forwards]
+        outputs = [(one, loop) for one in self._part.operands for loop in one.forwards]
         if not outputs:
             return operands
         m.submodules.fork = fork = Fork(operands.payload.shape(), 1 + len(outputs))
         wiring.connect(m, operands, fork.i)
-        for (name, loop), source in zip(outputs, fork.o[1:], strict=True):
-            port = getattr(self, f"o_{name}_{loop}")
+        if any(one.starts for one, _ in outputs):
+            begins = operands.payload[self._part.operands[0].name].first
+            m.d.comb += fork.to.eq(Cat(1, *(begins | (not one.starts) for one, _ in outputs)))
+        for (one, loop), source in zip(outputs, fork.o[1:], strict=True):
+            port = getattr(self, f"o_{one.name}_{loop}")
             m.d.comb += [
                 port.valid.eq(source.valid),
-                port.payload.eq(source.payload[name]),
+                port.payload.eq(source.payload[one.name]),
                 source.ready.eq(port.ready),
             ]
         return fork.o[0]

@@ -167,7 +167,9 @@ class FactoredSum(wiring.Component):
 def _members(part: ElementPart) -> dict[str, wiring.Member]:
     config = part.arithmetic
     members = {
-        f"i_{one.name}": In(one.lanes * config.element.container_bits) for one in part.operands
+        f"i_{one.name}": In(one.lanes * config.element.container_bits)
+        for one in part.operands
+        if not one.starts
     }
     return {**members, "c": In(config.result.bits), "o": Out(config.result.bits)}
 

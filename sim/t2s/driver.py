@@ -20,7 +20,7 @@ from ..numbers.container_words import from_container, to_container
 from ..numbers.given import words_of
 from .bounds import bounds_of_shapes
 from .counts import Counts
-from .images import laid_out, operand_names, placement, taken_out, word_format
+from .images import laid_out, operand_names, placement, taken_out
 from .job import Job, job_at
 
 __all__ = ["Driver", "T2sDevice"]
@@ -77,10 +77,10 @@ class Driver(JobDriver[T2sConfig]):
         self._check_names(operands)
         design = self.config.plan
         words = {
-            name: to_container(given, word_format(design, name)) for name, given in operands.items()
+            name: to_container(given, design.word_format(name)) for name, given in operands.items()
         }
         result = self._run(bounds, words)
-        return from_container(result, word_format(design, design.program.result))
+        return from_container(result, design.word_format(design.program.result))
 
     def run_words(
         self, bounds: Mapping[str, int] | None = None, **operands: npt.ArrayLike
@@ -92,7 +92,7 @@ class Driver(JobDriver[T2sConfig]):
         self._check_names(operands)
         design = self.config.plan
         words = {
-            name: words_of(given, word_format(design, name).container_bits)
+            name: words_of(given, design.word_format(name).container_bits)
             for name, given in operands.items()
         }
         return self._run(bounds, words)

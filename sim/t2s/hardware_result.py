@@ -13,6 +13,7 @@ from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.parts import Design, ElementPart
 from ...hw.spec.t2s.program import Program
 from ...hw.spec.t2s.statements import Body, For, If, Send
+from ..numbers.word_functions import through
 from .element_sums import ElementSums
 from .sizes import check_bounds, shape_of, trip_count
 
@@ -25,8 +26,8 @@ Places = dict[str, npt.NDArray[np.int64]]
 def hardware_result(
     design: Design, bounds: Mapping[str, int], operands: Mapping[str, npt.ArrayLike]
 ) -> Words:
-    """Patterns of the result's elements: each is a sum over the vectorised loop at once, and over
-    the other loops that are summed over in the order of the nest.
+    """Patterns of the result's elements: functions of sums, each over the vectorised loop at once,
+    and over the other loops that are summed over in the order of the nest.
 
     All elements are worked on at once; nothing of the program but its loops is followed.
 
@@ -48,13 +49,19 @@ def ordered_sums(
 ) -> Words:
     """:func:`hardware_result` of a program after all passes and its elements."""
     check_bounds(program, bounds)
-    sums = ElementSums(element.arithmetic)
+    sums, formats = ElementSums(element.arithmetic), element.arithmetic
     words = {name: np.asarray(one).astype(np.uint64) for name, one in operands.items()}
-    shape = shape_of(program.tensor(program.result).dimensions, bounds)
+    result = program.tensor(program.result)
+    shape = shape_of(result.dimensions, bounds)
     total = nothing = np.full(shape, sums.identity, np.uint64)
+    if start := program.start:
+        here = _result_places(program, bounds)
+        total = np.broadcast_to(
+            _loaded(program, start, formats.result, words[start], here)[0], shape
+        )
     for places in _iterations(program, bounds):
         loaded = {
-            name: _loaded(program, name, element.arithmetic.element, words[name], places)
+            name: _loaded(program, name, formats.element, words[name], places)
             for name in (*element.inner, *element.outer)
         }
         inner = [loaded[name] for name in element.inner]
@@ -63,7 +70,7 @@ def ordered_sums(
             total = sums.outer(outer, sums.inner(inner, nothing), total)
         else:
             total = sums.inner(inner, total)
-    return total
+    return through(result.functions, total, formats.result)
 
 
 def _iterations(program: Program, bounds: Mapping[str, int]) -> Iterator[Places]:
@@ -71,12 +78,8 @@ def _iterations(program: Program, bounds: Mapping[str, int]) -> Iterator[Places]
     element = program.function(program.name)
     loops = [one for one in _loops(element.body) if one.reduces]
     lanes = _vectorised(program, loops)
-    result = [one.variables[0] for one in program.tensor(program.result).dimensions]
-    rank = len(result)
-    fixed: Places = {
-        name: np.arange(bounds[name]).reshape(-1, *[1] * (rank - 1 - axis))
-        for axis, name in enumerate(result)
-    }
+    fixed = _result_places(program, bounds)
+    rank = len(fixed)
     summed = [name for name in program.indices if name not in fixed]
     for digits in itertools.product(*(range(trip_count(one, bounds)) for one in loops)):
         places = dict(fixed)
@@ -93,8 +96,18 @@ def _iterations(program: Program, bounds: Mapping[str, int]) -> Iterator[Places]
         yield places
 
 
+def _result_places(program: Program, bounds: Mapping[str, int]) -> Places:
+    """Indices of the result, along its axes."""
+    result = [one.variables[0] for one in program.tensor(program.result).dimensions]
+    return {
+        name: np.arange(bounds[name]).reshape(-1, *[1] * (len(result) - 1 - axis))
+        for axis, name in enumerate(result)
+    }
+
+
 def _loaded(program: Program, name: str, fmt: Format, words: Words, places: Places) -> Words:
-    """Words of a tensor in an operation, (lanes, result...); what pads it, outside."""
+    """Words of a tensor in an operation, (lanes, result...), through its functions; of what pads
+    it, outside."""
     tensor = program.tensor(name)
     pad = fmt.constant(tensor.pad)
     assert pad is not None
@@ -107,7 +120,7 @@ def _loaded(program: Program, name: str, fmt: Format, words: Words, places: Plac
             place = place + by * places[variable]
         inside = inside & (place >= 0) & (place < size)
         at.append(np.clip(place, 0, size - 1))
-    return np.where(inside, words[tuple(at)], np.uint64(pad))
+    return through(tensor.functions, np.where(inside, words[tuple(at)], np.uint64(pad)), fmt)
 
 
 def _vectorised(program: Program, counted: list[Loop]) -> Loop | None:

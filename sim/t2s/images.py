@@ -29,7 +29,6 @@ __all__ = [
     "part_of",
     "placement",
     "taken_out",
-    "word_format",
 ]
 
 Bytes = npt.NDArray[np.uint8]
@@ -140,12 +139,6 @@ def part_of(design: Design, tensor: str) -> MemoryPart:
     raise KeyError(tensor)
 
 
-def word_format(design: Design, tensor: str) -> Format:
-    """The format of a tensor's words."""
-    arithmetic = design.element.arithmetic
-    return arithmetic.result if tensor == design.program.result else arithmetic.element
-
-
 def image_of(design: Design, tensor: str, bounds: Mapping[str, int]) -> Image:
     """A tensor's image. Raises ValueError for bounds that are not of the program's indices."""
     program = design.program
@@ -163,7 +156,7 @@ def image_of(design: Design, tensor: str, bounds: Mapping[str, int]) -> Image:
         steps=len(moved),
         indices=_indices(program, tensor),
         shape=shape_of(declared.dimensions, bounds),
-        fmt=word_format(design, tensor),
+        fmt=design.word_format(tensor),
         pad=declared.pad,
     )
 

@@ -10,6 +10,7 @@ import itertools
 import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,13 +107,13 @@ class _Machine:
             "fold": arithmetic.fold,
             "pack": _packed,
             "identity": arithmetic.identity,
-            **(
-                {name: _on_each(one) for name, one in FUNCTIONS.items()}
-                if isinstance(arithmetic, PythonNumbers)
-                else {}
-            ),
+            **{name: _on_each(partial(arithmetic.apply, name)) for name in FUNCTIONS},
         }
-        self._pads = {one.name: arithmetic.constant(one.pad) for one in program.tensors}
+        starts = (program.start, f"{program.start}_image") if program.start else ()
+        self._pads = {
+            one.name: arithmetic.identity if one.name in starts else arithmetic.constant(one.pad)
+            for one in program.tensors
+        }
 
     def run(self, functions: list[Function]) -> None:
         """Run functions to their ends. Raises Deadlock."""

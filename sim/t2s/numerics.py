@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.t2s.arithmetic import LaneSum
+from ...hw.spec.t2s.functions import WordFunctions
+from ..numbers.word_functions import through
 from .element_sums import ElementSums
 
 __all__ = ["HardwareNumbers"]
@@ -55,7 +58,8 @@ class _Operations(NamedTuple):
 
 
 class HardwareNumbers:
-    """Words of operands are patterns of their format, and what is found are patterns of sums.
+    """Words of operands are patterns of their format, and what is found are patterns of sums. What
+    sums start from has to be made a sum first, by :meth:`started`.
 
     For programs after all passes: of one that does not say what is done at once, each product is an
     operation of its own. Of each program it can be used once.
@@ -73,15 +77,34 @@ class HardwareNumbers:
         self._sums = ElementSums(arithmetic)
         self.identity = _Sum(0, 0)
         self._count = 1
+        self._starts: list[tuple[int, int]] = [(0, self._sums.identity)]
         self._operations: defaultdict[tuple[int, int, int, bool], _Operations] = defaultdict(
             lambda: _Operations([], [], [], [])
         )
+        self._applied: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
 
     def constant(self, name: str) -> int:
         """The pattern of "0", "+inf" or "-inf" in an operand."""
         pattern = self._sums.arithmetic.element.constant(name)
         assert pattern is not None
         return pattern
+
+    def started(self, words: npt.ArrayLike) -> npt.NDArray[np.object_]:
+        """Sums that are known: patterns of sums from which others start."""
+        patterns = np.asarray(words, np.uint64)
+        found = np.empty(patterns.shape, object)
+        for place, pattern in np.ndenumerate(patterns):
+            found[place] = known = self._new(0)
+            self._starts.append((known.place, int(pattern)))
+        return found
+
+    def apply(self, name: str, value: int | _Sum) -> int | _Sum:
+        """A function of a word or of a sum."""
+        if not isinstance(value, _Sum):
+            return WordFunctions((name,), self._sums.arithmetic.element).of(value)
+        found = self._new(value.level + 1)
+        self._applied[found.level, name].append((found.place, value.place))
+        return found
 
     def plus(self, total: _Sum, term: int | _Product) -> _Sum:
         """A sum after an operation that has one lane, or a sum over lanes."""
@@ -99,8 +122,7 @@ class HardwareNumbers:
         level = 1 + max(total.level, inner.level if inner else 0)
         key = level, len(products), len(products[0].words), inner is not None
         operations = self._operations[key]
-        found = _Sum(self._count, level)
-        self._count += 1
+        found = self._new(level)
         operations.places.append(found.place)
         operations.totals.append(total.place)
         operations.words.append(tuple(word for one in products for word in one.words))
@@ -111,20 +133,35 @@ class HardwareNumbers:
     def finished(self, sums: npt.NDArray[Any]) -> Words:
         """The patterns of an array of sums."""
         known = np.zeros(self._count, np.uint64)
-        known[0] = self._sums.identity
-        for (_, lanes, factors, factored), one in sorted(
-            self._operations.items(), key=lambda item: item[0]
-        ):
-            words = np.array(one.words, np.uint64).reshape(len(one.places), lanes, factors)
-            operands = [np.ascontiguousarray(words[:, :, n].T) for n in range(factors)]
-            total = known[one.totals]
-            if factored:
-                inner = known[one.inner]
-                known[one.places] = self._sums.outer([x[0] for x in operands], inner, total)
-            else:
-                known[one.places] = self._sums.inner(operands, total)
+        for place, pattern in self._starts:
+            known[place] = pattern
+        steps = [(key[0], partial(self._operate, known, key)) for key in self._operations]
+        steps += [(key[0], partial(self._apply, known, key)) for key in self._applied]
+        for _, step in sorted(steps, key=lambda one: one[0]):
+            step()
         places = np.array([one.place for one in sums.ravel()], np.int64)
         return known[places].reshape(sums.shape)
+
+    def _new(self, level: int) -> _Sum:
+        self._count += 1
+        return _Sum(self._count - 1, level)
+
+    def _operate(self, known: Words, key: tuple[int, int, int, bool]) -> None:
+        """Do operations that are alike."""
+        (_, lanes, factors, factored), one = key, self._operations[key]
+        words = np.array(one.words, np.uint64).reshape(len(one.places), lanes, factors)
+        operands = [np.ascontiguousarray(words[:, :, n].T) for n in range(factors)]
+        total = known[one.totals]
+        if factored:
+            inner = known[one.inner]
+            known[one.places] = self._sums.outer([x[0] for x in operands], inner, total)
+        else:
+            known[one.places] = self._sums.inner(operands, total)
+
+    def _apply(self, known: Words, key: tuple[int, str]) -> None:
+        """Apply a function to sums."""
+        results, sums = np.array(self._applied[key]).T
+        known[results] = through((key[1],), known[sums], self._sums.arithmetic.result)
 
 
 def _product(value: int | _Product | _Sum) -> _Product:

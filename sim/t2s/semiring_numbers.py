@@ -59,6 +59,9 @@ class Arithmetic(Protocol):
     def constant(self, name: str) -> Any:
         """The word "0", "+inf" or "-inf"."""
 
+    def apply(self, name: str, value: Any) -> Any:
+        """A function of a word or of a sum."""
+
     def plus(self, total: Any, term: Any) -> Any:
         """A sum and a word or a product more."""
 
@@ -85,6 +88,9 @@ class PythonNumbers:
 
     def constant(self, name: str) -> Any:
         return constant(name)
+
+    def apply(self, name: str, value: Any) -> Any:
+        return FUNCTIONS[name](value)
 
     def plus(self, total: Any, term: Any) -> Any:
         return self._plus(total, term)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import tilewright.hw.t2s.designs
 
-__all__ = ["CGRA", "DESIGNS", "FOLDER", "Design", "bounds_of"]
+__all__ = ["CGRA", "DESIGNS", "FOLDER", "IN_HARDWARE", "Design", "bounds_of"]
 
 FOLDER = Path(tilewright.hw.t2s.designs.__file__).parent
 
@@ -48,6 +48,9 @@ CGRA = {
     "ttmc": Design(38, "i=2 j=5 k=4 l=3 m=5", "ilm,lj,mk->ijk"),
 }
 """Those in the folder ``cgra``, which start from a tensor T."""
+
+IN_HARDWARE = DESIGNS | {f"cgra/{name}": one for name, one in CGRA.items()}
+"""All that are designs of the unit, by the names that it has for them."""
 
 
 def bounds_of(design: Design) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from tilewright.sim.t2s.driver import Driver, T2sDevice
-from tilewright.sim.t2s.images import operand_names, word_format
+from tilewright.sim.t2s.images import operand_names
 from tilewright.sim.t2s.job import outermost
 from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sizes import shape_of
@@ -29,7 +29,7 @@ def exercise(device: T2sDevice, rng: np.random.Generator) -> int:
         operands = {
             name: random_words(
                 rng,
-                word_format(config.plan, name),
+                config.plan.word_format(name),
                 shape_of(program.tensor(name).dimensions, bounds),
             )
             for name in operand_names(program)

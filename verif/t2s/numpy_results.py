@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import correlate
 
-from .designs import DESIGNS
+from .designs import IN_HARDWARE
 
 __all__ = ["by_numpy"]
 
@@ -17,8 +17,11 @@ __all__ = ["by_numpy"]
 def by_numpy(name: str, operands: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """The result of whole numbers, in the order of the definition's tensors."""
     given = [one.astype(np.int64) for one in operands.values()]
-    if DESIGNS[name].einsum:
-        return np.einsum(DESIGNS[name].einsum, *given)
+    if name.startswith("cgra/"):
+        *factors, start = given
+        return start + np.einsum(IN_HARDWARE[name].einsum, *factors)
+    if IN_HARDWARE[name].einsum:
+        return np.einsum(IN_HARDWARE[name].einsum, *given)
     if name == "apsp":
         return np.min(given[0][:, :, None] + given[1][None, :, :], axis=1)
     if name == "fir":

@@ -19,6 +19,7 @@ from tilewright.hw.t2s.compiler.passes import compiled
 from tilewright.hw.t2s.language import Computation, MappingError
 from tilewright.hw.t2s.lowering.completion import complete
 from tilewright.hw.t2s.lowering.elements import element_part
+from tilewright.sim.numbers.values import decode
 from tilewright.sim.t2s.definition_result import definition_result
 from tilewright.sim.t2s.element_sums import ElementSums
 from tilewright.sim.t2s.hardware_result import hardware_result, ordered_sums
@@ -28,7 +29,7 @@ from tilewright.sim.t2s.sizes import shape_of
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.oracles import stimuli
-from tilewright.verif.t2s.designs import DESIGNS, bounds_of
+from tilewright.verif.t2s.designs import IN_HARDWARE, bounds_of
 from tilewright.verif.t2s.hardware.elements import after, part_of, random_words
 from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
 
@@ -37,7 +38,7 @@ Patterns = npt.NDArray[np.uint64]
 
 def _operands(
     program: Program,
-    fmt: Format,
+    arithmetic: LaneSum,
     bounds: dict[str, int],
     rng: np.random.Generator,
     kind: str = "moderate",
@@ -47,6 +48,7 @@ def _operands(
         if one.image or one.name == program.result:
             continue
         shape = shape_of(one.dimensions, bounds)
+        fmt: Format = arithmetic.result if one.name == program.start else arithmetic.element
         if isinstance(fmt, FloatFormat):
             ordinary = stimuli.values(rng, kind, shape, fmt)
             special = stimuli.values(rng, "special", shape, fmt)
@@ -59,8 +61,11 @@ def _operands(
 def _interpreted(
     program: Program, arithmetic: LaneSum, bounds: dict[str, int], operands: dict[str, Patterns]
 ) -> npt.NDArray[Any]:
+    numbers = HardwareNumbers(arithmetic)
     objects = {name: one.astype(object) for name, one in operands.items()}
-    return interpret(program, bounds, objects, arithmetic=HardwareNumbers(arithmetic))
+    if program.start:
+        objects[program.start] = numbers.started(operands[program.start])
+    return interpret(program, bounds, objects, arithmetic=numbers)
 
 
 @cache
@@ -76,13 +81,12 @@ def _design(
     accumulator = "int32" if format == "int8" else "fp32"
     arithmetic = replace(plan.element.arithmetic, format=format, accumulator=accumulator)
     design = replace(plan, element=replace(plan.element, arithmetic=arithmetic))
-    bounds = bounds_of(DESIGNS[name])
-    fmt = design.element.arithmetic.element
-    return design, bounds, _operands(design.program, fmt, bounds, rng, kind)
+    bounds = bounds_of(IN_HARDWARE[name])
+    return design, bounds, _operands(design.program, arithmetic, bounds, rng, kind)
 
 
 @pytest.mark.parametrize("format", slow_but(["fp16", "int8"], ["fp16", "int8", "fp32", "bf16"]))
-@pytest.mark.parametrize("name", slow_but(["gemm", "mttkrp", "apsp"], DESIGNS))
+@pytest.mark.parametrize("name", slow_but(["gemm", "mttkrp", "apsp"], IN_HARDWARE))
 def test_designs_run_as_whole_arrays(name: str, format: str) -> None:
     for kind in ("moderate", "log_uniform"):
         rng = np.random.default_rng(len(name))
@@ -106,7 +110,7 @@ def test_random_mappings_run_as_whole_arrays(kernel: str) -> None:
         except (MappingError, ValueError):
             continue
         bounds = {name: int(rng.integers(1, 5)) for name in program.indices}
-        operands = _operands(program, arithmetic.element, bounds, rng)
+        operands = _operands(program, arithmetic, bounds, rng)
         wanted = ordered_sums(program, part, bounds, operands)
         same = _interpreted(program, arithmetic, bounds, operands) == wanted
         assert same.all(), (kernel, seed)
@@ -128,11 +132,11 @@ def _arithmetic(computation: Computation) -> LaneSum:
     )
 
 
-@pytest.mark.parametrize("name", slow_but(["gemm", "mttkrp", "conv2d"], DESIGNS))
+@pytest.mark.parametrize("name", slow_but(["gemm", "mttkrp", "conv2d"], IN_HARDWARE))
 def test_integers_are_those_of_the_definition(name: str) -> None:
     design, bounds, operands = _design(name, "int8", np.random.default_rng(3))
     signed = {
-        key: one.astype(np.uint8).view(np.int8).astype(object) for key, one in operands.items()
+        key: decode(one, design.word_format(key)).astype(object) for key, one in operands.items()
     }
     wanted = definition_result(design.program, bounds, signed)
     found = hardware_result(design, bounds, operands)
@@ -154,7 +158,7 @@ def test_floats_are_those_of_the_definition(name: str, format: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=4e-6)
 
 
-SHAPES: dict[str, dict[str, list[str]]] = {
+SHAPES: dict[str, dict[str, Any]] = {
     "words": {"inner": ["A"]},
     "products": {"inner": ["A", "C"]},
     "factored": {"inner": ["A", "C"], "outer": ["B"]},

@@ -147,7 +147,6 @@ def test_random_mappings() -> None:
 @pytest.mark.parametrize(
     ("kind", "told"),
     {
-        "start": "C.start has no hardware yet: sums start from the identity",
         "operands": "C has no hardware yet: it has function relu",
         "results": "C has no hardware yet: it has function negate",
     }.items(),

@@ -1,10 +1,18 @@
-"""Functions of one word, before and after sums."""
+"""Functions of one word, before and after sums.
+
+`relu` is the greater of a word and 0, by the rules of semirings' max: of -0 it is +0. NaN stays
+NaN, the canonical one. In formats of integers `negate` and `absolute` wrap around: the lowest
+number has no opposite, and stays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-__all__ = ["FUNCTIONS", "padded_before"]
+from ..formats import FloatFormat, Format
+
+__all__ = ["FUNCTIONS", "WordFunctions", "function_of", "padded_before"]
 
 FUNCTIONS: Mapping[str, Mapping[str, str]] = {
     "absolute": {"0": "0", "+inf": "+inf"},
@@ -20,3 +28,33 @@ def padded_before(functions: Iterable[str], pad: str) -> str | None:
     for name in reversed(list(functions)):
         word = FUNCTIONS[name].get(word) if word else None
     return word
+
+
+def function_of(name: str, pattern: int, fmt: Format) -> int:
+    """What a function makes of a pattern of ``fmt.bits`` bits."""
+    top, mask = 1 << (fmt.bits - 1), (1 << fmt.bits) - 1
+    if isinstance(fmt, FloatFormat):
+        if pattern & (mask >> 1) > fmt.largest + fmt.has_infinity:
+            return fmt.nan
+        opposite = pattern ^ top
+    else:
+        opposite = -pattern & mask
+    if name == "negate":
+        return opposite
+    if not pattern & top:
+        return pattern
+    return {"absolute": opposite, "relu": 0}[name]
+
+
+@dataclass(frozen=True)
+class WordFunctions:
+    """Functions that words of a format go through, the first one first."""
+
+    names: tuple[str, ...]
+    fmt: Format
+
+    def of(self, pattern: int) -> int:
+        """What they make of a pattern."""
+        for name in self.names:
+            pattern = function_of(name, pattern, self.fmt)
+        return pattern

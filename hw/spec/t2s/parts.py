@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ..formats import Format
 from .arithmetic import LaneSum
 from .loops import Loop
 from .network import Copy, Link
@@ -130,11 +131,14 @@ class OperandPart:
     name: of the tensor
     lanes: words that come at once: as many as the element has lanes, or 1 that is for all of them
     forwards: loops along which it is passed on: outputs ``o_<name>_<loop>``
+    starts: a word of it, in the format of sums, is what a sum starts from: it comes with operations
+        that begin a sum, with no others
     """
 
     name: str
     lanes: int
     forwards: tuple[str, ...] = ()
+    starts: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,8 @@ class ElementPart:
     ----------
     name: of the function
     operands: those that come in every iteration; words of the first have flags, whether sums begin
-        with this iteration, and whether they are complete with it
+        with this iteration, and whether they are complete with it. The last one may be what sums
+        start from, see :class:`OperandPart`; if none is, that is the identity of (+)
     arithmetic: its lanes, semiring and formats
     inner: operands that are multiplied in each lane, one or two
     outer: operands by which the sum over lanes is multiplied, in the format of sums
@@ -161,6 +166,10 @@ class ElementPart:
 
     def operand(self, name: str) -> OperandPart:
         return next(one for one in self.operands if one.name == name)
+
+    def word_format(self, operand: OperandPart) -> Format:
+        """The format of an operand's words."""
+        return self.arithmetic.result if operand.starts else self.arithmetic.element
 
 
 @dataclass(frozen=True)
@@ -280,6 +289,12 @@ class Design:
             loop.name for one in (*self.loaders, self.unloader) for loop in _from_registers(one)
         }
         return tuple(one for one in self.program.indices if one in used)
+
+    def word_format(self, tensor: str) -> Format:
+        """The format of a tensor's words: of the result, and of what sums start from, that of
+        sums."""
+        of_sums = tensor in (self.program.result, self.program.start)
+        return self.element.arithmetic.result if of_sums else self.element.arithmetic.element
 
 
 def _from_registers(part: MemoryPart) -> list[Count]:

@@ -3,6 +3,7 @@ laid out, through a loader and a feeder; results go through an unloader into suc
 
 from __future__ import annotations
 
+from ..compiler.partition import loops_of_words
 from ..language import Computation
 from ..language.isolated import Isolated
 
@@ -14,8 +15,8 @@ _CONSUMING = ("unloader", "deserializer")
 
 def complete(computation: Computation) -> Computation:
     """Add the functions that the mapping does not name; those of the host do without reuse."""
-    for factor in computation.factors:
-        name = factor.tensor.name
+    for operand in computation.operands:
+        name = operand.tensor.name
         named = {one.role: one for one in computation.chains.get(name, ())}
         chain = [named.get(role) or _added(computation, name, role) for role in _PRODUCING]
         computation.chains[name] = tuple(chain)
@@ -34,7 +35,6 @@ def _added(computation: Computation, tensor: str, role: str) -> Isolated:
     isolated = Isolated(computation, tensor, role, computation.place)
     if role == "serializer":
         mine = computation.loops_of(tensor)
-        isolated.removed = [
-            (name, computation.place) for name in computation.loop_names if name not in mine
-        ]
+        there = (one.name for one in loops_of_words(computation, tensor))
+        isolated.removed = [(name, computation.place) for name in there if name not in mine]
     return isolated

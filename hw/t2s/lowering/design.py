@@ -19,7 +19,7 @@ from ..language.mapping_file import load_mapping
 from .completion import complete
 from .connections import all_copies, links
 from .depths import with_depths
-from .elements import element_part, lanes_of, summed_loops
+from .elements import element_part, summed_loops, word_bits
 from .memory import memory_part, stored_lanes
 from .moving import feeder_part, mover_part
 from .routing import routes_of
@@ -28,7 +28,10 @@ __all__ = ["DESIGNS", "design_of", "lowered"]
 
 _FOLDER = Path(designs.__file__).parent
 
-DESIGNS = tuple(sorted(one.stem for one in _FOLDER.glob("[a-z]*.py")))
+DESIGNS = (
+    *sorted(one.stem for one in _FOLDER.glob("[a-z]*.py")),
+    *sorted(f"cgra/{one.stem}" for one in _FOLDER.glob("cgra/[a-z]*.py")),
+)
 """Names of the designs that ship."""
 
 _SUMS = {"fp64": "fp64", "int8": "int32", "int16": "int32", "int32": "int32"}
@@ -66,11 +69,7 @@ def _design(config: T2sConfig, file: Path, content: bytes) -> Design:
 
 def lowered(computation: Computation, config: T2sConfig) -> Design:
     """What the hardware of a mapping is made of. Raises ValueError, see :func:`design_of`."""
-    if computation.started:
-        raise ValueError(
-            f"{computation.name}.start has no hardware yet: sums start from the identity"
-        )
-    functions = [*computation.applied, *(n for one in computation.factors for n in one.functions)]
+    functions = [*computation.applied, *(n for one in computation.operands for n in one.functions)]
     if functions:
         raise ValueError(f"{computation.name} has no hardware yet: it has function {functions[0]}")
     program = compiled(complete(computation))
@@ -88,9 +87,9 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
     element = element_part(program, arithmetic)
     summed = [one.name for one in summed_loops(program.function(program.name))]
     feeders, movers, loaders = [], [], []
-    for factor in computation.factors:
-        name = factor.tensor.name
-        bits = lanes_of(program, name) * arithmetic.element.container_bits
+    for operand in computation.operands:
+        name = operand.tensor.name
+        bits = word_bits(element, name)
         feeder, loader = (program.function(f"{name}_{role}") for role in ("feeder", "loader"))
         flagged = name == element.operands[0].name
         if feeder.buffers:
@@ -98,7 +97,7 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
         else:
             movers.append(mover_part(feeder, "feeder", bits, summed, flagged=flagged))
         loaders.append(memory_part(program, loader, name, bits))
-    bits = arithmetic.result.container_bits
+    bits = word_bits(element, program.name)
     for isolated in computation.chain(program.name):
         if isolated.role in ("drainer", "collector"):
             function = program.function(isolated.name)
@@ -109,7 +108,7 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
             f"not {config.managers}"
         )
     unloader = program.function(f"{program.name}_unloader")
-    routes = routes_of(program, element, arithmetic)
+    routes = routes_of(program, element)
     found = Design(
         program=program,
         element=element,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import prod
 
 from ...spec.t2s.arithmetic import LaneSum
-from ...spec.t2s.expressions import Apply, BufferRead, Fold, Load, Name, Neutral, Value
+from ...spec.t2s.expressions import Apply, BufferRead, Fold, Load, Name, Value
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.parts import ElementPart, OperandPart
 from ...spec.t2s.program import Function, Program
 from ...spec.t2s.statements import BufferWrite, Receive, Send
 from .steps_of import Done, done_by
 
-__all__ = ["element_part", "lanes_of", "summed_loops"]
+__all__ = ["element_part", "lanes_of", "summed_loops", "word_bits"]
 
 
 def summed_loops(function: Function) -> tuple[Loop, ...]:
@@ -45,14 +45,18 @@ def element_part(program: Program, arithmetic: LaneSum) -> ElementPart:
             loop = one.what.channel.removeprefix(f"{name}_").removesuffix("_forward")
             if loop not in forwards[name]:
                 forwards[name].append(loop)
+    # What sums start from is received behind all that is multiplied.
     operands = tuple(
-        OperandPart(name, lanes_of(program, name), tuple(forwards[name])) for name in names
+        OperandPart(
+            name, lanes_of(program, name), tuple(forwards[name]), starts=name == program.start
+        )
+        for name in names
     )
     _check_ring(function, done)
     (update,) = (
         one.what.value
         for one in done
-        if isinstance(one.what, BufferWrite) and one.what.value != Neutral()
+        if isinstance(one.what, BufferWrite) and _adds(one.what.value)
     )
     inner, outer = _products(program.name, update)
     (sums,) = function.buffers
@@ -64,6 +68,19 @@ def element_part(program: Program, arithmetic: LaneSum) -> ElementPart:
         outer=outer,
         sums=prod(one.extent or 1 for one in sums.dimensions),
     )
+
+
+def word_bits(element: ElementPart, tensor: str) -> int:
+    """Width of the words of an operand that come at once, or of a word of the result."""
+    if tensor == element.name:
+        return element.arithmetic.result.container_bits
+    operand = element.operand(tensor)
+    return operand.lanes * element.word_format(operand).container_bits
+
+
+def _adds(value: Value) -> bool:
+    """Whether it is a sum and more, not what one starts from."""
+    return isinstance(value, Fold) or (isinstance(value, Apply) and value.operator == "plus")
 
 
 def _check_ring(function: Function, done: tuple[Done, ...]) -> None:
@@ -88,7 +105,7 @@ def _products(name: str, update: Value) -> tuple[tuple[str, ...], tuple[str, ...
     folds = [one for one in _factors(product) if isinstance(one, Fold)]
     if not folds:
         return _names(name, product), ()
-    outer = tuple(one.name for one in _factors(product) if isinstance(one, Name))
+    outer = tuple(_word(one) for one in _factors(product) if not isinstance(one, Fold))
     return _names(name, folds[0].vector), outer
 
 
@@ -99,7 +116,15 @@ def _names(name: str, product: Value) -> tuple[str, ...]:
             f"{name} has no hardware yet: a product of {len(factors)} tensors in each lane; "
             "factor one out"
         )
-    return tuple(one.name for one in factors if isinstance(one, Name))
+    return tuple(_word(one) for one in factors)
+
+
+def _word(value: Value) -> str:
+    """Of which operand a factor is a word, or a function of one."""
+    while isinstance(value, Apply):
+        (value,) = value.arguments
+    assert isinstance(value, Name)
+    return value.name
 
 
 def _factors(value: Value) -> list[Value]:

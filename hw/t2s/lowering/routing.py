@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ...spec.t2s.affine import Affine, variable
-from ...spec.t2s.arithmetic import LaneSum
 from ...spec.t2s.expressions import Name
 from ...spec.t2s.parts import ElementPart, RoutePart
 from ...spec.t2s.program import Function, Program
 from ...spec.t2s.statements import Receive, Send
-from .elements import lanes_of
+from .elements import word_bits
 from .moving import needed
 from .steps_of import Done, count_of, done_by
 
@@ -28,7 +27,7 @@ def route_name(what: Send | Receive) -> str:
     return f"{what.channel}_{'spread' if isinstance(what, Send) else 'join'}"
 
 
-def routes_of(program: Program, element: ElementPart, arithmetic: LaneSum) -> tuple[RoutePart, ...]:
+def routes_of(program: Program, element: ElementPart) -> tuple[RoutePart, ...]:
     """All of a program. Raises ValueError for one that has no hardware yet."""
     found: dict[str, RoutePart] = {}
     for function in program.functions:
@@ -36,14 +35,12 @@ def routes_of(program: Program, element: ElementPart, arithmetic: LaneSum) -> tu
             continue
         for one in done_by(function):
             if isinstance(one.what, Send | Receive) and routed_dimensions(function, one.what.at):
-                part = _route(program, function, one, element, arithmetic)
+                part = _route(program, function, one, element)
                 found[part.name] = part
     return tuple(found.values())
 
 
-def _route(
-    program: Program, function: Function, done: Done, element: ElementPart, arithmetic: LaneSum
-) -> RoutePart:
+def _route(program: Program, function: Function, done: Done, element: ElementPart) -> RoutePart:
     assert isinstance(done.what, Send | Receive)
     channel = program.channel(done.what.channel)
     loops = tuple(count_of(one) for one in done.loops)
@@ -61,13 +58,9 @@ def _route(
             f"{function.name} has no hardware yet: it passes words on to queues that it chooses"
         )
     tensor = _carried(program, function, done.what)
-    if tensor == program.name:
-        bits = arithmetic.result.container_bits
-    else:
-        bits = lanes_of(program, tensor) * arithmetic.element.container_bits
     return RoutePart(
         name=route_name(done.what),
-        word_bits=bits,
+        word_bits=word_bits(element, tensor),
         nest=nest,
         routed=tuple(names),
         joins=isinstance(done.what, Receive),

@@ -193,19 +193,30 @@ class Network:
         return prod(self._trips(one) for one in nest)
 
     def _element(self, copy: Copy) -> None:
-        element = self._design.element
+        always, starting = self._operands(copy, starts=False), self._operands(copy, starts=True)
+        takes, puts = (a + b for a, b in zip(always, starting, strict=True))
+        results = self._of(copy, "o")
+        # Operations that begin sums, those of neither, those that complete sums.
+        segments = [
+            (self._sums, takes, puts),
+            ((self._products() - 2) * self._sums, *always),
+            (self._sums, always[0], (*always[1], *results)),
+        ]
+        if self._products() == 1:
+            segments = [(self._sums, takes, (*puts, *results))]
+        self._add(copy.name, segments)
+
+    def _operands(self, copy: Copy, *, starts: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Queues from which an element takes what sums start from, or what is multiplied, and those
+        into which it passes it on."""
         takes: tuple[int, ...] = ()
         puts: tuple[int, ...] = ()
-        for operand in element.operands:
-            takes += self._of(copy, f"i_{operand.name}")
-            for loop in operand.forwards:
-                puts += self._of(copy, f"o_{operand.name}_{loop}")
-        results = self._of(copy, "o")
-        segments = [
-            ((self._products() - 1) * self._sums, takes, puts),
-            (self._sums, takes, (*puts, *results)),
-        ]
-        self._add(copy.name, segments)
+        for operand in self._design.element.operands:
+            if operand.starts == starts:
+                takes += self._of(copy, f"i_{operand.name}")
+                for loop in operand.forwards:
+                    puts += self._of(copy, f"o_{operand.name}_{loop}")
+        return takes, puts
 
     def _products(self) -> int:
         """How many products a sum is of."""

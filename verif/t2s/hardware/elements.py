@@ -45,10 +45,12 @@ def part_of(
     inner: Sequence[str] = ("A", "B"),
     outer: Sequence[str] = (),
     scalars: Sequence[str] = (),
+    start: str = "",
 ) -> ElementPart:
     """An element, whose operands are passed on along one loop, the first along two.
 
-    ``scalars``: operands of one lane, beside those that are factored out.
+    ``scalars``: operands of one lane, beside those that are factored out. ``start``: the name of
+    what sums start from.
     """
     names = (*inner, *outer)
     operands = tuple(
@@ -59,6 +61,8 @@ def part_of(
         )
         for name in names
     )
+    if start:
+        operands += (OperandPart(start, 1, ("ii",), starts=True),)
     return ElementPart("C", operands, arithmetic, tuple(inner), tuple(outer), sums)
 
 
@@ -128,15 +132,20 @@ def random_operations(part: ElementPart, rounds: Sequence[int], seed: int) -> Op
         identity = config.semirings[0].identity_in(config.result)
         sums = np.full(part.sums, identity, np.uint64)
         for step in range(depth):
+            taken = [one for one in part.operands if step == 0 or not one.starts]
             here = {
-                one.name: random_words(rng, config.element, (part.sums, one.lanes))
-                for one in part.operands
+                one.name: random_words(rng, part.word_format(one), (part.sums, one.lanes))
+                for one in taken
             }
+            for one in taken:
+                if one.starts:
+                    sums = here[one.name][:, 0]
             sums = after(part, sums, here)
-            for one in part.operands:
+            for one in taken:
                 flags = (step == 0) | (step == depth - 1) << 1
+                bits = part.word_format(one).container_bits
                 words[one.name] += [
-                    _packed(row, config.lane_bits, flags if one is part.operands[0] else 0)
+                    _packed(row, bits, flags if one is part.operands[0] else 0)
                     for row in here[one.name].tolist()
                 ]
         results += sums.tolist()

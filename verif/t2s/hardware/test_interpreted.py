@@ -21,7 +21,7 @@ from tilewright.hw.t2s.mover import Mover, mover
 from tilewright.sim.t2s.python_text import python_text
 from tilewright.sim.t2s.sizes import trip_count
 from tilewright.verif.kit.sampling import cases, slow_but
-from tilewright.verif.t2s.designs import DESIGNS, bounds_of
+from tilewright.verif.t2s.designs import IN_HARDWARE, bounds_of
 from tilewright.verif.t2s.hardware.jobs import Job, Run, random_words
 from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
 
@@ -135,10 +135,10 @@ def check(design: Design, bounds: Mapping[str, int], seed: int) -> int:
     return ran
 
 
-@pytest.mark.parametrize("name", slow_but(["gemm"], sorted(DESIGNS)))
+@pytest.mark.parametrize("name", slow_but(["gemm"], sorted(IN_HARDWARE)))
 def test_designs(name: str) -> None:
     design = design_of(T2sConfig(design=name, largest=2))
-    bounds = {index: min(bound, 4) for index, bound in bounds_of(DESIGNS[name]).items()}
+    bounds = {index: min(bound, 4) for index, bound in bounds_of(IN_HARDWARE[name]).items()}
     assert check(design, bounds, seed=1) >= 3
 
 

@@ -44,7 +44,7 @@ def _lanes(
 ROUNDS = (3, 1, 2, 4, 1, 1, 7, 2)
 """Operations of a sum."""
 
-FACTORED = {"inner": ("A", "C"), "outer": ("B",)}
+FACTORED: dict[str, Any] = {"inner": ("A", "C"), "outer": ("B",)}
 PARTS: dict[str, ElementPart] = {
     "int8": part_of(_lanes(4, "int8", "int32"), 16),
     "int8 scalar": part_of(_lanes(3, "int8", "int32", pipeline=2), 5, scalars=("B",)),
@@ -65,9 +65,15 @@ PARTS: dict[str, ElementPart] = {
     "factored int8": part_of(_lanes(3, "int8", "int32"), 2, **FACTORED),
     "factored minplus": part_of(_lanes(2, "fp16", "fp32", "minplus"), 5, **FACTORED),
     "factored twice": part_of(_lanes(3, "fp16", "fp32"), 16, inner=("A", "C"), outer=("B", "D")),
+    "started": part_of(_lanes(4, "fp16", "fp32"), 16, start="T"),
+    "started int8": part_of(_lanes(2, "int8", "int32"), 5, start="T"),
+    "started one sum": part_of(_lanes(1, "fp32", "fp32"), 1, start="T"),
+    "started words": part_of(_lanes(2, "fp32", "fp32", "minplus"), 3, inner=["A"], start="T"),
+    "started orand": part_of(_lanes(4, "fp16", "fp16", "orand"), 3, start="T"),
+    "started factored": part_of(_lanes(2, "fp16", "fp32"), 17, **FACTORED, start="T"),
 }
-QUICK = ("int8", "fp16", "factored int8")
-LONG = ("fp32 six stages", "maxmul int8")
+QUICK = ("int8", "fp16", "factored int8", "started int8")
+LONG = ("fp32 six stages", "maxmul int8", "started words")
 
 
 class _Busy:
@@ -135,7 +141,10 @@ class _Run:
             [*agents, self.results, self.busy, Wire(reset, lambda cycle: cycle == reset_in)],
             until=lambda sim, cycle: (
                 len(self.results.words) >= count
-                and all(len(one.words) >= self.taken for one in self.passed_on.values())
+                and all(
+                    len(one.words) >= len(self.operations.words[self.element.passed_on[name]])
+                    for name, one in self.passed_on.items()
+                )
             ),
             most=20_000,
         )
@@ -231,7 +240,7 @@ def test_a_reset_forgets_what_is_under_way() -> None:
     run.run(each=restart, reset_in=40)
 
 
-READ = ("fp16 deep", "factored twice", "factored minplus", "words")
+READ = ("fp16 deep", "factored twice", "factored minplus", "words", "started factored")
 
 
 @pytest.mark.parametrize("tool", slow_but(["verilator"], FRONT_ENDS, ["slang"]))

@@ -12,7 +12,7 @@ from tilewright.hw.spec.t2s.parts import Design
 from tilewright.hw.t2s.lowering import depths
 from tilewright.hw.t2s.lowering.words_through import Network, Stopped
 
-from ..designs import DESIGNS
+from ..designs import IN_HARDWARE
 
 
 def _room(link: Link, sums: int, *, design: Design, less: str = "", words: int = 0) -> int:
@@ -22,7 +22,7 @@ def _room(link: Link, sums: int, *, design: Design, less: str = "", words: int =
 
 
 @pytest.mark.parametrize("largest", [2, 3])
-@pytest.mark.parametrize("name", sorted(DESIGNS))
+@pytest.mark.parametrize("name", sorted(IN_HARDWARE))
 def test_designs_go_on(name: str, largest: int) -> None:
     design = T2sConfig(design=name, largest=largest).plan
     Network(design, partial(_room, design=design), _trips(design)).run()

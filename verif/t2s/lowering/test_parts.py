@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.hw.spec.t2s.parts import MemoryPart
+from tilewright.hw.spec.t2s.parts import MemoryPart, OperandPart
 from tilewright.hw.t2s.lowering.design import DESIGNS
 
-from ..designs import DESIGNS as CHECKED
+from ..designs import IN_HARDWARE
 
 
 def test_all_designs_are_lowered() -> None:
-    assert set(DESIGNS) == set(CHECKED)
+    assert set(DESIGNS) == set(IN_HARDWARE)
 
 
-@pytest.mark.parametrize("name", sorted(CHECKED))
+@pytest.mark.parametrize("name", sorted(IN_HARDWARE))
 def test_each_port_has_one_queue(name: str) -> None:
     plan = T2sConfig(design=name, largest=3).plan
     found = plan.links
@@ -34,13 +34,12 @@ def test_each_port_has_one_queue(name: str) -> None:
     assert sum(one.source.port == "o" for one in sends) == len(elements)
 
 
-@pytest.mark.parametrize("name", sorted(CHECKED))
+@pytest.mark.parametrize("name", sorted(IN_HARDWARE))
 def test_words_of_images(name: str) -> None:
     plan = T2sConfig(design=name, largest=3).plan
     for part in (*plan.loaders, plan.unloader):
         image = plan.program.tensor(f"{part.tensor}_image").image
-        formats = plan.element.arithmetic
-        fmt = formats.result if part is plan.unloader else formats.element
+        fmt = plan.word_format(part.tensor)
         lanes = prod(one.extent or 1 for one in image if one.name not in _walked(part))
         assert part.word_bits == lanes * fmt.container_bits
         constant = prod(one.extent or 1 for one in image)
@@ -66,6 +65,17 @@ def test_factored() -> None:
     element = T2sConfig(design="mttkrp", largest=2).plan.element
     assert (element.inner, element.outer) == (("A", "C"), ("B",))
     assert [one.lanes for one in element.operands] == [2, 1, 2]
+
+
+def test_started() -> None:
+    """What sums start from is the last operand, comes once a sum, and is of the sums' format."""
+    plan = T2sConfig(design="cgra/mttkrp", largest=2, format="int8").plan
+    *multiplied, start = plan.element.operands
+    assert start == OperandPart("T", 1, starts=True)
+    assert not any(one.starts for one in multiplied)
+    assert (plan.element.inner, plan.element.outer) == (("A", "C"), ("B",))
+    loader = next(one for one in plan.loaders if one.tensor == "T")
+    assert (loader.word_bits, loader.strides) == (32, ("i", "j"))
 
 
 PLAIN = """

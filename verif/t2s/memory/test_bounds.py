@@ -10,16 +10,16 @@ from tilewright.sim.t2s.images import operand_names
 from tilewright.sim.t2s.sizes import shape_of
 from tilewright.verif.kit.refusal import refused
 
-from ..designs import DESIGNS, bounds_of
+from ..designs import IN_HARDWARE, bounds_of
 
 
 def program_of(name: str) -> Program:
     return T2sConfig(design=name, largest=2).plan.program
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", IN_HARDWARE)
 def test_shapes_tell_all_bounds(name: str) -> None:
-    program, bounds = program_of(name), bounds_of(DESIGNS[name])
+    program, bounds = program_of(name), bounds_of(IN_HARDWARE[name])
     shapes = {
         one: shape_of(program.tensor(one).dimensions, bounds) for one in operand_names(program)
     }

@@ -19,7 +19,7 @@ from tilewright.sim.t2s.job import Job, job_at
 from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.refusal import refused
 
-from ..designs import DESIGNS, bounds_of
+from ..designs import IN_HARDWARE, bounds_of
 
 MTTKRP = T2sConfig(design="mttkrp", largest=2, managers=2, trip_bits=10)
 SPEC = job_spec(MTTKRP)
@@ -56,11 +56,11 @@ def test_registers() -> None:
     assert SPEC.registers["CONFIG1"].fields[0].reset == 4
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", IN_HARDWARE)
 def test_registers_of_all_designs(name: str) -> None:
     """A job goes through registers and comes back, and has its tiles filled up."""
     config = T2sConfig(design=name, largest=3)
-    program, bounds = config.plan.program, bounds_of(DESIGNS[name])
+    program, bounds = config.plan.program, bounds_of(IN_HARDWARE[name])
     tensors = [part.tensor for part in (*config.plan.loaders, config.plan.unloader)]
     job = job_at(config, bounds, {one: 64 * n for n, one in enumerate(tensors)})
     values = job.registers(config)

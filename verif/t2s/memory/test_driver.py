@@ -24,7 +24,7 @@ from tilewright.verif.kit.broken_rules import wrong_values
 from tilewright.verif.kit.refusal import refused
 from tilewright.verif.kit.sampling import slow_but
 
-from ..designs import DESIGNS, bounds_of
+from ..designs import IN_HARDWARE, bounds_of
 from ..numpy_results import by_numpy
 
 GEMM = T2sConfig(design="gemm", largest=2)
@@ -36,8 +36,8 @@ def driver_of(config: T2sConfig = GEMM, memory_bytes: int = 1 << 16) -> Driver:
 
 def check_whole_numbers(name: str, largest: int) -> None:
     """Their sums are exact, whatever their order."""
-    config = T2sConfig(design=name, largest=largest, data_bits=64)
-    bounds = bounds_of(DESIGNS[name])
+    config = T2sConfig(design=name, largest=largest, data_bits=64, format="fp32")
+    bounds = bounds_of(IN_HARDWARE[name])
     operands = random_operands(config.plan.program, bounds, seed=2)
     numbers: dict[str, Any] = {one: n.astype(np.int64) for one, n in operands.items()}
     driver = driver_of(config, 1 << 23)
@@ -50,22 +50,22 @@ def check_whole_numbers(name: str, largest: int) -> None:
 
 
 @pytest.mark.parametrize("largest", [2, 3])
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", IN_HARDWARE)
 def test_whole_numbers(name: str, largest: int) -> None:
     check_whole_numbers(name, largest)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", IN_HARDWARE)
 def test_sizes_as_they_ship(name: str) -> None:
     check_whole_numbers(name, largest=0)
 
 
-@pytest.mark.parametrize("name", slow_but(["ttmc"], DESIGNS))
+@pytest.mark.parametrize("name", slow_but(["ttmc"], IN_HARDWARE))
 def test_patterns(name: str) -> None:
     """Of random numbers, bit for bit as the program's functions compute them one by one."""
-    config = T2sConfig(design=name, largest=3)
-    program, bounds = config.plan.program, bounds_of(DESIGNS[name])
+    config = T2sConfig(design=name, largest=3, format="fp32")
+    program, bounds = config.plan.program, bounds_of(IN_HARDWARE[name])
     rng = np.random.default_rng(3)
     words = {
         one: rng.standard_normal(given.shape).astype(np.float32).view(np.uint32)
@@ -74,6 +74,8 @@ def test_patterns(name: str) -> None:
     result = driver_of(config, 1 << 18).run_words(bounds, **words)
     arithmetic = HardwareNumbers(config.plan.element.arithmetic)
     operands = {one: given.astype(object) for one, given in words.items()}
+    if program.start:
+        operands[program.start] = arithmetic.started(words[program.start])
     assert np.array_equal(result, interpret(program, bounds, operands, arithmetic=arithmetic))
 
 

@@ -22,7 +22,7 @@ from tilewright.sim.t2s.interpreter import interpret
 from tilewright.sim.t2s.sizes import shape_of, trip_count
 from tilewright.verif.kit.refusal import refused
 
-from ..designs import DESIGNS, bounds_of
+from ..designs import IN_HARDWARE, bounds_of
 
 INFINITY = 0x7F80_0000
 
@@ -81,10 +81,10 @@ def random_words(shape: tuple[int, ...], seed: int) -> npt.NDArray[np.uint64]:
 
 
 @pytest.mark.parametrize("data_bits", [64, 256])
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", IN_HARDWARE)
 def test_operands(name: str, data_bits: int) -> None:
-    config = T2sConfig(design=name, largest=3, data_bits=data_bits)
-    design, bounds, beat = config.plan, bounds_of(DESIGNS[name]), config.beat_bytes
+    config = T2sConfig(design=name, largest=3, data_bits=data_bits, format="fp32")
+    design, bounds, beat = config.plan, bounds_of(IN_HARDWARE[name]), config.beat_bytes
     for tensor in operand_names(design.program):
         declared = design.program.tensor(tensor)
         words = random_words(shape_of(declared.dimensions, bounds), seed=1)
@@ -101,10 +101,10 @@ def test_operands(name: str, data_bits: int) -> None:
 
 
 @pytest.mark.parametrize("data_bits", [64, 256])
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", IN_HARDWARE)
 def test_result(name: str, data_bits: int) -> None:
-    config = T2sConfig(design=name, largest=3, data_bits=data_bits)
-    design, bounds, beat = config.plan, bounds_of(DESIGNS[name]), config.beat_bytes
+    config = T2sConfig(design=name, largest=3, data_bits=data_bits, format="fp32")
+    design, bounds, beat = config.plan, bounds_of(IN_HARDWARE[name]), config.beat_bytes
     result = design.program.result
     shape = image_shape(design.program, result, bounds)
     image = random_words(shape, seed=2)

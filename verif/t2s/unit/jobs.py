@@ -14,7 +14,7 @@ from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.program import Program
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.device.protocol import AcceleratorDevice
-from tilewright.sim.t2s.images import laid_out, operand_names, placement, word_format
+from tilewright.sim.t2s.images import laid_out, operand_names, placement
 from tilewright.sim.t2s.job import Job, job_at, outermost
 from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sizes import shape_of
@@ -69,7 +69,7 @@ def random_case(
     content: dict[str, bytes] = {}
     for name in operand_names(program):
         shape = shape_of(program.tensor(name).dimensions, bounds)
-        words = random_words(rng, word_format(config.plan, name), shape)
+        words = random_words(rng, config.plan.word_format(name), shape)
         content[name] = laid_out(config.plan, name, bounds, words, beat)
     sizes = {
         part.tensor: placement(config.plan, part.tensor, bounds, beat).size

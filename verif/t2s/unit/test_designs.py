@@ -16,7 +16,7 @@ from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.job_checks import soft_reset_after
 from tilewright.verif.kit.sampling import cases, slow_but
 
-from ..designs import DESIGNS
+from ..designs import IN_HARDWARE
 from .jobs import check_case, largest_case_bytes, random_case
 
 FORMATS = ("int8", "int16", "fp8e5m2", "fp16", "bf16", "fp32", "fp64")
@@ -32,6 +32,10 @@ _CHOSEN = {
     "ttv": "fp16",
     "apsp": "fp32",
     "stencil3d": "fp64",
+    "cgra/gemm": "int8",
+    "cgra/mttkrp": "fp16",
+    "cgra/ttm": "bf16",
+    "cgra/ttmc": "int16",
 }
 """A format of each by default; all at length."""
 
@@ -51,7 +55,7 @@ def _run(config: T2sConfig, seed: int, jobs: int) -> None:
             check_case(device, random_case(rng, config, size))
 
 
-@pytest.mark.parametrize("name", slow_but(SHORT, sorted(DESIGNS)))
+@pytest.mark.parametrize("name", slow_but(SHORT, sorted(IN_HARDWARE)))
 def test_random_jobs(name: str) -> None:
     _run(_config(name, _CHOSEN[name]), seed=1, jobs=cases(60))
 
@@ -63,7 +67,7 @@ def test_gathering_in_vectors() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("fmt", FORMATS)
-@pytest.mark.parametrize("name", sorted(DESIGNS))
+@pytest.mark.parametrize("name", sorted(IN_HARDWARE))
 def test_all_formats(name: str, fmt: str) -> None:
     _run(_config(name, fmt, largest=3), seed=2, jobs=30)
 

@@ -59,6 +59,10 @@ def test_floats(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
             "C is no einsum: its semiring is minplus",
         ),
         (
+            ["ik,kj->ij", "{a}", "{b}", "--set", "design=cgra/gemm"],
+            "C is no einsum: its sums start from T",
+        ),
+        (
             ["ik,kj->ij", "{a}", "{b}", "--backend", "cycles"],
             "backend must be one of rtl, model, not 'cycles'",
         ),

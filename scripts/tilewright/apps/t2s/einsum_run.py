@@ -20,7 +20,7 @@ from ...sim.numbers.container_words import from_container
 from ...sim.t2s.bounds import bounds_of_shapes
 from ...sim.t2s.counts import Counts
 from ...sim.t2s.driver import Driver
-from ...sim.t2s.images import operand_names, placement, word_format
+from ...sim.t2s.images import operand_names, placement
 from ...sim.t2s.model import T2sModel
 from ..common.limits import check_operations, check_size
 from ..common.matrix_files import read_array, write_array
@@ -52,7 +52,7 @@ def run_einsum(
         raise UserError(f"operands must be {len(names)} for {meant}, not {len(files)}")
     words, values = {}, []
     for name, file in zip(names, files, strict=True):
-        fmt = word_format(design, name)
+        fmt = design.word_format(name)
         given = read_array(file)
         check_size(file, *given.shape)
         rounded = round_to(given, fmt)
@@ -76,7 +76,7 @@ def run_einsum(
             driver = Driver(device)
             found, counts = driver.run_words(bounds, **words), driver.counts
         mismatches = int(np.count_nonzero(found != wanted))
-    fmt = word_format(design, design.program.result)
+    fmt = design.word_format(design.program.result)
     result = from_container(found, fmt)
     kept = {name for one in design.program.tensor(design.program.result).dimensions
             for name in one.variables}  # fmt: skip

@@ -12,10 +12,14 @@ __all__ = ["expression_of", "same_expression"]
 
 def expression_of(program: Program) -> str:
     """As "ik,kj->ij", by the program's own letters. Raises UserError if einsum has no name for it:
-    other semirings, and indices that are sums."""
+    other semirings, initial values, functions of words, and indices that are sums."""
     if program.semiring != "mma":
         raise UserError(f"{program.name} is no einsum: its semiring is {program.semiring}")
+    if program.start:
+        raise UserError(f"{program.name} is no einsum: its sums start from {program.start}")
     for tensor in program.tensors:
+        for name in tensor.functions:
+            raise UserError(f"{program.name} is no einsum: {tensor.name} has a function, {name}")
         for index in tensor.dimensions:
             if len(index.terms) != 1 or index.terms[0][1] != 1 or index.constant:
                 raise UserError(f"{program.name} is no einsum: {tensor.name} has an index {index}")
