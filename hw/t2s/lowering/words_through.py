@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 
 from ...spec.t2s.network import Copy, End, Link
@@ -36,14 +36,13 @@ class Stopped(RuntimeError):
         self.full = full
 
 
-@dataclass
+@dataclass(slots=True)
 class _Process:
     name: str
     segments: Iterator[Segment]
     left: int = 0
     takes: tuple[int, ...] = ()
     puts: tuple[int, ...] = ()
-    changed: set[int] = field(default_factory=set)
 
 
 class Network:
@@ -109,41 +108,46 @@ class Network:
         """
         level, results, wanted = self._level, self._results, self._wanted
         self._room[results] = wanted
-        waiting: list[list[_Process]] = [[] for _ in level]
+        waiting: dict[int, list[_Process]] = {}
         ready = deque(self._processes)
         while ready and level[results] < wanted:
             process = ready.popleft()
-            needed = self._step(process)
-            for queue in process.changed:
-                if waiting[queue]:
-                    ready.extend(waiting[queue])
-                    waiting[queue].clear()
-            waiting[needed].append(process)
+            needed = self._step(process, waiting, ready)
+            waiting.setdefault(needed, []).append(process)
         if level[results] < wanted:
             raise self._stopped()
 
-    def _step(self, process: _Process) -> int:
-        """Move what can be moved; returns the queue that has to change before more can be."""
+    def _step(
+        self, process: _Process, waiting: dict[int, list[_Process]], ready: deque[_Process]
+    ) -> int:
+        """Move what can be moved; returns the queue that has to change before more can be.
+
+        Those who wait for a queue that changes are ready.
+        """
         level, room = self._level, self._room
-        process.changed.clear()
-        while True:
+        needed = -1
+        while needed < 0:
             while not process.left:
                 process.left, process.takes, process.puts = next(process.segments)
             words, takes, puts = process.left, process.takes, process.puts
             for queue in takes:
                 if level[queue] < words:
-                    words, least = level[queue], queue
+                    words, needed = level[queue], queue
             for queue in puts:
                 if room[queue] - level[queue] < words:
-                    words, least = room[queue] - level[queue], queue
+                    words, needed = room[queue] - level[queue], queue
             if not words:
-                return least
+                break
+            process.left -= words
             for queue in takes:
                 level[queue] -= words
+                if queue in waiting:
+                    ready.extend(waiting.pop(queue))
             for queue in puts:
                 level[queue] += words
-            process.left -= words
-            process.changed.update(takes, puts)
+                if queue in waiting:
+                    ready.extend(waiting.pop(queue))
+        return needed
 
     def _stopped(self) -> Stopped:
         full, waiting = set(), []
