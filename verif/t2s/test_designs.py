@@ -15,8 +15,8 @@ from tilewright.sim.t2s.any_bounds import depths_for_any_bounds
 from tilewright.sim.t2s.checking import random_operands
 from tilewright.sim.t2s.depths import run_empty
 from tilewright.sim.t2s.interpreter import interpret
-from tilewright.tables.t2s_designs import CGRA as PAPER_CGRA
-from tilewright.tables.t2s_designs import PAPER, t2s_designs
+from tilewright.tables.t2s.designs import CGRA as PAPER_CGRA
+from tilewright.tables.t2s.designs import PAPER, t2s_designs
 from tilewright.verif.kit.pages import page
 from tilewright.verif.t2s.designs import CGRA, DESIGNS, FOLDER, bounds_of
 from tilewright.verif.t2s.numpy_results import by_numpy

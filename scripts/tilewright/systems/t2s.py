@@ -23,20 +23,20 @@ SYSTEM = System(
     ),
     tables={
         "t2s-designs": Work(
-            "tilewright.tables.t2s_designs:t2s_designs",
+            "tilewright.tables.t2s.designs:t2s_designs",
             "Lines, elements and multipliers of the designs in the mapping language.",
         ),
         "t2s-steps": Work(
-            "tilewright.tables.t2s_steps:t2s_steps",
+            "tilewright.tables.t2s.steps:t2s_steps",
             "A matrix product's mapping from three lines to a whole one: cycles and bytes of each "
             "step.",
         ),
         "t2s-ablation": Work(
-            "tilewright.tables.t2s_ablation:t2s_ablation",
+            "tilewright.tables.t2s.ablation:t2s_ablation",
             "A mapped matrix product without each of its directives in turn: cycles, bytes, area.",
         ),
         "t2s-engine": Work(
-            "tilewright.tables.t2s_engine:t2s_engine",
+            "tilewright.tables.t2s.engine:t2s_engine",
             "A mapped matrix product beside the tile engine: area, period, cycles.",
         ),
     },

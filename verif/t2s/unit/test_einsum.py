@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tilewright.cli import main
-from tilewright.tables.t2s_steps import t2s_steps
+from tilewright.tables.t2s.steps import t2s_steps
 from tilewright.verif.kit.pages import page
 
 A, B = np.arange(35).reshape(5, 7) - 17.0, np.arange(28).reshape(7, 4) - 11.0

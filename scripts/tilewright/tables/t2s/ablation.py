@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..errors import UserError
-from ..synth.tables import Row, Table
+from ...errors import UserError
+from ...synth.tables import Row, Table
 
 __all__ = ["LEFT_OUT", "SIZE", "t2s_ablation", "without"]
 
@@ -59,9 +59,9 @@ def t2s_ablation(target: str, progress: Callable[[str], None] = lambda said: Non
 
     Raises UserError for targets that are placed and routed.
     """
-    from ..hw.spec.t2s.config import T2S, T2sConfig
-    from ..hw.t2s import designs
-    from ..synth.flow import synthesize
+    from ...hw.spec.t2s.config import T2S, T2sConfig
+    from ...hw.t2s import designs
+    from ...synth.flow import synthesize
 
     if target in ("ecp5", "ice40"):
         raise UserError(
@@ -90,9 +90,9 @@ def t2s_ablation(target: str, progress: Callable[[str], None] = lambda said: Non
 def _counts(config: Any) -> Any:
     import numpy as np
 
-    from ..apps.common.native import native
-    from ..hw.spec.t2s.config import T2S
-    from ..sim.t2s.driver import Driver
+    from ...apps.common.native import native
+    from ...hw.spec.t2s.config import T2S
+    from ...sim.t2s.driver import Driver
 
     rng = np.random.default_rng(1)
     a, b = (rng.integers(-128, 128, (SIZE, SIZE)) for _ in range(2))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import UserError
-from ..synth.tables import Row, Table
+from ...errors import UserError
+from ...synth.tables import Row, Table
 
 __all__ = ["t2s_engine"]
 
@@ -37,9 +37,9 @@ def t2s_engine(target: str, progress: Callable[[str], None] = lambda said: None)
 
     Raises UserError for targets that are placed and routed.
     """
-    from ..hw.spec.engine import ENGINE_SIMD2
-    from ..hw.spec.t2s.config import T2S
-    from ..synth.flow import synthesize
+    from ...hw.spec.engine import ENGINE_SIMD2
+    from ...hw.spec.t2s.config import T2S
+    from ...synth.flow import synthesize
 
     if target in ("ecp5", "ice40"):
         raise UserError(
@@ -71,11 +71,11 @@ def _cycles(size: int) -> tuple[int, int]:
     """Of a product of matrices, on the Verilog of both, which is checked."""
     import numpy as np
 
-    from ..apps.common.native import native
-    from ..hw.spec.engine import ENGINE_SIMD2
-    from ..hw.spec.t2s.config import T2S
-    from ..sim.engine.driver import Driver as EngineDriver
-    from ..sim.t2s.driver import Driver
+    from ...apps.common.native import native
+    from ...hw.spec.engine import ENGINE_SIMD2
+    from ...hw.spec.t2s.config import T2S
+    from ...sim.engine.driver import Driver as EngineDriver
+    from ...sim.t2s.driver import Driver
 
     rng = np.random.default_rng(size)
     # Products and sums of these are exact.

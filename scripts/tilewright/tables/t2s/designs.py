@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import prod
 from pathlib import Path
 
-from ..errors import UserError
-from ..synth.tables import Row, Table
+from ...errors import UserError
+from ...synth.tables import Row, Table
 
 __all__ = ["t2s_designs"]
 
@@ -32,10 +32,10 @@ def t2s_designs(target: str, progress: Callable[[str], None] = lambda said: None
 
     Raises UserError for a target other than "cmos", the default: nothing is synthesised.
     """
-    from ..hw.t2s import designs
-    from ..hw.t2s.compiler.operations import multiplications
-    from ..hw.t2s.compiler.passes import compiled
-    from ..hw.t2s.language.mapping_file import load_mapping
+    from ...hw.t2s import designs
+    from ...hw.t2s.compiler.operations import multiplications
+    from ...hw.t2s.compiler.passes import compiled
+    from ...hw.t2s.language.mapping_file import load_mapping
 
     if target != "cmos":
         raise UserError(f"t2s-designs is counted by the compiler: no --target, not {target!r}")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import prod
 from pathlib import Path
 
-from ..errors import UserError
-from ..synth.tables import Row, Table
+from ...errors import UserError
+from ...synth.tables import Row, Table
 
 __all__ = ["SIZE", "t2s_steps"]
 
@@ -26,10 +26,10 @@ def t2s_steps(target: str, progress: Callable[[str], None] = lambda said: None) 
     """
     import numpy as np
 
-    from ..apps.common.native import native
-    from ..hw.spec.t2s.config import T2S, T2sConfig
-    from ..hw.t2s import designs
-    from ..sim.t2s.driver import Driver
+    from ...apps.common.native import native
+    from ...hw.spec.t2s.config import T2S, T2sConfig
+    from ...hw.t2s import designs
+    from ...sim.t2s.driver import Driver
 
     if target != "cmos":
         raise UserError(f"t2s-steps is counted by simulation: no --target, not {target!r}")
