@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import reduce
+from math import prod
 from operator import and_
 from typing import Any
 
@@ -12,6 +13,7 @@ from amaranth.hdl import Const, Module, ShapeLike, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..spec.t2s.fields import grouped
 from ..spec.t2s.network import COPIES_BITS
 from ..spec.t2s.parts import Count
 
@@ -211,16 +213,12 @@ def _together(loops: Iterable[Count], alone: Collection[str]) -> tuple[Count, ..
     loops = tuple(loops)
     names = {one.name for one in loops}
     found: list[Count] = []
-    mergeable = False
-    for one in loops:
-        free = one.extent is not None and one.name not in alone
-        if free and mergeable:
-            before = found.pop()
-            extent = (before.extent or 1) * (one.extent or 1)
-            name = f"{before.name}_{one.name}"
+    for group in grouped((one.extent, one.turn or one.name in alone) for one in loops):
+        one, *others = (loops[n] for n in group)
+        if others:
+            name = "_".join(loops[n].name for n in group)
             while name in names:
                 name += "_"  # A loop may be called like two others together.
-            one = replace(one, name=name, extent=extent)
+            one = replace(one, name=name, extent=prod(loops[n].extent or 1 for n in group))
         found.append(one)
-        mergeable = free
     return tuple(found)

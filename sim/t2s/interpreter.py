@@ -11,13 +11,14 @@ import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.t2s.program import Function, Program
-from .python_text import python_text
+from ...hw.spec.t2s.statements import Ever
+from .as_python.functions import python_text
 from .semiring_numbers import FUNCTIONS, Arithmetic, PythonNumbers
 from .sizes import check_bounds, shape_of, trip_count
 
@@ -106,6 +107,8 @@ class _Machine:
             "times": _on_lanes(arithmetic.times),
             "fold": arithmetic.fold,
             "pack": _packed,
+            "flagged": _Flagged,
+            "word_of": _word_of,
             "identity": arithmetic.identity,
             **{name: _on_each(partial(arithmetic.apply, name)) for name in FUNCTIONS},
         }
@@ -116,8 +119,14 @@ class _Machine:
         }
 
     def run(self, functions: list[Function]) -> None:
-        """Run functions to their ends. Raises Deadlock."""
-        running = {name: one for function in functions for name, one in self._copies(function)}
+        """Run functions to their ends; those that go round for ever, until all wait. Raises
+        Deadlock."""
+        running: dict[str, Iterator[Waiting]] = {}
+        endless: set[str] = set()
+        for function in functions:
+            for name, one, ever in self._copies(function):
+                running[name] = one
+                endless |= {name} if ever else set()
         while running:
             before, waiting, ended = self._moved[0], {}, []
             for name, one in running.items():
@@ -128,6 +137,8 @@ class _Machine:
             for name in ended:
                 del running[name]
             if running and not ended and self._moved[0] == before:
+                if endless.issuperset(running):
+                    return
                 full = frozenset(name for name, _, how in waiting.values() if how == "full")
                 raise Deadlock(_told(waiting), full)
 
@@ -143,12 +154,16 @@ class _Machine:
             found[place] = value
         return found
 
-    def _copies(self, function: Function) -> Iterator[tuple[str, Iterator[Waiting]]]:
+    def _copies(self, function: Function) -> Iterator[tuple[str, Iterator[Waiting], bool]]:
+        """What runs, by its name, and whether it goes round for ever."""
         scope = dict(self._names)
         exec(compile(python_text(function, self._bounds), function.name, "exec"), scope)
         spans = [range(trip_count(one, self._bounds)) for one in function.instances]
+        sides = [("", function.body), (", beside", function.beside)]
         for place in itertools.product(*spans):
-            yield f"{function.name}{_at(place)}", scope["run"](*place)
+            for (side, body), one in zip(sides, scope["run"](*place), strict=False):
+                ever = bool(body) and isinstance(body[0], Ever)
+                yield f"{function.name}{_at(place)}{side}", one, ever
 
     def _fill(self, name: str, shape: tuple[int, ...], operands: Mapping[str, Numbers]) -> None:
         if name not in operands:
@@ -168,6 +183,18 @@ class _Machine:
         for place, value in zip(places, values, strict=True):
             if inside or all(n < size for n, size in zip(place, self._shape, strict=True)):
                 self._memory[tensor][place] = value
+
+
+class _Flagged(NamedTuple):
+    """A word, or a vector, with its flags."""
+
+    word: Any
+    first: bool
+    last: bool
+
+
+def _word_of(value: Any) -> Any:
+    return value.word if isinstance(value, _Flagged) else value
 
 
 def _writes_result(program: Program, function: Function) -> bool:

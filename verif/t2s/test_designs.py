@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from tilewright.errors import UserError
-from tilewright.hw.t2s.compiler.passes import PASSES, programs
+from tilewright.hw.t2s.compiler.passes import MAPPED, PASSES, programs
 from tilewright.hw.t2s.language.mapping_file import load_mapping
 from tilewright.sim.t2s.any_bounds import depths_for_any_bounds
 from tilewright.sim.t2s.checking import random_operands
@@ -57,7 +57,8 @@ def test_cgra(name: str) -> None:
     wanted = by_numpy(f"cgra/{name}", operands)
     for done, program in found:
         assert np.array_equal(interpret(program, bounds, operands), wanted), done
-    run_empty(found[-1][1], bounds, depths_for_any_bounds(found[-1][1]))
+    mapped = dict(found)[MAPPED]
+    run_empty(mapped, bounds, depths_for_any_bounds(mapped))
     lines = file.read_text().splitlines()[1:]
     assert sum(1 for line in lines if line.strip()) <= CGRA[name].lines == PAPER_CGRA[name]
 

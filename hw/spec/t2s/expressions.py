@@ -10,6 +10,7 @@ from .loops import Loop
 __all__ = [
     "Apply",
     "BufferRead",
+    "Flagged",
     "Fold",
     "Load",
     "Name",
@@ -82,4 +83,18 @@ class Pack:
     parts: tuple[Value, ...]
 
 
-Value = Neutral | Name | Load | BufferRead | Apply | Fold | Pack
+@dataclass(frozen=True)
+class Flagged:
+    """A value with two flags, which go with it wherever it is passed on.
+
+    Parameters
+    ----------
+    first, last: variables and what they are in iterations in which the flag is set, all of them
+    """
+
+    value: Value
+    first: tuple[tuple[str, Affine], ...]
+    last: tuple[tuple[str, Affine], ...]
+
+
+Value = Neutral | Name | Load | BufferRead | Apply | Fold | Pack | Flagged

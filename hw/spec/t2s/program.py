@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 
 from .affine import Affine
 from .loops import Loop
@@ -60,12 +61,19 @@ class Buffer:
     dimensions: loops whose variables are its indices
     level: the loop in each iteration of which it is filled anew; None of the results' buffer
     double: whether one half is filled while the other is read
+    rotating: whether it is read and written at its first element only, and moved on
     """
 
     name: str
     dimensions: tuple[Loop, ...]
     level: str | None = None
     double: bool = False
+    rotating: bool = False
+
+    @property
+    def words(self) -> int:
+        """Elements that it holds, of one half."""
+        return prod(one.extent or 1 for one in self.dimensions)
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,7 @@ class Function:
     ----------
     instances: unrolled loops: one copy of the function an iteration
     host: whether it runs on the host, before the device or after it
+    beside: another nest, which runs at the same time: it reads blocks that ``body`` writes
     """
 
     name: str
@@ -83,6 +92,7 @@ class Function:
     instances: tuple[Loop, ...] = ()
     buffers: tuple[Buffer, ...] = ()
     host: bool = False
+    beside: Body = ()
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .affine import Affine
-from .expressions import Apply, BufferRead, Fold, Load, Name, Neutral, Pack, Value
+from .expressions import Apply, BufferRead, Flagged, Fold, Load, Name, Neutral, Pack, Value
 from .loops import Loop
 from .program import Function, Program
-from .statements import Body, BufferWrite, For, If, Receive, Send, Store
+from .statements import (
+    Block,
+    Body,
+    BufferWrite,
+    Counted,
+    Ever,
+    For,
+    If,
+    Phases,
+    Receive,
+    Rotate,
+    Send,
+    Store,
+    When,
+)
 
 __all__ = ["program_text"]
 
@@ -26,12 +40,16 @@ def _function(program: Program, function: Function) -> Iterator[str]:
     yield f"{function.name}{copies}{where}:"
     for buffer in function.buffers:
         size = " x ".join(str(one.extent) for one in buffer.dimensions) or "1"
-        yield f"    buffer {buffer.name}: {size}{', double' if buffer.double else ''}"
+        kind = f"{', double' if buffer.double else ''}{', rotating' if buffer.rotating else ''}"
+        yield f"    buffer {buffer.name}: {size}{kind}"
     for channel in program.channels:
         if channel.source == function.name and channel.depth:
             yield f"    fifo {channel.name}: {channel.depth}"
     instances = {one.name for one in function.instances}
     yield from _body(function.body, instances, 1)
+    if function.beside:
+        yield "  and at the same time:"
+        yield from _body(function.beside, instances, 1)
 
 
 def _body(body: Body, instances: set[str], depth: int) -> Iterator[str]:
@@ -47,6 +65,13 @@ def _body(body: Body, instances: set[str], depth: int) -> Iterator[str]:
             yield from _body(one.body, instances, depth + 1)
         elif isinstance(one, If):
             yield from _if(one, instances, depth)
+        elif isinstance(one, When | Ever | Counted | Block):
+            yield f"{indent}{_head(one)}:"
+            yield from _body(one.body, instances, depth + 1)
+            if isinstance(one, Counted):
+                yield from (f"{indent}    {jump}" for jump in _jumps(one))
+        elif isinstance(one, Phases):
+            yield from _phases(one, instances, depth)
         elif isinstance(one, Receive):
             yield f"{indent}{one.name} = receive {one.channel}{_at(one.at)}"
         elif isinstance(one, Send):
@@ -56,6 +81,46 @@ def _body(body: Body, instances: set[str], depth: int) -> Iterator[str]:
             yield f"{indent}{one.tensor}({_list(one.indices)}){lanes} = {_value(one.value)}"
         elif isinstance(one, BufferWrite):
             yield f"{indent}{one.buffer}({_list(one.indices)}) = {_value(one.value)}"
+        elif isinstance(one, Rotate):
+            yield f"{indent}rotate {one.buffer}"
+
+
+def _head(one: When | Ever | Counted | Block) -> str:
+    if isinstance(one, When):
+        return f"if {one.word}.{one.flag}"
+    if isinstance(one, Ever):
+        return "for ever"
+    if isinstance(one, Block):
+        return f"{'write' if one.writes else 'read'} a block of {one.buffer}"
+    asked = [
+        f", {field.name} = [{place}:{place + field.bits}]"
+        for field, place in zip(one.fields, one.places, strict=True)
+        if field.asked and len(one.fields) > 1
+    ]
+    return f"for {one.name} < {one.fields[0].extent << one.places[0]}{''.join(asked)}"
+
+
+def _jumps(one: Counted) -> Iterator[str]:
+    """What takes a counter on from a field's last iteration, innermost first."""
+    for field, place in list(zip(one.fields, one.places, strict=True))[:0:-1]:
+        missing = (1 << field.bits) - field.extent
+        if missing:
+            bits = f"{one.name}[{place}:{place + field.bits}]"
+            yield f"after {bits} == {field.extent - 1}: {one.name} += {missing << place}"
+
+
+def _phases(one: Phases, instances: set[str], depth: int) -> Iterator[str]:
+    indent, first = "    " * depth, 0
+    yield f"{indent}for {one.name} < {one.extent}:"
+    for phase in one.phases:
+        below, digits = phase.extent, []
+        for loop in phase.loops:
+            below //= loop.extent or 1
+            digits.append(f", {loop.name} = ({one.name} - {first}) / {below} % {loop.extent}")
+        last = first + phase.extent - 1
+        yield f"{indent}    if {first} <= {one.name} <= {last}{''.join(digits)}:"
+        yield from _body(phase.body, instances, depth + 2)
+        first += phase.extent
 
 
 def _if(one: If, instances: set[str], depth: int) -> Iterator[str]:
@@ -95,6 +160,12 @@ def _value(value: Value) -> str:
         return f"[{', '.join(map(_value, value.parts))}]"
     if isinstance(value, Fold):
         return f"fold({_value(value.start)}, {_value(value.vector)})"
+    if isinstance(value, Flagged):
+        flags = (
+            f"{name} = {' & '.join(f'{loop} == {at}' for loop, at in its) or 1}"
+            for name, its in (("first", value.first), ("last", value.last))
+        )
+        return f"{_value(value.value)} with {', '.join(flags)}"
     assert isinstance(value, Apply)
     arguments = [_value(one) for one in value.arguments]
     if value.operator in _SIGNS:

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from .affine import Affine
 from .expressions import Value
 from .loops import Loop
 
 __all__ = [
+    "Block",
     "Body",
     "BufferWrite",
+    "Counted",
     "Equal",
+    "Ever",
+    "Field",
     "For",
     "If",
+    "Phase",
+    "Phases",
     "Receive",
+    "Rotate",
     "Send",
     "Statement",
     "Store",
+    "When",
 ]
 
 
@@ -54,6 +63,126 @@ class If:
     condition: Equal
     then: Body
     otherwise: Body = ()
+
+
+@dataclass(frozen=True)
+class When:
+    """Statements in iterations whose word says so.
+
+    Parameters
+    ----------
+    word: a name that was received, of a word with flags
+    flag: "first" or "last"
+    """
+
+    word: str
+    flag: str
+    body: Body
+
+
+@dataclass(frozen=True)
+class Ever:
+    """Statements again and again, as long as channels bring something: nothing is counted."""
+
+    body: Body
+
+
+@dataclass(frozen=True)
+class Field:
+    """Bits of a counter: the variable of a loop, or iterations of neighbouring loops together.
+
+    Parameters
+    ----------
+    loops: outermost first, of constant trip counts
+    asked: whether statements need the variable; then it is one loop
+    """
+
+    loops: tuple[Loop, ...]
+    asked: bool
+
+    @property
+    def name(self) -> str:
+        return "_".join(one.name for one in self.loops)
+
+    @property
+    def extent(self) -> int:
+        return prod(one.extent or 1 for one in self.loops)
+
+    @property
+    def bits(self) -> int:
+        return (self.extent - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A nest of loops as one counter, with a field of its bits for each.
+
+    Where a field's trip count is no power of two, the counter jumps from its last iteration to the
+    next power of two, which is the next iteration of the field above.
+
+    Parameters
+    ----------
+    fields: outermost first, those are the highest bits
+    """
+
+    fields: tuple[Field, ...]
+    body: Body
+
+    @property
+    def name(self) -> str:
+        return "_".join(one.name for one in self.fields)
+
+    @property
+    def bits(self) -> int:
+        return sum(one.bits for one in self.fields)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Of each field, the number of its lowest bit."""
+        return tuple(sum(one.bits for one in self.fields[n + 1 :]) for n in range(len(self.fields)))
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A nest of loops of constant trip counts, one of several in turn."""
+
+    loops: tuple[Loop, ...]
+    body: Body
+
+    @property
+    def extent(self) -> int:
+        return prod(one.extent or 1 for one in self.loops)
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Nests that stood one after the other, as one loop: its trip count is the sum of theirs, and
+    its variable says which of them an iteration is of.
+
+    Parameters
+    ----------
+    name: of the variable
+    """
+
+    name: str
+    phases: tuple[Phase, ...]
+
+    @property
+    def extent(self) -> int:
+        return sum(one.extent for one in self.phases)
+
+
+@dataclass(frozen=True)
+class Block:
+    """What a side of a buffer does with one block: the one that writes, or the one that reads.
+
+    The one that writes waits until there is room for a block; the one that reads, until one is
+    written. There is room for a block, or for two if the buffer is double.
+    """
+
+    buffer: str
+    writes: bool
+    body: Body
 
 
 @dataclass(frozen=True)
@@ -98,5 +227,25 @@ class BufferWrite:
     value: Value
 
 
-Statement = For | If | Receive | Send | Store | BufferWrite
+@dataclass(frozen=True)
+class Rotate:
+    """Move a rotating buffer on: its second element becomes the one that is read and written."""
+
+    buffer: str
+
+
+Statement = (
+    For
+    | If
+    | When
+    | Ever
+    | Counted
+    | Phases
+    | Block
+    | Receive
+    | Send
+    | Store
+    | BufferWrite
+    | Rotate
+)
 Body = tuple[Statement, ...]

@@ -8,6 +8,11 @@ from ...spec.t2s.program import Program
 from ..language import Computation
 from .accumulation import accumulate
 from .capacity import check_capacity
+from .counting.flattening import flatten
+from .counting.infinitising import infinitise
+from .counting.perfection import perfect
+from .counting.rotation import rotate
+from .counting.signals import signal
 from .definition import define, tile
 from .distinct import check_names
 from .factoring import factor
@@ -20,7 +25,11 @@ from .scattering import gather, scatter
 from .unrolling import unroll
 from .vectorising import vectorise
 
-__all__ = ["PASSES", "compiled", "programs"]
+__all__ = ["MAPPED", "PASSES", "compiled", "programs"]
+
+MAPPED = "fifo"
+"""The last pass that directives are about: all loops are there still. What follows takes out of
+functions what they need not count."""
 
 PASSES: dict[str, Callable[[Program, Computation], Program]] = {
     "tile": tile,
@@ -35,6 +44,11 @@ PASSES: dict[str, Callable[[Program, Computation], Program]] = {
     "factor": factor,
     "overlap": overlap,
     "fifo": fifo,
+    "signal": signal,
+    "rotate": rotate,
+    "perfect": perfect,
+    "flatten": flatten,
+    "infinitise": infinitise,
 }
 """By name. Before the first there is the definition."""
 
@@ -44,16 +58,14 @@ def programs(computation: Computation) -> Iterator[tuple[str, Program]]:
     cannot be followed."""
     program = define(computation)
     yield "define", program
-    last = next(reversed(PASSES))
     for name, run in PASSES.items():
         program = run(program, computation)
         check_names(program, computation)
-        if name == last:
+        if name == MAPPED:
             check_capacity(program, computation)
         yield name, program
 
 
-def compiled(computation: Computation) -> Program:
-    """What the last pass makes."""
-    *_, (_, program) = programs(computation)
-    return program
+def compiled(computation: Computation, after: str = MAPPED) -> Program:
+    """What the passes make, up to one of them."""
+    return next(program for name, program in programs(computation) if name == after)

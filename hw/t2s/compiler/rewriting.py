@@ -5,11 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from ...spec.t2s.expressions import Apply, Fold, Pack, Value
+from ...spec.t2s.expressions import Apply, Flagged, Fold, Pack, Value
 from ...spec.t2s.loops import Loop
-from ...spec.t2s.statements import Body, BufferWrite, For, If, Send, Statement, Store
+from ...spec.t2s.statements import (
+    Block,
+    Body,
+    BufferWrite,
+    Counted,
+    Ever,
+    For,
+    If,
+    Phases,
+    Send,
+    Statement,
+    Store,
+    When,
+)
 
-__all__ = ["all_statements", "loops_in", "nest", "revalue", "rewrite", "without_loops"]
+__all__ = [
+    "all_statements",
+    "bodies_of",
+    "inside",
+    "loops_in",
+    "nest",
+    "revalue",
+    "rewrite",
+    "without_loops",
+]
 
 
 def nest(loops: Iterable[Loop], body: Body) -> Body:
@@ -27,13 +49,33 @@ def rewrite(body: Body, change: Callable[[Statement], Body | None]) -> Body:
         new = change(one)
         if new is not None:
             found.extend(new)
-        elif isinstance(one, For):
-            found.append(replace(one, body=rewrite(one.body, change)))
-        elif isinstance(one, If):
-            then, otherwise = rewrite(one.then, change), rewrite(one.otherwise, change)
-            found.append(replace(one, then=then, otherwise=otherwise))
         else:
-            found.append(one)
+            found.append(inside(one, lambda body: rewrite(body, change)))
+    return tuple(found)
+
+
+def inside(statement: Statement, change: Callable[[Body], Body]) -> Statement:
+    """A statement with the bodies in it replaced by what ``change`` makes of them."""
+    if isinstance(statement, For | When | Ever | Counted | Block):
+        return replace(statement, body=change(statement.body))
+    if isinstance(statement, If):
+        then, otherwise = change(statement.then), change(statement.otherwise)
+        return replace(statement, then=then, otherwise=otherwise)
+    if isinstance(statement, Phases):
+        phases = tuple(replace(one, body=change(one.body)) for one in statement.phases)
+        return replace(statement, phases=phases)
+    return statement
+
+
+def bodies_of(statement: Statement) -> tuple[Body, ...]:
+    """The bodies in a statement."""
+    found: list[Body] = []
+
+    def note(body: Body) -> Body:
+        found.append(body)
+        return body
+
+    inside(statement, note)
     return tuple(found)
 
 
@@ -50,6 +92,8 @@ def revalue(body: Body, change: Callable[[Value], Value | None]) -> Body:
             return Fold(value(given.start), value(given.vector))
         if isinstance(given, Pack):
             return Pack(tuple(value(one) for one in given.parts))
+        if isinstance(given, Flagged):
+            return replace(given, value=value(given.value))
         return given
 
     def statement(one: Statement) -> Body | None:
@@ -76,11 +120,8 @@ def all_statements(body: Body) -> Iterator[Statement]:
     """Every statement, those around others first."""
     for one in body:
         yield one
-        if isinstance(one, For):
-            yield from all_statements(one.body)
-        elif isinstance(one, If):
-            yield from all_statements(one.then)
-            yield from all_statements(one.otherwise)
+        for inner in bodies_of(one):
+            yield from all_statements(inner)
 
 
 def loops_in(body: Body) -> list[Loop]:

@@ -10,7 +10,8 @@ from ...spec.t2s.loops import Loop
 from ...spec.t2s.parts import ElementPart, OperandPart
 from ...spec.t2s.program import Function, Program
 from ...spec.t2s.statements import BufferWrite, Receive, Send
-from .steps_of import Done, done_by
+from ..compiler.counting.rotation import summed_inside
+from .steps_of import done_by
 
 __all__ = ["element_part", "lanes_of", "summed_loops", "word_bits"]
 
@@ -52,7 +53,7 @@ def element_part(program: Program, arithmetic: LaneSum) -> ElementPart:
         )
         for name in names
     )
-    _check_ring(function, done)
+    _check_ring(function)
     (update,) = (
         one.what.value
         for one in done
@@ -83,17 +84,14 @@ def _adds(value: Value) -> bool:
     return isinstance(value, Fold) or (isinstance(value, Apply) and value.operator == "plus")
 
 
-def _check_ring(function: Function, done: tuple[Done, ...]) -> None:
+def _check_ring(function: Function) -> None:
     """Refuse sums that are not visited in turn, all of them before any again."""
-    loops = [one.loop for one in next(one for one in done if isinstance(one.what, Receive)).loops]
-    kept = {one.name for buffer in function.buffers for one in buffer.dimensions}
-    places = [n for n, one in enumerate(loops) if one.name in kept and one.extent != 1]
-    for one in loops[min(places) :] if places else ():
-        if one.name not in kept and one.extent != 1:
-            raise ValueError(
-                f"{function.name} has no hardware yet: loop `{one.name}`, which is summed over, "
-                f"stands inside `{loops[min(places)].name}`, whose sums are kept"
-            )
+    if stands := summed_inside(function):
+        summed, kept = stands
+        raise ValueError(
+            f"{function.name} has no hardware yet: loop `{summed.name}`, which is summed over, "
+            f"stands inside `{kept.name}`, whose sums are kept"
+        )
 
 
 def _products(name: str, update: Value) -> tuple[tuple[str, ...], tuple[str, ...]]:

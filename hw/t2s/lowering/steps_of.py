@@ -62,7 +62,7 @@ def _within(
             else:
                 # The first or the last iteration of sums: flags say which.
                 yield from _within(one.then, instances, loops, when, own)
-        else:
+        elif isinstance(one, Doing):
             yield Done(one, loops, when, own)
 
 

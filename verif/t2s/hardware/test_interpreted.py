@@ -18,7 +18,7 @@ from tilewright.hw.t2s.feeder import Feeder
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering.design import design_of, lowered
 from tilewright.hw.t2s.mover import Mover, mover
-from tilewright.sim.t2s.python_text import python_text
+from tilewright.sim.t2s.as_python.functions import python_text
 from tilewright.sim.t2s.sizes import trip_count
 from tilewright.verif.kit.sampling import cases, slow_but
 from tilewright.verif.t2s.designs import IN_HARDWARE, bounds_of
@@ -91,9 +91,11 @@ def interpreted(
         "queues": Ends(job, part, summed, seed),
         "depth_of": defaultdict(lambda: 1),
         "moved": [0],
+        "word_of": lambda word: word,
     }
     exec(python_text(program.function(part.name), bounds), scope)
-    assert list(scope["run"](*place)) == []
+    (run,) = scope["run"](*place)
+    assert list(run) == []
     return job
 
 

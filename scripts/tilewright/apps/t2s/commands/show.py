@@ -47,7 +47,7 @@ def show(
     computation = mapping_given(file, options)
     sizes = bounds_given(bounds, (*computation.result, *computation.sum_over)) if bounds else None
     from ....hw.spec.t2s.program_text import program_text
-    from ....hw.t2s.compiler.passes import PASSES, programs
+    from ....hw.t2s.compiler.passes import MAPPED, PASSES, programs
 
     passes = ("define", *PASSES)
     if dump is not None and dump not in passes:
@@ -57,12 +57,15 @@ def show(
     if dump is not None:
         typer.echo(program_text(found[dump]))
         return
-    program = found[passes[-1]]
+    program = found[MAPPED]
     from ....report_table import print_rows
 
     counts = _counts(computation, program, sizes) if sizes else {}
     if json_file:
-        write_json(json_file, {**_figures(computation, program), **counts})
+        counted_loops = _counters(found[passes[-1]])
+        write_json(
+            json_file, {**_figures(computation, program), "counters": counted_loops, **counts}
+        )
     if svg:
         from ..drawing import drawing
 
@@ -75,7 +78,9 @@ def show(
         drawn = drawing(file.name, program, chains, words, counts.get("depths", said))
         write_whole(svg, lambda out: out.write(drawn.encode()))
     typer.echo(program_text(program) + "\n")
-    print_rows(file.name, [*_rows(computation, program), *_count_rows(program, counts)])
+    rows = _rows(computation, program)
+    rows += [(f"counters, {name}", told) for name, told in _counter_rows(found[passes[-1]])]
+    print_rows(file.name, [*rows, *_count_rows(program, counts)])
 
 
 def _figures(computation: Computation, program: Program) -> dict[str, Any]:
@@ -112,6 +117,28 @@ def _figures(computation: Computation, program: Program) -> dict[str, Any]:
             for one in program.channels
         },
     }
+
+
+def _counters(program: Program) -> dict[str, list[dict[str, Any]]]:
+    """What a copy of each function counts that only moves words or computes; without bits, a loop
+    whose trip count a register has."""
+    from ....hw.t2s.compiler.counting.counters import counters
+    from ....hw.t2s.compiler.counting.flattening import uses_memory
+
+    return {
+        function.name: [one._asdict() for one in counters(function)]
+        for function in program.functions
+        if not uses_memory(function)
+    }
+
+
+def _counter_rows(program: Program) -> list[tuple[str, str]]:
+    found: dict[str, list[str]] = {}
+    for name, its in _counters(program).items():
+        widths = ("a trip count" if one["bits"] is None else str(one["bits"]) for one in its)
+        told = ", ".join(f"{one['name']} {bits}" for one, bits in zip(its, widths, strict=True))
+        found.setdefault(told or "none", []).append(name)
+    return [(", ".join(names), told) for told, names in found.items()]
 
 
 def _lanes(computation: Computation, function: Function) -> int:

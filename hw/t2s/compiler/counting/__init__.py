@@ -1,0 +1,1 @@
+"""Passes that take out of functions what they need not know of their loops (section 3.4.2)."""

@@ -1,0 +1,207 @@
+"""Functions of a program as Python: generators that wait by ``yield``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ....hw.spec.t2s.affine import Affine
+from ....hw.spec.t2s.expressions import Name
+from ....hw.spec.t2s.loops import Loop
+from ....hw.spec.t2s.program import Buffer, Function
+from ....hw.spec.t2s.statements import (
+    Block,
+    Body,
+    BufferWrite,
+    Counted,
+    Ever,
+    For,
+    If,
+    Phases,
+    Receive,
+    Rotate,
+    Send,
+    Statement,
+    Store,
+    When,
+)
+from ..sizes import trip_count
+from .values import element_text, lanes_text, sum_text, tuple_text, value_text
+
+__all__ = ["python_text"]
+
+
+def python_text(function: Function, bounds: Mapping[str, int]) -> str:
+    """The source of a function ``run`` whose parameters are the instance's loops, and which gives a
+    list of generators: what it does, and what it does at the same time.
+
+    It uses names of the machine that runs it: ``queues``, ``depth_of``, ``moved``, ``load``,
+    ``store``, ``plus``, ``times``, ``fold``, ``pack``, ``identity``, ``flagged``, ``word_of``, and
+    functions of one word.
+    """
+    writer = _Writer(function, bounds)
+    parameters = ", ".join(f"v_{one.name}" for one in function.instances)
+    lines = [f"def run({parameters}):"]
+    bodies = [function.body, *([function.beside] if function.beside else [])]
+    lines += [
+        f"    v_last_{one.name} = {trip_count(one, bounds) - 1}"
+        for body in bodies
+        for one in _loops(body)
+        if one.extent is None
+    ]
+    for one in function.buffers:
+        # Blocks that were written, and that were read: the half is the lowest bit.
+        lines += [f"    b_{one.name} = {{}}", f"    s_{one.name} = [0, 0]"]
+        lines += [f"    r_{one.name} = [0]"] if one.rotating else []
+    for number, body in enumerate(bodies):
+        lines += [f"    def side_{number}():", *writer.body(body, 2)]
+        lines += ["        return", "        yield"]
+    return "\n".join(
+        [*lines, f"    return [{', '.join(f'side_{n}()' for n in range(len(bodies)))}]"]
+    )
+
+
+class _Writer:
+    def __init__(self, function: Function, bounds: Mapping[str, int]) -> None:
+        self._bounds = bounds
+        self._instances = {one.name for one in function.instances}
+        self._buffers: dict[str, Buffer] = {one.name: one for one in function.buffers}
+
+    def body(self, body: Body, depth: int) -> Iterator[str]:
+        indent = "    " * depth
+        if not body:
+            yield f"{indent}pass"
+        for one in body:
+            for line in _WRITTEN[type(one)](self, one):
+                yield indent + line
+
+    def _inner(self, body: Body) -> Iterator[str]:
+        return self.body(body, 1)
+
+    def loop(self, one: For) -> Iterator[str]:
+        if one.loop.name in self._instances:
+            yield from self.body(one.body, 0)
+            return
+        span = str(trip_count(one.loop, self._bounds))
+        if one.first is not None:
+            span = f"{sum_text(one.first)}, {sum_text(one.last or Affine())} + 1"
+        yield f"for v_{one.loop.name} in range({span}):"
+        yield from self._inner(one.body)
+
+    def condition(self, one: If) -> Iterator[str]:
+        yield f"if {sum_text(one.condition.left)} == {sum_text(one.condition.right)}:"
+        yield from self._inner(one.then)
+        yield "else:"
+        yield from self._inner(one.otherwise)
+
+    def flag(self, one: When) -> Iterator[str]:
+        yield f"if f_{one.word}.{one.flag}:"
+        yield from self._inner(one.body)
+
+    def ever(self, one: Ever) -> Iterator[str]:
+        yield "while True:"
+        yield from self._inner(one.body)
+
+    def counted(self, one: Counted) -> Iterator[str]:
+        count = f"c_{one.name}"
+        yield f"{count} = 0"
+        yield f"while {count} < {one.fields[0].extent << one.places[0]}:"
+        for field, place in zip(one.fields, one.places, strict=True):
+            if field.asked:
+                yield f"    v_{field.name} = {count} >> {place} & {(1 << field.bits) - 1}"
+        yield from self._inner(one.body)
+        yield f"    {count} += 1"
+        for field, place in list(zip(one.fields, one.places, strict=True))[:0:-1]:
+            missing = (1 << field.bits) - field.extent
+            if missing:
+                yield f"    if {count} >> {place} & {(1 << field.bits) - 1} == {field.extent}:"
+                yield f"        {count} += {missing << place}"
+
+    def phases(self, one: Phases) -> Iterator[str]:
+        yield f"for t_{one.name} in range({one.extent}):"
+        first = 0
+        for phase in one.phases:
+            yield f"    if {first} <= t_{one.name} < {first + phase.extent}:"
+            below = phase.extent
+            for loop in phase.loops:
+                extent = loop.extent or 1
+                below //= extent
+                yield f"        v_{loop.name} = (t_{one.name} - {first}) // {below} % {extent}"
+            yield from self.body(phase.body, 2)
+            first += phase.extent
+
+    def block(self, one: Block) -> Iterator[str]:
+        state, room = f"s_{one.buffer}", 1 + self._buffers[one.buffer].double
+        if one.writes:
+            yield f"while {state}[0] - {state}[1] == {room}:"
+            yield f"    yield ({one.buffer!r}, (), 'full')"
+        else:
+            yield f"while {state}[0] == {state}[1]:"
+            yield f"    yield ({one.buffer!r}, (), 'empty')"
+        yield from self.body(one.body, 0)
+        yield f"{state}[{0 if one.writes else 1}] += 1"
+        yield "moved[0] += 1"
+
+    def receive(self, one: Receive) -> Iterator[str]:
+        yield f"q = queues[{one.channel!r}, {tuple_text(one.at)}]"
+        yield "while not q:"
+        yield f"    yield ({one.channel!r}, {tuple_text(one.at)}, 'empty')"
+        yield f"f_{one.name} = q.popleft()"
+        yield f"n_{one.name} = word_of(f_{one.name})"
+        yield "moved[0] += 1"
+
+    def send(self, one: Send) -> Iterator[str]:
+        # A word that is passed on goes with its flags.
+        value = f"f_{one.value.name}" if isinstance(one.value, Name) else self._value(one)
+        yield f"value = {value}"
+        yield f"q = queues[{one.channel!r}, {tuple_text(one.at)}]"
+        yield f"while len(q) >= depth_of[{one.channel!r}]:"
+        yield f"    yield ({one.channel!r}, {tuple_text(one.at)}, 'full')"
+        yield "q.append(value)"
+        yield "moved[0] += 1"
+
+    def store(self, one: Store) -> Iterator[str]:
+        places = f"[{tuple_text(one.indices)}]"
+        value = self._value(one)
+        if one.lanes:
+            places = lanes_text(one.indices, one.lanes, self._bounds)
+        else:
+            value = f"({value},)"
+        yield f"store({one.tensor!r}, {places}, {value})"
+
+    def write(self, one: BufferWrite) -> Iterator[str]:
+        place = element_text(self._buffers[one.buffer], one.indices, writes=True)
+        yield f"{place} = {self._value(one)}"
+
+    def rotate(self, one: Rotate) -> Iterator[str]:
+        state = f"r_{one.buffer}[0]"
+        yield f"{state} = ({state} + 1) % {self._buffers[one.buffer].words}"
+
+    def _value(self, one: Send | Store | BufferWrite) -> str:
+        return value_text(one.value, self._bounds, self._buffers)
+
+
+_WRITTEN: Mapping[type[Statement], Callable[[_Writer, Any], Iterator[str]]] = {
+    For: _Writer.loop,
+    If: _Writer.condition,
+    When: _Writer.flag,
+    Ever: _Writer.ever,
+    Counted: _Writer.counted,
+    Phases: _Writer.phases,
+    Block: _Writer.block,
+    Receive: _Writer.receive,
+    Send: _Writer.send,
+    Store: _Writer.store,
+    BufferWrite: _Writer.write,
+    Rotate: _Writer.rotate,
+}
+
+
+def _loops(body: Body) -> Iterator[Loop]:
+    for one in body:
+        if isinstance(one, For):
+            yield one.loop
+        if isinstance(one, For | When | Ever | Counted | Block):
+            yield from _loops(one.body)
+        elif isinstance(one, If):
+            yield from _loops((*one.then, *one.otherwise))
