@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .config import Config, IntRange, SubsetOf, parameter
 from .formats import FORMATS, FloatFormat, Format
@@ -88,6 +89,19 @@ def result_bytes(name: str) -> int:
     return _RESULT_BYTES[name]
 
 
+@dataclass(frozen=True)
+class _AdderCount(IntRange):
+    """None, or as many to each row as share out its columns."""
+
+    def describe(self) -> str:
+        return "0, 8, 16, 32 or 64"
+
+    def check(self, name: str, value: Any) -> None:
+        super().check(name, value)
+        if value & (value - 1):
+            raise ValueError(f"`{name}` must be {self.describe()}, not {value}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class GtaConfig(Config):
     """Lanes of 8 x 8 elements that multiply limbs of 8 bits, with memories of their own.
@@ -105,8 +119,8 @@ class GtaConfig(Config):
     )
     float_adders: int = parameter(
         8,
-        allowed=IntRange(0, 64, multiple_of=8),
-        doc="fused adders of a lane: 0 (no jobs on floats), 8, 16, 32 or 64, an eighth a row",
+        allowed=_AdderCount(0, 64, multiple_of=8),
+        doc="fused adders of a lane, an eighth a row; 0: no jobs on floats",
     )
     adder_stages: int = parameter(2, allowed=IntRange(1, 3), doc="register stages of a fused adder")
     partial_bits: int = parameter(
@@ -134,9 +148,6 @@ class GtaConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        adders = self.float_adders
-        if adders & (adders - 1):
-            raise ValueError(f"`float_adders` must be 0, 8, 16, 32 or 64, not {adders}")
         if not (self.integers or self.floats):
             raise ValueError("`float_adders` must not be 0 with formats of floats alone")
 

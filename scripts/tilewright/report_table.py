@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-__all__ = ["console_of_reports", "print_rows"]
+__all__ = ["console_of_reports", "print_figures", "print_rows"]
+
+_UNBOUNDED = 1 << 16
+"""Columns; more than any table has."""
 
 
 def console_of_reports() -> Console:
@@ -17,6 +21,17 @@ def console_of_reports() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
+def print_figures(console: Console, table: Table) -> None:
+    """Print a table whose cells no line may break: whole where standard output is no terminal,
+    however wide that is; at a terminal as wide as that."""
+    given = console.width
+    if not console.is_terminal:
+        options = console.options.update(max_width=_UNBOUNDED)
+        console.width = max(given, console.measure(table, options=options).maximum)
+    console.print(table)
+    console.width = given
 
 
 def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> Console:

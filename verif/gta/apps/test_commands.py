@@ -199,6 +199,43 @@ def test_pca(run: Run) -> None:
     assert (report["multiplications"], len(report["references"])) == (60 * 25, 2)
 
 
+@pytest.mark.parametrize("shape", [(5, 12), (8, 12), (20, 64), (6, 6)])
+def test_pca_of_few_samples(run: Run, shape: tuple[int, int]) -> None:
+    """As many components as samples, of which the last has no variance: any direction will do for
+    it, if other features are left, and scikit-learn has another one."""
+    data = np.random.default_rng(1).standard_normal(shape)
+    out, where = run.directory / "v.npy", run.directory / "report.json"
+    assert run("pca", run.save("a.npy", data), "-o", out, "--json", where) == 0
+    found, report = np.load(out), run.report()
+    assert found.shape == shape
+    centred = data - data.mean(axis=0)
+    variances = np.linalg.svd(centred, compute_uv=False) ** 2 / (len(data) - 1)
+    assert report["variances"] == pytest.approx(variances, rel=1e-11, abs=1e-13)
+    assert [reference["wrong"] for reference in report["references"]] == [0, 0]
+    assert "none beyond" in run.out
+
+
+def test_pca_finds_a_wrong_component_of_few_samples(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose direction is known, as its variance is not another's."""
+    right = np.linalg.eigh
+
+    def turned(matrix: Any) -> Any:
+        values, vectors = right(matrix)
+        angle = 1e-9
+        first, second = vectors[:, -1].copy(), vectors[:, -2].copy()
+        vectors[:, -1] = np.cos(angle) * first + np.sin(angle) * second
+        vectors[:, -2] = np.cos(angle) * second - np.sin(angle) * first
+        return values, vectors
+
+    monkeypatch.setattr(np.linalg, "eigh", turned)
+    data = np.random.default_rng(1).standard_normal((8, 12))
+    where = run.directory / "report.json"
+    assert run("pca", run.save("a.npy", data), "--json", where) == 1
+    assert run.report()["references"][1]["wrong"] == 2
+
+
 @pytest.mark.slow
 def test_pca_of_digits(run: Run) -> None:
     """As large as the workload; and features that never change."""

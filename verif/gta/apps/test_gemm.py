@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilewright.apps.gta import products
 from tilewright.apps.gta.options import GtaChoice
 from tilewright.apps.gta.products import GtaProducts
 from tilewright.hw.spec.gta import FORMATS_OF_GTA, GtaConfig, is_float
@@ -61,6 +62,64 @@ def result_type(mode: str) -> Any:
     if is_float(mode):
         return np.float64 if mode == "fp64" else np.float32
     return np.int64 if mode in ("int32", "int64") else np.int32
+
+
+SUMS = [("int8", "saturate"), ("int64", "long"), ("int16", "saturate"), ("int32", "saturate"),
+        ("int32", "long"), ("int64", "saturate")]  # fmt: skip
+
+
+@pytest.mark.parametrize("kept", slow_but(SUMS[:2], SUMS))
+def test_sums(run: Run, kept: tuple[str, str]) -> None:
+    """Against Python's integers; some sums are beyond the usual width, whatever C is."""
+    mode, sums = kept
+    a, b, c, _ = drawn(run, mode, (5, 9, 17))
+    bits = 8 * result_type(mode)().itemsize
+    if (mode, sums) == ("int64", "saturate"):
+        run.save("a.npy", np.load(a) >> 12)
+    x, y, z = (np.load(file).astype(object) for file in (a, b, c))
+    if mode in ("int8", "int16"):
+        z = np.where(np.indices(z.shape).sum(axis=0) % 2, 2**31 - 1, z)
+        run.save("c.npy", z.astype(np.int64))
+    exact = np.dot(x, y) + z
+    out, where = run.directory / "d.npy", run.directory / "report.json"
+    words = ("--mode", mode, "--sums", sums, "-o", out, "--json", where)
+    assert run("gemm", a, b, "--c", c, *GTA, *words) == 0
+    found, half = np.load(out), 1 << (bits - 1)
+    beyond = int(np.count_nonzero((exact >= half) | (exact < -half)))
+    report = run.report()
+    assert beyond > 0
+    assert (report["sums"], report["beyond"]) == (sums, beyond)
+    assert report["counters"]["cycles"] > 0
+    if sums == "saturate":
+        assert np.array_equal(found.astype(object), np.clip(exact, -half, half - 1))
+        return
+    pairs = found.astype(object)
+    assert np.array_equal(pairs[..., 0] + (pairs[..., 1] << 64), exact % 2**128)
+
+
+def test_sums_that_are_refused(run: Run) -> None:
+    a = run.save("a.npy", np.full((2, 2), -(2**63)))
+    for mode, sums, line in [
+        ("fp32", "saturate", "--sums must be one of wrap in fp32, not 'saturate'"),
+        ("int8", "long", "--sums must be one of wrap, saturate in int8, not 'long'"),
+        ("int32", "all", "--sums must be one of wrap, saturate, long in int32, not 'all'"),
+        ("int64", "saturate", f"{a}: 4 of 4 sums have more than 128 bits, and are clamped modulo "
+                              "2^128"),
+    ]:  # fmt: skip
+        assert run.refused("gemm", a, a, *GTA, "--mode", mode, "--sums", sums) == line
+    line = run.refused("gemm", a, a, *GTA, "--mode", "int64", "--sums", "long", "-o", "d.mtx")
+    assert line == "d.mtx: must end in .npy or .npz, not '.mtx'"
+    line = run.refused("gemm", a, a, "--sums", "long")
+    assert line == "--sums must come with --unit gta, not m3xu, as 'long'"
+
+
+def test_a_wrong_sum_is_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b, _, _ = drawn(run, "int64", (2, 3, 4))
+    right = products.pgemm
+    monkeypatch.setattr(products, "pgemm", lambda *x, **named: right(*x, **named) ^ 1)
+    for sums in ("long", "saturate"):
+        assert run("gemm", a, b, *GTA, "--mode", "int64", "--sums", sums) == 1
+        assert "6 DIFFERENT" in run.out
 
 
 def test_matrix_market(run: Run) -> None:
@@ -130,6 +189,7 @@ def test_explain(run: Run) -> None:
     assert len(lines) >= 2
     assert lines[0].split("│")[1].strip().startswith(report["schedules"][0]["schedule"])
     assert "│ ws " not in run.out
+    assert "…" not in run.out
 
 
 def test_the_model_alone_counts_nothing(run: Run) -> None:

@@ -28,6 +28,8 @@ def gemm(run: Run, *words: object) -> str:
         (("--set", "formats=int8,fp32", "--mode", "int16"),
          "mode must be one that gta is built with (int8, fp32), not 'int16': see `formats`"),
         (("--set", "float_adders=0"), "`float_adders` must be at least 8 for fp32, not 0"),
+        (("--set", "float_adders=4"), "gta: `float_adders` must be 0, 8, 16, 32 or 64, not 4"),
+        (("--set", "float_adders=24"), "gta: `float_adders` must be 0, 8, 16, 32 or 64, not 24"),
         (("--set", "lanes=3"), "gta: `lanes` must be a power of two in 1..64, not 3"),
         (("--dataflow", "rs", "--mode", "int8"),
          "--dataflow must be one of auto, ws, is, os, simd, not 'rs'"),

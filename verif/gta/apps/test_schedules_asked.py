@@ -117,6 +117,7 @@ def test_direction_and_layout_on_the_rtl(run: Run, on_model: list[int]) -> None:
 def test_explain_on_the_rtl(run: Run, on_model: list[int]) -> None:
     """What the driver estimates, the chosen one first, beside the score of schedules."""
     report = product(run, "--explain", "--backend", "rtl", *settings("all"))
+    assert "…" not in run.out
     lines = [line for line in run.out.splitlines() if re.match("│ (ws|is|os) ", line)]
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
     config = DEVICES["all"].config

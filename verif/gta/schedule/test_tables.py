@@ -117,6 +117,12 @@ def choose_words() -> str:
     return choose(GtaConfig(), forward(LAYERS["conv5"], 1, "int8")).schedule.words
 
 
+def test_a_layer_as_a_word_of_its_own() -> None:
+    told: list[str] = []
+    gta_schedules("cmos", told.append, files=[Path("fc8")], settings=["formats=int8"])
+    assert told == ["fc8 in int8"]
+
+
 @pytest.mark.parametrize(
     ("table", "given", "said"),
     [
@@ -130,6 +136,10 @@ def choose_words() -> str:
          "gta: `lanes` must be a power of two in 1..64, not 3"),
         (gta_schedules, {"only": "conv9"},
          "--only must be one of conv1, conv2, conv3, conv4, conv5, fc6, fc7, fc8, not 'conv9'"),
+        (gta_schedules, {"files": [Path("conv9")]},
+         "--only must be one of conv1, conv2, conv3, conv4, conv5, fc6, fc7, fc8, not 'conv9'"),
+        (gta_schedules, {"files": [Path("conv1")], "only": "conv2"},
+         "gta-schedules takes one layer, not conv1 and conv2"),
         (gta_schedules, {"settings": ["formats=fp64"]},
          "gta-schedules needs one of int8, bf16, fp32"),
         (gta_schedules, {"svg": Path("a.png")}, "a.png: must end in .svg, not '.png'"),

@@ -24,6 +24,7 @@ from ..common.options import (
 )
 from .schedule.asked import Asked, asked
 from .schedule.file import SUFFIXES, read_schedule
+from .schedule.options import ScheduleOptions
 
 __all__ = [
     "FLOATS",
@@ -40,59 +41,17 @@ FLOATS = tuple(name for name in FORMATS_OF_GTA if is_float(name))
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlowOptions:
-    """How products are laid out on GTA."""
+class FlowOptions(ScheduleOptions):
+    """What of products of matrices only GTA has."""
 
-    dataflow: Annotated[
+    sums: Annotated[
         str | None,
         typer.Option(
-            help="Of GTA: ws, is, os (weights, inputs or outputs stay), simd (vectors), or auto, "
-            "the default: the schedule of least cycles and accesses.",
+            help="Of GTA, of sums of integers: wrap, modulo their width, the default; saturate, "
+            "clamped once at the end; long, of int32 and int64: all 128 bits, two words.",
             rich_help_panel=PANEL,
         ),
     ] = None
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RxC",
-            help="Of GTA: rows and columns that its lanes make up, those of a segment if they run "
-            "at the same time; default: as the dataflow.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    segments: Annotated[
-        int | None,
-        typer.Option(
-            help="Of GTA: parts of K; of integers at the same time, on as many parts of the lanes. "
-            "Default: as the dataflow.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    schedule: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Of GTA: dataflow, layout, segments and direction, .toml or .json, in place of "
-            "the options.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    save_schedule: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Of GTA: write the schedule of the largest product, .toml or .json.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain",
-            help="Of GTA: print the schedules of the largest product, the chosen one first.",
-            rich_help_panel=PANEL,
-        ),
-    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +65,7 @@ class DeviceOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GtaOptions(FlowOptions):
+class GtaOptions(ScheduleOptions):
     """The accelerator a computation runs on, how, and where the report goes."""
 
     config_file: ConfigOption = None
@@ -185,7 +144,7 @@ def choose_gta(
 
 def refuse_flow(flow: FlowOptions, unit: str) -> None:
     """Refuse options that are of GTA for another unit. Raises UserError."""
-    for name in ("dataflow", "layout", "segments", "schedule", "save_schedule"):
+    for name in ("dataflow", "layout", "segments", "schedule", "save_schedule", "sums"):
         given = getattr(flow, name)
         if given is not None:
             text = str(given) if isinstance(given, Path) else given

@@ -30,7 +30,7 @@ _FORMAT = "fp64"
 
 @dataclass(frozen=True, kw_only=True)
 class _Components:
-    """``variances``: of all components, the largest first; ``vectors``: one a row."""
+    """``variances``: of all features' components, the largest first; ``vectors``: one a row."""
 
     variances: Floats
     vectors: Floats
@@ -61,7 +61,7 @@ def find_components(
     covariance = numbers_in(words, _FORMAT) / (samples - 1)
     if not np.isfinite(covariance).all():
         raise UserError(f"{title}: the covariance is beyond {_FORMAT}")
-    found = _decomposed(covariance, most)
+    found = _decomposed(covariance)
     kept = count if count is not None else most
     agreement = _compare(data, found, kept)
     total = float(found.variances.sum())
@@ -101,9 +101,9 @@ def _read(path: Path | None) -> tuple[str, Floats]:
     return str(path), read_operand(path, _FORMAT).values
 
 
-def _decomposed(covariance: Floats, most: int) -> _Components:
+def _decomposed(covariance: Floats) -> _Components:
     variances, vectors = np.linalg.eigh(covariance)
-    return _Components(variances=variances[::-1][:most], vectors=vectors.T[::-1][:most])
+    return _Components(variances=variances[::-1], vectors=vectors.T[::-1])
 
 
 def _compare(data: Floats, found: _Components, kept: int) -> Agreement:
@@ -111,14 +111,15 @@ def _compare(data: Floats, found: _Components, kept: int) -> Agreement:
 
     Roundings of the sums and of both decompositions move the covariance, in the 2-norm, by less
     than as many units of its trace as a sum has terms; that moves variances by as much (Weyl), and
-    a component by that over the distance to the next variance (Davis and Kahan).
+    a component by that over the distance to the next variance (Davis and Kahan), among those of
+    all features: of data with fewer samples than features the last ones are all 0.
     """
     solver: Any = need("sklearn.decomposition", "scikit-learn").PCA(svd_solver="full")
     with np.errstate(all="ignore"):
         reference = solver.fit(data)
     eps = float(np.finfo(np.float64).eps)
     moved = 4 * eps * sum(data.shape) * float(np.maximum(found.variances, 0).sum())
-    error = np.abs(found.variances - reference.explained_variance_)[:kept]
+    error = np.abs(found.variances[:kept] - reference.explained_variance_[:kept])
     wide = np.concatenate([[np.inf], found.variances, [-np.inf]])
     gaps = np.minimum(wide[:-2] - wide[1:-1], wide[1:-1] - wide[2:])[:kept]
     ours, theirs = found.vectors[:kept], reference.components_[:kept]

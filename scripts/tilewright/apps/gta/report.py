@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from ...report_table import print_rows
+from ...report_table import print_figures, print_rows
 from ...reports import compiled_rows
 from ...sim.gta.schedule.explain import COLUMNS, explain
 from ..common.files import write_json
@@ -62,7 +62,7 @@ def finish_gta(
             if tally.schedules
             else explained_choices(choice.config, choice.asked, tally)
         )
-        console.print(explained)
+        print_figures(console, explained)
     if tally.mismatches or any(agreement.wrong for agreement in agreements):
         raise typer.Exit(1)
 

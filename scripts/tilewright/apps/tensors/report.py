@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from ...report_table import print_rows
+from ...report_table import print_figures, print_rows
 from ...reports import compiled_rows
 from ...sim.tensaurus.tiles import Plan
 from ..common.files import write_json
@@ -45,7 +45,7 @@ def finish_tensors(
     console = print_rows(title, [*rows, *_rows(choice, tally)])
     if choice.explain:
         for plan in tally.plans[:1]:
-            console.print(_explained(plan))
+            print_figures(console, _explained(plan))
     if wrong or tally.mismatches:
         raise typer.Exit(1)
 

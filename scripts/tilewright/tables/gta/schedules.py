@@ -22,7 +22,8 @@ def gta_schedules(
     target: str,
     progress: Callable[[str], None] = lambda said: None,
     *,
-    only: str = LAYER,
+    files: Sequence[Path] = (),
+    only: str | None = None,
     settings: Sequence[str] = (),
     svg: Path | None = None,
 ) -> Table:
@@ -34,14 +35,15 @@ def gta_schedules(
     ----------
     target: "cmos", the default: nothing is synthesised
     progress: is told what comes next
-    only: a layer, conv1 to fc8
+    files, only: a layer, conv1 to fc8, as a word of its own or behind ``--only``; else ``LAYER``
     settings: parameters of the accelerator, NAME=VALUE; of the three precisions those are left out
         that it has not
     svg: where a drawing is written
 
     Raises
     ------
-    UserError for another target, a wrong parameter, an unknown layer, or if no precision is left.
+    UserError for another target, a wrong parameter, an unknown layer or several, or if no precision
+    is left.
     """
     config = modelled("gta-schedules", target, settings)
     from ...apps.common.files import check_output, write_whole
@@ -51,8 +53,12 @@ def gta_schedules(
     from ...sim.gta.workloads.alexnet import LAYERS, forward
     from .scatter import scatter
 
-    if only not in LAYERS:
-        raise UserError(f"--only must be one of {', '.join(LAYERS)}, not {only!r}")
+    given = [*map(str, files), *([only] if only is not None else [])]
+    if len(given) > 1:
+        raise UserError(f"gta-schedules takes one layer, not {' and '.join(given)}")
+    layer = given[0] if given else LAYER
+    if layer not in LAYERS:
+        raise UserError(f"--only must be one of {', '.join(LAYERS)}, not {layer!r}")
     if svg is not None:
         check_output(svg, (".svg",))
     names = [name for name in PRECISIONS if name in (*config.integers, *config.floats)]
@@ -60,8 +66,8 @@ def gta_schedules(
         raise UserError(f"gta-schedules needs one of {', '.join(PRECISIONS)}")
     found = {}
     for name in names:
-        progress(f"{only} in {name}")
-        found[name] = ranked(space(config, forward(LAYERS[only], 1, name)))
+        progress(f"{layer} in {name}")
+        found[name] = ranked(space(config, forward(LAYERS[layer], 1, name)))
     none = [None] * len(COLUMNS)
     digits = (1, 1, *[0] * 5, *[2] * 3)
     rows = [
@@ -69,8 +75,8 @@ def gta_schedules(
         for name, each in found.items()
         for line in explain(each)
     ]
-    title = f"gta-schedules, {only} of AlexNet on {config.lanes} lanes, in thousands"
+    title = f"gta-schedules, {layer} of AlexNet on {config.lanes} lanes, in thousands"
     if svg is not None:
-        drawn = scatter(f"GTA: {only} of AlexNet on {config.lanes} lanes", found)
+        drawn = scatter(f"GTA: {layer} of AlexNet on {config.lanes} lanes", found)
         write_whole(svg, lambda file: file.write(drawn.encode()))
     return Table(title, "model", COLUMNS, rows)

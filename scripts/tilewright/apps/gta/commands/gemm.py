@@ -10,6 +10,7 @@ from ...common.files import check_output
 from ...common.first_lines import check_first_lines
 from ...engine.options import EngineOptions
 from ..options import FlowOptions, GtaOptions, choose_gta
+from ..sums import check_sums
 
 __all__ = ["gemm_on_gta"]
 
@@ -45,11 +46,15 @@ def gemm_on_gta(
         explain=flow.explain,
     )
     choice = choose_gta(chosen, mode or _MODE)
-    if output:
+    sums = flow.sums or "wrap"
+    check_sums(sums, choice.format)
+    if output and sums == "long":
+        check_output(output, (".npy", ".npz"))
+    elif output:
         check_output(output)
     for file in (a, b, c):
         if file:
             check_first_lines(file)
     from ..gemm import multiply_files
 
-    multiply_files(choice, a, b, c, output)
+    multiply_files(choice, a, b, c, sums, output)
