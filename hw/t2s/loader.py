@@ -12,12 +12,14 @@ from ..spec.t2s.parts import MemoryPart
 from ..stream.gearbox import Gearbox
 from .layouts import run_count_bits, word_layout
 from .run_walker import RunWalker, walk_members
+from .word_function import through
 
 __all__ = ["Loader"]
 
 
 class Loader(wiring.Component):
-    """Requests the runs of an image, cuts their beats into words, and repeats these.
+    """Requests the runs of an image, cuts their beats into words, and repeats these. Words leave
+    through the part's functions.
 
     Requests go ahead of the data, so that runs follow each other without a pause, those of one beat
     too. A word a cycle, if it is no wider than a beat; else a beat a cycle.
@@ -96,7 +98,7 @@ class Loader(wiring.Component):
             words.lines.payload.eq(self.i.payload.data),
             self.i.ready.eq(words.lines.ready),
             self.o.valid.eq(words.o.valid & ~self.stop),
-            self.o.payload.data.eq(words.o.payload.data),
+            self.o.payload.data.eq(through(m, part.functions, words.o.payload.data)),
             words.o.ready.eq(self.o.ready),
             brought.eq(self.o.valid & words.o.ready & words.o.payload.last),
         ]

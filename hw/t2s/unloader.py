@@ -12,6 +12,7 @@ from ..spec.t2s.parts import MemoryPart
 from .beat_packer import BeatPacker
 from .layouts import run_count_bits, word_layout
 from .run_walker import RunWalker, walk_members
+from .word_function import through
 
 __all__ = ["Unloader"]
 
@@ -20,7 +21,8 @@ _MOST_ASKED = 7
 
 
 class Unloader(wiring.Component):
-    """Packs words into beats and requests their runs of a burst writer.
+    """Packs words into beats and requests their runs of a burst writer. Words come through the
+    part's functions.
 
     The last beat of a run has strobes for the run's words only, and zeros behind them.
 
@@ -77,7 +79,7 @@ class Unloader(wiring.Component):
             walker.o.ready.eq(asks),
             packer.clear.eq(self.stop),
             packer.i.valid.eq(self.i.valid & ~self.stop),
-            packer.i.payload.eq(self.i.payload.data),
+            packer.i.payload.eq(through(m, part.functions, self.i.payload.data)),
             self.i.ready.eq(packer.i.ready & ~self.stop),
             # Beats that nobody has requested are not handed over.
             self.o.valid.eq(packer.o.valid & (asked != 0)),

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import Format
+from ...hw.spec.t2s.functions import pad_pattern
 from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.parts import Design, ElementPart
 from ...hw.spec.t2s.program import Program
@@ -109,8 +110,7 @@ def _loaded(program: Program, name: str, fmt: Format, words: Words, places: Plac
     """Words of a tensor in an operation, (lanes, result...), through its functions; of what pads
     it, outside."""
     tensor = program.tensor(name)
-    pad = fmt.constant(tensor.pad)
-    assert pad is not None
+    pad = pad_pattern(tensor.functions, tensor.pad, fmt)
     axes = [1] * (1 + len(program.tensor(program.result).dimensions))
     inside = np.ones(axes, np.bool_)
     at = []

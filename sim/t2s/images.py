@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ...hw.spec.formats import Format
 from ...hw.spec.t2s.affine import Affine
 from ...hw.spec.t2s.expressions import Load
+from ...hw.spec.t2s.functions import pad_pattern
 from ...hw.spec.t2s.parts import Design, MemoryPart
 from ...hw.spec.t2s.program import Program
 from ...hw.spec.t2s.statements import Body, For, If, Store
@@ -61,7 +62,7 @@ class Image:
     indices: of the tensor, in terms of these loops
     shape: of the tensor
     fmt: of its words
-    pad: what its words are where the tensor has none
+    pad: the pattern of its words where the tensor has none
     """
 
     part: MemoryPart
@@ -70,7 +71,7 @@ class Image:
     indices: tuple[Affine, ...]
     shape: tuple[int, ...]
     fmt: Format
-    pad: str
+    pad: int
 
     @property
     def around(self) -> tuple[int, ...]:
@@ -93,9 +94,7 @@ class Image:
         """
         if words.shape != self.shape:
             raise ValueError(f"{self.part.tensor} must be of shape {self.shape}, not {words.shape}")
-        pattern = self.fmt.constant(self.pad)
-        assert pattern is not None
-        pad = pattern << (self.fmt.container_bits - self.fmt.bits)
+        pad = self.pad << (self.fmt.container_bits - self.fmt.bits)
         padded = np.pad(words, [(0, 1)] * words.ndim, constant_values=np.uint64(pad))
         filled = np.broadcast_to(padded[self._places()], tuple(self.extents.values()))
         content = np.ascontiguousarray(filled, f"<u{self.fmt.container_bits // 8}")
@@ -146,6 +145,7 @@ def image_of(design: Design, tensor: str, bounds: Mapping[str, int]) -> Image:
     part = part_of(design, tensor)
     declared = program.tensor(tensor)
     loops = program.tensor(f"{tensor}_image").image
+    fmt = design.word_format(tensor)
     inside = {one.name for one in part.run}
     moved = [one for one in loops if one.name in part.strides]
     run = [one for one in loops if one.name in inside]
@@ -156,8 +156,8 @@ def image_of(design: Design, tensor: str, bounds: Mapping[str, int]) -> Image:
         steps=len(moved),
         indices=_indices(program, tensor),
         shape=shape_of(declared.dimensions, bounds),
-        fmt=design.word_format(tensor),
-        pad=declared.pad,
+        fmt=fmt,
+        pad=pad_pattern(declared.functions, declared.pad, fmt),
     )
 
 

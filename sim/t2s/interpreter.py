@@ -114,7 +114,7 @@ class _Machine:
         }
         starts = (program.start, f"{program.start}_image") if program.start else ()
         self._pads = {
-            one.name: arithmetic.identity if one.name in starts else arithmetic.constant(one.pad)
+            one.name: arithmetic.identity if one.name in starts else arithmetic.pad(one)
             for one in program.tensors
         }
 

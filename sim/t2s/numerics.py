@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.t2s.arithmetic import LaneSum
-from ...hw.spec.t2s.functions import WordFunctions
+from ...hw.spec.t2s.functions import WordFunctions, pad_pattern
+from ...hw.spec.t2s.program import TensorDeclaration
 from ..numbers.word_functions import through
 from .element_sums import ElementSums
 
@@ -83,11 +84,9 @@ class HardwareNumbers:
         )
         self._applied: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
 
-    def constant(self, name: str) -> int:
-        """The pattern of "0", "+inf" or "-inf" in an operand."""
-        pattern = self._sums.arithmetic.element.constant(name)
-        assert pattern is not None
-        return pattern
+    def pad(self, tensor: TensorDeclaration) -> int:
+        """The pattern that pads an operand."""
+        return pad_pattern(tensor.functions, tensor.pad, self._sums.arithmetic.element)
 
     def started(self, words: npt.ArrayLike) -> npt.NDArray[np.object_]:
         """Sums that are known: patterns of sums from which others start."""

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.semirings import SEMIRINGS
+from ...hw.spec.t2s.program import TensorDeclaration
 
-__all__ = ["FUNCTIONS", "Arithmetic", "PythonNumbers", "constant", "operators"]
+__all__ = ["FUNCTIONS", "Arithmetic", "PythonNumbers", "operators"]
 
 Operator = Callable[[Any, Any], Any]
 
@@ -32,18 +33,13 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 """Of one word."""
 
-_CONSTANTS = {"0": 0, "+inf": math.inf, "-inf": -math.inf}
+_CONSTANTS: dict[str, Any] = {"0": 0, "+inf": math.inf, "-inf": -math.inf}
 
 
 def operators(semiring: str) -> tuple[Operator, Operator, Any]:
     """(+), (x), and the identity of (+)."""
     row = SEMIRINGS[semiring]
-    return _OPERATORS[row.plus], _OPERATORS[row.times], constant(row.identity)
-
-
-def constant(name: str) -> Any:
-    """What "0", "+inf" and "-inf" are."""
-    return _CONSTANTS[name]
+    return _OPERATORS[row.plus], _OPERATORS[row.times], _CONSTANTS[row.identity]
 
 
 class Arithmetic(Protocol):
@@ -56,8 +52,8 @@ class Arithmetic(Protocol):
 
     identity: Any
 
-    def constant(self, name: str) -> Any:
-        """The word "0", "+inf" or "-inf"."""
+    def pad(self, tensor: TensorDeclaration) -> Any:
+        """The word that pads an operand."""
 
     def apply(self, name: str, value: Any) -> Any:
         """A function of a word or of a sum."""
@@ -86,8 +82,8 @@ class PythonNumbers:
     def __init__(self, semiring: str) -> None:
         self._plus, self._times, self.identity = operators(semiring)
 
-    def constant(self, name: str) -> Any:
-        return constant(name)
+    def pad(self, tensor: TensorDeclaration) -> Any:
+        return _CONSTANTS[tensor.pad]
 
     def apply(self, name: str, value: Any) -> Any:
         return FUNCTIONS[name](value)

@@ -14,7 +14,7 @@ from tilewright.hw.spec.formats import FORMATS, FloatFormat, Format
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.parts import Design
-from tilewright.hw.spec.t2s.program import Program
+from tilewright.hw.spec.t2s.program import Program, TensorDeclaration
 from tilewright.hw.t2s.compiler.passes import compiled
 from tilewright.hw.t2s.language import Computation, MappingError
 from tilewright.hw.t2s.lowering.completion import complete
@@ -98,12 +98,13 @@ def test_designs_run_as_whole_arrays(name: str, format: str) -> None:
 
 @pytest.mark.parametrize("kernel", slow_but(["gemm", "ttmc"], KERNELS))
 def test_random_mappings_run_as_whole_arrays(kernel: str) -> None:
-    """Of what is drawn, mappings that have elements."""
-    found, factored = 0, 0
+    """Of what is drawn, mappings that have elements; half of all with functions, initial values."""
+    found, factored, started, applied = 0, 0, 0, 0
     for seed in range(by_size(40, 80, 600)):
         rng = np.random.default_rng([seed, *map(ord, kernel)])
         try:
-            computation = random_mapping(kernel, rng)
+            words = np.random.default_rng(seed) if seed % 2 else None
+            computation = random_mapping(kernel, rng, words)
             program = compiled(complete(computation))
             arithmetic = _arithmetic(computation)
             part = element_part(program, arithmetic)
@@ -115,8 +116,12 @@ def test_random_mappings_run_as_whole_arrays(kernel: str) -> None:
         same = _interpreted(program, arithmetic, bounds, operands) == wanted
         assert same.all(), (kernel, seed)
         found, factored = found + 1, factored + bool(part.outer)
+        started += bool(program.start)
+        applied += any(one.functions for one in program.tensors)
     assert found >= by_size(3, 6, 40)
     assert factored or len(KERNELS[kernel][1]) < 3
+    assert started
+    assert applied
 
 
 def _arithmetic(computation: Computation) -> LaneSum:
@@ -232,4 +237,6 @@ def test_refusal() -> None:
 
 def test_pads_are_patterns() -> None:
     numbers = HardwareNumbers(LaneSum(ops=("minplus",), format="fp16", accumulator="fp32", lanes=1))
-    assert numbers.constant("+inf") == FORMATS["fp16"].constant("+inf") == 0x7C00
+    padded = TensorDeclaration("A", (), "+inf")
+    assert numbers.pad(padded) == FORMATS["fp16"].constant("+inf") == 0x7C00
+    assert numbers.pad(replace(padded, pad="-inf", functions=("negate",))) == 0xFC00

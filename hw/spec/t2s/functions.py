@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..formats import FloatFormat, Format
 
-__all__ = ["FUNCTIONS", "WordFunctions", "function_of", "padded_before"]
+__all__ = ["FUNCTIONS", "WordFunctions", "function_of", "pad_pattern", "padded_before"]
 
 FUNCTIONS: Mapping[str, Mapping[str, str]] = {
     "absolute": {"0": "0", "+inf": "+inf"},
@@ -44,6 +44,23 @@ def function_of(name: str, pattern: int, fmt: Format) -> int:
     if not pattern & top:
         return pattern
     return {"absolute": opposite, "relu": 0}[name]
+
+
+def pad_pattern(functions: Iterable[str], pad: str, fmt: Format) -> int:
+    """The pattern of what pads a tensor's tiles, before its functions: they make of it what they
+    make of "0", "+inf" or "-inf" (of zeros perhaps the other one).
+
+    In a format of integers infinities are the ends of the range, which are no opposites.
+    """
+    after, names = pad, list(functions)
+    for name in names:
+        after = FUNCTIONS[name].get(after, after)
+    pattern = fmt.constant(after)
+    assert pattern is not None
+    for name in reversed(names):
+        if name == "negate":
+            pattern = function_of(name, pattern, fmt)
+    return pattern
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from math import prod
 
 from ..formats import Format
 from .arithmetic import LaneSum
+from .functions import WordFunctions
 from .loops import Loop
 from .network import Copy, Link
 from .program import Program
@@ -199,6 +200,7 @@ class MemoryPart:
     run: loops of a run, of constant trip counts: words of it follow each other in memory, from the
         beginning of a beat; no other run shares its last beat
     repeats: how often each word is sent
+    functions: through which each word goes, behind memory or before it: once for all elements
     """
 
     name: str
@@ -207,6 +209,7 @@ class MemoryPart:
     steps: tuple[Step, ...]
     run: tuple[Loop, ...]
     repeats: int = 1
+    functions: WordFunctions | None = None
 
     @property
     def run_words(self) -> int:

@@ -69,9 +69,6 @@ def _design(config: T2sConfig, file: Path, content: bytes) -> Design:
 
 def lowered(computation: Computation, config: T2sConfig) -> Design:
     """What the hardware of a mapping is made of. Raises ValueError, see :func:`design_of`."""
-    functions = [*computation.applied, *(n for one in computation.operands for n in one.functions)]
-    if functions:
-        raise ValueError(f"{computation.name} has no hardware yet: it has function {functions[0]}")
     program = compiled(complete(computation))
     vectorised = computation.vectorised
     lanes = 1
@@ -96,7 +93,8 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
             feeders.append(feeder_part(feeder, bits, summed, flagged=flagged))
         else:
             movers.append(mover_part(feeder, "feeder", bits, summed, flagged=flagged))
-        loaders.append(memory_part(program, loader, name, bits))
+        fmt = element.word_format(element.operand(name))
+        loaders.append(memory_part(program, loader, name, bits, fmt))
     bits = word_bits(element, program.name)
     for isolated in computation.chain(program.name):
         if isolated.role in ("drainer", "collector"):
@@ -108,6 +106,7 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
             f"not {config.managers}"
         )
     unloader = program.function(f"{program.name}_unloader")
+    lanes = stored_lanes(unloader)
     routes = routes_of(program, element)
     found = Design(
         program=program,
@@ -115,7 +114,7 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
         feeders=tuple(feeders),
         movers=tuple(movers),
         loaders=tuple(loaders),
-        unloader=memory_part(program, unloader, program.name, bits * stored_lanes(unloader)),
+        unloader=memory_part(program, unloader, program.name, lanes * bits, arithmetic.result),
         routes=routes,
         copies=all_copies(program, routes),
         links=links(program, routes),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...spec.formats import Format
+from ...spec.t2s.functions import WordFunctions
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.parts import Count, MemoryPart, Step
 from ...spec.t2s.program import Function, Program
@@ -11,8 +13,12 @@ from .steps_of import done_by
 __all__ = ["memory_part", "stored_lanes"]
 
 
-def memory_part(program: Program, function: Function, tensor: str, word_bits: int) -> MemoryPart:
-    """A loader or the unloader of a tensor. Raises ValueError for one that has no hardware yet."""
+def memory_part(
+    program: Program, function: Function, tensor: str, word_bits: int, fmt: Format
+) -> MemoryPart:
+    """A loader or the unloader of a tensor of words of a format. Raises ValueError for one that has
+    no hardware yet."""
+    functions = program.tensor(tensor).functions
     if function.instances:
         loop = function.instances[0].name
         raise ValueError(f"{function.name} has no hardware yet: loop `{loop}` is unrolled in it")
@@ -36,6 +42,7 @@ def memory_part(program: Program, function: Function, tensor: str, word_bits: in
         steps=tuple(Step(Count(one.name, one.extent), one.name in names) for one in loops),
         run=tuple(run),
         repeats=repeats,
+        functions=WordFunctions(functions, fmt) if functions else None,
     )
 
 

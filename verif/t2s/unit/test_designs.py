@@ -40,6 +40,7 @@ _CHOSEN = {
 """A format of each by default; all at length."""
 
 SHORT = ["gemm"]
+LONG = ["cgra/ttm", "cgra/ttmc"]
 
 
 def _config(name: str, fmt: str, **changes: Any) -> T2sConfig:
@@ -55,7 +56,9 @@ def _run(config: T2sConfig, seed: int, jobs: int) -> None:
             check_case(device, random_case(rng, config, size))
 
 
-@pytest.mark.parametrize("name", slow_but(SHORT, sorted(IN_HARDWARE)))
+@pytest.mark.parametrize(
+    "name", slow_but(SHORT, sorted(IN_HARDWARE), [one for one in IN_HARDWARE if one not in LONG])
+)
 def test_random_jobs(name: str) -> None:
     _run(_config(name, _CHOSEN[name]), seed=1, jobs=cases(60))
 
