@@ -6,8 +6,9 @@ from ...spec.t2s.affine import Affine, variable
 from ...spec.t2s.expressions import Name
 from ...spec.t2s.parts import ElementPart, RoutePart
 from ...spec.t2s.program import Function, Program
-from ...spec.t2s.statements import Receive, Send
+from ...spec.t2s.statements import Receive, Send, Store
 from .elements import word_bits
+from .memory import stored_lanes
 from .moving import needed
 from .steps_of import Done, count_of, done_by
 
@@ -58,9 +59,13 @@ def _route(program: Program, function: Function, done: Done, element: ElementPar
             f"{function.name} has no hardware yet: it passes words on to queues that it chooses"
         )
     tensor = _carried(program, function, done.what)
+    bits = word_bits(element, tensor)
+    # Vectors go to the unloader only.
+    if any(isinstance(step.what, Store) for step in done_by(function)):
+        bits *= stored_lanes(function)
     return RoutePart(
         name=route_name(done.what),
-        word_bits=word_bits(element, tensor),
+        word_bits=bits,
         nest=nest,
         routed=tuple(names),
         joins=isinstance(done.what, Receive),

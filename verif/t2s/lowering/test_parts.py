@@ -103,6 +103,20 @@ def test_arrays_of_queues_are_walked(tmp_path: Path) -> None:
     assert len(plan.links) == 2 + 3 * 6 + 3
 
 
+def test_vectors_of_an_array_of_queues(tmp_path: Path) -> None:
+    """An unloader that visits rows of collectors takes vectors of each."""
+    plan = T2sConfig(
+        design=_file(
+            tmp_path,
+            PLAIN + "C.tile(i, (ii, 2)).tile(j, (jj, 3)).order(i, j, k, ii, jj).unroll(ii, jj)\n"
+            'collect, unload = C.consumers("collector", "unloader")\n'
+            "collect.unroll(ii, jj).gather(jj=1, vector=True)",
+        )
+    ).plan
+    (join,) = (one for one in plan.routes if one.joins)
+    assert join.word_bits == plan.unloader.word_bits == 3 * 32
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
