@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from .backend import Backend
-from .cost import Cost
+from .cost import Cost, UnitWork
 from .words import Array, Words
 
 __all__ = ["TensorUnit", "require", "side_of"]
@@ -31,7 +31,7 @@ class TensorUnit:
     Members
     -------
     s: side of right operands; ``m = s * s``
-    cost: of everything so far
+    cost: of everything so far, that of units beside it (see :meth:`beside`) with it
 
     Raises
     ------
@@ -54,6 +54,8 @@ class TensorUnit:
         self.backend, self.words = backend, words
         self.latency, self.weak = latency, weak
         self.cost = Cost()
+        self._own = Cost()
+        self._beside: list[TensorUnit] = []
 
     @property
     def s(self) -> int:
@@ -64,9 +66,30 @@ class TensorUnit:
         return self.s * self.s
 
     @property
+    def own(self) -> UnitWork:
+        """Calls and rows on these words, without those of units beside it."""
+        return self._own.work
+
+    @property
+    def units(self) -> tuple[TensorUnit, ...]:
+        """This one, and those beside it that were called."""
+        return (self, *(one for one in self._beside if one.own.calls))
+
+    @property
     def unit_time(self) -> float:
-        """Time of the unit so far, in words: ``rows * s + calls * latency``."""
-        return self.cost.unit_time(self.s, self.latency)
+        """Time of the unit so far, in words: ``rows * s + calls * latency``, of each kind of words
+        with its latency."""
+        return sum(one.own.unit_time(one.s, one.latency) for one in self.units)
+
+    def beside(self, words: Words, latency: float | None = None) -> TensorUnit:
+        """The same backend with other words, for a part of an algorithm: its costs are this one's.
+
+        ``latency`` is this unit's unless given. Raises what a TensorUnit raises.
+        """
+        other = self._of(words, self.latency if latency is None else latency)
+        other.cost = self.cost
+        self._beside.append(other)
+        return other
 
     def multiply(self, a: Array, b: Array) -> Array:
         """``a b``: (n, s) by (s, s), n >= s; n = s on a weak unit. Takes ``n s + l``.
@@ -99,9 +122,13 @@ class TensorUnit:
         self.cost.cpu_multiplies += multiplies
         self.cost.cpu_moves += moves
 
+    def _of(self, words: Words, latency: float) -> TensorUnit:
+        return TensorUnit(self.backend, words, latency, self.weak)
+
     def _count(self, a: Array) -> None:
-        self.cost.calls += 1
-        self.cost.rows += a.shape[0]
+        for cost in (self.cost, self._own):
+            cost.calls += 1
+            cost.rows += a.shape[0]
 
     def _check(self, a: Array, b: Array) -> None:
         self._check_dtype("a", a)

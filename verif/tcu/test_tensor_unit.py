@@ -44,6 +44,24 @@ def test_calls_and_rows_are_counted() -> None:
     assert (unit.s, unit.m) == (4, 16)
 
 
+def test_other_words_beside() -> None:
+    """Costs are those of one unit; time is of each kind of words with its latency."""
+    unit = unit_of(4, FP64, latency=100)
+    assert unit.beside(INT64).unit_time == 0
+    counting = unit.beside(INT64, latency=7)
+    b = np.arange(16).reshape(4, 4)
+    counting.multiply(np.ones((10, 4), int), b)
+    assert (unit.own, counting.own) == (UnitWork(), UnitWork(1, 10))
+    unit.multiply(np.ones((5, 4)), b.astype(float))
+    unit.cpu(adds=1)
+    counting.cpu(adds=2)
+    assert unit.cost == counting.cost == Cost(calls=2, rows=15, cpu_adds=3)
+    assert unit.units == (unit, counting)
+    assert unit.unit_time == 5 * 4 + 100 + 10 * 4 + 7
+    with pytest.raises(ValueError, match=r"^words of backend narrow must be fp32, not int64$"):
+        TensorUnit(Narrow(4), FP32).beside(INT64)
+
+
 def test_work_adds_up() -> None:
     assert UnitWork(1, 4) * 3 + UnitWork(2, 8) == UnitWork(5, 20)
     assert UnitWork(5, 20).unit_time(4) == 80

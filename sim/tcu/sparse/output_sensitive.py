@@ -88,6 +88,7 @@ def spmul(
     entries: int | None = None,
     seed: int = 0,
     scheme: Bilinear | None = None,
+    structure_latency: float | None = None,
 ) -> SparseProduct:
     """``a b`` of matrices (n, k) and (k, p), dense or SciPy's sparse ones.
 
@@ -102,6 +103,7 @@ def spmul(
     ----------
     entries: Z, to begin with; m if not given
     seed: of all that is drawn
+    structure_latency: l of calls on int64 words, where words are floats; the unit's if not given
 
     Raises TypeError and ValueError for other words and operands, and where compressed operands
     would have more than ``MOST_WORDS``; a WordOverflow for integers whose sums, times numbers of
@@ -120,8 +122,7 @@ def spmul(
     for name, one in (("a", x), ("b", y)):
         if not np.all(np.isfinite(one.values)):
             raise ValueError(f"`{name}` must hold finite numbers")
-    counting = TensorUnit(unit.backend, INT64, unit.latency, unit.weak)
-    counting.cost = unit.cost
+    counting = unit.beside(INT64, structure_latency)
     left, right = (
         Entries(one.shape, one.rows, one.columns, np.ones(len(one), np.int64)) for one in (x, y)
     )

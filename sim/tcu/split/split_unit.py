@@ -4,6 +4,7 @@ low precision, the third open question of the paper."""
 from __future__ import annotations
 
 from ..backend import Backend
+from ..cost import UnitWork
 from ..tensor_unit import TensorUnit
 from ..words import Array, Words, integer
 from .limbs import limbs_of
@@ -31,6 +32,7 @@ class SplitUnit(TensorUnit):
     Members
     -------
     limbs: L
+    narrow: the unit of narrow words
 
     Raises what a TensorUnit raises, and ValueError for other words.
     """
@@ -45,15 +47,31 @@ class SplitUnit(TensorUnit):
         sums: int = 32,
     ) -> None:
         self.limbs = limbs_of(words, bits)
-        narrow = TensorUnit(backend, integer(sums), latency, weak)
-        super().__init__(SplitBackend(narrow, bits), words, latency, weak)
-        self.cost = narrow.cost
+        self._bits, self._sums = bits, sums
+        self.narrow = TensorUnit(backend, integer(sums), latency, weak)
+        super().__init__(SplitBackend(self.narrow, bits), words, latency, weak)
+        self.cost = self.narrow.cost
+
+    @property
+    def own(self) -> UnitWork:
+        return self.narrow.own
+
+    def beside(self, words: Words, latency: float | None = None) -> TensorUnit:
+        other = super().beside(words, latency)
+        assert isinstance(other, SplitUnit)
+        other.narrow.cost = self.cost
+        return other
 
     def multiply_add(self, a: Array, b: Array, c: Array) -> Array:
         """``a b (+) c``, the sum by the CPU: no fused call."""
         found = super().multiply_add(a, b, c)
         self.cost.fused_calls -= 1
         return found
+
+    def _of(self, words: Words, latency: float) -> TensorUnit:
+        return SplitUnit(
+            self.narrow.backend, words, latency, self.weak, bits=self._bits, sums=self._sums
+        )
 
     def _count(self, a: Array) -> None:
         """The narrow unit has counted its calls."""

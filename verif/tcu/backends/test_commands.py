@@ -50,6 +50,24 @@ def test_a_latency_that_is_given() -> None:
     assert report["measured_cycles"] == report["predicted_cycles"] == 343 * 6
 
 
+@pytest.mark.parametrize("words", ["fp32", "fp64"])
+def test_sparse_floats_are_predicted_by_the_words_of_their_calls(words: str) -> None:
+    """Of int64 where they count, as floats where they have values: both lines are exact here."""
+    rng = np.random.default_rng(2)
+    np.save("s.npy", rng.standard_normal((32, 32)) * (rng.random((32, 32)) < 0.3))
+    report = report_of(f"run spmul s.npy s.npy --words {words} --m 64 --backend engine")
+    by_words = report["by_words"]
+    assert [one["words"] for one in by_words] == [words, "int64"]
+    assert [one["latency"] for one in by_words] == [{"fp32": 107, "fp64": 71.5}[words], 143]
+    assert min(one["calls"] for one in by_words) > 0
+    assert report["measured_cycles"] == report["predicted_cycles"]
+    assert report["predicted_cycles"] == sum(one["predicted_cycles"] for one in by_words)
+    time = sum(one["rows"] * 8 + one["calls"] * one["latency"] for one in by_words)
+    assert report["unit_time"] == time
+    charged = report_of(f"run spmul s.npy s.npy --words {words} --m 64 --backend engine --l 9")
+    assert [one["latency"] for one in charged["by_words"]] == [9, 9]
+
+
 @pytest.mark.slow
 def test_on_verilog(capsys: pytest.CaptureFixture[str]) -> None:
     report = report_of("run closure i.npy --words boolean --m 16 --backend simd2 --rtl")

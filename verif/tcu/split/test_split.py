@@ -22,6 +22,7 @@ from tilewright.sim.tcu.graphs.distances import distances
 from tilewright.sim.tcu.integers.karatsuba import karatsuba
 from tilewright.sim.tcu.integers.schoolbook import schoolbook
 from tilewright.sim.tcu.polynomials.evaluation import polyval
+from tilewright.sim.tcu.sparse.output_sensitive import spmul
 from tilewright.sim.tcu.split.narrow_reference import NarrowBackend
 from tilewright.sim.tcu.split.significands import split_error
 from tilewright.sim.tcu.split.split_cost import split
@@ -155,6 +156,23 @@ def test_every_algorithm_runs_on_limbs(name: str, weak: bool) -> None:
         np.testing.assert_allclose(found, expected, atol=1e-4)
     assert unit.cost == split(wide.cost, 4, words, weak)
     assert unit.cost.calls > wide.cost.calls > 0
+
+
+@pytest.mark.parametrize("weak", [False, True])
+def test_sparse_floats_count_on_limbs_of_integers(weak: bool) -> None:
+    """Calls of both kinds of words, once each, in the limbs of each."""
+    few = np.random.default_rng(7).random((2, 16, 16)) < 0.3
+    left, right = np.random.default_rng(8).standard_normal((2, 16, 16)) * few
+    unit, wide = narrow(4, FP32, weak), plain(4, FP32, weak)
+    dense = spmul(unit, left, right).result.to_dense(FP32)
+    np.testing.assert_allclose(dense, left @ right, atol=1e-4)
+    spmul(wide, left, right)
+    factor = {words: LIMBS[words] ** (1 + weak) for words in (FP32, INT64)}
+    assert [one.words for one in unit.units] == [one.words for one in wide.units] == [FP32, INT64]
+    for one, whole in zip(unit.units, wide.units, strict=True):
+        assert one.own.calls == factor[one.words] * whole.own.calls > 0
+        assert one.own.rows == LIMBS[one.words] ** 2 * whole.own.rows
+    assert unit.cost.work == unit.units[0].own + unit.units[1].own
 
 
 @settings(deadline=None, max_examples=30)

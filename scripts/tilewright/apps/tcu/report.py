@@ -82,13 +82,14 @@ def _as_json(
 def _rows(unit: TensorUnit) -> Rows:
     cost, s = unit.cost, unit.s
     weak = ", weak" if unit.weak else ""
+    others = "".join(f", of {o.words.name} {round(o.latency, 3):,}" for o in unit.units[1:])
     limbs = f", {counted(unit.limbs, 'limb')} a word" if isinstance(unit, SplitUnit) else ""
     return [
         ("unit", f"{unit.backend.name}, {unit.words.name}, blocks of {s} x {s} (m = {unit.m:,})"
-                 f"{limbs}{weak}, latency {round(unit.latency, 3):,}"),
+                 f"{limbs}{weak}, latency {round(unit.latency, 3):,}{others}"),
         ("calls", f"{counted(cost.calls, 'call')} of {counted(cost.rows, 'row')} in all"),
         ("unit time", f"{round(unit.unit_time, 3):,} words: {cost.rows * s:,} streamed, "
-                      f"{round(cost.calls * unit.latency, 3):,} of latency"),
+                      f"{round(unit.unit_time - cost.rows * s, 3):,} of latency"),
         ("CPU", f"{cost.cpu:,} words: {cost.cpu_adds:,} added, {cost.cpu_multiplies:,} multiplied, "
                 f"{cost.cpu_moves:,} moved"),
         *hardware_rows(unit),

@@ -12,7 +12,7 @@ from ...errors import UserError, user_errors
 from ...sim.tcu.dense.bilinear import Bilinear
 from ...sim.tcu.dense.schemes import STANDARD, STRASSEN
 from ...sim.tcu.sparse.output_sensitive import SparseProduct, spmul
-from ...sim.tcu.words import FP64, Array, Words
+from ...sim.tcu.words import FP64, INT64, Array, Words
 from ...sim.tcu.words.floats import Floats
 from ..common.words import counted
 from ..gta.agreement import Agreement, within
@@ -21,7 +21,7 @@ from .numbers_read import as_words
 from .options import TcuChoice
 from .padding import smaller_than_a_block
 from .report import finish_tcu
-from .unit import open_unit, words_named
+from .unit import latency_on, open_unit, words_named
 
 __all__ = ["Operands", "multiply_sparse"]
 
@@ -61,7 +61,10 @@ def multiply_sparse(
     about = f"the product of {of.a} and {of.b}"
     scheme = _SCHEMES[product]
     with user_errors(ValueError, about=about), np.errstate(all="ignore"):
-        found = spmul(unit, left, right, entries=entries, seed=seed, scheme=scheme)
+        found = spmul(
+            unit, left, right, entries=entries, seed=seed, scheme=scheme,
+            structure_latency=latency_on(choice, unit.backend, INT64),
+        )  # fmt: skip
     result = found.result.to_scipy()
     rows = [
         ("A", f"{left.shape[0]:,} x {left.shape[1]:,}, {counted(left.nnz, 'entry', 'entries')}"),

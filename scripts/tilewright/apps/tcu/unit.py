@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UserError, user_errors
-from ...sim.tcu import NumpyBackend, TensorUnit
+from ...sim.tcu import Backend, NumpyBackend, TensorUnit
 from ...sim.tcu.split.narrow_reference import NarrowBackend
 from ...sim.tcu.split.split_unit import SplitUnit
 from ...sim.tcu.words import BOOLEAN, COMPLEX, COMPLEX64, FP32, FP64, INT64, MINPLUS, Words, integer
@@ -12,7 +12,7 @@ from ...sim.tcu.words.modular import Residues
 from .hardware.opened import calibration_of, open_backend
 from .options import TcuChoice, whole_if_so
 
-__all__ = ["open_unit", "words_named"]
+__all__ = ["latency_on", "open_unit", "words_named"]
 
 LIMB_SUMS = 32
 """Bits of the sums of products of limbs."""
@@ -32,13 +32,19 @@ def open_unit(choice: TcuChoice, words: Words) -> TensorUnit:
     if choice.limbs and not isinstance(words, Integers | Residues):
         raise UserError(f"--limbs must come with words of integers or residues, not {words.name}")
     narrow = integer(LIMB_SUMS) if choice.limbs else words
-    backend, latency = open_backend(choice), choice.latency
+    backend = open_backend(choice)
     if choice.limbs and isinstance(backend, NumpyBackend):
         backend = NarrowBackend(backend.side)
-    if latency is None:
-        calibrated = calibration_of(backend, narrow) if backend.holds(narrow) else None
-        latency = whole_if_so(calibrated.latency) if calibrated else 0
+    latency = latency_on(choice, backend, narrow)
     with user_errors(ValueError):
         if choice.limbs:
             return SplitUnit(backend, words, latency, choice.weak, sums=LIMB_SUMS)
         return TensorUnit(backend, words, latency, choice.weak)
+
+
+def latency_on(choice: TcuChoice, backend: Backend, words: Words) -> float:
+    """l of calls on such words: as asked for, or as calibrated, 0 of what is not."""
+    if choice.latency is not None:
+        return choice.latency
+    calibrated = calibration_of(backend, words) if backend.holds(words) else None
+    return whole_if_so(calibrated.latency) if calibrated else 0

@@ -12,6 +12,7 @@ from ...synth.tables import Row, Table
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ...sim.tcu import TensorUnit
     from ...sim.tcu.calibration import Calibration
     from ...sim.tcu.hardware.tally import HardwareBackend
     from ...sim.tcu.words import Words
@@ -134,6 +135,7 @@ def _opened(asked: Asked, words: Words) -> tuple[HardwareBackend, Calibration]:
 
 
 def _algorithms(asked: Asked, size: int, progress: Progress) -> list[Row]:
+    from ...apps.tcu.hardware.predicted import calls_by_words, predicted_cycles
     from ...sim.tcu import TensorUnit
     from .model_cases import cases_of
 
@@ -148,18 +150,17 @@ def _algorithms(asked: Asked, size: int, progress: Progress) -> list[Row]:
         if backend.tally.mismatches:
             raise CheckFailed(f"{asked.label}: {name} gives other bits or cycles than the model")
         work, measured = unit.cost.work, backend.tally.cycles - before
-        predicted, each = calibrated.cycles(work), work.rows / work.calls
-        figures = [work.calls, each, _latencies(calibrated, each), predicted, measured,
+        predicted, each = predicted_cycles(calls_by_words(unit)) or 0, work.rows / work.calls
+        figures = [work.calls, each, _latencies(unit, each), predicted, measured,
                    _error(predicted, measured)]  # fmt: skip
         rows.append(Row(f"{name}, {words.name}", [None] * len(figures), figures, _DIGITS))
     return rows
 
 
-def _latencies(calibrated: Calibration, rows: float) -> float | None:
-    """How many a call of so many rows is; None if there is no latency."""
-    if not calibrated.latency:
-        return None
-    return rows * calibrated.side / calibrated.latency
+def _latencies(unit: TensorUnit, rows: float) -> float | None:
+    """How many latencies long a call is on average; None if there is none."""
+    charged = (unit.unit_time - unit.cost.rows * unit.s) / unit.cost.calls
+    return rows * unit.s / charged if charged else None
 
 
 def _error(predicted: float, measured: float) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...apps.tcu.hardware.opened import calibration_of
 from ...sim.tcu import TensorUnit
 from ...sim.tcu.dense.recursive import standard, strassen
 from ...sim.tcu.dense.tall import rectangular, tall
@@ -48,9 +49,21 @@ def _thin(n: int) -> Any:
     return rng.integers(-3, 4, (n, n)) * (rng.random((n, n)) < 2 / n)
 
 
+def _full(unit: TensorUnit, n: int) -> Any:
+    """So many entries that their values are the unit's, too, which are not of a thin matrix."""
+    rng = np.random.default_rng(_SEED)
+    return unit.words.array(rng.standard_normal((n, n)) * (rng.random((n, n)) < 0.3))
+
+
 def _integer(n: int) -> int:
     """Of about 8 n^2 bits."""
     return 3 ** (n * n * 5)
+
+
+def _counting(unit: TensorUnit) -> float | None:
+    """l of calls on int64 words of the same backend, as calibrated."""
+    found = calibration_of(unit.backend, INT64)
+    return found and found.latency
 
 
 _WEIGHTS = np.arange(1, 10).reshape(3, 3) / 45
@@ -72,6 +85,7 @@ _REAL: dict[str, Run] = {
     "polyval": lambda u, n: polyval(
         u, u.words.array(np.cos(np.arange(2 * u.m))), u.words.array(np.cos(np.arange(_LONG * n)))
     ),
+    "spmul": lambda u, n: spmul(u, _full(u, n), _full(u, n), structure_latency=_counting(u)),
 }
 _COMPLEX: dict[str, Run] = {
     "dft_complex": lambda u, n: dft(u, u.words.array(np.exp(1j * np.arange(16 * n * n))))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ....sim.tcu import Backend, TensorUnit
+from ....sim.tcu import TensorUnit
 from ....sim.tcu.calibration import Calibration
 from ....sim.tcu.hardware.tally import HardwareBackend, HardwareTally
-from ....sim.tcu.split.split_backend import SplitBackend
 from ...common.words import counted
-from .opened import calibration_of
+from .predicted import Calls, calls_by_words, predicted_cycles, what_multiplies
 
 __all__ = ["calibration_figures", "calibration_line", "checks_line", "hardware_figures",
            "hardware_rows", "mismatches"]  # fmt: skip
@@ -18,42 +17,56 @@ __all__ = ["calibration_figures", "calibration_line", "checks_line", "hardware_f
 
 def hardware_figures(unit: TensorUnit) -> dict[str, Any]:
     """For the JSON: nulls where nothing is measured."""
-    backend, calibrated = _what_multiplies(unit)
-    if not isinstance(backend, HardwareBackend) or calibrated is None:
-        return {"predicted_cycles": None, "measured_cycles": backend.cycles}
-    return {
-        "predicted_cycles": calibrated.cycles(unit.cost.work),
+    backend, calls = what_multiplies(unit), calls_by_words(unit)
+    found: dict[str, Any] = {
+        "by_words": [_calls_figures(one) for one in calls],
+        "predicted_cycles": predicted_cycles(calls),
         "measured_cycles": backend.cycles,
-        "rtl": backend.rtl,
-        "calibration": calibration_figures(calibrated),
-        "hardware": asdict(backend.tally),
     }
+    calibrated = calls[0].calibration
+    if isinstance(backend, HardwareBackend) and calibrated is not None:
+        found["rtl"] = backend.rtl
+        found["calibration"] = calibration_figures(calibrated)
+        found["hardware"] = asdict(backend.tally)
+    return found
 
 
 def hardware_rows(unit: TensorUnit) -> list[tuple[str, str]]:
     """For people."""
-    backend, calibrated = _what_multiplies(unit)
-    if not isinstance(backend, HardwareBackend) or calibrated is None:
+    backend, calls = what_multiplies(unit), calls_by_words(unit)
+    predicted = predicted_cycles(calls)
+    if not isinstance(backend, HardwareBackend) or predicted is None:
         return []
-    tally, predicted = backend.tally, calibrated.cycles(unit.cost.work)
+    tally = backend.tally
     away = f", {predicted / tally.cycles - 1:+.2%}" if tally.cycles else ""
     sent = f"{counted(tally.operations, 'operation')}, {tally.sent:,} words sent"
     if tally.bytes_read:
         sent = (f"{counted(tally.operations, 'operation')}, {tally.bytes_read:,} bytes read, "
                 f"{tally.bytes_written:,} written")  # fmt: skip
     rows = [
-        ("calibrated", calibration_line(calibrated)),
+        *_calibrated_rows(calls),
         ("cycles", f"{tally.cycles:,} measured, {predicted:,.0f} predicted{away}"),
         ("hardware", sent),
     ]
     return [*rows, ("checks", checks_line(tally))] if backend.rtl else rows
 
 
-def _what_multiplies(unit: TensorUnit) -> tuple[Backend, Calibration | None]:
-    """The backend, that of narrow words where words are cut into limbs, as the model has it."""
-    split = unit.backend
-    what = split.narrow if isinstance(split, SplitBackend) else unit
-    return what.backend, calibration_of(what.backend, what.words)
+def _calibrated_rows(calls: list[Calls]) -> list[tuple[str, str]]:
+    """A line for each kind of words that calls were on, named where there are others."""
+    lines = []
+    for one in [one for one in calls if one.work.calls] or calls[:1]:
+        if one.calibration is not None:
+            named = f"{one.words.name}: " if len(calls) > 1 else ""
+            lines.append(("calibrated", f"{named}{calibration_line(one.calibration)}"))
+    return lines
+
+
+def _calls_figures(one: Calls) -> dict[str, Any]:
+    found = one.calibration
+    return {
+        "words": one.words.name, "latency": one.latency, "calls": one.work.calls,
+        "rows": one.work.rows, "predicted_cycles": found and found.cycles(one.work),
+    }  # fmt: skip
 
 
 def calibration_line(found: Calibration) -> str:
@@ -81,5 +94,5 @@ def checks_line(tally: HardwareTally) -> str:
 
 def mismatches(unit: TensorUnit) -> int:
     """Results and counters of Verilog that are not the model's."""
-    backend, _ = _what_multiplies(unit)
+    backend = what_multiplies(unit)
     return backend.tally.mismatches if isinstance(backend, HardwareBackend) else 0
