@@ -58,7 +58,7 @@ def stencil(
     if taps.shape != (3, 3):
         raise ValueError(f"`weights` must be of shape (3, 3), not {taps.shape}")
     if isinstance(words, Integers):
-        fields = exact_fields(words, unit.s, cells, taps, k)
+        fields = exact_fields(unit, cells, taps, k)
         found = [_swept(unit, field, cells, taps, k, boundary) for field in fields]
         return together(unit, fields, found)
     if isinstance(words, Floats):
@@ -68,13 +68,14 @@ def stencil(
     return _swept(unit, field, cells, taps, k, boundary)
 
 
-def exact_fields(words: Integers, s: int, grid: Array, weights: Array, k: int) -> list[PrimeField]:
-    """The primes modulo which `stencil` computes with integers: as many as hold the result.
+def exact_fields(unit: TensorUnit, grid: Array, weights: Array, k: int) -> list[PrimeField]:
+    """The primes modulo which `stencil` computes with integers, as large as the unit takes, and as
+    many as hold the result.
 
     Raises ValueError if there are not enough.
     """
     most = largest(grid) * sum(abs(int(tap)) for tap in weights.flat) ** k
-    return fields_for(words, s, fast_length(3 * k, s), most)
+    return fields_for(unit, fast_length(3 * k, unit.s), most)
 
 
 def _checked(unit: TensorUnit, steps: int, boundary: str) -> int:

@@ -13,7 +13,7 @@ from ..words.floats import Floats
 from ..words.integers import Integers
 from ..words.modular import Residues
 from .complex_numbers import ComplexNumbers
-from .residues import PrimeField, largest_modulus
+from .residues import PrimeField, largest_modulus, who_takes
 from .ring import Ring
 from .rows import rows_transformed
 
@@ -63,12 +63,9 @@ def _ring(unit: TensorUnit, n: int, modulus: int | None) -> Ring:
     if isinstance(words, Floats):
         return ComplexNumbers(words)
     if isinstance(words, Integers) and modulus is not None:
-        most = largest_modulus(words, unit.s)
+        most = largest_modulus(unit)
         if not 2 <= modulus <= most:
-            raise ValueError(
-                f"`modulus` must be in 2..{most} for {words.name} and a unit of side {unit.s}, "
-                f"not {modulus}"
-            )
+            raise ValueError(f"`modulus` must be in 2..{most} for {who_takes(unit)}, not {modulus}")
         return PrimeField(words, modulus, _order(n, unit.s, modulus))
     if isinstance(words, Integers):
         raise ValueError(f"`modulus` must be given for words of {words.name}: a prime")

@@ -8,29 +8,28 @@ import numpy as np
 
 from ..tensor_unit import TensorUnit
 from ..words import Array
-from ..words.integers import Integers
 from .primes import primes_with_roots
-from .residues import PrimeField, largest_modulus
+from .residues import PrimeField, largest_modulus, who_takes
 
 __all__ = ["fields_for", "together"]
 
 
-def fields_for(words: Integers, s: int, order: int, largest: int) -> list[PrimeField]:
+def fields_for(unit: TensorUnit, order: int, largest: int) -> list[PrimeField]:
     """Fields whose product tells all integers of at most ``largest`` apart, either sign.
 
-    Primes are 1 modulo ``order``, and so small that the words hold a sum of s products.
-    Raises ValueError if there are not enough of them.
+    Primes are 1 modulo ``order``, and so small that the unit holds a sum of s products: its words,
+    and its hardware, which may have less. Raises ValueError if there are not enough of them.
     """
     fields, product = [], 1
-    most = largest_modulus(words, s)
+    words, most = unit.words, largest_modulus(unit)
     for prime in primes_with_roots(order, most):
         fields.append(PrimeField(words, prime, order))
         product *= prime
         if product > 2 * largest:
             return fields
     raise ValueError(
-        f"primes of at most {most}, as {words.name} and a unit of side {s} take, that are 1 "
-        f"modulo {order} must hold results of {largest.bit_length()} bits, which they do not"
+        f"primes of at most {most}, as {who_takes(unit)} take, that are 1 modulo {order} must hold "
+        f"results of {largest.bit_length()} bits, which they do not"
     )
 
 

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..formulas.number_cost import INTEGERS, RESIDUES, NumberCost
+from ..hardware.tally import HardwareBackend
 from ..streaming import stream
 from ..tensor_unit import TensorUnit
 from ..words import Array, Words, modular
 from ..words.integers import Integers
 from .primes import root_of_unity
 
-__all__ = ["PrimeField", "largest_modulus"]
+__all__ = ["PrimeField", "largest_modulus", "who_takes"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,21 @@ class PrimeField:
         return self._residues.add(x, y)
 
 
-def largest_modulus(words: Integers, s: int) -> int:
+def largest_modulus(unit: TensorUnit) -> int:
     """The largest number modulo which residues can be multiplied by a unit of integers, s products
-    to a sum."""
-    return math.isqrt(((1 << (words.bits - 1)) - 1) // s) + 1
+    to a sum: as its words allow, and its hardware if there is any."""
+    words, backend = unit.words, unit.backend
+    assert isinstance(words, Integers)
+    operand_bits = result_bits = words.bits
+    held = backend.kind.holds(words, unit.s) if isinstance(backend, HardwareBackend) else None
+    if held is not None:
+        operand_bits = min(operand_bits, held.operand_bits)
+        result_bits = min(result_bits, held.result_bits)
+    by_sums = math.isqrt(((1 << (result_bits - 1)) - 1) // unit.s) + 1
+    return min(by_sums, 1 << (operand_bits - 1))
+
+
+def who_takes(unit: TensorUnit) -> str:
+    """What has no larger moduli than these, for messages."""
+    on = f" on {unit.backend.name}" if isinstance(unit.backend, HardwareBackend) else ""
+    return f"{unit.words.name}{on} and a unit of side {unit.s}"

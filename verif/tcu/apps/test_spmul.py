@@ -74,6 +74,27 @@ def test_integers(product: str) -> None:
     assert report["references"][0]["criterion"] == "exact"
 
 
+@pytest.mark.parametrize("modulus", [97, 12289, 2**61 - 1])
+@pytest.mark.usefixtures("files")
+def test_residues(modulus: int) -> None:
+    """Beside Python's integers: sums that vanish modulo the prime are no entries."""
+    rng = np.random.default_rng(2)
+    few = rng.integers(0, min(modulus, 2**50), (2, 40, 40)) * (rng.random((2, 40, 40)) < 0.1)
+    few[0, 0], few[1, :, 0] = 0, 0
+    few[0, 0, :2], few[1, :2, 0] = (-1, 1), 5
+    for name, one in zip("xy", few, strict=True):
+        np.save(f"{name}.npy", one)
+    report = report_of(f"run spmul x.npy y.npy --modulus {modulus} --m 16 -o out.npz")
+    x, y = few.astype(object)
+    expected = x @ y % modulus
+    assert expected[0, 0] == 0
+    assert sparse.load_npz("out.npz").toarray().tolist() == expected.tolist()
+    assert report["c"]["entries"] == np.count_nonzero(expected)
+    assert (report["words"], report["modulus"]) == (f"modular({modulus})", modulus)
+    reference = report["references"][0]
+    assert (reference["criterion"], reference["values"]) == ("exact", report["c"]["entries"])
+
+
 @pytest.mark.usefixtures("files")
 def test_dense_and_empty_products() -> None:
     report = report_of("run spmul full.npy full.npy --m 16 --entries 2500")
@@ -116,7 +137,16 @@ BAD_WORDS = {
     "a.mtx": "Missing argument 'B' (see `tilewright run spmul --help`)",
     "a.mtx b.npz --method rows": "--method must be output, not 'rows'",
     "a.mtx b.npz --product fast": "--product must be one of tall, strassen, standard, not 'fast'",
-    "a.mtx b.npz --words complex": "--words must be one of fp32, fp64, int64, not 'complex'",
+    "a.mtx b.npz --words complex": "--words must be one of fp32, fp64, int64, modular, "
+    "not 'complex'",
+    "i.npy i.npy --words modular": "--words modular must come with --modulus P",
+    "i.npy i.npy --words fp32 --modulus 97": "--modulus must come with --words modular, or "
+    "without, not with fp32",
+    "i.npy i.npy --modulus 96": "the product of i.npy and i.npy: words of spmul must be modulo a "
+    "prime of 40 or more, not modular(96)",
+    "i.npy i.npy --modulus 37": "the product of i.npy and i.npy: words of spmul must be modulo a "
+    "prime of 40 or more, not modular(37)",
+    "a.mtx b.npz --modulus 97": "a.mtx: must hold integers for words of modular(97)",
     "a.mtx b.npz --entries 0": "--entries must be an integer in 1..1000000000000000, not '0'",
     "a.mtx b.npz --seed -1": "--seed must be an integer of at least 0, not '-1'",
     "a.mtx a.mtx": "a.mtx: must have 50 rows, as many as a.mtx has columns, not 60",

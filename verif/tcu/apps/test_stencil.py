@@ -11,6 +11,7 @@ import pytest
 from tilewright.cli import main
 from tilewright.sim.tcu.formulas import stencils_cost as costs
 from tilewright.verif.kit.commands import check_refused
+from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tcu.stencils.sweeps import swept
 
 
@@ -65,6 +66,20 @@ def test_sweeps(grid: str, weights: str, words: str, dtype: str, boundary: str) 
     (agreement,) = report["references"]
     assert (agreement["wrong"], agreement["left_out"]) == (0, 0)
     assert (report["steps"], report["boundary"], report["length"]) == (5, boundary, 16)
+
+
+@pytest.mark.parametrize("backend", slow_but(["m3xu"], ["m3xu", "engine_m3xu"]))
+@pytest.mark.usefixtures("files")
+def test_integers_on_hardware_that_holds_fewer_bits(backend: str) -> None:
+    """Words are of 64 bits; primes are of what is left of 25."""
+    report = report_of(
+        f"run stencil gi.npy --weights wi.npy --steps 3 --words int64 --backend {backend} --m 16 "
+        "-o out.npy"
+    )
+    grid, weights = np.load("gi.npy"), np.load("wi.npy")
+    assert np.load("out.npy").tolist() == swept(grid, weights, 3, "periodic").tolist()
+    assert 2000 < max(report["primes"]) <= 2048
+    assert report["calls"] == costs.stencil_exact(12, 3, len(report["primes"]), 4).calls
 
 
 @pytest.mark.usefixtures("files")

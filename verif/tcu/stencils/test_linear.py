@@ -54,7 +54,7 @@ def test_integers_exactly(
     assert found.dtype == np.int64
     assert found.tolist() == swept(grid.astype(object), weights, k, boundary).tolist()
     order, number = fast_length(3 * k, s), INTEGERS
-    primes = len(exact_fields(INT64, s, grid, weights, k))
+    primes = len(exact_fields(unit, grid, weights, k))
     assert unit.cost.work == formulas.linear(*shape, k, s, weak, number, order) * primes
     if shape[0] == shape[1]:
         assert unit.cost == costs.stencil_exact(shape[0], k, primes, s, weak)

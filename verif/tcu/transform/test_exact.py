@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.sim.tcu import Cost
+from tilewright.sim.tcu import Cost, TensorUnit
 from tilewright.sim.tcu.formulas import transform as formulas
 from tilewright.sim.tcu.formulas import transform_cost as costs
 from tilewright.sim.tcu.formulas.number_cost import INTEGERS, RESIDUES
 from tilewright.sim.tcu.transform.dft import dft, inverse_dft
 from tilewright.sim.tcu.transform.exact import fields_for, together
 from tilewright.sim.tcu.transform.primes import primes_with_roots, root_of_unity
+from tilewright.sim.tcu.transform.residues import largest_modulus
 from tilewright.sim.tcu.words import INT64, WordOverflow, Words, integer, modular
+from tilewright.verif.tcu.backends.simulated import modelled
 from tilewright.verif.tcu.reference_units import unit_of
 
 LARGE = next(primes_with_roots(5040 * 32, 1 << 62))
@@ -58,7 +60,7 @@ def test_every_length_that_has_roots(words: Words, modulus: int | None, s: int) 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=5), st.integers(2, 16))
 def test_integers_come_back_from_their_residues(numbers: list[int], s: int) -> None:
-    fields = fields_for(INT64, s, 24, 2**63)
+    fields = fields_for(unit_of(s, INT64), 24, 2**63)
     assert len({field.modulus for field in fields}) == len(fields) == 3
     unit = unit_of(s, INT64)
     residues = [np.array([n % field.modulus for n in numbers]) for field in fields]
@@ -67,7 +69,7 @@ def test_integers_come_back_from_their_residues(numbers: list[int], s: int) -> N
 
 
 def test_integers_that_words_do_not_hold_are_told() -> None:
-    fields = fields_for(integer(32), 4, 8, 2**40)
+    fields = fields_for(unit_of(4, integer(32)), 8, 2**40)
     residues = [np.array([2**40 % field.modulus]) for field in fields]
     with pytest.raises(WordOverflow, match=r"^words must have 42 bits to hold the result, not 32$"):
         together(unit_of(4, integer(32)), fields, residues)
@@ -77,12 +79,24 @@ def test_sums_of_residues_fit_the_words() -> None:
     """The largest residues there are, on words of few bits: nothing overflows."""
     for bits in (12, 24, 64):
         for s in (2, 8):
-            (field, *_) = fields_for(integer(bits), s, 2, 5)
+            unit = unit_of(s, integer(bits))
+            (field, *_) = fields_for(unit, 2, 5)
             x = np.full((s, s), field.modulus - 1)
             assert s * (field.modulus - 1) ** 2 < 2 ** (bits - 1)
-            unit = unit_of(s, integer(bits))
             expected = x.astype(object) @ x.astype(object) % field.modulus
             assert field.product(unit, x, x).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("name", ["simd2", "m3xu", "gta"])
+@pytest.mark.parametrize("words", [integer(12), integer(25), integer(33), INT64])
+def test_sums_of_residues_fit_the_hardware(name: str, words: Words) -> None:
+    """Of words that are wider than it, too: the largest modulus, but none beyond it."""
+    unit = TensorUnit(modelled(name), words)
+    largest = largest_modulus(unit) - 1
+    x = np.full((4, 4), largest)
+    assert unit.multiply(x, x).tolist() == (4 * x.astype(object) ** 2).tolist()
+    with pytest.raises(WordOverflow):
+        unit.multiply(x + 1, x + 1)
 
 
 def test_primes_and_roots() -> None:
@@ -118,7 +132,12 @@ def test_words_without_enough_primes_are_refused() -> None:
         "results of 11 bits, which they do not"
     )
     with pytest.raises(ValueError, match=f"^{message}$"):
-        fields_for(integer(12), 4, 8, 2000)
+        fields_for(unit_of(4, integer(12)), 8, 2000)
+    message = message.replace("23, as int12", "2048, as int64 on m3xu").replace(
+        "8 must", "900 must"
+    )
+    with pytest.raises(ValueError, match=f"^{message.replace('11 bits', '41 bits')}$"):
+        fields_for(TensorUnit(modelled("m3xu"), INT64), 900, 2**40)
 
 
 def test_other_numbers_are_refused() -> None:

@@ -14,14 +14,16 @@ from ...sim.tcu.dense.schemes import STANDARD, STRASSEN
 from ...sim.tcu.sparse.output_sensitive import SparseProduct, spmul
 from ...sim.tcu.words import FP64, INT64, Array, Words
 from ...sim.tcu.words.floats import Floats
+from ...sim.tcu.words.modular import Residues
 from ..common.words import counted
 from ..gta.agreement import Agreement, within
 from ..sparse.files import write_sparse
-from .numbers_read import as_words
+from .numbers_read import as_words, words_for
 from .options import TcuChoice
 from .padding import smaller_than_a_block
 from .report import finish_tcu
-from .unit import latency_on, open_unit, words_named
+from .residues import sparse_modulo
+from .unit import latency_on, open_unit
 
 __all__ = ["Operands", "multiply_sparse"]
 
@@ -48,13 +50,14 @@ def multiply_sparse(
     choice: TcuChoice,
     of: Operands,
     product: str,
-    words: str,
+    words: str | None,
+    modulus: int | None,
     entries: int | None,
     seed: int,
     output: Path | None,
 ) -> None:
     """Multiply, write the product if that is asked for, and report."""
-    kind = words_named(words)
+    kind = words_for(words, modulus)
     left, right = _held(of.a, of.left, kind), _held(of.b, of.right, kind)
     unit = open_unit(choice, kind)
     # What becomes infinite is told in the report.
@@ -81,6 +84,7 @@ def multiply_sparse(
         "method": "output",
         "product": product,
         "seed": seed,
+        "modulus": modulus,
         "a": {"shape": list(left.shape), "entries": int(left.nnz)},
         "b": {"shape": list(right.shape), "entries": int(right.nnz)},
         "c": {"shape": list(result.shape), "entries": int(result.nnz)},
@@ -129,10 +133,11 @@ def _rounds(found: SparseProduct, floats: bool) -> list[tuple[str, str]]:
 def _beside_scipy(words: Words, a: Any, b: Any, result: Any) -> list[Agreement]:
     """Entries, and of floats those that any terms add to and their values."""
     if not isinstance(words, Floats):
-        expected = a @ b
+        expected = sparse_modulo(a, b, words) if isinstance(words, Residues) else a @ b
         expected.eliminate_zeros()
         wrong = int((result != expected).nnz)
-        return [_exact("SciPy", expected.nnz, wrong, "entries")]
+        how = ", in limbs" if isinstance(words, Residues) else ""
+        return [_exact(f"SciPy{how}", expected.nnz, wrong, "entries")]
     ones = [type(one)((np.ones(one.nnz, np.int64), one.indices, one.indptr), shape=one.shape)
             for one in (a, b)]  # fmt: skip
     counts = ones[0] @ ones[1]

@@ -67,7 +67,7 @@ def sweep_grid(
     ]  # fmt: skip
     primes = None
     if isinstance(kind, Integers):
-        primes = [field.modulus for field in exact_fields(kind, unit.s, grid, taps, steps)]
+        primes = [field.modulus for field in exact_fields(unit, grid, taps, steps)]
         lines.append(("modulo", ", ".join(f"{prime:,}" for prime in primes)))
     if output:
         write_array(output, found)

@@ -63,7 +63,7 @@ def _integer(n: int) -> int:
 def _counting(unit: TensorUnit) -> float | None:
     """l of calls on int64 words of the same backend, as calibrated."""
     found = calibration_of(unit.backend, INT64)
-    return found and found.latency
+    return None if found is None else found.latency
 
 
 _WEIGHTS = np.arange(1, 10).reshape(3, 3) / 45

@@ -12,13 +12,14 @@ from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, MARKET, check_output
 from ...common.first_lines import check_first_lines
 from ...common.limits import check_size
+from ..modulus import modulus_given
 from ..options import TcuOptions, choose_tcu
 
 __all__ = ["spmul"]
 
 _METHODS = ("output",)
 _PRODUCTS = ("tall", "strassen", "standard")
-_WORDS = ("fp32", "fp64", "int64")
+_WORDS = ("fp32", "fp64", "int64", "modular")
 _LONGEST = 1 << 24
 
 
@@ -45,7 +46,16 @@ def spmul(
     seed: Annotated[
         int, typer.Option(parser=whole("--seed", 0), metavar="N", help="Of what is drawn.")
     ] = 0,
-    words: Annotated[str, typer.Option(help=f"{', '.join(_WORDS)}.")] = "fp64",
+    words: Annotated[
+        str | None, typer.Option(help=f"{', '.join(_WORDS)}; fp64 unless said.")
+    ] = None,
+    modulus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="P",
+            help="A prime, n and p at least: integers modulo it, words of modular, exactly.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="The product, .mtx, .mtx.gz or .npz (SciPy's)."),
@@ -63,9 +73,10 @@ def spmul(
         ("--method", method, _METHODS), ("--product", product, _PRODUCTS),
         ("--words", words, _WORDS),
     ):  # fmt: skip
-        if given not in known:
+        if given is not None and given not in known:
             allowed = f"one of {', '.join(known)}" if known[1:] else known[0]
             raise UserError(f"{name} must be {allowed}, not {given!r}")
+    number = modulus_given(words, modulus)
     if output:
         check_output(output, (*MARKET, ".npz"))
     _check_inner(a, b, *(check_first_lines(file, _check_shape) for file in (a, b)))
@@ -76,7 +87,7 @@ def spmul(
     from ..sparse_products import Operands, multiply_sparse
 
     operands = Operands(a=a, b=b, left=left, right=right)
-    multiply_sparse(choice, operands, product, words, entries, seed, output)
+    multiply_sparse(choice, operands, product, words, number, entries, seed, output)
 
 
 def _check_shape(path: Path, rows: int, cols: int) -> None:
