@@ -9,8 +9,8 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 
 from ..arith.semiring.operands import AddendRegister, OperandRegister
-from ..arith.semiring.semiring_unit import SemiringUnit, compares
-from ..spec.simd2 import Simd2Config
+from ..arith.semiring.semiring_unit import SemiringUnit
+from ..spec.simd2 import Simd2Config, compares
 from ..stream.matrix_unit import matrix_unit_signature
 from .control import OperationControl
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from .semirings import SEMIRINGS, Semiring
 from .sidecar.operation import Compute, OperationEntry, ResultFlag
 from .unit import Unit
 
-__all__ = ["OP_BITS", "SIMD2", "UNITS", "Simd2Config"]
+__all__ = ["OP_BITS", "SIMD2", "UNITS", "Simd2Config", "compares"]
 
 OP_BITS = 4
 """Width of the opcode: room for the nine semirings and seven more."""
@@ -242,6 +243,11 @@ class Simd2Config(Config):
             "alignment_bits": self.window_bits,
             "multiplier_bits": self.multiplier_bits or whole,
         }
+
+
+def compares(config: Simd2Config, semirings: Collection[Semiring]) -> bool:
+    """Whether operands are compared while they are being loaded."""
+    return config.is_float and any(row.times not in ("mul", "and") for row in semirings)
 
 
 SIMD2 = Unit(

@@ -7,25 +7,14 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arith.semiring.integer import UnpackInteger
-from ..arith.semiring.semiring_unit import SemiringUnit, compares
+from ..arith.semiring.semiring_unit import SemiringUnit
 from ..arith.unpack import Unpack
 from ..spec.formats import Format, IntFormat
+from ..spec.simd2 import compares
 from ..spec.t2s.arithmetic import LaneSum
+from ..spec.t2s.timing import holds_operands, lane_sum_latency
 
-__all__ = ["LaneSumUnit", "lane_sum_latency"]
-
-
-def _holds_operands(config: LaneSum) -> bool:
-    """Whether operands are unpacked into registers: floats that are compared a cycle before, or
-    whose sum is done in a cycle. Else what is behind the first registers takes longer."""
-    if not config.is_float or config.semiring == "orand":
-        return False
-    return compares(config, config.semirings) or config.pipeline == 1
-
-
-def lane_sum_latency(config: LaneSum) -> int:
-    """Cycles from operands to the sum."""
-    return _holds_operands(config) + config.difference_stage + config.pipeline
+__all__ = ["LaneSumUnit"]
 
 
 class LaneSumUnit(wiring.Component):
@@ -96,7 +85,7 @@ class LaneSumUnit(wiring.Component):
             m.submodules[f"unpack_{name}_{lane}"] = unpack = _unpacker(self._config.element)
             m.d.comb += unpack.i.eq(word)
             found.append(Value.cast(unpack.o))
-        if not _holds_operands(self._config):
+        if not holds_operands(self._config):
             return Cat(found)
         held = Signal(len(Cat(found)), name=f"held_{name}", reset_less=True)
         m.d.sync += held.eq(Cat(found))
@@ -113,7 +102,7 @@ class LaneSumUnit(wiring.Component):
             word = Signal(config.result.bits, name="packed_c", reset_less=True)
             m.d.sync += word.eq(self.c)
         unpacked = self._unpacked(m, word)
-        if not _holds_operands(config):
+        if not holds_operands(config):
             return unpacked
         held = Signal(len(unpacked), name="held_c", reset_less=True)
         m.d.sync += held.eq(unpacked)

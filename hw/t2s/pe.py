@@ -9,14 +9,15 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..spec.t2s.parts import ElementPart, OperandPart
+from ..spec.t2s.timing import FEW_SUMS, timing_of
 from ..stream.deep_queue import DeepQueue
 from ..stream.fork import Fork
 from ..stream.join import Join
 from ..stream.queue import Queue
 from ..stream.ring import moved_count
 from .layouts import word_layout
-from .products import FactoredSum, PlainSum, later, timing_of
-from .sum_ring import FEW_SUMS, SumRing
+from .products import FactoredSum, PlainSum, later
+from .sum_ring import SumRing
 
 __all__ = ["Pe"]
 

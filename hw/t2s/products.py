@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -12,50 +10,13 @@ from ..arith.convert import FloatConvert
 from ..spec.formats import FloatFormat, IntFormat
 from ..spec.t2s.arithmetic import LaneSum
 from ..spec.t2s.parts import ElementPart
-from .lane_sum import LaneSumUnit, lane_sum_latency
+from ..spec.t2s.timing import timing_of, widens
+from .lane_sum import LaneSumUnit
 
-__all__ = ["FactoredSum", "PlainSum", "Timing", "later", "timing_of"]
+__all__ = ["FactoredSum", "PlainSum", "later"]
 
 _NEUTRAL = {"mul": "1", "and": "1", "add": "-0", "min": "+inf", "max": "-inf"}
 """What (x) leaves a word alone with."""
-
-
-class Timing(NamedTuple):
-    """When the arithmetic of an element wants a sum, and when it gives the next.
-
-    Parameters
-    ----------
-    lead: cycles from operands to the sum so far
-    latency: cycles from that to the next one
-    """
-
-    lead: int
-    latency: int
-
-
-def timing_of(part: ElementPart) -> Timing:
-    """Of an element's arithmetic. Raises ValueError for one that cannot be built."""
-    inner = lane_sum_latency(part.arithmetic)
-    if len(part.inner) > 2:
-        raise ValueError(
-            f"`inner` must be 1 or 2 operands, not {', '.join(part.inner)}: factor one out of the "
-            "sum over lanes"
-        )
-    for name in part.outer:
-        if part.operand(name).lanes != 1:
-            raise ValueError(
-                f"`lanes` of {name}, which is factored out, must be 1, not "
-                f"{part.operand(name).lanes}"
-            )
-    if not part.outer:
-        return Timing(0, inner)
-    outer = lane_sum_latency(part.arithmetic.of_sums())
-    return Timing(max(inner, _widens(part) + (len(part.outer) - 1) * outer), outer)
-
-
-def _widens(part: ElementPart) -> bool:
-    """Whether it takes a cycle to make a sum's format of an operand."""
-    return part.arithmetic.is_float and part.arithmetic.element != part.arithmetic.result
 
 
 class PlainSum(wiring.Component):
@@ -132,7 +93,7 @@ class FactoredSum(wiring.Component):
     def _outer(self, m: Module) -> tuple[Value, int]:
         """The product of what is factored out, and how many cycles after the operands it comes."""
         first, *others = self._part.outer
-        when = _widens(self._part) if others else self._lead
+        when = widens(self._part) if others else self._lead
         factor = self._factor(m, first, when)
         for name in others:
             m.submodules[f"times_{name}"] = unit = LaneSumUnit(self._of_sums, adds=False)
@@ -143,7 +104,7 @@ class FactoredSum(wiring.Component):
     def _factor(self, m: Module, name: str, cycles: int) -> Value:
         """An operand in the format of sums, so many cycles later. It waits as it came, which takes
         fewer bits."""
-        last = int(_widens(self._part))
+        last = int(widens(self._part))
         word = later(m, name, getattr(self, f"i_{name}"), cycles - last)
         return later(m, f"wide_{name}", self._widened(m, name, word), last)
 

@@ -7,12 +7,10 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..spec.t2s.timing import FEW_SUMS, interlocked
 from ..stream.ring import moved_count, ring_address
 
-__all__ = ["FEW_SUMS", "SumRing"]
-
-FEW_SUMS = 16
-"""Up to so many sums are read without a clock."""
+__all__ = ["SumRing"]
 
 
 class SumRing(wiring.Component):
@@ -61,10 +59,7 @@ class SumRing(wiring.Component):
     @property
     def interlocked(self) -> bool:
         """Whether operations wait for others."""
-        # What is written at the end of a cycle is read in the next one, or is there in the one
-        # after that.
-        ahead = 1 if self._sums <= FEW_SUMS else 2
-        return self._sums < self._latency + ahead
+        return interlocked(self._sums, self._latency)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -10,19 +10,14 @@ from amaranth.lib.wiring import In, Out
 
 from ...spec.formats import FloatFormat, IntFormat
 from ...spec.semirings import Semiring
-from ...spec.simd2 import Simd2Config
+from ...spec.simd2 import Simd2Config, compares
 from .integer import IntegerOplus, IntegerOtimes
 from .layouts import operator_layout
 from .operands import addend_layout, operand_layout
 from .oplus import Oplus
 from .otimes import Otimes
 
-__all__ = ["SemiringUnit", "compares"]
-
-
-def compares(config: Simd2Config, semirings: Collection[Semiring]) -> bool:
-    """Whether operands are compared while they are being loaded."""
-    return config.is_float and any(row.times not in ("mul", "and") for row in semirings)
+__all__ = ["SemiringUnit"]
 
 
 class SemiringUnit(wiring.Component):

@@ -11,8 +11,8 @@ from amaranth.hdl import ResetInserter, Signal
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import ElementPart
+from tilewright.hw.spec.t2s.timing import FEW_SUMS
 from tilewright.hw.t2s.pe import Pe
-from tilewright.hw.t2s.sum_ring import FEW_SUMS
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import slow_but

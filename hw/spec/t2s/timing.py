@@ -1,0 +1,82 @@
+"""How many cycles an element takes from operands to a sum, and whether its operations wait."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..simd2 import compares
+from .arithmetic import LaneSum
+from .parts import ElementPart
+
+__all__ = [
+    "FEW_SUMS",
+    "Timing",
+    "holds_operands",
+    "interlocked",
+    "lane_sum_latency",
+    "timing_of",
+    "widens",
+]
+
+FEW_SUMS = 16
+"""Up to so many sums are read without a clock."""
+
+
+class Timing(NamedTuple):
+    """When the arithmetic of an element wants a sum, and when it gives the next.
+
+    Parameters
+    ----------
+    lead: cycles from operands to the sum so far
+    latency: cycles from that to the next one
+    """
+
+    lead: int
+    latency: int
+
+
+def holds_operands(config: LaneSum) -> bool:
+    """Whether operands are unpacked into registers: floats that are compared a cycle before, or
+    whose sum is done in a cycle. Else what is behind the first registers takes longer."""
+    if not config.is_float or config.semiring == "orand":
+        return False
+    return compares(config, config.semirings) or config.pipeline == 1
+
+
+def lane_sum_latency(config: LaneSum) -> int:
+    """Cycles from operands to the sum."""
+    return holds_operands(config) + config.difference_stage + config.pipeline
+
+
+def widens(part: ElementPart) -> bool:
+    """Whether it takes a cycle to make a sum's format of an operand."""
+    return part.arithmetic.is_float and part.arithmetic.element != part.arithmetic.result
+
+
+def timing_of(part: ElementPart) -> Timing:
+    """Of an element's arithmetic. Raises ValueError for one that cannot be built."""
+    inner = lane_sum_latency(part.arithmetic)
+    if len(part.inner) > 2:
+        raise ValueError(
+            f"`inner` must be 1 or 2 operands, not {', '.join(part.inner)}: factor one out of the "
+            "sum over lanes"
+        )
+    for name in part.outer:
+        if part.operand(name).lanes != 1:
+            raise ValueError(
+                f"`lanes` of {name}, which is factored out, must be 1, not "
+                f"{part.operand(name).lanes}"
+            )
+    if not part.outer:
+        return Timing(0, inner)
+    outer = lane_sum_latency(part.arithmetic.of_sums())
+    return Timing(max(inner, widens(part) + (len(part.outer) - 1) * outer), outer)
+
+
+def interlocked(sums: int, latency: int) -> bool:
+    """Whether operations wait for others: a sum would be taken again before it has been written
+    back, ``latency`` cycles after it was taken."""
+    # What is written at the end of a cycle is read in the next one, or is there in the one after
+    # that.
+    ahead = 1 if sums <= FEW_SUMS else 2
+    return sums < latency + ahead
