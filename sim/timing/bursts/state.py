@@ -1,0 +1,172 @@
+"""State of the cycle model of managers, as arrays that compiled code works on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dram import Channels, MemoryModel, Timing, channels, timing
+
+__all__ = ["RING", "Managers", "Shape", "managers"]
+
+RING = 256
+"""Places of a ring: more than bursts that are under way at a manager."""
+
+_DEEP = 16
+"""So many addresses of a writer are a memory."""
+
+
+class Shape(NamedTuple):
+    """What does not change, in numbers for compiled code.
+
+    ``readers``, ``managers``: how many; ``stores``: the writer's manager; ``beat``: bytes;
+    ``burst``, ``buffer``: beats of the longest burst, of a buffer; ``outstanding``: bursts of a
+    reader; ``addresses``, ``deep``: the writer's queue of addresses, whether it is a memory.
+    """
+
+    readers: int
+    managers: int
+    stores: int
+    beat: int
+    burst: int
+    buffer: int
+    outstanding: int
+    addresses: int
+    deep: int
+    flat: int
+    latency: int
+    access_bytes: int
+    page_bytes: int
+    read_queue: int
+    write_queue: int
+
+
+def _fields(*names: str) -> Any:
+    return np.dtype([(name, np.int64) for name in names])
+
+
+_READER = _fields(
+    # The splitter's request and its burst, the burst on its way to the arbiter; in beats.
+    *("active", "place", "left", "split", "split_place", "split_beats"),
+    *("issued", "issued_place", "issued_beats"),
+    # Bursts under way, beats of the buffer that are promised, in it, and at its output.
+    *("under", "reserved", "level", "valid"),
+    # In this cycle: what is asked for, and whether it is accepted; whether the beat at the output
+    # is taken; the arbiter's answer; whether a beat comes, and the last one of its burst.
+    *("asks", "ask_place", "ask_beats", "accepts", "takes", "granted", "comes", "comes_last"),
+    # Bursts that a DRAM has taken, and that it has sent.
+    *("bursts", "whole"),
+)
+_MANAGER = _fields(
+    # The arbiter: the input served last, its register and the one before that.
+    *("served", "held", "held_reader", "held_place", "held_beats"),
+    *("spare", "spare_reader", "spare_place", "spare_beats"),
+    # Bursts that the memory sends, by count; beats of the first one that were sent.
+    *("sends_in", "sends_out", "sending"),
+)
+_WRITER = _fields(
+    # In this cycle: what is asked for, and whether it is accepted; whether a beat is offered, and
+    # whether one would be taken.
+    *("asks", "ask_place", "ask_beats", "accepts", "beat", "takes"),
+    # The splitter; the burst at `aw`; beats in the buffer, at its output, without a burst.
+    *("active", "place", "left", "split", "split_place", "split_beats"),
+    *("aw", "aw_place", "aw_beats", "level", "valid", "stored"),
+    # Addresses that wait for a response, and at the output of their memory.
+    *("addresses", "address"),
+    # Bursts at `aw` taken, whose data are sent; beats sent of the first; the beat at `w`.
+    *("lengths_in", "lengths_out", "sent", "w", "w_last"),
+    # Bursts whose data have come to the memory, that it has taken; responses.
+    *("arrived", "written", "answers_in", "answers_out"),
+)
+
+
+class Managers(NamedTuple):
+    """Everything.
+
+    ``readers``; ``managers``; ``members`` [manager, input] -> reader; ``inputs`` [manager];
+    ``writer`` [0]; ``sends`` [manager, n] -> (reader, beats, cycle); ``asked`` [reader, n] ->
+    (beats, parts that a DRAM has not served); ``lengths`` [n] -> (place, beats); ``answers`` [n]:
+    cycle.
+    """
+
+    c: Shape
+    readers: Any
+    managers: Any
+    members: Any
+    inputs: Any
+    writer: Any
+    sends: Any
+    asked: Any
+    lengths: Any
+    answers: Any
+    dram: Channels
+    times: Timing
+
+
+def managers(
+    readers: int,
+    count: int,
+    *,
+    beat: int,
+    burst: int,
+    buffer: int,
+    outstanding: int,
+    memory: MemoryModel,
+    gigahertz: float,
+    turns: tuple[int, ...] = (),
+) -> Managers:
+    """Managers behind a reset, or at the end of a job: readers in turn on each, the writer on the
+    last.
+
+    Parameters
+    ----------
+    readers, count: of readers, of managers
+    beat: bytes of a beat
+    burst, buffer: beats of the longest burst, of the buffers
+    outstanding: bursts of a reader, or of the writer, that may be under way
+    memory: behind each manager
+    gigahertz: clock of the accelerator
+    turns: by manager, the input that was served last; 0 behind a reset
+    """
+    deep = outstanding >= _DEEP
+    c = Shape(
+        readers=readers,
+        managers=count,
+        stores=count - 1,
+        beat=beat,
+        burst=burst,
+        buffer=buffer,
+        outstanding=outstanding,
+        addresses=outstanding - deep,
+        deep=int(deep),
+        flat=int(memory.flat),
+        latency=memory.latency,
+        access_bytes=memory.access_bytes,
+        page_bytes=memory.page_bytes,
+        read_queue=memory.read_queue,
+        write_queue=memory.write_queue,
+    )
+    members = np.zeros((count, max(1, -(-readers // count))), np.int64)
+    inputs = np.zeros(count, np.int64)
+    for number in range(count):
+        its = list(range(number, readers, count))
+        members[number, : len(its)], inputs[number] = its, len(its)
+    records, writer = np.zeros(count, _MANAGER), np.zeros(1, _WRITER)
+    writer["takes"] = 1
+    if turns:
+        records["served"] = turns
+    return Managers(
+        c=c,
+        readers=np.zeros(readers, _READER),
+        managers=records,
+        members=members,
+        inputs=inputs,
+        writer=writer,
+        sends=np.zeros((count, RING, 3), np.int64),
+        asked=np.zeros((readers, RING, 2), np.int64),
+        lengths=np.zeros((RING, 2), np.int64),
+        answers=np.zeros(RING, np.int64),
+        dram=channels(memory, count),
+        times=timing(memory, gigahertz),
+    )
