@@ -10,7 +10,10 @@ SYSTEM = System(
             unit=T2S,
             simulate={"verilator": "tilewright.verif.t2s.simulate:run"},
             exercise="tilewright.verif.t2s.exercise:exercise",
-            models={"model": "tilewright.sim.t2s.model:T2sModel"},
+            models={
+                "model": "tilewright.sim.t2s.model:T2sModel",
+                "cycles": "tilewright.sim.t2s.cycles.device:T2sCycles",
+            },
             driver="tilewright.sim.t2s.driver:Driver",
             small={"largest": 2, "format": "int8", "outstanding": 2},
             variants=(

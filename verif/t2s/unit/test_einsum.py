@@ -22,7 +22,9 @@ def files(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "a.npy"), str(tmp_path / "b.npy")]
 
 
-@pytest.mark.parametrize("backend", ["model", pytest.param("rtl", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "backend", ["model", *(pytest.param(x, marks=pytest.mark.slow) for x in ("cycles", "rtl"))]
+)
 def test_a_product(files: list[str], tmp_path: Path, backend: str) -> None:
     report, result = tmp_path / "r.json", tmp_path / "c.npy"
     words = ["--set", "largest=2", "--set", "format=int8", "--backend", backend]
@@ -32,7 +34,7 @@ def test_a_product(files: list[str], tmp_path: Path, backend: str) -> None:
     found = json.loads(report.read_text())
     assert found["bounds"] == {"i": 5, "j": 4, "k": 7}
     assert (found["wrong"], found["mismatches"]) == (0, 0 if backend == "rtl" else None)
-    assert ("cycles" in found) == (backend == "rtl")
+    assert ("cycles" in found) == (backend != "model")
 
 
 def test_floats(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,8 +65,8 @@ def test_floats(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
             "C is no einsum: its sums start from T",
         ),
         (
-            ["ik,kj->ij", "{a}", "{b}", "--backend", "cycles"],
-            "backend must be one of rtl, model, not 'cycles'",
+            ["ik,kj->ij", "{a}", "{b}", "--backend", "numpy"],
+            "backend must be one of rtl, cycles, model, not 'numpy'",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from ...common.options import PANEL, JsonOption, SettingsOption
 
 __all__ = ["einsum"]
 
-_BACKENDS = ("rtl", "model")
+_BACKENDS = ("rtl", "cycles", "model")
 
 
 def einsum(
@@ -37,8 +37,8 @@ def einsum(
     backend: Annotated[
         str,
         typer.Option(
-            help="rtl: simulate the Verilog and check it against the model; model: the model "
-            "alone.",
+            help="rtl: simulate the Verilog and check it against the model; cycles: the model with "
+            "cycles; model: the model alone.",
             rich_help_panel=PANEL,
         ),
     ] = "rtl",

@@ -1,0 +1,1 @@
+"""Cycle model of arrays that mappings describe: all their counters, cycle for cycle."""

@@ -1,0 +1,159 @@
+"""Cycle model of an array from memory to memory: its parts put together, and a job run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ....hw.spec.jobs.t2s import memory_parts
+from ....hw.spec.t2s.config import T2sConfig
+from ...timing.bursts.memory import arbitrate, next_beat, serve_dram, take_data
+from ...timing.bursts.reader import reader_idle
+from ...timing.bursts.writer import writer_idle
+from ...timing.compiled import compiled, inlined
+from ...timing.dram import FLAT, MemoryModel
+from ..counts import Counts
+from ..images import placement
+from ..job import Job, job_at, run_count
+from .array import array_step, offer, queues_step
+from .images import load, offer_word, store, unload
+from .set_up import set_up
+from .state import Array
+
+__all__ = ["Timed", "counts_of", "run_job"]
+
+_END = 2
+"""Cycles of a job beside those from its first request on: its check, and that of its end."""
+
+_PATIENCE = 1 << 20
+"""Cycles without an operation, a beat or a response, after which the model has come to a
+standstill."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """What a job takes.
+
+    Parameters
+    ----------
+    counts: the counters
+    turns: by manager, the loader that was served last, see :func:`run_job`
+    """
+
+    counts: Counts
+    turns: tuple[int, ...]
+
+
+@inlined
+def _rests(g: Array) -> bool:
+    """Whether every word of the result is stored and answered for."""
+    for image in range(len(g.images)):
+        if g.images[image].running | g.images[image].under:
+            return False
+    for reader in range(g.b.c.readers):
+        if not reader_idle(g.b, reader):
+            return False
+    idle: bool = writer_idle(g.b)
+    return idle
+
+
+@inlined
+def _cycle(g: Array, now: int) -> None:
+    """A cycle: who takes something goes before who gives it."""
+    b, m = g.b, g.m[0]
+    for manager in range(b.c.managers):
+        next_beat(b, manager, now)
+    take_data(b, now)
+    for image in range(b.c.readers):
+        offer_word(g, image)
+    offer(g)
+    unload(g)
+    if array_step(g):
+        if not m.busy:
+            m.first = now
+        m.busy += 1
+        m.latest = now
+    store(g, now)
+    for manager in range(b.c.managers):
+        arbitrate(b, manager, now)
+    for image in range(b.c.readers):
+        load(g, image)
+    queues_step(g)
+    for manager in range(b.c.managers):
+        serve_dram(b, manager, now)
+
+
+@compiled
+def _run(g: Array, patience: int) -> int:
+    """Until all is done: cycles; negative if that is never."""
+    m, now, moved_at, moved = g.m[0], 0, 0, 0
+    while not _rests(g):
+        _cycle(g, now)
+        now += 1
+        if now - moved_at > patience:
+            found = m.busy + g.b.writer[0].answers_out
+            for manager in range(g.b.c.managers):
+                found += g.b.managers[manager].sends_out
+            if found == moved:
+                return -now
+            moved, moved_at = found, now
+    return now
+
+
+def run_job(
+    config: T2sConfig,
+    job: Job,
+    *,
+    memory: MemoryModel = FLAT,
+    gigahertz: float = 1.0,
+    turns: tuple[int, ...] = (),
+) -> Timed:
+    """How long a job takes that obeys the rules, and what it moves; what words are does not matter.
+
+    Parameters
+    ----------
+    job: the registers
+    memory: of each manager
+    gigahertz: clock of the array
+    turns: by manager, which of its loaders was served last, before the job; none: behind a reset
+
+    Raises RuntimeError if the model comes to a standstill, which no job that the hardware takes
+    does.
+    """
+    g = set_up(config, job, memory, gigahertz, turns)
+    cycles = _run(g, _PATIENCE)
+    if cycles < 0:
+        raise RuntimeError(f"the cycle model has come to a standstill in cycle {-cycles}")
+    busy, first, latest = (int(g.m[0][name]) for name in ("busy", "first", "latest"))
+    design, beat = config.plan, config.beat_bytes
+    beats = sum(run_count(job, one) * one.run_beats(beat) for one in design.loaders)
+    counts = Counts(
+        cycles=cycles + _END,
+        busy_cycles=busy,
+        stalls=latest - first + 1 - busy if busy else 0,
+        operations=busy,
+        bytes_read=beats * beat,
+        bytes_written=run_count(job, design.unloader) * design.unloader.run_bytes,
+    )
+    return Timed(counts=counts, turns=tuple(g.b.managers["served"].tolist()))
+
+
+def counts_of(
+    config: T2sConfig,
+    bounds: Mapping[str, int],
+    *,
+    memory: MemoryModel = FLAT,
+    gigahertz: float = 1.0,
+) -> Counts:
+    """The counters of the first job behind a reset for these bounds, with images that follow each
+    other as the driver lays them out.
+
+    Raises ValueError for bounds that are not the design's, or need more iterations than registers
+    hold.
+    """
+    address, places = 0, {}
+    for part in memory_parts(config):
+        places[part.tensor] = address
+        address += placement(config.plan, part.tensor, bounds, config.beat_bytes).size
+    job = job_at(config, bounds, places)
+    return run_job(config, job, memory=memory, gigahertz=gigahertz).counts

@@ -1,0 +1,268 @@
+"""A design as processes and queues: what the cycle model is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from ....hw.spec.t2s.network import Copy, End
+from ....hw.spec.t2s.parts import Count, Design, FeederPart, MoverPart, RoutePart
+from ....hw.spec.t2s.timing import FEW_SUMS, interlocked, timing_of
+from .state import ALWAYS, ELEMENT, JOINS, LAST, MOVES, NEVER
+
+__all__ = ["Elements", "Network", "Process", "Queue"]
+
+_FEW = 16
+"""Queues of so many words are read without a clock."""
+
+_ENDLESS = 1 << 60
+"""More words than there are."""
+
+Segment = tuple[int, int, int, int, int]
+"""So many words from one queue to another, with when they are taken and put."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What holds words between two processes.
+
+    Parameters
+    ----------
+    depth: words
+    passes: whether there is room for one, too, if one is taken in the same cycle: a register, or
+        nothing at all
+    """
+
+    depth: int
+    passes: bool = False
+
+
+@dataclass(frozen=True)
+class Process:
+    """See ``state.PROCESS``.
+
+    Parameters
+    ----------
+    kind: what it is
+    takes, puts: queues
+    segments: of one that moves words
+    """
+
+    kind: int
+    takes: tuple[int, ...]
+    puts: tuple[int, ...]
+    segments: tuple[Segment, ...] = ()
+
+
+@dataclass(frozen=True)
+class Elements:
+    """What an element has of its own; see ``state.ELEMENTS``."""
+
+    results: int
+    output: int
+    start_takes: int
+    start_puts: int
+
+
+class Network:
+    """The processes and queues of a design, for trip counts of registers.
+
+    Parameters
+    ----------
+    design: its parts
+    trips: trip counts of indices' outermost loops
+
+    Members
+    -------
+    queues, processes, elements: in the order of copies
+    at: by port of a copy, the queue that it takes from or puts to
+    wires: queues that hold nothing: what is put there is taken in the same cycle
+    """
+
+    def __init__(self, design: Design, trips: Mapping[str, int]) -> None:
+        self._design, self._trips = design, trips
+        self.queues: list[Queue] = []
+        self.processes: list[Process] = []
+        self.elements: list[Elements] = []
+        self.at: dict[End, int] = {}
+        self.wires: set[int] = set()
+        self._outputs: dict[int, int] = {}
+        self._feeders = {one.name: one for one in design.feeders}
+        for link in design.links:
+            self._link(link.source, link.sink, link.depth)
+        movers = {one.name: one for one in design.movers}
+        routes = {one.name: one for one in design.routes}
+        for copy in design.copies:
+            if copy.function in self._feeders:
+                self._feeder(self._feeders[copy.function], copy)
+            elif copy.function == design.element.name:
+                self._element(copy)
+            elif copy.function in movers:
+                self._mover(movers[copy.function], copy)
+            elif copy.function in routes:
+                self._route(routes[copy.function], copy)
+
+    @property
+    def period(self) -> int:
+        """Operations of an element for all its sums."""
+        nests = [(one.nest, one.flags) for one in self._design.movers if one.flagged]
+        nests += [
+            ((*one.around, *one.read), one.flags) for one in self._design.feeders if one.flagged
+        ]
+        nest, flags = nests[0]
+        products = self._words(loop for loop in nest if loop.name in flags)
+        return products * self._design.element.sums
+
+    @property
+    def latency(self) -> int:
+        """Cycles from an operation to its sum."""
+        found = timing_of(self._design.element)
+        return found.lead + found.latency
+
+    @property
+    def waits(self) -> bool:
+        """Whether operations wait for those before."""
+        element = self._design.element
+        return interlocked(element.sums, timing_of(element).latency)
+
+    def _queue(self, depth: int, *, passes: bool = False) -> int:
+        self.queues.append(Queue(depth, passes))
+        return len(self.queues) - 1
+
+    def _pass(self, source: int, sink: int) -> None:
+        """Words go on as they come."""
+        segment = (_ENDLESS, source, ALWAYS, sink, ALWAYS)
+        self.processes.append(Process(MOVES, (source,), (sink,), (segment,)))
+
+    def _memory(self, depth: int) -> tuple[int, int]:
+        """A queue in a memory, and the register at its output."""
+        ends = self._queue(depth), self._queue(1, passes=True)
+        self._pass(*ends)
+        return ends
+
+    def _link(self, source: End, sink: End, depth: int) -> None:
+        """The queue of a link, behind what its source has of its own."""
+        own = self._own(source)
+        if own is not None:
+            self.at[source], out = own
+            self._outputs[self.at[source]] = out
+            if not depth:
+                self.at[sink] = out
+                return
+        if depth > _FEW:
+            ends = self._memory(depth - 1)
+        else:
+            ends = (self._queue(max(1, depth), passes=depth < 2),) * 2
+        if not depth:
+            self.wires.add(ends[0])
+        if own is None:
+            self.at[source] = ends[0]
+        else:
+            self._pass(own[1], ends[0])
+        self.at[sink] = ends[1]
+
+    def _own(self, source: End) -> tuple[int, int] | None:
+        """Queues that belong to what sends: from where it puts words to where they leave."""
+        design = self._design
+        if source.function in [one.name for one in design.loaders]:
+            return (self._queue(1, passes=True),) * 2
+        if source.function == design.element.name and source.port == "o":
+            sums = design.element.sums
+            return self._memory(sums) if sums > FEW_SUMS else (self._queue(sums),) * 2
+        feeder = self._feeders.get(source.function)
+        if feeder and source.port == "o" and prod(feeder.extents) > 1:
+            return (self._queue(1, passes=True),) * 2
+        return None
+
+    def _words(self, nest: Iterable[Count]) -> int:
+        return prod(self._trips[one.name] if one.extent is None else one.extent for one in nest)
+
+    def _of(self, copy: Copy, port: str, branch: int | None = None) -> int:
+        """The queue at a port; -1 if there is none."""
+        return self.at.get(End(copy.function, copy.place, port, branch), -1)
+
+    def _move(self, segments: Iterable[Segment]) -> None:
+        found = tuple(one for one in segments if one[0])
+        takes = tuple(dict.fromkeys(one[1] for one in found))
+        puts = tuple(dict.fromkeys(one[3] for one in found))
+        assert min(*takes, *puts) >= 0
+        self.processes.append(Process(MOVES, takes, puts, found))
+
+    def _element(self, copy: Copy) -> None:
+        takes, puts = self._operands(copy, starts=False)
+        start_takes, start_puts = self._operands(copy, starts=True)
+        results = self._of(copy, "o")
+        self.processes.append(Process(ELEMENT, takes + start_takes, puts + start_puts))
+        self.elements.append(
+            Elements(results, self._outputs[results], len(start_takes), len(start_puts))
+        )
+
+    def _operands(self, copy: Copy, *, starts: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Queues of what sums start from, or of what is multiplied: from where an element takes
+        it, and to where it passes it on."""
+        takes, puts = [], []
+        for operand in self._design.element.operands:
+            if operand.starts == starts:
+                takes.append(self._of(copy, f"i_{operand.name}"))
+                puts += [self._of(copy, f"o_{operand.name}_{loop}") for loop in operand.forwards]
+        # At the end of a row words go nowhere.
+        return tuple(takes), tuple(one for one in puts if one >= 0)
+
+    def _mover(self, part: MoverPart, copy: Copy) -> None:
+        i, behind, o, onward = (self._of(copy, port) for port in ("i", "i_behind", "o", "o_onward"))
+        if part.packs and copy.ahead:
+            self.processes.append(Process(JOINS, (i, behind), (o,)))
+            return
+        other = (behind if part.gathers else i, onward if part.scatters else o)
+        self._move(
+            (words, *((i, ALWAYS, o, ALWAYS) if own else (other[0], ALWAYS, other[1], ALWAYS)))
+            for words, own, _ in self._turns(part.nest, copy)
+        )
+
+    def _turns(self, nest: tuple[Count, ...], copy: Copy) -> Iterator[tuple[int, bool, bool]]:
+        """Words of a nest, by its turn: whether they are the copy's own, and the last of those."""
+        place = next((n for n, one in enumerate(nest) if one.turn), None)
+        if place is None:
+            yield self._words(nest), True, True
+            return
+        inside, rounds = self._words(nest[place + 1 :]), self._words(nest[:place])
+        for number in range(rounds):
+            own = (inside, True, number == rounds - 1)
+            others = (copy.ahead * inside, False, False)
+            yield from (others, own) if nest[place].own_last else (own, others)
+
+    def _feeder(self, part: FeederPart, copy: Copy) -> None:
+        i, o, onward = (self._of(copy, port) for port in ("i", "o", "o_onward"))
+        blocks = self._queue(1 + part.double)
+        # The last word makes a block of those that were taken; all need room for it.
+        self._move(
+            (words, i, ALWAYS, *((blocks, LAST if last else NEVER) if own else (onward, ALWAYS)))
+            for words, own, last in self._turns(part.fill, copy)
+        )
+        self._move([(self._words(part.read), blocks, LAST, o, ALWAYS)])
+
+    def _route(self, part: RoutePart, copy: Copy) -> None:
+        stem = self._of(copy, "o" if part.joins else "i")
+        inner = max(n for n, one in enumerate(part.nest) if one.name in part.routed)
+        words = self._words(part.nest[inner + 1 :])
+        segments: list[Segment] = []
+        for at in _iterations([self._words([one]) for one in part.nest[: inner + 1]]):
+            by_name = dict(zip((one.name for one in part.nest), at, strict=False))
+            branch = 0
+            for name, extent in zip(part.routed, part.extents, strict=True):
+                branch = branch * extent + by_name[name]
+            queue = self._of(copy, "branches", branch)
+            source, sink = (queue, stem) if part.joins else (stem, queue)
+            segments.append((words, source, ALWAYS, sink, ALWAYS))
+        self._move(segments)
+
+
+def _iterations(trips: list[int]) -> Iterator[tuple[int, ...]]:
+    """Of a nest, outermost loop first."""
+    for number in range(prod(trips)):
+        at: list[int] = []
+        for trip in reversed(trips):
+            number, place = divmod(number, trip)
+            at.insert(0, place)
+        yield tuple(at)

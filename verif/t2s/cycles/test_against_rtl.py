@@ -1,0 +1,92 @@
+"""The cycle model beside the Verilog: all counters of random jobs, cycle for cycle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.verif.kit.sampling import by_size, cases, slow_but
+
+from ..designs import DESIGNS
+from ..random_mappings import KERNELS
+from ..unit.drawn import DrawnConfig, drawn
+from .against_rtl import check_counters
+
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "gemm": {"format": "int8", "managers": 3},
+    "mttkrp": {"format": "fp16"},
+    "ttm": {"format": "int16", "data_bits": 64},
+    "ttmc": {"format": "bf16", "managers": 2, "data_bits": 256},
+    "conv2d": {"format": "int8", "data_bits": 512},
+    "fir": {"format": "fp32"},
+    "gemv": {"format": "fp8e5m2", "outstanding": 16},
+    "ttv": {"format": "fp16", "pipeline": 1},
+    "apsp": {"format": "fp32", "pipeline": 6},
+    "stencil3d": {"format": "fp64", "outstanding": 1},
+    "cgra/gemm": {"format": "int8"},
+    "cgra/mttkrp": {"format": "fp16", "managers": 4},
+    "cgra/ttm": {"format": "int8", "outstanding": 8},
+    "cgra/ttmc": {"format": "bf16", "data_bits": 64},
+}
+
+_OTHERS: list[dict[str, Any]] = [
+    # As many sums as a memory has, and few more than operations need.
+    {"design": "gemm", "sizes": "II=2,JJ=2,KK=2,III=6,JJJ=6,KKK=2", "largest": 0},
+    {"design": "gemm", "sizes": "III=1,JJJ=1", "pipeline": 6, "largest": 2},
+    {"design": "gemm", "sizes": "II=5,JJ=3,KK=3,III=3,JJJ=5,KKK=3", "largest": 0},
+    {"design": "gemm", "largest": 4, "data_bits": 512, "outstanding": 16, "managers": 2},
+    {"design": "mttkrp", "largest": 3, "data_bits": 256, "outstanding": 20, "managers": 4},
+    {"design": "ttmc", "largest": 4, "pipeline": 1},
+    *({"design": f"steps/{name}", "largest": 3} for name in (
+        "step1_plain", "step2_tiled", "step3_unrolled", "step4_forwarded", "step5_buffered",
+        "step6_scattered", "step7_gathered")),
+]  # fmt: skip
+
+
+def _settings(name: str) -> dict[str, Any]:
+    return {"design": name, "largest": 2, "outstanding": 2, **_SETTINGS[name]}
+
+
+def test_all_designs_are_here() -> None:
+    assert set(DESIGNS) <= set(_SETTINGS)
+
+
+@pytest.mark.parametrize("name", slow_but([], sorted(_SETTINGS), ["gemm", "cgra/mttkrp"]))
+def test_designs(name: str) -> None:
+    assert check_counters(T2sConfig(**_settings(name)), seed=1, jobs=cases(24), most=2) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fmt", ["int8", "fp16", "fp32", "fp64"])
+@pytest.mark.parametrize("name", sorted(_SETTINGS))
+def test_formats(name: str, fmt: str) -> None:
+    config = T2sConfig(**{**_settings(name), "format": fmt, "largest": 3})
+    assert check_counters(config, seed=2, jobs=12) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("settings", _OTHERS, ids=str)
+def test_other_sizes(settings: dict[str, Any]) -> None:
+    config = T2sConfig(**{"format": "int8", **settings})
+    assert check_counters(config, seed=3, jobs=12, most=2) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", slow_but([], sorted(KERNELS), ["ttm"]))
+def test_random_mappings(kernel: str) -> None:
+    _check_all(drawn(kernel, by_size(1, 1, 12), first=1000, format="int8"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kernel", sorted(KERNELS))
+def test_initial_values(kernel: str) -> None:
+    _check_all(drawn(kernel, 5, first=2000, format="fp16", words=True, data_bits=64))
+
+
+def _check_all(configs: list[DrawnConfig]) -> None:
+    for config in configs:
+        try:
+            check_counters(config, seed=4, jobs=6, most=2)
+        except Exception as error:
+            raise AssertionError(f"{config.kernel}, seed {config.seed}: {error}") from error

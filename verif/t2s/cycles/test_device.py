@@ -1,0 +1,93 @@
+"""The cycle model as a device, and by itself: memories, clocks, counters that tell no time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tilewright.hw.spec.jobs.t2s import job_spec
+from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.t2s.cycles import machine
+from tilewright.sim.t2s.cycles.device import T2sCycles
+from tilewright.sim.t2s.cycles.machine import counts_of
+from tilewright.sim.t2s.driver import Driver
+from tilewright.sim.t2s.model import T2sModel
+from tilewright.sim.timing.memories import FLAT, HBM, HBM_32
+from tilewright.verif.kit.sampling import cases
+
+from ..unit.jobs import random_case
+
+pytestmark = pytest.mark.slow
+
+CONFIG = T2sConfig(largest=2, format="int8", outstanding=4)
+BOUNDS = {"i": 37, "j": 41, "k": 53}
+
+
+def test_counters_without_time_are_the_models() -> None:
+    rng, size = np.random.default_rng(1), 1 << 16
+    model, clocked, spec = T2sModel(CONFIG, size), T2sCycles(CONFIG, size), job_spec(CONFIG)
+    for _ in range(cases(40)):
+        case = random_case(rng, CONFIG, size, 3)
+        found = []
+        for one in (model, clocked):
+            one.write_memory(0, case.memory.tobytes())
+            found.append(JobRegisters(one, spec).submit(case.registers))
+        assert (model.memory == clocked.memory).all()
+        without, counts = (one.counts for one in found)
+        for name in ("operations", "bytes_read", "bytes_written"):
+            assert counts[name] == without[name]
+        assert counts["cycles"] > counts["busy_cycles"] + counts["stalls"]
+
+
+def test_a_job_that_fails_ends_as_on_the_model() -> None:
+    model, clocked = T2sModel(CONFIG, 1 << 16), T2sCycles(CONFIG, 1 << 16)
+    registers = random_case(np.random.default_rng(2), CONFIG, 1 << 16).registers
+    for changed in ({"TRIPS_I": 0}, {"A_BASE": 1 << 20}):
+        ends = [
+            JobRegisters(one, job_spec(CONFIG)).submit({**registers, **changed})
+            for one in (model, clocked)
+        ]
+        assert ends[0].error != "none"
+        assert (ends[0].error, ends[0].detail) == (ends[1].error, ends[1].detail)
+
+
+def test_counts_of_bounds_are_those_of_a_job() -> None:
+    device = T2sCycles(CONFIG, 1 << 20)
+    driver = Driver(device)
+    a, b = np.zeros((BOUNDS["i"], BOUNDS["k"])), np.zeros((BOUNDS["k"], BOUNDS["j"]))
+    driver.compute(A=a, B=b)
+    assert driver.counts == counts_of(CONFIG, BOUNDS)
+
+
+def test_memories() -> None:
+    """None moves more than it can; a clock that is faster waits longer."""
+    flat = counts_of(CONFIG, BOUNDS)
+    assert counts_of(CONFIG, BOUNDS, memory=replace(FLAT, latency=200)).cycles > flat.cycles
+    found = {}
+    for memory in (HBM, HBM_32):
+        for gigahertz in (1.0, 2.0):
+            counts = counts_of(CONFIG, BOUNDS, memory=memory, gigahertz=gigahertz)
+            found[memory.name, gigahertz] = counts.cycles
+            assert counts.bytes_read == flat.bytes_read
+            assert counts.bytes_read <= counts.cycles / gigahertz * memory.gigabytes
+            assert counts.cycles > flat.cycles
+        assert found[memory.name, 1.0] < found[memory.name, 2.0]
+
+
+def test_every_wait_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that waits for ever says so."""
+    monkeypatch.setattr(machine, "_PATIENCE", 10)
+    with pytest.raises(RuntimeError, match="the cycle model has come to a standstill in cycle"):
+        counts_of(CONFIG, BOUNDS, memory=replace(FLAT, latency=5000))
+
+
+def test_full_rate() -> None:
+    """Blocks that fill a larger array: nearly all cycles begin products."""
+    config = T2sConfig(
+        sizes="II=4,JJ=4,KK=4,III=8,JJJ=8,KKK=4", largest=0, format="int8", managers=3
+    )
+    counts = counts_of(config, {"i": 128, "j": 128, "k": 512})
+    assert counts.busy_cycles == 4 * 4 * 512 // 4 * 64
+    assert counts.busy_cycles > 0.98 * counts.cycles
