@@ -201,3 +201,32 @@ def test_names_that_share_a_beginning(tmp_path: Path) -> None:
     """They are no others' names."""
     (tmp_path / "mine.py").write_text(named("C", "A", "A_b", "b", "c"))
     assert compiled(load_mapping(tmp_path / "mine.py")).channel("A_c_forward")
+
+
+@pytest.mark.parametrize("name", ["ii_t", "last_i"])
+def test_names_of_loops(name: str, tmp_path: Path) -> None:
+    """Turns are counted in a loop, and there is a last iteration."""
+    lines = (
+        "from tilewright.hw.t2s.language import compute, indices, tensor\n"
+        f'i, k, ii, other = indices("i k ii {name}")\n'
+        'A = tensor("A", "fp32", i, k)\n'
+        'C = compute("C", "fp32", i, sum_over=k)[A[i, k]].tile(i, (ii, 2), (other, 2))\n'
+    )
+    assert said(lines, tmp_path) == (
+        f"mine.py:4: C: two loops would be called {name}: give tensors and loops other names"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "function"),
+    [
+        ("C.unroll(jjj)", "C"),
+        ('C.consumers("drainer", "unloader")[0].unroll(jjj)', "C_drainer"),
+        ('C.producers(B, "feeder", "loader")[0].unroll(jjj)', "B_feeder"),
+        # Not of its word: then there would be a copy an iteration of a loop that there is not.
+        ('C.producers(A, "feeder", "loader")[0].unroll(jjj)', "A_feeder"),
+    ],
+)
+def test_copies_for_lanes(line: str, function: str, tmp_path: Path) -> None:
+    ordered = START.replace("jjj, kk)\n", "kk, jjj).vectorise(jjj)\n")
+    assert said(ordered + line, tmp_path).endswith(f": {function}.unroll: loop `jjj` is vectorised")

@@ -28,10 +28,27 @@ class Affine:
     def __add__(self, other: Affine | int) -> Affine:
         if isinstance(other, int):
             return Affine(self.terms, self.constant + other)
+        if not isinstance(other, Affine):
+            return NotImplemented
         sums = dict(self.terms)
         for name, coefficient in other.terms:
             sums[name] = sums.get(name, 0) + coefficient
         return Affine(_sorted(sums), self.constant + other.constant)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Affine | int) -> Affine:
+        if not isinstance(other, Affine | int):
+            return NotImplemented
+        return self + (-other if isinstance(other, int) else other.times(-1))
+
+    def __rsub__(self, other: int) -> Affine:
+        return self.times(-1) + other
+
+    def __mul__(self, factor: int) -> Affine:
+        return self.times(factor) if isinstance(factor, int) else NotImplemented
+
+    __rmul__ = __mul__
 
     def times(self, factor: int) -> Affine:
         return Affine(

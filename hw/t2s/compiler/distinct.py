@@ -8,9 +8,16 @@ from ..language import Computation, MappingError
 __all__ = ["check_names"]
 
 
+def _made_of(loop: str) -> tuple[str, str]:
+    """Names of a loop in which turns are counted, and of its last iteration."""
+    return f"{loop}_t", f"last_{loop}"
+
+
 def check_names(program: Program, computation: Computation) -> None:
-    """Refuse two functions, channels or tensors of the same name."""
+    """Refuse two functions, channels, tensors or loop variables of the same name."""
+    loops = computation.loop_names
     kinds = {
+        "loops": [*loops, *(one for name in loops for one in _made_of(name))],
         "functions": [one.name for one in program.functions],
         "channels": [one.name for one in program.channels],
         "tensors": [one.name for one in program.tensors],

@@ -9,7 +9,7 @@ from ...spec.t2s.expressions import Apply, Fold, Load, Value
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.program import Function, Program
 from ...spec.t2s.statements import Body, Statement, Store
-from ..language import Computation
+from ..language import Computation, MappingError
 from .buffers import without_dimensions
 from .removal import drop_loops
 from .rewriting import revalue, rewrite, without_loops
@@ -22,6 +22,7 @@ def vectorise(program: Program, computation: Computation) -> Program:
     if not computation.vectorised:
         return program
     loop = computation.loop(computation.vectorised[0])
+    _check_copies(program, computation, loop)
     for tensor in (*(one.tensor.name for one in computation.operands), computation.name):
         chain = computation.chain(tensor)
         if loop.name not in computation.loops_of(tensor):
@@ -32,6 +33,17 @@ def vectorise(program: Program, computation: Computation) -> Program:
             if not isolated.on_host:
                 program = program.with_function(isolated.name, lambda one: _widen(one, loop))
     return program.with_function(computation.name, lambda one: _arithmetic(one, loop))
+
+
+def _check_copies(program: Program, computation: Computation, loop: Loop) -> None:
+    """Refuse copies of a function an iteration of the loop, which it does not have any more."""
+    said = {computation.name: computation.unrolled}
+    for chain in computation.chains.values():
+        said |= {one.name: one.unrolled for one in chain}
+    for function, unrolled in said.items():
+        for name, place in unrolled:
+            if name == loop.name:
+                raise MappingError(f"{place}: {function}.unroll: loop `{name}` is vectorised")
 
 
 def _widen(function: Function, loop: Loop) -> Function:

@@ -6,11 +6,15 @@ from ...spec.formats import FORMATS
 from ...spec.semirings import SEMIRINGS
 from ...spec.t2s.functions import padded_before
 from .computation import Computation
-from .indices import Index
+from .indices import Index, shown
 from .places import MappingError, place_of_caller
 from .tensors import Element, Expression
 
 __all__ = ["Definition", "compute"]
+
+
+HAVING_ONE = ("mul", "add", "min", "max", "and")
+"""Operators (x) that leave a word alone with another one: a product may be of it alone."""
 
 
 class Definition:
@@ -65,10 +69,11 @@ class Definition:
         for index in indices:
             if index not in used:
                 raise MappingError(f"{place}: {name}: no tensor has index `{index}`")
-        if len(factors) > 2 and self._semiring != "mma":
+        least = 2 if SEMIRINGS[self._semiring].times not in HAVING_ONE else 1
+        if len(factors) < least or (len(factors) > 2 and self._semiring != "mma"):
             raise MappingError(
-                f"{place}: {name}: must be a product of 1 or 2 tensors on {self._semiring}, "
-                f"not {len(factors)}"
+                f"{place}: {name}: must be a product of {'1 or ' * (least == 1)}2 tensors on "
+                f"{self._semiring}, not {len(factors)}"
             )
 
 
@@ -97,7 +102,7 @@ def compute(
 
     Legal are sums of products of elements of different tensors, all of one format, whose indices
     are the result's and those summed over, all of them. The format holds what the semiring's sums
-    start from. Only ``mma`` multiplies more than two tensors.
+    start from. Only ``mma`` multiplies more than two tensors; ``addnorm`` takes two.
 
     Refused::
 
@@ -119,6 +124,12 @@ def compute(
         -> E: A must stand in it once, not twice
         compute("E", "fp16", i, sum_over=k)[A[i, k]]
         -> E: format of A must be fp16, not fp32
+        compute("E", "fp32", i, j + k)
+        -> E: must be given indices, not `j + k`
+        compute("E", "fp32", i, sum_over=k)[A[i, k] * 2]
+        -> must be a product of tensors' elements, not of 2
+        compute("E", "fp32", i, sum_over=k, semiring="addnorm")[A[i, k]]
+        -> E: must be a product of 2 tensors on addnorm, not 1
         compute("E", "fp32", i, sum_over=k)[3]
         -> E: must be a product of tensors' elements, not 3
     """
@@ -137,6 +148,9 @@ def compute(
             f"{place}: {name}: format of {semiring} must hold {SEMIRINGS[semiring].identity}, "
             f"which {number_format} does not"
         )
+    for given in (*result, *summed):
+        if not isinstance(given, Index):
+            raise MappingError(f"{place}: {name}: must be given indices, not {shown(given)}")
     names = [one.name for one in (*result, *summed)]
     for one in names:
         if names.count(one) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from .indices import Index
-from .loop_names import constant_of, known_loop, known_loops
+from .loop_names import known_loop, known_loops, queue_depth
 from .loop_nest import LoopNest
 from .places import MappingError, place_of_caller
 from .tensors import Element
@@ -56,7 +56,8 @@ class ElementArray(LoopNest):
                                                     +---+ +---+ +---+
                                                     jj = 0     1     2
 
-        Legal for loops of the result whose trip counts are constants. Elements that share a sum
+        Legal for loops of the result whose trip counts are constants, but for one that is
+        vectorised. Elements that share a sum
         would need a tree of adders between them: lanes have one, see `vectorise`.
 
         Refused::
@@ -161,20 +162,29 @@ class ElementArray(LoopNest):
             | C |-->|  |  |  |  |--> drainer          C.fifo(4)
             +---+   +--+--+--+--+
 
-        Legal for a constant with which the design does not stop.
+        Legal for a constant up to 65,536 with which the design does not stop.
 
         Refused::
 
             C.fifo(0)
             -> C.fifo: depth must be a constant, 1 or more, not 0
+            C.fifo(100000)
+            -> C.fifo: depth must be at most 65,536, not 100,000
             C.fifo(4).fifo(8)
             -> C.fifo: the depth is 4 already
         """
         place, directive = place_of_caller(), f"{self.name}.fifo"
         if self.deep:
             raise MappingError(f"{place}: {directive}: the depth is {self.deep[0]} already")
-        self.deep = (constant_of(place, directive, "depth", depth), place)
+        self.deep = (queue_depth(place, directive, depth), place)
         return self
+
+    def _check_innermost(self, place: str, directive: str, loop: str) -> None:
+        if self.vectorised and self.vectorised[0] != loop:
+            raise MappingError(
+                f"{place}: {directive}: loop `{self.vectorised[0]}` is vectorised: it must be the "
+                f"innermost, not `{loop}`"
+            )
 
     def _operand(
         self, place: str, directive: str, tensor: object, known: tuple[Element, ...]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from ...spec.t2s.affine import Affine, variable
 from .places import MappingError, place_of_caller
 
-__all__ = ["Index", "Subscript", "affine", "indices"]
+__all__ = ["Index", "Subscript", "affine", "indices", "shown"]
 
 
 @dataclass(frozen=True)
 class Index:
-    """A loop variable. Sums of them, and multiples, are indices of tensors: ``i + 2 * r``."""
+    """A loop variable. Sums of them, and multiples, are indices of tensors: ``2 * i + r``."""
 
     name: str
 
@@ -20,6 +20,15 @@ class Index:
         return variable(self.name) + affine(other)
 
     __radd__ = __add__
+
+    def __sub__(self, other: Index | Affine | int) -> Affine:
+        return variable(self.name) - affine(other)
+
+    def __rsub__(self, other: Affine | int) -> Affine:
+        return affine(other) - variable(self.name)
+
+    def __neg__(self) -> Affine:
+        return variable(self.name).times(-1)
 
     def __mul__(self, factor: int) -> Affine:
         if isinstance(factor, bool) or not isinstance(factor, int):
@@ -61,3 +70,8 @@ def affine(subscript: Subscript) -> Affine:
     raise MappingError(
         f"{place_of_caller()}: an index must be a sum of indices and integers, not {subscript!r}"
     )
+
+
+def shown(given: object) -> str:
+    """What stands where an index has to, for a message."""
+    return f"`{given}`" if isinstance(given, Affine) else repr(given)

