@@ -53,7 +53,7 @@ class ElementSums:
 
         Parameters
         ----------
-        factors: one or two operands, (lanes, sums...)
+        factors: one or two operands, (lanes, sums...); a word of one lane goes to all
         total: (sums...)
 
         Raises ValueError for more operands.
@@ -80,10 +80,11 @@ class ElementSums:
 
 
 def _sum(config: LaneSum, a: Words, b: Words, total: Words) -> Words:
+    lanes = max(len(a), len(b))
     return semiring_sum(
         config.semirings[0],
-        np.broadcast_to(a, (len(a), *total.shape)),
-        np.broadcast_to(b, (len(b), *total.shape)),
+        np.broadcast_to(a, (lanes, *total.shape)),
+        np.broadcast_to(b, (lanes, *total.shape)),
         total,
         element=config.element,
         result=config.result,

@@ -16,9 +16,9 @@ from ...hw.spec.t2s.program import Program
 from ...hw.spec.t2s.statements import Body, For, If, Send
 from ..numbers.word_functions import through
 from .element_sums import ElementSums
-from .sizes import check_bounds, shape_of, trip_count
+from .sizes import check_bounds, shape_of, trip_count, walked, walked_indices
 
-__all__ = ["hardware_result", "ordered_sums"]
+__all__ = ["hardware_result", "ordered_sums", "result_of_walked"]
 
 Words = npt.NDArray[np.uint64]
 Places = dict[str, npt.NDArray[np.int64]]
@@ -42,6 +42,15 @@ def hardware_result(
     return ordered_sums(design.program, design.element, bounds, operands)
 
 
+def result_of_walked(
+    design: Design, bounds: Mapping[str, int], operands: Mapping[str, Words]
+) -> Words:
+    """:func:`hardware_result` of patterns by the computation's indices, as :func:`walked` has
+    them."""
+    check_bounds(design.program, bounds)
+    return _results(design.program, design.element, bounds, operands)
+
+
 def ordered_sums(
     program: Program,
     element: ElementPart,
@@ -50,8 +59,17 @@ def ordered_sums(
 ) -> Words:
     """:func:`hardware_result` of a program after all passes and its elements."""
     check_bounds(program, bounds)
+    words = {
+        name: walked(program.tensor(name).dimensions, bounds, np.asarray(one).astype(np.uint64))
+        for name, one in operands.items()
+    }
+    return _results(program, element, bounds, words)
+
+
+def _results(
+    program: Program, element: ElementPart, bounds: Mapping[str, int], words: Mapping[str, Words]
+) -> Words:
     sums, formats = ElementSums(element.arithmetic), element.arithmetic
-    words = {name: np.asarray(one).astype(np.uint64) for name, one in operands.items()}
     result = program.tensor(program.result)
     shape = shape_of(result.dimensions, bounds)
     total = nothing = np.full(shape, sums.identity, np.uint64)
@@ -108,18 +126,16 @@ def _result_places(program: Program, bounds: Mapping[str, int]) -> Places:
 
 def _loaded(program: Program, name: str, fmt: Format, words: Words, places: Places) -> Words:
     """Words of a tensor in an operation, (lanes, result...), through its functions; of what pads
-    it, outside."""
+    it, where an index is beyond its bound."""
     tensor = program.tensor(name)
     pad = pad_pattern(tensor.functions, tensor.pad, fmt)
     axes = [1] * (1 + len(program.tensor(program.result).dimensions))
     inside = np.ones(axes, np.bool_)
     at = []
-    for one, size in zip(tensor.dimensions, words.shape, strict=True):
-        place = np.full(axes, one.constant, np.int64)
-        for variable, by in one.terms:
-            place = place + by * places[variable]
-        inside = inside & (place >= 0) & (place < size)
-        at.append(np.clip(place, 0, size - 1))
+    for index, bound in zip(walked_indices(tensor.dimensions), words.shape, strict=True):
+        place = places[index]
+        inside = inside & (place < bound)
+        at.append(np.minimum(place, bound - 1))
     return through(tensor.functions, np.where(inside, words[tuple(at)], np.uint64(pad)), fmt)
 
 

@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import Format
-from ...hw.spec.t2s.affine import Affine
-from ...hw.spec.t2s.expressions import Load
+from ...hw.spec.t2s.affine import Affine, variable
 from ...hw.spec.t2s.functions import pad_pattern
+from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.parts import Design, MemoryPart
 from ...hw.spec.t2s.program import Program
-from ...hw.spec.t2s.statements import Body, For, If, Store
-from .sizes import check_bounds, shape_of, trip_count
+from .sizes import check_bounds, index_numbers, places_of, shape_of, trip_count, walked_indices
 
 __all__ = [
     "Image",
@@ -59,19 +58,26 @@ class Image:
     part: what reads or writes it
     extents: trip counts of its loops, in memory's order
     steps: of how many of them a run is the inside
-    indices: of the tensor, in terms of these loops
-    shape: of the tensor
+    dimensions: of the tensor, in terms of the computation's indices
+    indices: those that choose a word, in terms of these loops
+    bounds: of these indices
     fmt: of its words
-    pad: the pattern of its words where the tensor has none
+    pad: the pattern of its words where an index is beyond its bound
     """
 
     part: MemoryPart
     extents: Mapping[str, int]
     steps: int
-    indices: tuple[Affine, ...]
-    shape: tuple[int, ...]
+    dimensions: tuple[Affine, ...]
+    indices: Mapping[str, Affine]
+    bounds: Mapping[str, int]
     fmt: Format
     pad: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the tensor."""
+        return shape_of(self.dimensions, self.bounds)
 
     @property
     def around(self) -> tuple[int, ...]:
@@ -95,32 +101,37 @@ class Image:
         if words.shape != self.shape:
             raise ValueError(f"{self.part.tensor} must be of shape {self.shape}, not {words.shape}")
         pad = self.pad << (self.fmt.container_bits - self.fmt.bits)
-        padded = np.pad(words, [(0, 1)] * words.ndim, constant_values=np.uint64(pad))
-        filled = np.broadcast_to(padded[self._places()], tuple(self.extents.values()))
+        numbers, outside = self._numbers()
+        inside = {name: np.minimum(one, self.bounds[name] - 1) for name, one in numbers.items()}
+        found = words[places_of(self.dimensions, inside, len(self.extents))]
+        filled = np.broadcast_to(
+            np.where(outside, np.uint64(pad), found), tuple(self.extents.values())
+        )
         content = np.ascontiguousarray(filled, f"<u{self.fmt.container_bits // 8}")
         return content.reshape(*self.around, -1).view(np.uint8)
 
     def words(self, rows: Bytes) -> Words:
-        """The tensor of which these are the bytes of all runs."""
+        """The tensor's words by its indices, an axis each: of images of these bytes of all runs."""
         content = np.ascontiguousarray(rows).view(f"<u{self.fmt.container_bits // 8}")
-        found = np.zeros([size + 1 for size in self.shape], np.uint64)
+        found = np.zeros([size + 1 for size in self.bounds.values()], np.uint64)
         whole = tuple(self.extents.values())
-        # Loops that do not choose the element give the same word again.
-        found[tuple(np.broadcast_to(one, whole) for one in self._places())] = content.reshape(whole)
-        return found[tuple(slice(size) for size in self.shape)]
+        # Loops that choose no word give the same one again; one place more takes what is outside.
+        numbers, outside = self._numbers()
+        places = tuple(
+            np.broadcast_to(np.where(outside, self.bounds[name], one), whole)
+            for name, one in numbers.items()
+        )
+        found[places] = content.reshape(whole)
+        return found[tuple(slice(size) for size in self.bounds.values())]
 
-    def _places(self) -> tuple[npt.NDArray[np.int64], ...]:
-        """The tensor's indices in each iteration, of a shape that loops broadcast to; the first one
-        behind the end stands for all that lie outside."""
-        names = list(self.extents)
-        found = []
-        for index, size in zip(self.indices, self.shape, strict=True):
-            place = np.full([1] * len(names), index.constant, np.int64)
-            for name, by in index.terms:
-                shape = [self.extents[name] if one == name else 1 for one in names]
-                place = place + by * np.arange(self.extents[name]).reshape(shape)
-            found.append(np.where((place < 0) | (place >= size), size, place))
-        return tuple(found)
+    def _numbers(self) -> tuple[dict[str, npt.NDArray[np.int64]], npt.NDArray[np.bool_]]:
+        """The indices in each iteration, and whether one of them is beyond its bound; of shapes
+        that loops broadcast to."""
+        numbers = {name: index_numbers(one, self.extents) for name, one in self.indices.items()}
+        outside = np.zeros([1] * len(self.extents), np.bool_)
+        for name, one in numbers.items():
+            outside = outside | (one >= self.bounds[name])
+        return numbers, outside
 
 
 def operand_names(program: Program) -> tuple[str, ...]:
@@ -150,12 +161,14 @@ def image_of(design: Design, tensor: str, bounds: Mapping[str, int]) -> Image:
     moved = [one for one in loops if one.name in part.strides]
     run = [one for one in loops if one.name in inside]
     lanes = [one for one in loops if one not in moved and one not in run]
+    names = walked_indices(declared.dimensions)
     return Image(
         part=part,
         extents={one.name: trip_count(one, bounds) for one in (*moved, *run, *lanes)},
         steps=len(moved),
-        indices=_indices(program, tensor),
-        shape=shape_of(declared.dimensions, bounds),
+        dimensions=declared.dimensions,
+        indices={name: _by_loops(name, loops) for name in names},
+        bounds={name: bounds[name] for name in names},
         fmt=fmt,
         pad=pad_pattern(declared.functions, declared.pad, fmt),
     )
@@ -189,24 +202,7 @@ def taken_out(design: Design, bounds: Mapping[str, int], content: bytes, beat_by
     return image.words(whole[..., : image.part.run_bytes])
 
 
-def _indices(program: Program, tensor: str) -> tuple[Affine, ...]:
-    """The tensor's indices in terms of its image's loops, from what runs on the host."""
-    for function in program.functions:
-        for one in _stores(function.body) if function.host else ():
-            if one.tensor == tensor:
-                return one.indices
-            if isinstance(one.value, Load) and one.value.tensor == tensor:
-                return one.value.indices
-    raise KeyError(tensor)
-
-
-def _stores(body: Body) -> list[Store]:
-    found: list[Store] = []
-    for one in body:
-        if isinstance(one, For):
-            found += _stores(one.body)
-        elif isinstance(one, If):
-            found += _stores((*one.then, *one.otherwise))
-        elif isinstance(one, Store):
-            found.append(one)
-    return found
+def _by_loops(index: str, loops: tuple[Loop, ...]) -> Affine:
+    """An index as a sum of the loops that it is cut into."""
+    mine = (variable(one.name).times(one.step) for one in loops if one.index == index)
+    return sum(mine, Affine())

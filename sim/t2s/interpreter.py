@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.t2s.program import Function, Program
-from ...hw.spec.t2s.statements import Ever
+from ...hw.spec.t2s.statements import Body, Ever, For, If, Statement, Store
 from .as_python.functions import python_text
 from .semiring_numbers import FUNCTIONS, Arithmetic, PythonNumbers
-from .sizes import check_bounds, shape_of, trip_count
+from .sizes import check_bounds, check_padding, shape_of, trip_count
 
 __all__ = ["Deadlock", "Numbers", "interpret"]
 
@@ -62,6 +62,7 @@ def interpret(
     other, or if values are left in a channel.
     """
     check_bounds(program, bounds)
+    check_padding(program, bounds)
     arithmetic = arithmetic or PythonNumbers(program.semiring)
     machine = _Machine(program, bounds, operands, depths or {}, arithmetic)
     host = [one for one in program.functions if one.host]
@@ -110,6 +111,7 @@ class _Machine:
             "flagged": _Flagged,
             "word_of": _word_of,
             "identity": arithmetic.identity,
+            "product": itertools.product,
             **{name: _on_each(partial(arithmetic.apply, name)) for name in FUNCTIONS},
         }
         starts = (program.start, f"{program.start}_image") if program.start else ()
@@ -172,8 +174,11 @@ class _Machine:
             raise ValueError(f"{name} must be of shape {shape}, not {operands[name].shape}")
         self._memory[name] = dict(np.ndenumerate(operands[name]))
 
-    def _load(self, tensor: str, place: tuple[int, ...]) -> Any:
+    def _load(self, tensor: str, place: tuple[int, ...] | None) -> Any:
+        """A word; what pads the tensor, from no place."""
         memory = self._memory[tensor]
+        if place is None:
+            return self._pads[tensor]
         if place not in memory and self._program.tensor(tensor).image:
             raise KeyError(f"{tensor}{place} was never written")
         return memory.get(place, self._pads[tensor])
@@ -198,7 +203,17 @@ def _word_of(value: Any) -> Any:
 
 
 def _writes_result(program: Program, function: Function) -> bool:
-    return function.name.startswith(f"{program.result}_")
+    stores = (one for one in _statements(function.body) if isinstance(one, Store))
+    return any(one.tensor == program.result for one in stores)
+
+
+def _statements(body: Body) -> Iterator[Statement]:
+    for one in body:
+        yield one
+        if isinstance(one, For):
+            yield from _statements(one.body)
+        elif isinstance(one, If):
+            yield from _statements((*one.then, *one.otherwise))
 
 
 def _on_lanes(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -9,13 +9,14 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from ...hw.spec.formats import FloatFormat
 from ...hw.spec.jobs.t2s import base_register, memory_parts, stride_register, trips_register
 from ...hw.spec.t2s.config import T2sConfig
 from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.parts import MemoryPart
 from ...hw.spec.t2s.program import Program
 from .images import Image, image_of
-from .sizes import trip_count
+from .sizes import check_padding, trip_count
 
 __all__ = ["Job", "JobFailure", "fetched", "job_at", "outermost", "put", "run_count", "run_places"]
 
@@ -85,9 +86,12 @@ def outermost(program: Program) -> dict[str, Loop]:
 def job_at(config: T2sConfig, bounds: Mapping[str, int], base: Mapping[str, int]) -> Job:
     """The job for bounds, with images that take as little memory as they can at these addresses.
 
-    Raises ValueError for bounds that need more iterations than registers hold.
+    Raises ValueError for bounds that need more iterations than registers hold, or that padding does
+    not fill up.
     """
     design = config.plan
+    words = design.element.arithmetic.element
+    check_padding(design.program, bounds, infinities=isinstance(words, FloatFormat))
     trips = {}
     for name in design.indices:
         loop = outermost(design.program)[name]

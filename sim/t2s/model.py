@@ -11,7 +11,7 @@ import numpy as np
 from ...hw.spec.jobs.t2s import job_spec
 from ...hw.spec.t2s.config import T2sConfig
 from ..device.model import ModelDevice
-from .hardware_result import hardware_result
+from .hardware_result import result_of_walked
 from .images import image_of, operand_names
 from .iterations import iterations
 from .job import Job, JobFailure, fetched, put, run_count, run_places
@@ -22,8 +22,8 @@ __all__ = ["T2sModel"]
 class T2sModel(ModelDevice):
     """An array as software sees it. A job is over as soon as it is started.
 
-    All operands are read before the result is written. An element of a tensor that an image has in
-    several places is taken to be the same in all of them, as hosts lay it out.
+    All operands are read before the result is written. A word that an image has again in loops that
+    do not choose it is taken to be the same there, as hosts lay it out.
 
     Parameters
     ----------
@@ -70,6 +70,6 @@ class T2sModel(ModelDevice):
             operands[name] = words >> np.uint64(image.fmt.container_bits - image.fmt.bits)
         image = image_of(design, design.program.result, bounds)
         places = run_places(config, job, image, len(memory), "bus_write")
-        found = hardware_result(design, bounds, operands)
+        found = result_of_walked(design, bounds, operands)
         words = found << np.uint64(image.fmt.container_bits - image.fmt.bits)
         put(config, memory, places, image, image.rows(words))

@@ -11,6 +11,8 @@ from tilewright.hw.spec.t2s.expressions import Apply, Fold, Load, Name, Neutral
 from tilewright.hw.spec.t2s.loops import Loop
 from tilewright.hw.spec.t2s.program import Channel, Function, Program, TensorDeclaration
 from tilewright.hw.spec.t2s.statements import Body, Equal, For, If, Receive, Send, Store
+from tilewright.hw.t2s.compiler.passes import compiled
+from tilewright.hw.t2s.language import compute, indices, tensor
 from tilewright.sim.t2s.interpreter import Deadlock, interpret
 
 OUTER = Loop("i", "i", None, 2, False)
@@ -114,3 +116,14 @@ def test_bounds_that_do_not_fit(bounds: dict[str, int], message: str) -> None:
     whole = program([unloader(), loader()], [Channel("a", "load", "store")])
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         interpret(whole, bounds, {"A": A})
+
+
+def test_a_tensor_that_is_called_like_the_result() -> None:
+    """Its serializer is no deserializer."""
+    i, k = indices("i k")
+    operand = tensor("C_x", "int8", i, k)
+    done = compute("C", "int8", i, sum_over=k)[operand[i, k]]
+    done.producers(operand, "loader", "serializer")
+    numbers = np.arange(6, dtype=object).reshape(2, 3)
+    found = interpret(compiled(done), {"i": 2, "k": 3}, {"C_x": numbers})
+    assert found.tolist() == [3, 12]

@@ -36,8 +36,9 @@ def python_text(function: Function, bounds: Mapping[str, int]) -> str:
     list of generators: what it does, and what it does at the same time.
 
     It uses names of the machine that runs it: ``queues``, ``depth_of``, ``moved``, ``load``,
-    ``store``, ``plus``, ``times``, ``fold``, ``pack``, ``identity``, ``flagged``, ``word_of``, and
-    functions of one word.
+    ``store``, ``plus``, ``times``, ``fold``, ``pack``, ``identity``, ``flagged``, ``word_of``,
+    ``product``, and functions of one word. A word of which an index is beyond its bound is loaded
+    from no place.
     """
     writer = _Writer(function, bounds)
     parameters = ", ".join(f"v_{one.name}" for one in function.instances)
@@ -66,6 +67,8 @@ class _Writer:
         self._bounds = bounds
         self._instances = {one.name for one in function.instances}
         self._buffers: dict[str, Buffer] = {one.name: one for one in function.buffers}
+        around = (*function.instances, *_loops(function.body), *_loops(function.beside))
+        self._known: dict[str, Loop] = {one.name: one for one in around}
 
     def body(self, body: Body, depth: int) -> Iterator[str]:
         indent = "    " * depth
@@ -79,14 +82,24 @@ class _Writer:
         return self.body(body, 1)
 
     def loop(self, one: For) -> Iterator[str]:
-        if one.loop.name in self._instances:
-            yield from self.body(one.body, 0)
+        # Loops of which each is all that is in the one around it are one statement: Python takes
+        # no more than twenty in one another.
+        nest, inner = [one], one.body
+        while len(inner) == 1 and isinstance(inner[0], For):
+            nest.append(inner[0])
+            inner = inner[0].body
+        nest = [one for one in nest if one.loop.name not in self._instances]
+        if not nest:
+            yield from self.body(inner, 0)
             return
-        span = str(trip_count(one.loop, self._bounds))
-        if one.first is not None:
-            span = f"{sum_text(one.first)}, {sum_text(one.last or Affine())} + 1"
-        yield f"for v_{one.loop.name} in range({span}):"
-        yield from self._inner(one.body)
+        names = "".join(f"v_{one.loop.name}, " for one in nest)
+        yield f"for {names}in product({', '.join(map(self._span, nest))}):"
+        yield from self._inner(inner)
+
+    def _span(self, one: For) -> str:
+        if one.first is None:
+            return f"range({trip_count(one.loop, self._bounds)})"
+        return f"range({sum_text(one.first)}, {sum_text(one.last or Affine())} + 1)"
 
     def condition(self, one: If) -> Iterator[str]:
         yield f"if {sum_text(one.condition.left)} == {sum_text(one.condition.right)}:"
@@ -178,7 +191,7 @@ class _Writer:
         yield f"{state} = ({state} + 1) % {self._buffers[one.buffer].words}"
 
     def _value(self, one: Send | Store | BufferWrite) -> str:
-        return value_text(one.value, self._bounds, self._buffers)
+        return value_text(one.value, self._bounds, self._buffers, self._known)
 
 
 _WRITTEN: Mapping[type[Statement], Callable[[_Writer, Any], Iterator[str]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ....hw.spec.t2s.affine import Affine
+from ....hw.spec.t2s.affine import Affine, variable
 from ....hw.spec.t2s.expressions import (
     Apply,
     BufferRead,
@@ -23,27 +23,33 @@ from ..sizes import trip_count
 __all__ = ["element_text", "lanes_text", "sum_text", "tuple_text", "value_text"]
 
 
-def value_text(value: Value, bounds: Mapping[str, int], buffers: Mapping[str, Buffer]) -> str:
+def value_text(
+    value: Value,
+    bounds: Mapping[str, int],
+    buffers: Mapping[str, Buffer],
+    loops: Mapping[str, Loop],
+) -> str:
     """An expression. Names of ``machine_names`` in it are the machine's that runs it.
 
     Parameters
     ----------
     bounds: of the computation's indices
-    buffers: of the function, by name
+    buffers, loops: of the function, by name
     """
 
     def text(one: Value) -> str:
-        return value_text(one, bounds, buffers)
+        return value_text(one, bounds, buffers, loops)
 
     if isinstance(value, Neutral):
         return "identity"
     if isinstance(value, Name):
         return f"n_{value.name}"
     if isinstance(value, Load):
+        place = f"{tuple_text(value.indices)}{_inside(value, bounds, loops)}"
         if value.lanes is None:
-            return f"load({value.tensor!r}, {tuple_text(value.indices)})"
-        places = lanes_text(value.indices, value.lanes, bounds)
-        return f"tuple(load({value.tensor!r}, place) for place in {places})"
+            return f"load({value.tensor!r}, {place})"
+        lanes = f"v_{value.lanes.name} in range({trip_count(value.lanes, bounds)})"
+        return f"tuple([load({value.tensor!r}, {place}) for {lanes}])"
     if isinstance(value, BufferRead):
         return element_text(buffers[value.buffer], value.indices, writes=False)
     if isinstance(value, Pack):
@@ -58,6 +64,17 @@ def value_text(value: Value, bounds: Mapping[str, int], buffers: Mapping[str, Bu
         return f"flagged({text(value.value)}, {', '.join(flags)})"
     assert isinstance(value, Apply)
     return f"{value.operator}({', '.join(map(text, value.arguments))})"
+
+
+def _inside(load: Load, bounds: Mapping[str, int], loops: Mapping[str, Loop]) -> str:
+    """What makes a place none where an index is beyond its bound."""
+    sums: dict[str, Affine] = {}
+    lanes = {load.lanes.name: load.lanes} if load.lanes else {}
+    for name in dict.fromkeys(name for one in load.indices for name in one.variables):
+        one = lanes.get(name) or loops[name]
+        sums[one.index] = sums.get(one.index, Affine()) + variable(name).times(one.step)
+    held = [f"{sum_text(one)} < {bounds[index]}" for index, one in sums.items()]
+    return f" if {' and '.join(held)} else None" if held else ""
 
 
 def element_text(buffer: Buffer, indices: tuple[Affine, ...], *, writes: bool) -> str:
