@@ -15,6 +15,7 @@ from ..stream.fork import Fork
 from ..stream.join import Join
 from ..stream.queue import Queue
 from ..stream.ring import moved_count
+from .drained_sums import DrainedSums
 from .layouts import word_layout
 from .products import FactoredSum, PlainSum, later
 from .sum_ring import SumRing
@@ -33,7 +34,8 @@ class Pe(wiring.Component):
     operations: the first of them :attr:`latency` and one cycle after the operation, or two.
 
     It counts nothing but sums: words of the first operand say where sums begin and end. As many
-    results as it has sums can wait to be taken while it goes on.
+    results as it has sums can wait to be taken while it goes on; if the part does not overlap,
+    it does not go on until all of them have left.
 
     An output that operands are passed on to must stay ready until it takes something, and must not
     wait for its valid. Where a sum has never begun, what it is means nothing.
@@ -106,17 +108,26 @@ class Pe(wiring.Component):
             else:
                 m.d.comb += getattr(arithmetic, f"i_{one.name}").eq(word)
         taken = self._later(m, "taken", begins, timing.lead)
-        completed = self._later(m, "completed", completing, self.latency)
         first = later(m, "first", flags.first, timing.lead)
         m.d.comb += [
             arithmetic.c.eq(Mux(first, start, ring.sum)),
             ring.started.eq(begins),
-            ring.take.eq(taken),
             ring.done.eq(self._later(m, "done", taken, timing.latency)),
             ring.result.eq(arithmetic.o),
         ]
-        room = self._results(m, completing, completed, arithmetic.o)
-        m.d.comb += operation.ready.eq(ring.free & (room | ~flags.last))
+        if part.overlaps:
+            completed = self._later(m, "completed", completing, self.latency)
+            room = self._results(m, completing, completed, arithmetic.o)
+            m.d.comb += [
+                ring.take.eq(taken),
+                operation.ready.eq(ring.free & (room | ~flags.last)),
+            ]
+        else:
+            drained = self._drained(m, completing, ring.sum)
+            m.d.comb += [
+                ring.take.eq(taken | drained.takes),
+                operation.ready.eq(ring.free & ~drained.drains),
+            ]
         return m
 
     def _join(self, m: Module) -> Any:
@@ -191,3 +202,17 @@ class Pe(wiring.Component):
         m.d.comb += owed_next.eq(moved_count(owed, completing, leaves))
         m.d.sync += owed.eq(owed_next)
         return owed != sums
+
+    def _drained(self, m: Module, completing: Value, following: Value) -> DrainedSums:
+        """Let sums leave from the ring, of which the next one is given."""
+        fmt = self._part.arithmetic.result
+        drained = DrainedSums(fmt.bits, self._part.sums, latency=self.latency)
+        m.submodules.drained = drained
+        m.d.comb += [
+            drained.completing.eq(completing),
+            drained.sum.eq(following),
+            self.o.valid.eq(drained.o.valid),
+            self.o.payload.eq(drained.o.payload << fmt.container_bits - fmt.bits),
+            drained.o.ready.eq(self.o.ready),
+        ]
+        return drained

@@ -37,9 +37,11 @@ def told(error: OSError, *, named: bool = True) -> str:
 
 @contextmanager
 def user_errors(*kinds: type[Exception], about: str = "") -> Iterator[None]:
-    """Turn exceptions of these kinds into UserErrors, their text behind ``about``."""
+    """Turn exceptions of these kinds into UserErrors, their text behind ``about``, if it does not
+    begin with that."""
     try:
         yield
     except kinds as error:
         text = told(error, named=not about) if isinstance(error, OSError) else str(error)
-        raise UserError(f"{about}: {text}" if about else text) from None
+        behind = about and not text.startswith(f"{about}:")
+        raise UserError(f"{about}: {text}" if behind else text) from None

@@ -8,10 +8,10 @@ from math import prod
 from ...hw.spec.t2s.expressions import Load
 from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.program import Function, Program
-from ...hw.spec.t2s.statements import Body, For, If, Send, Store
+from ...hw.spec.t2s.statements import Body, For, If, Receive, Send, Store
 from .sizes import check_bounds, trip_count
 
-__all__ = ["iterations", "memory_words", "products"]
+__all__ = ["iterations", "memory_words", "operations", "products"]
 
 
 def iterations(function: Function, bounds: Mapping[str, int]) -> int:
@@ -22,6 +22,24 @@ def iterations(function: Function, bounds: Mapping[str, int]) -> int:
     levels = {one.level for one in function.buffers if one.double}
     instances = {one.name for one in function.instances}
     return _iterations(function.body, bounds, instances, levels)
+
+
+def operations(function: Function, bounds: Mapping[str, int]) -> int:
+    """How often an element receives its operands."""
+    return max(_receiving(function.body, bounds, {one.name for one in function.instances}))
+
+
+def _receiving(body: Body, bounds: Mapping[str, int], instances: set[str]) -> list[int]:
+    found = [0]
+    for one in body:
+        if isinstance(one, For):
+            times = 1 if one.loop.name in instances else trip_count(one.loop, bounds)
+            found += [times * inner for inner in _receiving(one.body, bounds, instances)]
+        elif isinstance(one, If):
+            found += _receiving((*one.then, *one.otherwise), bounds, instances)
+        elif isinstance(one, Receive):
+            found.append(1)
+    return found
 
 
 def memory_words(program: Program, bounds: Mapping[str, int]) -> dict[str, tuple[int, int]]:

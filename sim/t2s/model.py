@@ -13,7 +13,7 @@ from ...hw.spec.t2s.config import T2sConfig
 from ..device.model import ModelDevice
 from .hardware_result import result_of_walked
 from .images import image_of, operand_names
-from .iterations import iterations
+from .iterations import operations
 from .job import Job, JobFailure, fetched, put, run_count, run_places
 
 __all__ = ["T2sModel"]
@@ -51,7 +51,7 @@ class T2sModel(ModelDevice):
         element = design.program.function(design.element.name)
         beats = [run_count(job, one) * one.run_beats(config.beat_bytes) for one in design.loaders]
         counts = {
-            "operations": iterations(element, job.bounds(design.program)),
+            "operations": operations(element, job.bounds(design.program)),
             "bytes_read": sum(beats) * config.beat_bytes,
             "bytes_written": run_count(job, design.unloader) * design.unloader.run_bytes,
         }

@@ -74,6 +74,8 @@ class _Drawn:
         if self.computation.started:
             self._producers(self.computation.started.tensor.name)
         self._consumers()
+        if rng.random() < 0.2:
+            self.computation.drain_overlap(False)
 
     def _through(self, element: Element, semiring: str) -> Element:
         if self._words is None or self._words.random() < 0.5:

@@ -17,7 +17,7 @@ from tilewright.hw.t2s.language import compute, indices, tensor
 
 i, j, k, ii, jj, kk, iii, jjj = indices("i j k ii jj kk iii jjj")
 A, B = tensor("A", "fp32", i, k), tensor("B", "fp32", k, j)
-C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
+C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]].accumulate(stall="allowed")
 C.tile(i, (ii, 3), (iii, 2)).tile(j, (jj, 2), (jjj, 2)).tile(k, (kk, 2))
 C.order(i, j, ii, jj, k, iii, jjj, kk).unroll(ii, jj)
 feed, load = C.producers(A, "feeder", "loader")
@@ -44,7 +44,7 @@ from tilewright.hw.t2s.language import compute, indices, tensor
 
 i, j, k, ii, jj, iii = indices("i j k ii jj iii")
 A, B = tensor("A", "fp32", i, k), tensor("B", "fp32", k, j)
-C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
+C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]].accumulate(stall="allowed")
 C.tile(i, (ii, 3), (iii, 2)).tile(j, (jj, 2)).order(i, j, k, ii, jj, iii).unroll(ii, jj)
 drain, collect, unload = C.consumers("drainer", "collector", "unloader")
 drain.unroll(ii, jj).gather(jj={step})

@@ -11,6 +11,7 @@ from ..simd2 import Simd2Config
 from ..unit import Unit, named_object
 from .parts import Design, MemoryPart
 from .settings import DesignName, Sizes
+from .timing import interval_text
 
 __all__ = ["ID_BITS", "T2S", "UNITS", "T2sConfig"]
 
@@ -51,7 +52,9 @@ class T2sConfig(Config):
         doc="format of sums; auto: fp32, fp64 for fp64, int32 for integers",
     )
     pipeline: int = parameter(
-        4, allowed=IntRange(1, 6), doc="register stages of an element, from multipliers to sums"
+        0,
+        allowed=IntRange(0, 6),
+        doc="register stages of an element, from multipliers to sums; 0: the mapping's, or 4",
     )
     trip_bits: int = parameter(
         16, allowed=IntRange(4, 32), doc="width of the trip counts of outermost loops"
@@ -120,7 +123,14 @@ class T2sConfig(Config):
             "largest": self.largest_factor,
             "format": arithmetic.element.name,
             "accumulator": arithmetic.result.name,
+            "pipeline": arithmetic.pipeline,
         }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else a user should know."""
+        element = self.plan.element
+        return (f"An element of {element.name} begins {interval_text(element)}.",)
 
 
 def _names(parts: tuple[MemoryPart, ...]) -> tuple[str, ...]:

@@ -156,6 +156,8 @@ class ElementPart:
     inner: operands that are multiplied in each lane, one or two
     outer: operands by which the sum over lanes is multiplied, in the format of sums
     sums: how many sums it has
+    overlaps: whether results leave while the next sums are computed: as many as there are sums can
+        wait. Else sums that are complete stay where they are until all have left
     """
 
     name: str
@@ -164,6 +166,7 @@ class ElementPart:
     inner: tuple[str, ...]
     outer: tuple[str, ...]
     sums: int
+    overlaps: bool = True
 
     def operand(self, name: str) -> OperandPart:
         return next(one for one in self.operands if one.name == name)

@@ -21,6 +21,7 @@ from .statements import (
     Rotate,
     Send,
     Store,
+    Until,
     When,
 )
 
@@ -65,7 +66,7 @@ def _body(body: Body, instances: set[str], depth: int) -> Iterator[str]:
             yield from _body(one.body, instances, depth + 1)
         elif isinstance(one, If):
             yield from _if(one, instances, depth)
-        elif isinstance(one, When | Ever | Counted | Block):
+        elif isinstance(one, When | Ever | Until | Counted | Block):
             yield f"{indent}{_head(one)}:"
             yield from _body(one.body, instances, depth + 1)
             if isinstance(one, Counted):
@@ -85,9 +86,11 @@ def _body(body: Body, instances: set[str], depth: int) -> Iterator[str]:
             yield f"{indent}rotate {one.buffer}"
 
 
-def _head(one: When | Ever | Counted | Block) -> str:
+def _head(one: When | Ever | Until | Counted | Block) -> str:
     if isinstance(one, When):
         return f"if {one.word}.{one.flag}"
+    if isinstance(one, Until):
+        return f"until {one.word}.last"
     if isinstance(one, Ever):
         return "for ever"
     if isinstance(one, Block):

@@ -26,6 +26,7 @@ __all__ = [
     "Send",
     "Statement",
     "Store",
+    "Until",
     "When",
 ]
 
@@ -84,6 +85,19 @@ class When:
 class Ever:
     """Statements again and again, as long as channels bring something: nothing is counted."""
 
+    body: Body
+
+
+@dataclass(frozen=True)
+class Until:
+    """Statements again and again, until after they received a word whose flag "last" is set.
+
+    Parameters
+    ----------
+    word: a name that is received in them
+    """
+
+    word: str
     body: Body
 
 
@@ -239,6 +253,7 @@ Statement = (
     | If
     | When
     | Ever
+    | Until
     | Counted
     | Phases
     | Block

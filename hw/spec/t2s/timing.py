@@ -10,9 +10,12 @@ from .parts import ElementPart
 
 __all__ = [
     "FEW_SUMS",
+    "Interval",
     "Timing",
     "holds_operands",
     "interlocked",
+    "interval_of",
+    "interval_text",
     "lane_sum_latency",
     "timing_of",
     "widens",
@@ -33,6 +36,19 @@ class Timing(NamedTuple):
 
     lead: int
     latency: int
+
+
+class Interval(NamedTuple):
+    """How often an element begins an operation, if it need not wait for anybody else.
+
+    Parameters
+    ----------
+    operations: that it begins
+    cycles: in so many
+    """
+
+    operations: int
+    cycles: int
 
 
 def holds_operands(config: LaneSum) -> bool:
@@ -80,3 +96,21 @@ def interlocked(sums: int, latency: int) -> bool:
     # that.
     ahead = 1 if sums <= FEW_SUMS else 2
     return sums < latency + ahead
+
+
+def interval_of(part: ElementPart) -> Interval:
+    """One a cycle, or as many as there are sums until the first of these can be taken again."""
+    timing = timing_of(part)
+    if not interlocked(part.sums, timing.latency):
+        return Interval(1, 1)
+    return Interval(part.sums, timing.lead + timing.latency + 1)
+
+
+def interval_text(part: ElementPart) -> str:
+    """The same in words, with what it is so for."""
+    interval, timing = interval_of(part), timing_of(part)
+    takes = f"a sum takes {timing.latency} cycle{'s' if timing.latency > 1 else ''}"
+    if interval == (1, 1):
+        return f"an operation every cycle: {takes}, and it keeps {part.sums}"
+    said = "an operation" if part.sums == 1 else f"{part.sums} operations"
+    return f"{said} every {interval.cycles} cycles: {takes}, and it keeps {part.sums}"

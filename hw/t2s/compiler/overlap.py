@@ -1,5 +1,7 @@
 """Overlap of draining and computing: an element starts a sum in the first iteration of all loops
-that are summed over and sends it in the last, so that one perfect nest is left (section 3.4.2)."""
+that are summed over and sends it in the last, so that one perfect nest is left (section 3.4.2).
+
+Without overlap sums are sent by a nest of their own behind the one that computes them."""
 
 from __future__ import annotations
 
@@ -18,18 +20,20 @@ __all__ = ["overlap"]
 
 
 def overlap(program: Program, computation: Computation) -> Program:
-    """Merge the three nests of an element into the one that sums."""
-    return program.with_function(computation.name, _merged)
+    """Merge the three nests of an element into the one that sums; without overlap, the two that
+    start sums and that add to them."""
+    sends, _ = computation.overlap
+    return program.with_function(computation.name, lambda one: _merged(one, sends=sends))
 
 
-def _merged(function: Function) -> Function:
+def _merged(function: Function, *, sends: bool) -> Function:
     statements = list(all_statements(function.body))
     starts = _starts(function.body)
-    sends = [one for one in statements if isinstance(one, Send) and _is_sum(one)]
-    body = _without_empty(rewrite(function.body, _removing([*starts, *sends])))
+    complete = [one for one in statements if sends and isinstance(one, Send) and _is_sum(one)]
+    body = _without_empty(rewrite(function.body, _removing([*starts, *complete])))
     summed = [one for one in loops_in(body) if one.reduces]
     first = _under(summed, lambda loop: Affine(), starts)
-    last = _under(summed, lambda loop: last_iteration(loop), tuple(sends))
+    last = _under(summed, last_iteration, tuple(complete))
 
     def merge(one: Statement) -> Body | None:
         return (*first, one, *last) if isinstance(one, BufferWrite) else None
@@ -72,6 +76,6 @@ def _without_empty(body: Body) -> Body:
 
 def _under(loops: Iterable[Loop], bound: Callable[[Loop], Affine], body: Body) -> Body:
     """Statements in one iteration of loops."""
-    for loop in loops:
+    for loop in loops if body else ():
         body = (If(Equal(variable(loop.name), bound(loop)), body),)
     return body

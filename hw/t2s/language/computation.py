@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from .element_array import ElementArray
+from .element_clock import ElementClock
 from .isolated import CONSUMERS, PRODUCERS, Isolated
 from .loop_names import known_loop
 from .places import MappingError, place_of_caller
@@ -16,7 +16,7 @@ from .tensors import Element
 __all__ = ["Computation"]
 
 
-class Computation(ElementArray):
+class Computation(ElementClock):
     """Sums of products, and a mapping of them, which directives change.
 
     Parameters

@@ -132,7 +132,9 @@ def _depth(design: Design, link: Link, more: dict[str, int]) -> int:
     memory = {design.unloader.name, *(one.name for one in design.loaders)}
     # What reads and writes memory has registers of its own.
     joined = ends & memory or link.channel in {one.name for one in design.routes}
-    usual = 1 if len(ends) == 1 else 2
+    # A sum that leaves its ring has a register, too.
+    drained = link.source.function == design.element.name and not design.element.overlaps
+    usual = 1 if len(ends) == 1 or drained else 2
     if joined or _is_result(design, link):
         usual = 0
     return usual + more.get(link.channel, 0)
@@ -145,5 +147,7 @@ def _room(design: Design, link: Link, more: dict[str, int], sums: int) -> int:
 
 
 def _is_result(design: Design, link: Link) -> bool:
-    """Whether it leaves an element, which has a queue of its results."""
+    """Whether it leaves an element that has a queue of its results."""
+    if not design.element.overlaps:
+        return False
     return link.source.function == design.element.name != link.sink.function

@@ -5,17 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from ...spec.formats import FORMATS
-from ...spec.semirings import SEMIRINGS
-from ...spec.t2s.arithmetic import LaneSum
 from ...spec.t2s.config import T2sConfig
 from ...spec.t2s.parts import Design
-from ...spec.t2s.program import Program
 from ...spec.t2s.settings import parsed_sizes
 from .. import designs
 from ..compiler.passes import compiled
 from ..language import Computation
 from ..language.mapping_file import load_mapping
+from .arithmetic import arithmetic_of
 from .completion import complete
 from .connections import all_copies, links
 from .depths import with_depths
@@ -23,6 +20,7 @@ from .elements import element_part, summed_loops, word_bits
 from .memory import memory_part, stored_lanes
 from .moving import feeder_part, mover_part
 from .routing import routes_of
+from .stalls import check_stalls
 
 __all__ = ["DESIGNS", "design_of", "lowered"]
 
@@ -33,8 +31,6 @@ DESIGNS = (
     *sorted(f"cgra/{one.stem}" for one in _FOLDER.glob("cgra/[a-z]*.py")),
 )
 """Names of the designs that ship."""
-
-_SUMS = {"fp64": "fp64", "int8": "int32", "int16": "int32", "int32": "int32"}
 
 
 def design_of(config: T2sConfig) -> Design:
@@ -70,17 +66,9 @@ def _design(config: T2sConfig, file: Path, content: bytes) -> Design:
 def lowered(computation: Computation, config: T2sConfig) -> Design:
     """What the hardware of a mapping is made of. Raises ValueError, see :func:`design_of`."""
     program = compiled(complete(computation))
-    vectorised = computation.vectorised
-    lanes = 1
-    if vectorised:
-        loop = computation.loop(vectorised[0])
-        if not loop.reduces:
-            raise ValueError(
-                f"{vectorised[1]}: {computation.name}.vectorise: it has no hardware yet where "
-                f"results are not summed over the loop, as over `{loop.name}`"
-            )
-        lanes = loop.extent or 1
-    arithmetic = _arithmetic(program, config, lanes)
+    arithmetic = arithmetic_of(
+        program, computation, config.format, config.accumulator, config.pipeline
+    )
     element = element_part(program, arithmetic)
     summed = [one.name for one in summed_loops(program.function(program.name))]
     feeders, movers, loaders = [], [], []
@@ -119,23 +107,5 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
         copies=all_copies(program, routes),
         links=links(program, routes),
     )
+    check_stalls(computation, element, cut=config.largest_factor > 0)
     return with_depths(found, computation.depths)
-
-
-def _arithmetic(program: Program, config: T2sConfig, lanes: int) -> LaneSum:
-    """The element's arithmetic. Raises ValueError for formats that do not fit."""
-    words = program.number_format if config.format == "auto" else config.format
-    sums = _SUMS.get(words, "fp32") if config.accumulator == "auto" else config.accumulator
-    semiring = SEMIRINGS[program.semiring]
-    for name in (words, sums):
-        if semiring.identity_in(FORMATS[name]) is None or not semiring.padding_in(FORMATS[name]):
-            raise ValueError(
-                f"`format` must hold {semiring.identity} for {program.semiring}, not {name!r}"
-            )
-    return LaneSum(
-        ops=(program.semiring,),
-        format=words,
-        accumulator=sums,
-        pipeline=config.pipeline,
-        lanes=lanes,
-    )

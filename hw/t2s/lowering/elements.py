@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from ...spec.t2s.arithmetic import LaneSum
 from ...spec.t2s.expressions import Apply, BufferRead, Fold, Load, Name, Value
 from ...spec.t2s.loops import Loop
@@ -11,7 +9,7 @@ from ...spec.t2s.parts import ElementPart, OperandPart
 from ...spec.t2s.program import Function, Program
 from ...spec.t2s.statements import BufferWrite, Receive, Send
 from ..compiler.counting.rotation import summed_inside
-from .steps_of import done_by
+from .steps_of import Done, done_by
 
 __all__ = ["element_part", "lanes_of", "summed_loops", "word_bits"]
 
@@ -54,12 +52,9 @@ def element_part(program: Program, arithmetic: LaneSum) -> ElementPart:
         for name in names
     )
     _check_ring(function)
-    (update,) = (
-        one.what.value
-        for one in done
-        if isinstance(one.what, BufferWrite) and _adds(one.what.value)
-    )
-    inner, outer = _products(program.name, update)
+    (update,) = (one for one in done if isinstance(one.what, BufferWrite) and _adds(one.what.value))
+    assert isinstance(update.what, BufferWrite)
+    inner, outer = _products(program.name, update.what.value)
     (sums,) = function.buffers
     return ElementPart(
         name=program.name,
@@ -67,7 +62,8 @@ def element_part(program: Program, arithmetic: LaneSum) -> ElementPart:
         arithmetic=arithmetic,
         inner=inner,
         outer=outer,
-        sums=prod(one.extent or 1 for one in sums.dimensions),
+        sums=sums.words,
+        overlaps=all(one.loops == update.loops for one in done if _sends_sum(one)),
     )
 
 
@@ -77,6 +73,10 @@ def word_bits(element: ElementPart, tensor: str) -> int:
         return element.arithmetic.result.container_bits
     operand = element.operand(tensor)
     return operand.lanes * element.word_format(operand).container_bits
+
+
+def _sends_sum(done: Done) -> bool:
+    return isinstance(done.what, Send) and isinstance(done.what.value, BufferRead)
 
 
 def _adds(value: Value) -> bool:

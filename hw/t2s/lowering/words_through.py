@@ -208,6 +208,13 @@ class Network:
         ]
         if self._products() == 1:
             segments = [(self._sums, takes, (*puts, *results))]
+        if not self._design.element.overlaps:
+            # Complete sums leave when all of them are there.
+            segments = [
+                *((words, given, tuple(one for one in sent if one not in results))
+                  for words, given, sent in segments),
+                (self._sums, (), results),
+            ]  # fmt: skip
         self._add(copy.name, segments)
 
     def _operands(self, copy: Copy, *, starts: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:

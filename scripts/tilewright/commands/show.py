@@ -59,4 +59,5 @@ def _described(unit: Unit, config: Config) -> dict[str, Any]:
         "config": config.resolved(),
         "parameters": parameters,
         "sidecar": describe(unit, config),
+        "notes": list(getattr(config, "notes", ())),
     }

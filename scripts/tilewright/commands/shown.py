@@ -26,6 +26,8 @@ def print_unit(console: Console, described: Described) -> None:
     for port in sidecar.get("ports", ()):
         bits = "1 bit" if port["width"] == 1 else f"{port['width']} bits"
         console.print(f"port {port['name']}: {port['direction']}, {bits}")
+    for note in described["notes"]:
+        console.print(note)
     console.print("One clock `clk`, one synchronous active-high reset `rst`.")
 
 

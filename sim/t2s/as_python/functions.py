@@ -23,6 +23,7 @@ from ....hw.spec.t2s.statements import (
     Send,
     Statement,
     Store,
+    Until,
     When,
 )
 from ..sizes import trip_count
@@ -115,6 +116,12 @@ class _Writer:
         yield "while True:"
         yield from self._inner(one.body)
 
+    def until(self, one: Until) -> Iterator[str]:
+        yield "while True:"
+        yield from self._inner(one.body)
+        yield f"    if f_{one.word}.last:"
+        yield "        break"
+
     def counted(self, one: Counted) -> Iterator[str]:
         count = f"c_{one.name}"
         yield f"{count} = 0"
@@ -199,6 +206,7 @@ _WRITTEN: Mapping[type[Statement], Callable[[_Writer, Any], Iterator[str]]] = {
     If: _Writer.condition,
     When: _Writer.flag,
     Ever: _Writer.ever,
+    Until: _Writer.until,
     Counted: _Writer.counted,
     Phases: _Writer.phases,
     Block: _Writer.block,
@@ -214,7 +222,7 @@ def _loops(body: Body) -> Iterator[Loop]:
     for one in body:
         if isinstance(one, For):
             yield one.loop
-        if isinstance(one, For | When | Ever | Counted | Block):
+        if isinstance(one, For | When | Ever | Until | Counted | Block):
             yield from _loops(one.body)
         elif isinstance(one, If):
             yield from _loops((*one.then, *one.otherwise))

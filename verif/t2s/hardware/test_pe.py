@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from amaranth.hdl import ResetInserter, Signal
 from tilewright.hw.emit.unit import emit_component
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import ElementPart
-from tilewright.hw.spec.t2s.timing import FEW_SUMS
+from tilewright.hw.spec.t2s.timing import FEW_SUMS, interval_of
 from tilewright.hw.t2s.pe import Pe
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.refusal import refusal
@@ -72,7 +73,12 @@ PARTS: dict[str, ElementPart] = {
     "started orand": part_of(_lanes(4, "fp16", "fp16", "orand"), 3, start="T"),
     "started factored": part_of(_lanes(2, "fp16", "fp32"), 17, **FACTORED, start="T"),
 }
-QUICK = ("int8", "fp16", "factored int8", "started int8")
+DRAINED = ("int8", "fp16", "bf16 one sum", "fp32 six stages", "fp64", "factored", "factored int8",
+           "started")  # fmt: skip
+"""Those of which there is one whose sums leave before others begin."""
+
+PARTS |= {f"{name}, drained": replace(PARTS[name], overlaps=False) for name in DRAINED}
+QUICK = ("int8", "fp16", "factored int8", "started int8", "fp16, drained")
 LONG = ("fp32 six stages", "maxmul int8", "started words")
 
 
@@ -184,6 +190,7 @@ def test_an_operation_a_cycle(sums: int) -> None:
     operations = random_operations(part, [2, 3], seed=sums)
     run = _Run(part, operations)
     assert run.element.pe.latency == 4
+    assert interval_of(part) == (1, 1)
     run.run()
     assert [_spans(one.cycles) for one in run.sources.values()] == [5 * sums, 5 * sums]
     first = run.sources["A"].cycles[0] + sums + 4
@@ -198,6 +205,19 @@ def test_few_sums_hold_operations_back(sums: int) -> None:
     run = _Run(part, operations)
     run.run()
     assert run.sources["A"].cycles[sums * 11] - run.sources["A"].cycles[0] == 11 * 5
+    assert interval_of(part) == (sums, 5)
+
+
+@pytest.mark.parametrize("sums", slow_but([5], [1, 5, FEW_SUMS + 1]))
+def test_sums_leave_before_others_begin(sums: int) -> None:
+    """A sum a cycle, from the one after the last is known; then an operation in the next."""
+    part = replace(part_of(_lanes(1, "fp16", "fp32"), sums), overlaps=False)
+    run = _Run(part, random_operations(part, [2, 2], seed=sums))
+    run.run()
+    begun, left = run.sources["A"].cycles, run.results.cycles
+    known = begun[2 * sums - 1] + run.element.pe.latency
+    assert left[:sums] == list(range(known + 1, known + 1 + sums))
+    assert begun[2 * sums] == left[sums - 1] + 1
 
 
 def test_results_wait_while_sums_go_on() -> None:

@@ -58,7 +58,7 @@ from tilewright.hw.t2s.language import compute, indices, tensor
 
 i, k, ii, iii = indices("i k ii iii")
 A, X = tensor("A", "fp32", i, k), tensor("X", "fp32", k)
-Y = compute("Y", "fp32", i, sum_over=k)[A[i, k] * X[k]]
+Y = compute("Y", "fp32", i, sum_over=k)[A[i, k] * X[k]].accumulate(stall="allowed")
 Y.tile(i, (iii, 2), (ii, 5)).order(i, k, iii, ii).unroll(iii)
 feed_a, load_a = Y.producers(A, "feeder", "loader")
 feed_x, load_x = Y.producers(X, "feeder", "loader")

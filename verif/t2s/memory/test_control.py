@@ -77,7 +77,7 @@ from tilewright.hw.t2s.language import compute, indices, tensor
 
 i, j, k = indices("i j k")
 A, a = tensor("A", "fp32", i, k), tensor("a", "fp32", k, j)
-C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * a[k, j]]
+C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * a[k, j]].accumulate(stall="allowed")
 """
 
 

@@ -85,6 +85,7 @@ from tilewright.hw.t2s.language import compute, indices, tensor
 i, j, k, jj, kkk = indices("i j k jj kkk")
 A, B = tensor("A", "{format}", i, k), tensor("B", "{format}", k, j)
 C = compute("C", "{format}", i, j, sum_over=k, semiring="{semiring}")[A[i, k] * B[k, j]]
+C.accumulate(stall="allowed")
 C.tile(j, (jj, 3)).tile(k, (kkk, 4))
 C.order(i, j, k, jj, kkk).unroll(jj).vectorise(kkk)
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.job_checks import soft_reset_after
 from tilewright.verif.kit.sampling import cases, slow_but
 
-from ..designs import IN_HARDWARE
+from ..designs import FOLDER, IN_HARDWARE
 from .jobs import check_case, largest_case_bytes, random_case
 
 FORMATS = ("int8", "int16", "fp8e5m2", "fp16", "bf16", "fp32", "fp64")
@@ -66,6 +67,18 @@ def test_random_jobs(name: str) -> None:
 @pytest.mark.slow
 def test_gathering_in_vectors() -> None:
     _run(T2sConfig(design="steps/step7_gathered", format="int8", largest=3), seed=5, jobs=cases(60))
+
+
+@pytest.mark.slow
+def test_without_overlap(tmp_path: Path) -> None:
+    """Sums leave before the next block begins."""
+    text = (FOLDER / "gemm.py").read_text()
+    assert "vectorise(kkk)" in text
+    file = tmp_path / "mine.py"
+    file.write_text(text.replace("vectorise(kkk)", "vectorise(kkk).drain_overlap(False)"))
+    config = _config(str(file), "int8", largest=3)
+    assert not config.plan.element.overlaps
+    _run(config, seed=6, jobs=cases(60))
 
 
 @pytest.mark.long

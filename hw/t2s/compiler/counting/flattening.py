@@ -50,7 +50,7 @@ def uses_memory(function: Function) -> bool:
 
 def _flat(body: Body) -> Body:
     if len(body) != 1:
-        return tuple(inside(one, _flat) for one in body)
+        return tuple(part for one in body for part in _flat((one,)))
     loops: list[Loop] = []
     inner: Body = body
     while len(inner) == 1 and isinstance(inner[0], For) and _constant(inner[0]):

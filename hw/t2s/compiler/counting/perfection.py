@@ -27,9 +27,10 @@ from ....spec.t2s.statements import (
     Phase,
     Phases,
     Statement,
+    Until,
 )
 from ...language import Computation
-from ..rewriting import all_statements, revalue
+from ..rewriting import all_statements, revalue, without_loops
 
 __all__ = ["perfect"]
 
@@ -40,24 +41,12 @@ def perfect(program: Program, computation: Computation) -> Program:
 
 
 def _perfect(function: Function) -> Function:
-    body = _without_instances(function.body, {one.name for one in function.instances})
+    body = without_loops(function.body, [one.name for one in function.instances])
     for buffer in function.buffers:
         if buffer.level and (sides := _sides(body, buffer.name)):
             writing, reading = sides
             return replace(function, body=_merged(writing), beside=_merged(reading))
     return replace(function, body=_merged(body))
-
-
-def _without_instances(body: Body, instances: set[str]) -> Body:
-    """Statements without marks where loops were that are instances."""
-    found: list[Statement] = []
-    for one in body:
-        if isinstance(one, For):
-            inner = _without_instances(one.body, instances)
-            found += inner if one.loop.name in instances else [replace(one, body=inner)]
-        else:
-            found.append(one)
-    return tuple(found)
 
 
 def _sides(body: Body, buffer: str) -> tuple[Body, Body] | None:
@@ -91,14 +80,14 @@ def _merged(body: Body) -> Body:
     """A body with one nest in it at most."""
     inner: list[Statement] = []
     for one in body:
-        if isinstance(one, For | Block):
+        if isinstance(one, For | Until | Block):
             inner.append(replace(one, body=_merged(one.body)))
         elif isinstance(one, If):
             inner += _distributed(one)
         else:
             inner.append(one)
     nests = [one for one in inner if isinstance(one, For)]
-    if not nests or len(inner) == 1:
+    if not nests or len(inner) == 1 or any(isinstance(one, Until) for one in inner):
         return tuple(inner)
     if len(nests) == 1:
         place = inner.index(nests[0])

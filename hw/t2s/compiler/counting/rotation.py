@@ -8,7 +8,7 @@ from dataclasses import replace
 from ....spec.t2s.expressions import BufferRead, Value
 from ....spec.t2s.loops import Loop
 from ....spec.t2s.program import Function, Program
-from ....spec.t2s.statements import Body, BufferWrite, For, Receive, Rotate, Statement
+from ....spec.t2s.statements import Body, BufferWrite, For, Receive, Rotate, Statement, Until
 from ...language import Computation
 from ..buffers import without_dimensions
 from ..rewriting import all_statements, revalue
@@ -49,10 +49,13 @@ def _loops_of_products(function: Function) -> list[Loop]:
 
     def around(body: Body) -> list[Loop] | None:
         for one in body:
-            if isinstance(one, For):
+            if isinstance(one, For | Until):
                 inner = around(one.body)
-                if inner is not None:
-                    return [*([] if one.loop.name in instances else [one.loop]), *inner]
+                if inner is None:
+                    continue
+                if isinstance(one, For) and one.loop.name not in instances:
+                    return [one.loop, *inner]
+                return inner
             elif any(isinstance(part, Receive) for part in all_statements((one,))):
                 return []
         return None
@@ -64,11 +67,11 @@ def _turning(body: Body, buffer: str) -> Body:
     """Statements that move a buffer on, after each iteration that uses it."""
     found: list[Statement] = []
     for one in body:
-        if isinstance(one, For):
+        if isinstance(one, For | Until):
             found.append(replace(one, body=_turning(one.body, buffer)))
         else:
             found.append(one)
-    if not any(isinstance(one, For) for one in body) and _uses(body, buffer):
+    if not any(isinstance(one, For | Until) for one in body) and _uses(body, buffer):
         found.append(Rotate(buffer))
     return tuple(found)
 

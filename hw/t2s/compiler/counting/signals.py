@@ -9,9 +9,10 @@ from ....spec.t2s.affine import Affine, variable
 from ....spec.t2s.expressions import Flagged
 from ....spec.t2s.loops import Loop, last_iteration
 from ....spec.t2s.program import Program
-from ....spec.t2s.statements import Body, If, Receive, Send, Statement, When
+from ....spec.t2s.statements import Body, For, If, Receive, Send, Statement, Until, When
 from ...language import Computation
-from ..rewriting import all_statements, loops_in, rewrite
+from ..rewriting import all_statements, loops_in, rewrite, without_loops
+from .variables import with_variables
 
 __all__ = ["signal"]
 
@@ -35,6 +36,9 @@ def signal(program: Program, computation: Computation) -> Program:
 
     program = program.with_function(entry, lambda one: replace(one, body=rewrite(one.body, flag)))
     body = _by_flags(element.body, word, summed)
+    if not any(isinstance(one, When) and one.flag == "last" for one in all_statements(body)):
+        body = without_loops(body, [one.name for one in element.instances])
+        body = _until_complete(body, word)
     return program.with_function(element.name, lambda one: replace(one, body=body))
 
 
@@ -53,5 +57,27 @@ def _by_flags(body: Body, word: str, summed: list[Loop]) -> Body:
             flag = "last" if inner[0].condition.right in ends else flag
             inner = inner[0].then
         return (When(word, flag, inner),)
+
+    return rewrite(body, change)
+
+
+def _until_complete(body: Body, word: str) -> Body:
+    """Where sums are sent by a nest of their own, loops that are summed over without counting
+    them: until all sums have had a last word. Not, if a loop of sums is around one of them."""
+
+    def change(one: Statement) -> Body | None:
+        if not (isinstance(one, For) and one.loop.reduces):
+            return None
+        inner: Body = (one,)
+        once: dict[str, Affine] = {}
+        while len(inner) == 1 and isinstance(inner[0], For):
+            loop = inner[0].loop
+            if not loop.reduces and loop.extent != 1:
+                break
+            once |= {} if loop.reduces else {loop.name: Affine()}
+            inner = inner[0].body
+        if any(loop.reduces for loop in loops_in(inner)):
+            return (one,)
+        return (Until(word, with_variables(inner, once)),)
 
     return rewrite(body, change)

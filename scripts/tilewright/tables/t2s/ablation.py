@@ -34,6 +34,7 @@ LEFT_OUT: dict[str, tuple[tuple[str, str], ...]] = {
     "double": ((", double=True", ""),),
     "feed_a.scatter": (("feed_a.unroll(ii).scatter(ii=1)\n", ""),),
     "feed_b.scatter": (("feed_b.unroll(jj).scatter(jj=1)\n", ""),),
+    "drain_overlap": ((".vectorise(kkk)", ".vectorise(kkk).drain_overlap(False)"),),
     "drain.gather": (("drain.unroll(ii, jj).gather(ii=-1)", "drain.unroll(ii, jj)"),),
     "collect.gather": (("collect.unroll(jj).gather(jj=-1, vector=True)", "collect.unroll(jj)"),),
     "vector": ((", vector=True", ""),),

@@ -17,6 +17,7 @@ from ..depths_found import depths_found
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
 
 if TYPE_CHECKING:
+    from ....hw.spec.t2s.parts import ElementPart
     from ....hw.spec.t2s.program import Function, Program
     from ....hw.t2s.language import Computation
 
@@ -47,6 +48,7 @@ def show(
     computation = mapping_given(file, options)
     sizes = bounds_given(bounds, (*computation.result, *computation.sum_over)) if bounds else None
     from ....hw.spec.t2s.program_text import program_text
+    from ....hw.spec.t2s.timing import interval_of, interval_text
     from ....hw.t2s.compiler.passes import MAPPED, PASSES, programs
 
     passes = ("define", *PASSES)
@@ -62,10 +64,12 @@ def show(
 
     counts = _counts(computation, program, sizes) if sizes else {}
     if json_file:
-        counted_loops = _counters(found[passes[-1]])
-        write_json(
-            json_file, {**_figures(computation, program), "counters": counted_loops, **counts}
-        )
+        element = _element(computation, program)
+        more = {
+            "counters": _counters(found[passes[-1]]),
+            "interval": interval_of(element)._asdict() if element else None,
+        }
+        write_json(json_file, {**_figures(computation, program), **more, **counts})
     if svg:
         from ..drawing import drawing
 
@@ -79,6 +83,8 @@ def show(
         write_whole(svg, lambda out: out.write(drawn.encode()))
     typer.echo(program_text(program) + "\n")
     rows = _rows(computation, program)
+    if told := _element(computation, program):
+        rows.append(("rate", interval_text(told)))
     rows += [(f"counters, {name}", told) for name, told in _counter_rows(found[passes[-1]])]
     print_rows(file.name, [*rows, *_count_rows(program, counts)])
 
@@ -117,6 +123,17 @@ def _figures(computation: Computation, program: Program) -> dict[str, Any]:
             for one in program.channels
         },
     }
+
+
+def _element(computation: Computation, program: Program) -> ElementPart | None:
+    """In hardware, in the formats and the pipeline of the mapping; None if there is none yet."""
+    from ....hw.t2s.lowering.arithmetic import arithmetic_of
+    from ....hw.t2s.lowering.elements import element_part
+
+    try:
+        return element_part(program, arithmetic_of(program, computation))
+    except ValueError:
+        return None
 
 
 def _counters(program: Program) -> dict[str, list[dict[str, Any]]]:
@@ -175,11 +192,11 @@ def _counts(computation: Computation, program: Program, sizes: dict[str, int]) -
 def _done(computation: Computation, program: Program, sizes: dict[str, int]) -> int:
     """(x) of all elements in all iterations."""
     from ....hw.t2s.compiler.operations import multiplications
-    from ....sim.t2s.iterations import iterations
+    from ....sim.t2s.iterations import operations
 
     element = program.function(program.name)
     copies = prod(one.extent or 1 for one in element.instances)
-    return multiplications(program, computation) * copies * iterations(element, sizes)
+    return multiplications(program, computation) * copies * operations(element, sizes)
 
 
 def _rows(computation: Computation, program: Program) -> list[tuple[str, str]]:

@@ -1,0 +1,63 @@
+"""The arithmetic of a program's elements."""
+
+from __future__ import annotations
+
+from ...spec.formats import FORMATS
+from ...spec.semirings import SEMIRINGS
+from ...spec.t2s.arithmetic import LaneSum
+from ...spec.t2s.program import Program
+from ..language import Computation
+
+__all__ = ["arithmetic_of"]
+
+_SUMS = {"fp64": "fp64", "int8": "int32", "int16": "int32", "int32": "int32"}
+
+_STAGES = 4
+"""Of an element, unless another number is given."""
+
+
+def arithmetic_of(
+    program: Program,
+    computation: Computation,
+    number_format: str = "auto",
+    accumulator: str = "auto",
+    stages: int = 0,
+) -> LaneSum:
+    """Lanes, formats and stages of an element.
+
+    Parameters
+    ----------
+    number_format, accumulator: of words and of sums; auto: those of the mapping, and what is usual
+    stages: of its pipeline; 0: as the mapping says
+
+    Raises ValueError for formats that do not fit, and vectors that have no hardware.
+    """
+    words = program.number_format if number_format == "auto" else number_format
+    sums = _SUMS.get(words, "fp32") if accumulator == "auto" else accumulator
+    semiring = SEMIRINGS[program.semiring]
+    for name in (words, sums):
+        if semiring.identity_in(FORMATS[name]) is None or not semiring.padding_in(FORMATS[name]):
+            raise ValueError(
+                f"`format` must hold {semiring.identity} for {program.semiring}, not {name!r}"
+            )
+    said = computation.stages[0] if computation.stages else _STAGES
+    return LaneSum(
+        ops=(program.semiring,),
+        format=words,
+        accumulator=sums,
+        pipeline=stages or said,
+        lanes=_lanes(computation),
+    )
+
+
+def _lanes(computation: Computation) -> int:
+    if not computation.vectorised:
+        return 1
+    name, place = computation.vectorised
+    loop = computation.loop(name)
+    if not loop.reduces:
+        raise ValueError(
+            f"{place}: {computation.name}.vectorise: it has no hardware yet where results are not "
+            f"summed over the loop, as over `{loop.name}`"
+        )
+    return loop.extent or 1
