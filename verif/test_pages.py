@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("hw", "sim", "synth", "verif", "scripts")
-DRAWINGS = sorted((ROOT / "docs").glob("*.svg"))
+DRAWINGS = sorted((ROOT / "docs").rglob("*.svg"))
 PAGES = sorted(
     path
     for folder in (".", "docs", "examples", "examples/*")
@@ -58,7 +58,8 @@ def test_docstrings_name_what_is_there(room: str) -> None:
 def test_drawings_are_readable_on_any_page(drawing: Path) -> None:
     """Each has a ground of its own behind all that is drawn, a dark one where the page is dark; and
     a page shows it."""
-    assert any(f"({drawing.name})" in page.read_text() for page in PAGES)
+    shown = f"({drawing.relative_to(ROOT / 'docs')})"
+    assert any(shown in page.read_text() for page in PAGES)
     root = ElementTree.parse(drawing).getroot()
     names = [element.tag.rpartition("}")[2] for element in root]
     assert "title" in names

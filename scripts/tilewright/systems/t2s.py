@@ -63,6 +63,6 @@ SYSTEM = System(
             ),
         },
     },
-    pages=("t2s.md", "t2s-directives.md"),
+    pages=("t2s.md", "t2s-directives.md", "t2s-designs.md"),
     place=10,
 )

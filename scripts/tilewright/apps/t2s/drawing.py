@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["drawing"]
 
-_COLUMN, _WIDTH, _ROW = 190, 130, 150
-_LEFT, _TOP = 30, 70
-_CELL, _MOST = 11, 6
+_COLUMN, _WIDTH = 200, 130
+_LEFT, _TOP, _BETWEEN = 30, 50, 34
+_CELL, _MOST = 9, 12
 """Of the copies of a function: their side in pixels, and how many are drawn along a loop."""
 _FILLS = {"host": "#eeeeee", "device": "#dbe9f4", "element": "#f7dfcf"}
 
@@ -39,22 +39,27 @@ def drawing(
     """
     operands = [names for tensor, names in chains.items() if tensor != program.result]
     longest = max(len(names) for names in operands)
-    middle = (len(operands) - 1) / 2
-    places = {program.name: (float(longest), middle)}
-    for row, names in enumerate(operands):
-        places |= {name: (longest - 1 - n, float(row)) for n, name in enumerate(names)}
-    for n, name in enumerate(chains[program.result]):
-        places[name] = (longest + 1 + n, middle)
+    notes = {one.name: _notes(program, one, words, depths or {}) for one in program.functions}
+    high = {one.name: _height(one, notes[one.name]) for one in program.functions}
+    row = max(high[name] for names in operands for name in names) + _BETWEEN
+    middle = _TOP + row * (len(operands) - 1) / 2
+    columns = {name: longest - 1 - n for names in operands for n, name in enumerate(names)}
+    columns |= {program.name: longest}
+    columns |= {name: longest + 1 + n for n, name in enumerate(chains[program.result])}
+    tops = {name: _TOP + row * n for n, names in enumerate(operands) for name in names}
+    places = {
+        name: (float(_LEFT + _COLUMN * column), float(tops.get(name, middle)))
+        for name, column in columns.items()
+    }
     width = 2 * _LEFT + _COLUMN * (longest + len(chains[program.result])) + _WIDTH
-    height = _TOP + _ROW * max(len(operands), 1.6)
+    height = max(place[1] + high[name] for name, place in places.items()) + _LEFT
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:g}" '
         'font-family="sans-serif" font-size="11">',
         f"<title>{escape(title)}</title>",
         "<style>@media (prefers-color-scheme: dark){svg{filter:invert(.9) hue-rotate(180deg)}}"
-        ".m{text-anchor:middle}.l{fill:#333}"
-        ".k{fill:#333;paint-order:stroke;stroke:white;stroke-width:4px}.h{font-weight:bold}</style>",
-        f'<rect width="{width}" height="{height}" fill="white"/>',
+        ".m{text-anchor:middle}.l{fill:#333}.h{font-weight:bold}</style>",
+        f'<rect width="{width}" height="{height:g}" fill="white"/>',
         f'<text x="{_LEFT}" y="24" class="h">{escape(title)}</text>',
     ]
     parts += [
@@ -68,40 +73,37 @@ def drawing(
             ends = (names[-1], names[-2] if len(names) > 1 else program.name)
             parts += _memory(ends if tensor != program.result else ends[::-1], places)
     for function in program.functions:
-        parts += _box(program, function, places[function.name], words, depths or {})
+        kind = "host" if function.host else "device"
+        kind = "element" if function.name == program.name else kind
+        parts += _box(function, places[function.name], _FILLS[kind], notes[function.name])
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _corner(place: tuple[float, float]) -> tuple[float, float]:
-    return _LEFT + place[0] * _COLUMN, _TOP + place[1] * _ROW
+def _height(function: Function, notes: Sequence[str]) -> int:
+    """Of the box of a function."""
+    rows = min(_shown(function.instances)[0], _MOST + 1) if function.instances else 0
+    return 28 + _CELL * rows + 13 * len(notes)
 
 
 def _box(
-    program: Program,
-    function: Function,
-    place: tuple[float, float],
-    words: Mapping[str, int],
-    depths: Mapping[str, int],
+    function: Function, place: tuple[float, float], fill: str, notes: Sequence[str]
 ) -> list[str]:
-    x, y = _corner(place)
-    kind = "host" if function.host else "element" if function.name == program.name else "device"
-    notes = _notes(program, function, words, depths)
-    grid = _grid(function.instances, x, y + 22)
-    high = 26 + (_CELL * min(_shown(function.instances)[0], _MOST) if grid else 0) + 13 * len(notes)
-    top = f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{high + 6}" rx="4" '
+    x, y = place
+    high = _height(function, notes)
     copies = " x ".join(str(one.extent) for one in function.instances)
     name = f"{function.name}{f' [{copies}]' if copies else ''}"
-    found = [
-        f'{top}fill="{_FILLS[kind]}" stroke="#555"/>',
+    below = y + high - 13 * len(notes) + 6
+    return [
+        f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{high}" rx="4" '
+        f'fill="{fill}" stroke="#555"/>',
         f'<text x="{x + _WIDTH / 2:g}" y="{y + 15:g}" class="m">{escape(name)}</text>',
-        *grid,
+        *_grid(function.instances, x, y + 22),
+        *(
+            f'<text x="{x + 8:g}" y="{below + 13 * n:g}" class="l" font-size="9.5">'
+            f"{escape(one)}</text>"
+            for n, one in enumerate(notes)
+        ),
     ]
-    below = y + high - 13 * len(notes) + 10
-    found += [
-        f'<text x="{x + 6:g}" y="{below + 13 * n:g}" class="l" font-size="9.5">{escape(one)}</text>'
-        for n, one in enumerate(notes)
-    ]
-    return found
 
 
 def _notes(
@@ -134,18 +136,16 @@ def _grid(instances: tuple[Loop, ...], x: float, y: float) -> list[str]:
     if not instances:
         return []
     rows, columns = _shown(instances)
-    found = []
-    for row in range(min(rows, _MOST)):
-        for column in range(min(columns, _MOST)):
-            left, top = x + 8 + _CELL * column, y + _CELL * row
-            found.append(
-                f'<rect x="{left:g}" y="{top:g}" width="{_CELL - 2}" height="{_CELL - 2}" '
-                'fill="white" stroke="#555"/>'
-            )
-        if columns > _MOST:
-            found.append(
-                f'<text x="{x + 10 + _CELL * _MOST:g}" y="{y + _CELL * row + 8:g}">..</text>'
-            )
+    found = [
+        f'<rect x="{x + 8 + _CELL * column:g}" y="{y + _CELL * row:g}" '
+        f'width="{_CELL - 2}" height="{_CELL - 2}" fill="white" stroke="#555"/>'
+        for row in range(min(rows, _MOST))
+        for column in range(min(columns, _MOST))
+    ]
+    if columns > _MOST:
+        found.append(f'<text x="{x + 9 + _CELL * _MOST:g}" y="{y + 7:g}">..</text>')
+    if rows > _MOST:
+        found.append(f'<text x="{x + 8:g}" y="{y + _CELL * _MOST + 6:g}">..</text>')
     return found
 
 
@@ -170,15 +170,20 @@ def _line(
     thickness: int,
     dashed: bool = False,
 ) -> list[str]:
-    x, y = _corner(source)
-    to_x, to_y = _corner(sink)
-    start, end = (x + _WIDTH, y + 12), (to_x, to_y + 12)
+    start, end = (source[0] + _WIDTH, source[1] + 12), (sink[0], sink[1] + 12)
     dashes = ' stroke-dasharray="4 3"' if dashed else ""
-    middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2 - 5)
     tip = " ".join(f"{end[0] + dx:g},{end[1] + dy:g}" for dx, dy in ((0, 0), (-7, -4), (-7, 4)))
-    return [
+    # Beside a line that rises or falls there is room on the other side of where it starts.
+    beside = (start[0] + 6, start[1] + (14 if end[1] < start[1] else -5))
+    at = ((start[0] + end[0]) / 2, start[1] - 5) if start[1] == end[1] else beside
+    anchor = "m l" if start[1] == end[1] else "l"
+    drawn = [
         f'<line x1="{start[0]:g}" y1="{start[1]:g}" x2="{end[0] - 6:g}" y2="{end[1]:g}" '
         f'stroke="#555" stroke-width="{thickness}"{dashes}/>',
         f'<polygon points="{tip}" fill="#555"/>',
-        f'<text x="{middle[0]:g}" y="{middle[1]:g}" class="m k" font-size="9.5">{words}</text>',
     ]
+    if words:
+        drawn.append(
+            f'<text x="{at[0]:g}" y="{at[1]:g}" class="{anchor}" font-size="9.5">{words}</text>'
+        )
+    return drawn
