@@ -29,6 +29,10 @@ SYSTEM = System(
             "tilewright.tables.t2s.designs:t2s_designs",
             "Lines, elements and multipliers of the designs in the mapping language.",
         ),
+        "t2s-compile": Work(
+            "tilewright.tables.t2s.compile:t2s_compile",
+            "From mappings to Verilog: seconds, modules, lines.",
+        ),
         "t2s-steps": Work(
             "tilewright.tables.t2s.steps:t2s_steps",
             "A matrix product's mapping from three lines to a whole one: cycles and bytes of each "
