@@ -19,6 +19,7 @@ from .drained_sums import DrainedSums
 from .layouts import word_layout
 from .products import FactoredSum, PlainSum, later
 from .sum_ring import SumRing
+from .vector_sum import VectorSum
 
 __all__ = ["Pe"]
 
@@ -50,7 +51,7 @@ class Pe(wiring.Component):
     -------
     i_<operand>: the operands, see :func:`word_layout`; words of the first have flags
     o_<operand>_<loop>: what is passed on along a loop, each as it came
-    o: complete sums, each in its container
+    o: complete sums, each in its container, those that stand side by side at once
     busy: out; an operation begins
     """
 
@@ -62,7 +63,7 @@ class Pe(wiring.Component):
             signature = stream.Signature(self._words(one))
             members[f"i_{one.name}"] = In(signature)
             members |= {f"o_{one.name}_{loop}": Out(signature) for loop in one.forwards}
-        members["o"] = Out(stream.Signature(part.arithmetic.result.container_bits))
+        members["o"] = Out(stream.Signature(part.result_bits))
         super().__init__({**members, "busy": Out(1)})
 
     @property
@@ -90,23 +91,18 @@ class Pe(wiring.Component):
             completing.eq(begins & flags.last),
             self.busy.eq(begins),
         ]
-        arithmetic = FactoredSum(part) if part.outer else PlainSum(part)
-        m.submodules.arithmetic = arithmetic
+        m.submodules.arithmetic = arithmetic = _arithmetic(part)
         m.submodules.ring = ring = SumRing(
-            part.arithmetic.result.bits, part.sums, latency=timing.latency, lead=timing.lead
-        )
-        start: Value = Const(
-            part.arithmetic.semirings[0].identity_in(part.arithmetic.result),
-            part.arithmetic.result.bits,
+            part.vector * part.arithmetic.result.bits,
+            part.sums,
+            latency=timing.latency,
+            lead=timing.lead,
         )
         for one in part.operands:
-            word = operation.payload[one.name].data
-            if one.starts:
-                fmt = part.arithmetic.result
-                start = word[fmt.container_bits - fmt.bits :]
-                start = later(m, "start", start, timing.lead)
-            else:
+            if not one.starts:
+                word = operation.payload[one.name].data
                 m.d.comb += getattr(arithmetic, f"i_{one.name}").eq(word)
+        start = later(m, "start", self._start(operation.payload), timing.lead)
         taken = self._later(m, "taken", begins, timing.lead)
         first = later(m, "first", flags.first, timing.lead)
         m.d.comb += [
@@ -129,6 +125,18 @@ class Pe(wiring.Component):
                 operation.ready.eq(ring.free & ~drained.drains),
             ]
         return m
+
+    def _start(self, operands: Any) -> Value:
+        """What sums start from: words that have come, or the identity."""
+        part, fmt = self._part, self._part.arithmetic.result
+        for one in part.operands:
+            if one.starts:
+                words = operands[one.name].data
+                containers = [words.word_select(n, fmt.container_bits) for n in range(one.lanes)]
+                patterns = Cat(word[fmt.container_bits - fmt.bits :] for word in containers)
+                return patterns.replicate(part.vector // one.lanes)
+        identity = Const(part.arithmetic.semirings[0].identity_in(fmt), fmt.bits)
+        return identity.replicate(part.vector)
 
     def _join(self, m: Module) -> Any:
         """The operands together, as a stream."""
@@ -185,8 +193,9 @@ class Pe(wiring.Component):
 
         They are counted from where they begin, so that one that comes always finds a place.
         """
-        fmt, sums = self._part.arithmetic.result, self._part.sums
-        queue = Queue(fmt.bits, sums) if sums <= FEW_SUMS else DeepQueue(fmt.bits, sums)
+        sums = self._part.sums
+        bits = self._part.vector * self._part.arithmetic.result.bits
+        queue = Queue(bits, sums) if sums <= FEW_SUMS else DeepQueue(bits, sums)
         m.submodules.results = queue
         owed = Signal(range(sums + 1))
         owed_next = Signal.like(owed)
@@ -195,7 +204,7 @@ class Pe(wiring.Component):
             queue.i.valid.eq(completed),
             queue.i.payload.eq(result),
             self.o.valid.eq(queue.o.valid),
-            self.o.payload.eq(queue.o.payload << fmt.container_bits - fmt.bits),
+            self.o.payload.eq(self._in_containers(queue.o.payload)),
             queue.o.ready.eq(self.o.ready),
             leaves.eq(self.o.valid & self.o.ready),
         ]
@@ -205,14 +214,27 @@ class Pe(wiring.Component):
 
     def _drained(self, m: Module, completing: Value, following: Value) -> DrainedSums:
         """Let sums leave from the ring, of which the next one is given."""
-        fmt = self._part.arithmetic.result
-        drained = DrainedSums(fmt.bits, self._part.sums, latency=self.latency)
+        drained = DrainedSums(len(following), self._part.sums, latency=self.latency)
         m.submodules.drained = drained
         m.d.comb += [
             drained.completing.eq(completing),
             drained.sum.eq(following),
             self.o.valid.eq(drained.o.valid),
-            self.o.payload.eq(drained.o.payload << fmt.container_bits - fmt.bits),
+            self.o.payload.eq(self._in_containers(drained.o.payload)),
             drained.o.ready.eq(self.o.ready),
         ]
         return drained
+
+    def _in_containers(self, sums: Value) -> Value:
+        """Sums that stand side by side, each in its container."""
+        fmt = self._part.arithmetic.result
+        below = Const(0, fmt.container_bits - fmt.bits)
+        words = (sums.word_select(n, fmt.bits) for n in range(self._part.vector))
+        return Cat(Cat(below, word) for word in words)
+
+
+def _arithmetic(part: ElementPart) -> FactoredSum | VectorSum | PlainSum:
+    """What adds products to sums."""
+    if part.outer:
+        return FactoredSum(part)
+    return VectorSum(part) if part.vector > 1 else PlainSum(part)

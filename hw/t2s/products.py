@@ -13,7 +13,7 @@ from ..spec.t2s.parts import ElementPart
 from ..spec.t2s.timing import timing_of, widens
 from .lane_sum import LaneSumUnit
 
-__all__ = ["FactoredSum", "PlainSum", "later"]
+__all__ = ["FactoredSum", "PlainSum", "later", "operand_members"]
 
 _NEUTRAL = {"mul": "1", "and": "1", "add": "-0", "min": "+inf", "max": "-inf"}
 """What (x) leaves a word alone with."""
@@ -37,7 +37,7 @@ class PlainSum(wiring.Component):
 
     def __init__(self, part: ElementPart) -> None:
         self._part = part
-        super().__init__(_members(part))
+        super().__init__(operand_members(part))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -67,7 +67,7 @@ class FactoredSum(wiring.Component):
 
     def __init__(self, part: ElementPart) -> None:
         self._part = part
-        super().__init__(_members(part))
+        super().__init__(operand_members(part))
 
     @property
     def _of_sums(self) -> LaneSum:
@@ -125,14 +125,16 @@ class FactoredSum(wiring.Component):
         return convert.o
 
 
-def _members(part: ElementPart) -> dict[str, wiring.Member]:
+def operand_members(part: ElementPart) -> dict[str, wiring.Member]:
+    """Ports of an element's arithmetic: operands, sums so far, sums."""
     config = part.arithmetic
     members = {
         f"i_{one.name}": In(one.lanes * config.element.container_bits)
         for one in part.operands
         if not one.starts
     }
-    return {**members, "c": In(config.result.bits), "o": Out(config.result.bits)}
+    bits = part.vector * config.result.bits
+    return {**members, "c": In(bits), "o": Out(bits)}
 
 
 def _inner_unit(

@@ -99,15 +99,18 @@ def test_designs_run_as_whole_arrays(name: str, format: str) -> None:
 @pytest.mark.parametrize("kernel", slow_but(["gemm", "ttmc"], KERNELS))
 def test_random_mappings_run_as_whole_arrays(kernel: str) -> None:
     """Of what is drawn, mappings that have elements; half of all with functions, initial values."""
-    found, factored, started, applied = 0, 0, 0, 0
+    found, factored, started, applied, vectors = 0, 0, 0, 0, 0
     for seed in range(by_size(40, 80, 600)):
         rng = np.random.default_rng([seed, *map(ord, kernel)])
         try:
             words = np.random.default_rng(seed) if seed % 2 else None
             computation = random_mapping(kernel, rng, words)
             program = compiled(complete(computation))
-            arithmetic = _arithmetic(computation)
-            part = element_part(program, arithmetic)
+            lanes, vector = _lanes(computation)
+            arithmetic = LaneSum(
+                ops=(computation.semiring,), format="fp32", accumulator="fp32", lanes=lanes
+            )
+            part = element_part(program, arithmetic, vector)
         except (MappingError, ValueError):
             continue
         bounds = {name: int(rng.integers(1, 5)) for name in program.indices}
@@ -117,24 +120,21 @@ def test_random_mappings_run_as_whole_arrays(kernel: str) -> None:
         assert same.all(), (kernel, seed)
         found, factored = found + 1, factored + bool(part.outer)
         started += bool(program.start)
+        vectors += part.vector > 1
         applied += any(one.functions for one in program.tensors)
     assert found >= by_size(3, 6, 40)
     assert factored or len(KERNELS[kernel][1]) < 3
     assert started
     assert applied
+    assert vectors or len(KERNELS[kernel][1]) > 2
 
 
-def _arithmetic(computation: Computation) -> LaneSum:
-    """Of the elements of a mapping. Raises ValueError if it is not summed over lanes."""
-    lanes = computation.loop(computation.vectorised[0]) if computation.vectorised else None
-    if lanes is not None and not lanes.reduces:
-        raise ValueError(lanes.name)
-    return LaneSum(
-        ops=(computation.semiring,),
-        format="fp32",
-        accumulator="fp32",
-        lanes=(lanes.extent or 1) if lanes else 1,
-    )
+def _lanes(computation: Computation) -> tuple[int, int]:
+    """Lanes that are summed over, and sums side by side, of the elements of a mapping."""
+    if not computation.vectorised:
+        return 1, 1
+    loop = computation.loop(computation.vectorised[0])
+    return (loop.extent or 1, 1) if loop.reduces else (1, loop.extent or 1)
 
 
 @pytest.mark.parametrize("name", slow_but(["gemm", "mttkrp", "conv2d"], IN_HARDWARE))

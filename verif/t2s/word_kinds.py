@@ -80,5 +80,5 @@ KINDS = {
 def written(kind: str, folder: Path) -> Path:
     """The file of a kind."""
     file = folder / "mine.py"
-    file.write_text(HEAD + KINDS[kind][0])
+    file.write_text(HEAD + KINDS[kind][0] + 'C.accumulate(stall="allowed")\n')
     return file

@@ -90,7 +90,7 @@ def _checks(config: T2sConfig) -> tuple[Check, ...]:
 
 def _constants(config: T2sConfig) -> tuple[Register, ...]:
     element = config.plan.element
-    arithmetic = element.arithmetic
+    arithmetic, sums = element.arithmetic, element.sums * element.vector
     copies = config.plan.program.function(element.name).instances
     return (
         constants(
@@ -98,9 +98,9 @@ def _constants(config: T2sConfig) -> tuple[Register, ...]:
             0x08,
             "the array",
             ("elements", 24, prod(loop.extent or 1 for loop in copies), "processing elements"),
-            ("lanes", 8, arithmetic.lanes, "products that an element begins at once"),
+            ("lanes", 8, element.lanes, "products that an element begins at once"),
         ),
-        constants("CONFIG1", 0x0C, "sums of an element", ("value", 32, element.sums, "")),
+        constants("CONFIG1", 0x0C, "sums of an element", ("value", 32, sums, "")),
         constants(
             "CONFIG2",
             0x10,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from ..formats import Format
@@ -130,7 +130,8 @@ class OperandPart:
     Parameters
     ----------
     name: of the tensor
-    lanes: words that come at once: as many as the element has lanes, or 1 that is for all of them
+    lanes: words that come at once: as many as the element has lanes, or sums side by side, or 1
+        that is for all of them
     forwards: loops along which it is passed on: outputs ``o_<name>_<loop>``
     starts: a word of it, in the format of sums, is what a sum starts from: it comes with operations
         that begin a sum, with no others
@@ -158,6 +159,8 @@ class ElementPart:
     sums: how many sums it has
     overlaps: whether results leave while the next sums are computed: as many as there are sums can
         wait. Else sums that are complete stay where they are until all have left
+    vector: how many sums stand side by side in each of these, of a lane each; then its arithmetic,
+        which is that of one of them, has one lane, and nothing is factored out
     """
 
     name: str
@@ -167,6 +170,22 @@ class ElementPart:
     outer: tuple[str, ...]
     sums: int
     overlaps: bool = True
+    vector: int = 1
+
+    @property
+    def lanes(self) -> int:
+        """Products that an operation begins."""
+        return self.arithmetic.lanes * self.vector
+
+    @property
+    def result_bits(self) -> int:
+        """Width of what it sends: of a word, or of a vector."""
+        return self.vector * self.arithmetic.result.container_bits
+
+    def of_a_lane(self) -> ElementPart:
+        """An element of one of the sums that stand side by side."""
+        operands = tuple(replace(one, lanes=1) for one in self.operands)
+        return replace(self, operands=operands, vector=1)
 
     def operand(self, name: str) -> OperandPart:
         return next(one for one in self.operands if one.name == name)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from ...spec.formats import FORMATS
 from ...spec.semirings import SEMIRINGS
 from ...spec.t2s.arithmetic import LaneSum
+from ...spec.t2s.loops import Loop
 from ...spec.t2s.program import Program
 from ..language import Computation
 
-__all__ = ["arithmetic_of"]
+__all__ = ["arithmetic_of", "sums_side_by_side"]
 
 _SUMS = {"fp64": "fp64", "int8": "int32", "int16": "int32", "int32": "int32"}
 
@@ -30,7 +31,7 @@ def arithmetic_of(
     number_format, accumulator: of words and of sums; auto: those of the mapping, and what is usual
     stages: of its pipeline; 0: as the mapping says
 
-    Raises ValueError for formats that do not fit, and vectors that have no hardware.
+    Raises ValueError for formats that do not fit.
     """
     words = program.number_format if number_format == "auto" else number_format
     sums = _SUMS.get(words, "fp32") if accumulator == "auto" else accumulator
@@ -50,14 +51,17 @@ def arithmetic_of(
     )
 
 
+def sums_side_by_side(computation: Computation) -> int:
+    """Lanes of an element that are of the result: each has sums of its own."""
+    loop = _vectorised(computation)
+    return loop.extent or 1 if loop and not loop.reduces else 1
+
+
 def _lanes(computation: Computation) -> int:
-    if not computation.vectorised:
-        return 1
-    name, place = computation.vectorised
-    loop = computation.loop(name)
-    if not loop.reduces:
-        raise ValueError(
-            f"{place}: {computation.name}.vectorise: it has no hardware yet where results are not "
-            f"summed over the loop, as over `{loop.name}`"
-        )
-    return loop.extent or 1
+    """Lanes that are summed over."""
+    loop = _vectorised(computation)
+    return loop.extent or 1 if loop and loop.reduces else 1
+
+
+def _vectorised(computation: Computation) -> Loop | None:
+    return computation.loop(computation.vectorised[0]) if computation.vectorised else None

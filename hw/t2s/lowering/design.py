@@ -12,7 +12,7 @@ from .. import designs
 from ..compiler.passes import compiled
 from ..language import Computation
 from ..language.mapping_file import load_mapping
-from .arithmetic import arithmetic_of
+from .arithmetic import arithmetic_of, sums_side_by_side
 from .completion import complete
 from .connections import all_copies, links
 from .depths import with_depths
@@ -69,7 +69,7 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
     arithmetic = arithmetic_of(
         program, computation, config.format, config.accumulator, config.pipeline
     )
-    element = element_part(program, arithmetic)
+    element = element_part(program, arithmetic, sums_side_by_side(computation))
     summed = [one.name for one in summed_loops(program.function(program.name))]
     feeders, movers, loaders = [], [], []
     for operand in computation.operands:
@@ -94,7 +94,7 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
             f"not {config.managers}"
         )
     unloader = program.function(f"{program.name}_unloader")
-    lanes = stored_lanes(unloader)
+    stored = stored_lanes(unloader) * arithmetic.result.container_bits
     routes = routes_of(program, element)
     found = Design(
         program=program,
@@ -102,7 +102,7 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
         feeders=tuple(feeders),
         movers=tuple(movers),
         loaders=tuple(loaders),
-        unloader=memory_part(program, unloader, program.name, lanes * bits, arithmetic.result),
+        unloader=memory_part(program, unloader, program.name, stored, arithmetic.result),
         routes=routes,
         copies=all_copies(program, routes),
         links=links(program, routes),

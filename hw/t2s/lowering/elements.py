@@ -32,8 +32,9 @@ def lanes_of(program: Program, tensor: str) -> int:
     raise KeyError(tensor)
 
 
-def element_part(program: Program, arithmetic: LaneSum) -> ElementPart:
-    """The element of a program. Raises ValueError for one that has no hardware yet."""
+def element_part(program: Program, arithmetic: LaneSum, vector: int = 1) -> ElementPart:
+    """The element of a program, with so many sums side by side. Raises ValueError for one that has
+    no hardware yet."""
     function = program.function(program.name)
     done = done_by(function)
     names = dict.fromkeys(one.what.name for one in done if isinstance(one.what, Receive))
@@ -64,13 +65,14 @@ def element_part(program: Program, arithmetic: LaneSum) -> ElementPart:
         outer=outer,
         sums=sums.words,
         overlaps=all(one.loops == update.loops for one in done if _sends_sum(one)),
+        vector=vector,
     )
 
 
 def word_bits(element: ElementPart, tensor: str) -> int:
-    """Width of the words of an operand that come at once, or of a word of the result."""
+    """Width of the words of an operand that come at once, or of those that an element sends."""
     if tensor == element.name:
-        return element.arithmetic.result.container_bits
+        return element.result_bits
     operand = element.operand(tensor)
     return operand.lanes * element.word_format(operand).container_bits
 

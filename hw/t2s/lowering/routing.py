@@ -60,9 +60,9 @@ def _route(program: Program, function: Function, done: Done, element: ElementPar
         )
     tensor = _carried(program, function, done.what)
     bits = word_bits(element, tensor)
-    # Vectors go to the unloader only.
+    # Words of copies side by side go to the unloader only.
     if any(isinstance(step.what, Store) for step in done_by(function)):
-        bits *= stored_lanes(function)
+        bits = stored_lanes(function) * element.arithmetic.result.container_bits
     return RoutePart(
         name=route_name(done.what),
         word_bits=bits,

@@ -46,24 +46,26 @@ def part_of(
     outer: Sequence[str] = (),
     scalars: Sequence[str] = (),
     start: str = "",
+    vector: int = 1,
 ) -> ElementPart:
     """An element, whose operands are passed on along one loop, the first along two.
 
     ``scalars``: operands of one lane, beside those that are factored out. ``start``: the name of
-    what sums start from.
+    what sums start from. ``vector``: sums side by side.
     """
     names = (*inner, *outer)
     operands = tuple(
         OperandPart(
             name,
-            1 if name in (*outer, *scalars) else arithmetic.lanes,
+            1 if name in (*outer, *scalars) else arithmetic.lanes * vector,
             ("jj", "kk") if name == names[0] else ("ii",),
         )
         for name in names
     )
     if start:
-        operands += (OperandPart(start, 1, ("ii",), starts=True),)
-    return ElementPart("C", operands, arithmetic, tuple(inner), tuple(outer), sums)
+        lanes = 1 if start in scalars else vector
+        operands += (OperandPart(start, lanes, ("ii",), starts=True),)
+    return ElementPart("C", operands, arithmetic, tuple(inner), tuple(outer), sums, vector=vector)
 
 
 class RegisteredPe(wiring.Component):
@@ -130,17 +132,18 @@ def random_operations(part: ElementPart, rounds: Sequence[int], seed: int) -> Op
     results: list[int] = []
     for depth in rounds:
         identity = config.semirings[0].identity_in(config.result)
-        sums = np.full(part.sums, identity, np.uint64)
+        sums = np.full(part.sums * part.vector, identity, np.uint64)
         for step in range(depth):
             taken = [one for one in part.operands if step == 0 or not one.starts]
             here = {
                 one.name: random_words(rng, part.word_format(one), (part.sums, one.lanes))
                 for one in taken
             }
+            apart = {name: _apart(part, words) for name, words in here.items()}
             for one in taken:
                 if one.starts:
-                    sums = here[one.name][:, 0]
-            sums = after(part, sums, here)
+                    sums = apart[one.name][:, 0]
+            sums = after(part.of_a_lane() if part.vector > 1 else part, sums, apart)
             for one in taken:
                 flags = (step == 0) | (step == depth - 1) << 1
                 bits = part.word_format(one).container_bits
@@ -148,8 +151,18 @@ def random_operations(part: ElementPart, rounds: Sequence[int], seed: int) -> Op
                     _packed(row, bits, flags if one is part.operands[0] else 0)
                     for row in here[one.name].tolist()
                 ]
-        results += sums.tolist()
+        results += [
+            _packed(row, config.result.container_bits, 0)
+            for row in sums.reshape(part.sums, part.vector).tolist()
+        ]
     return Operations(words, results)
+
+
+def _apart(part: ElementPart, words: Words) -> Words:
+    """Words of each sum (sums, lanes), one behind the other if they stand side by side."""
+    if part.vector == 1:
+        return words
+    return np.broadcast_to(words, (part.sums, part.vector)).reshape(-1, 1)
 
 
 def folded(config: LaneSum, a: Words, b: Words, c: Words) -> Words:

@@ -72,14 +72,19 @@ PARTS: dict[str, ElementPart] = {
     "started words": part_of(_lanes(2, "fp32", "fp32", "minplus"), 3, inner=["A"], start="T"),
     "started orand": part_of(_lanes(4, "fp16", "fp16", "orand"), 3, start="T"),
     "started factored": part_of(_lanes(2, "fp16", "fp32"), 17, **FACTORED, start="T"),
+    "vector": part_of(_lanes(1, "fp16", "fp32"), 5, vector=3, scalars=("A",)),
+    "vector int8": part_of(_lanes(1, "int8", "int32"), 17, vector=2, scalars=("B", "T"), start="T"),
+    "vector maxplus": part_of(
+        _lanes(1, "fp16", "fp32", "maxplus"), 2, vector=4, scalars=("B",), start="T"
+    ),
 }
 DRAINED = ("int8", "fp16", "bf16 one sum", "fp32 six stages", "fp64", "factored", "factored int8",
-           "started")  # fmt: skip
+           "started", "vector")  # fmt: skip
 """Those of which there is one whose sums leave before others begin."""
 
 PARTS |= {f"{name}, drained": replace(PARTS[name], overlaps=False) for name in DRAINED}
 QUICK = ("int8", "fp16", "factored int8", "started int8", "fp16, drained")
-LONG = ("fp32 six stages", "maxmul int8", "started words")
+LONG = ("fp32 six stages", "maxmul int8", "started words", "vector maxplus")
 
 
 class _Busy:
@@ -260,7 +265,14 @@ def test_a_reset_forgets_what_is_under_way() -> None:
     run.run(each=restart, reset_in=40)
 
 
-READ = ("fp16 deep", "factored twice", "factored minplus", "words", "started factored")
+READ = (
+    "fp16 deep",
+    "factored twice",
+    "factored minplus",
+    "words",
+    "started factored",
+    "vector int8",
+)
 
 
 @pytest.mark.parametrize("tool", slow_but(["verilator"], FRONT_ENDS, ["slang"]))

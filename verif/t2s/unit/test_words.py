@@ -17,24 +17,20 @@ from tilewright.verif.kit.sampling import cases, slow_but
 from ..word_kinds import KINDS, written
 from .jobs import check_case, largest_case_bytes, random_case
 
-NO_HARDWARE = ("sums of vectors",)
-"""Those that the lowering refuses."""
-
-IN_HARDWARE = [one for one in KINDS if one not in NO_HARDWARE]
 FORMATS = ("int8", "fp16", "fp8e5m2", "fp32")
 
 CHOSEN = {"bias": "fp16", "operands": "int8"}
 """Formats of those that the default run has; at length all have all."""
 
 
-@pytest.mark.parametrize("kind", slow_but([], IN_HARDWARE, list(CHOSEN)))
+@pytest.mark.parametrize("kind", slow_but([], KINDS, list(CHOSEN)))
 def test_random_jobs(kind: str, tmp_path: Path) -> None:
     _run(kind, CHOSEN.get(kind, "bf16"), tmp_path, seed=1, jobs=cases(40))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("fmt", FORMATS)
-@pytest.mark.parametrize("kind", IN_HARDWARE)
+@pytest.mark.parametrize("kind", KINDS)
 def test_all_formats(kind: str, fmt: str, tmp_path: Path) -> None:
     _run(kind, fmt, tmp_path, seed=2, jobs=20)
 
@@ -50,7 +46,7 @@ def _run(kind: str, fmt: str, folder: Path, *, seed: int, jobs: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", IN_HARDWARE)
+@pytest.mark.parametrize("kind", KINDS)
 def test_numbers(kind: str, tmp_path: Path) -> None:
     """Through the driver, beside NumPy: of numbers whose opposites int8 has."""
     config = T2sConfig(design=str(written(kind, tmp_path)), format="int8")

@@ -166,7 +166,7 @@ def _as_json(
         "expression": meant,
         "bounds": bounds,
         "elements": _elements(config),
-        "lanes": config.plan.element.arithmetic.lanes,
+        "lanes": config.plan.element.lanes,
         **_figures(config, counts),
         "mismatches": mismatches if backend == "rtl" else None,
         "wrong": beyond,
@@ -186,7 +186,7 @@ def _print(
     formats = f"{element.arithmetic.element.name}, sums in {element.arithmetic.result.name}"
     rows = [
         ("bounds", ", ".join(f"{name} = {bound:,}" for name, bound in bounds.items())),
-        ("array", f"{_elements(config):,} elements of {element.arithmetic.lanes} lanes"),
+        ("array", f"{_elements(config):,} elements of {element.lanes} lanes"),
         ("formats", formats),
     ]
     if counts is not None:
