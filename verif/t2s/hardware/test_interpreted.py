@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -91,6 +92,7 @@ def interpreted(
         "queues": Ends(job, part, summed, seed),
         "depth_of": defaultdict(lambda: 1),
         "moved": [0],
+        "product": product,
         "word_of": lambda word: word,
     }
     exec(python_text(program.function(part.name), bounds), scope)
