@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from .config import Config, IntRange, like, parameter
@@ -111,12 +112,12 @@ class EngineConfig(Config):
         """Operand lanes of a beat."""
         return self.data_bits // self.unit.lane_bits
 
-    @property
+    @cached_property
     def result_widths(self) -> tuple[int, ...]:
         """Widths in memory of an element of C and D, ascending."""
         return tuple(sorted({op.result_bits for op in self.unit.operations.values()}))
 
-    @property
+    @cached_property
     def element_lanes(self) -> tuple[int, ...]:
         """Lanes that an element of A and B takes, ascending."""
         lane = self.unit.lane_bits
@@ -135,7 +136,7 @@ class EngineConfig(Config):
         least = self.least_blocks().get(name, 1)
         return getattr(self, name) or max(least, min(wish, _LARGEST_AUTOMATIC_BLOCK))
 
-    @property
+    @cached_property
     def block(self) -> tuple[int, int, int]:
         """The block in tiles: rows, columns and depth, with what 0 stands for filled in.
 
@@ -223,7 +224,7 @@ class M3xuEngineConfig(EngineConfig):
     pipeline: int = like(M3xuConfig, "pipeline")
     data_assignment: str = like(M3xuConfig, "data_assignment")
 
-    @property
+    @cached_property
     def unit(self) -> M3xuConfig:
         return M3xuConfig(**_values_of(self, M3xuConfig))
 
@@ -241,7 +242,7 @@ class Simd2EngineConfig(EngineConfig):
     pipeline: int = like(Simd2Config, "pipeline")
     multiplier_bits: int = like(Simd2Config, "multiplier_bits")
 
-    @property
+    @cached_property
     def unit(self) -> Simd2Config:
         return Simd2Config(**_values_of(self, Simd2Config))
 

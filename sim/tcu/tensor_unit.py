@@ -6,6 +6,7 @@ Source: section 2 of the paper; the weak unit is section 4's.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class TensorUnit:
     -------
     s: side of right operands; ``m = s * s``
     cost: of everything so far, that of units beside it (see :meth:`beside`) with it
+    on_call: what is told of each call when it is counted, if anything
 
     Raises
     ------
@@ -54,6 +56,7 @@ class TensorUnit:
         self.backend, self.words = backend, words
         self.latency, self.weak = latency, weak
         self.cost = Cost()
+        self.on_call: Callable[[], None] | None = None
         self._own = Cost()
         self._beside: list[TensorUnit] = []
 
@@ -87,7 +90,7 @@ class TensorUnit:
         ``latency`` is this unit's unless given. Raises what a TensorUnit raises.
         """
         other = self._of(words, self.latency if latency is None else latency)
-        other.cost = self.cost
+        other.cost, other.on_call = self.cost, self.on_call
         self._beside.append(other)
         return other
 
@@ -129,6 +132,8 @@ class TensorUnit:
         for cost in (self.cost, self._own):
             cost.calls += 1
             cost.rows += a.shape[0]
+        if self.on_call is not None:
+            self.on_call()
 
     def _check(self, a: Array, b: Array) -> None:
         self._check_dtype("a", a)

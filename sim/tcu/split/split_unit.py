@@ -75,3 +75,5 @@ class SplitUnit(TensorUnit):
 
     def _count(self, a: Array) -> None:
         """The narrow unit has counted its calls."""
+        if self.on_call is not None:
+            self.on_call()

@@ -160,6 +160,10 @@ def test_matrices_without_pivots(run: Run) -> None:
     assert run.refused("lu", path, "--mode", "fp32") == (
         "mode must be one of int32, fp64, not 'fp32'"
     )
+    assert run.refused("lu", path, "--backend", "numpy") == (
+        "backend must be one of rtl, cycles, model, not 'numpy'; of tensor units see `tilewright "
+        "run eliminate`"
+    )
     line = run.refused("lu", path, "--block", "0")
     assert line == "--block must be an integer in 1..512, not '0'"
     assert not out.exists()

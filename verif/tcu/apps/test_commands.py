@@ -11,6 +11,7 @@ import pytest
 from tilewright.apps.tcu import options
 from tilewright.apps.tcu.algorithms import ALGORITHMS
 from tilewright.cli import main
+from tilewright.hw.spec.host.activity import listening
 from tilewright.hw.spec.unit import named_object
 from tilewright.registry import commands
 from tilewright.sim.tcu.formulas import dense as formulas
@@ -40,6 +41,20 @@ def report_of(words: str) -> dict[str, Any]:
     assert main([*words.split(), "--json", "report.json"]) == 0
     report: dict[str, Any] = json.loads(Path("report.json").read_text())
     return report
+
+
+@pytest.mark.parametrize("limbs", ["", "--limbs"])
+@pytest.mark.usefixtures("files")
+def test_calls_are_told_as_they_are_made(limbs: str) -> None:
+    told: list[str] = []
+    with listening(lambda event, one: told.append(f"{one.what}: {one.detail}")):
+        report = report_of(f"run strassen i.npy i.npy --words int64 --m 64 {limbs}")
+    where = f"computing on {'narrow in limbs of 8 bits' if limbs else 'numpy'}: "
+    each = 8 if limbs else 1
+    assert report["calls"] == each * 49
+    assert told[0] == where
+    assert told[1] == f"{where}{each} call{'s' if limbs else ''}"
+    assert told[2:-1] == [f"{where}{each * count} calls" for count in range(2, 50)]
 
 
 @pytest.mark.parametrize("method", ["strassen", "standard", "tall"])

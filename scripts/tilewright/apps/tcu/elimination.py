@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import UserError, user_errors
+from ...errors import UserError
 from ...sim.tcu.blocks import multiple
 from ...sim.tcu.dense.rounding import product_error
 from ...sim.tcu.elimination.blocked import eliminate
@@ -26,7 +26,7 @@ from .padding import padded_to, smaller_than_a_block
 from .report import finish_tcu
 from .residues import modulo
 from .squares import check_squares
-from .unit import open_unit
+from .unit import computing, open_unit
 
 __all__ = ["eliminate_file"]
 
@@ -52,8 +52,7 @@ def eliminate_file(
         f"elimination in {file}", work_of("eliminate", choice, n=n).calls, "choose a larger --m"
     )
     unit = open_unit(choice, kind)
-    # What becomes infinite is told in the report.
-    with user_errors(ValueError, about=str(file)), np.errstate(all="ignore"):
+    with computing(unit, str(file)):
         found = eliminate(unit, a)
         solved = [solve(unit, found, b) for b in given]
         agreements = [_factors(a, found, kind)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import UserError, user_errors
+from ...errors import UserError
 from ...sim.tcu.blocks import multiple
 from ...sim.tcu.graphs.adjacency import zeros_and_ones
 from ...sim.tcu.graphs.closure import closure
@@ -21,7 +21,7 @@ from .options import TcuChoice
 from .padding import padded_to, smaller_than_a_block
 from .report import finish_tcu
 from .squares import check_squares
-from .unit import open_unit, words_named
+from .unit import computing, open_unit, words_named
 
 __all__ = ["close_graph", "measure_graph"]
 
@@ -38,7 +38,7 @@ def close_graph(choice: TcuChoice, words: str, file: Path, output: Path | None) 
     calls = work_of("closure", choice, n=n).calls
     check_operations(f"the closure of {file}", calls, "choose a larger --m")
     unit = open_unit(choice, words_named(words))
-    with user_errors(ValueError, about=str(file)):
+    with computing(unit, str(file)):
         found = closure(unit, unit.words.array(a)).astype(np.int64)
     padding = padded_to((n,), (multiple(n, unit.s),))
     pairs = int(found.sum())
@@ -69,7 +69,7 @@ def measure_graph(choice: TcuChoice, words: str, file: Path, output: Path | None
     calls = work_of("distances", choice, n=n, diameter=diameter).calls
     check_operations(f"the distances in {file}", calls, "choose a larger --m")
     unit = open_unit(choice, words_named(words))
-    with user_errors(ValueError, about=str(file)):
+    with computing(unit, str(file)):
         found = distances(unit, unit.words.array(a.astype(int)))
     parts = len({tuple(np.flatnonzero(row)) for row in np.isfinite(reference)})
     edges = int(a.sum()) // 2

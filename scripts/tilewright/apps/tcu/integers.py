@@ -22,7 +22,7 @@ from .counts import work_of
 from .options import TcuChoice
 from .padding import smaller_than_a_block
 from .report import finish_tcu
-from .unit import open_unit
+from .unit import computing, open_unit
 
 __all__ = ["multiply_integers"]
 
@@ -46,7 +46,7 @@ def multiply_integers(
     n = max(pieces)
     work = work_of(method, choice, n=n)
     check_operations(about, work.rows * unit.s, "choose another --m or wider pieces")
-    with user_errors(ValueError, about=about):
+    with computing(unit, about):
         found = (karatsuba if method == "karatsuba" else schoolbook)(unit, x, y, piece)
     expected = x * y
     bits = expected.bit_length()

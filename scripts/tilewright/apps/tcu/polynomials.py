@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import UserError, user_errors
+from ...errors import UserError
 from ...sim.tcu import TensorUnit
 from ...sim.tcu.polynomials.evaluation import polyval
 from ...sim.tcu.polynomials.rounding import polyval_error
@@ -22,7 +22,7 @@ from .numbers_read import as_words, words_for
 from .options import TcuChoice
 from .padding import smaller_than_a_block
 from .report import finish_tcu
-from .unit import open_unit
+from .unit import computing, open_unit
 
 __all__ = ["evaluate"]
 
@@ -51,8 +51,7 @@ def evaluate(
     work = work_of("polyval", choice, d=len(a), p=len(x))
     check_operations(about, work.rows * choice.side, "take fewer points at a time")
     unit = open_unit(choice, kind)
-    # What becomes infinite is told in the report.
-    with user_errors(ValueError, about=about), np.errstate(all="ignore"):
+    with computing(unit, about):
         found = polyval(unit, a, x)
     columns = counted(-(-len(a) // unit.s), "column")
     lines = [

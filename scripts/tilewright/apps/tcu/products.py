@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import user_errors
 from ...sim.tcu import TensorUnit
 from ...sim.tcu.blocks import multiple
 from ...sim.tcu.dense.bilinear import Bilinear
@@ -31,7 +30,7 @@ from .padding import padded_to, smaller_than_a_block
 from .report import finish_tcu
 from .residues import modulo
 from .squares import check_factors, check_squares
-from .unit import open_unit
+from .unit import computing, open_unit
 
 __all__ = ["multiply_matrices"]
 
@@ -62,8 +61,7 @@ def multiply_matrices(
         check_size(f"{about}, in blocks", *(multiple(side, padded_side) for side in shape))
     check_operations(about, work.calls * (cut.products if cut else 1), "choose a larger --m")
     unit = open_unit(choice, kind)
-    # What becomes infinite is told in the report.
-    with user_errors(ValueError, about=about), np.errstate(all="ignore"):
+    with computing(unit, about):
         found = _product(unit, method, left, right)
         agreement = _agreement(unit, method, found, left, right)
     rows = [

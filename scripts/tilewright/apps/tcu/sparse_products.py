@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import UserError, user_errors
+from ...errors import UserError
 from ...sim.tcu.dense.bilinear import Bilinear
 from ...sim.tcu.dense.schemes import STANDARD, STRASSEN
 from ...sim.tcu.sparse.output_sensitive import SparseProduct, spmul
@@ -23,7 +23,7 @@ from .options import TcuChoice
 from .padding import smaller_than_a_block
 from .report import finish_tcu
 from .residues import sparse_modulo
-from .unit import latency_on, open_unit
+from .unit import computing, latency_on, open_unit
 
 __all__ = ["Operands", "multiply_sparse"]
 
@@ -60,10 +60,9 @@ def multiply_sparse(
     kind = words_for(words, modulus)
     left, right = _held(of.a, of.left, kind), _held(of.b, of.right, kind)
     unit = open_unit(choice, kind)
-    # What becomes infinite is told in the report.
     about = f"the product of {of.a} and {of.b}"
     scheme = _SCHEMES[product]
-    with user_errors(ValueError, about=about), np.errstate(all="ignore"):
+    with computing(unit, about):
         found = spmul(
             unit, left, right, entries=entries, seed=seed, scheme=scheme,
             structure_latency=latency_on(choice, unit.backend, INT64),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import UserError, user_errors
+from ...errors import UserError
 from ...sim.tcu import TensorUnit
 from ...sim.tcu.formulas.lengths import fast_length
 from ...sim.tcu.formulas.stencils import blocks_of
@@ -28,7 +28,7 @@ from .numbers_read import as_words, words_for
 from .options import TcuChoice
 from .padding import smaller_than_a_block
 from .report import finish_tcu
-from .unit import open_unit
+from .unit import computing, open_unit
 
 __all__ = ["sweep_grid"]
 
@@ -56,8 +56,7 @@ def sweep_grid(
     check_size(f"the blocks of {about}", blocks, length, length)
     check_operations(about, rows * columns * steps, "choose fewer --steps")
     unit = open_unit(choice, kind)
-    # What becomes infinite is told in the report.
-    with user_errors(ValueError, about=about), np.errstate(all="ignore"):
+    with computing(unit, about):
         found = stencil(unit, grid, taps, steps, boundary)
     lines = [
         ("grid", f"{rows:,} x {columns:,}, {boundary}"),

@@ -22,7 +22,7 @@ from .numbers_read import as_words
 from .options import TcuChoice
 from .padding import smaller_than_a_block
 from .report import finish_tcu
-from .unit import open_unit, words_named
+from .unit import computing, open_unit, words_named
 
 __all__ = ["transform_signals"]
 
@@ -52,8 +52,7 @@ def transform_signals(
             kind.array(x.imag)
     else:
         x = as_words(file, x, kind)
-    # What becomes infinite is told in the report.
-    with user_errors(ValueError, about=f"the transform of {file}"), np.errstate(all="ignore"):
+    with computing(unit, f"the transform of {file}"):
         found = (inverse_dft if inverse else dft)(unit, x, modulus)
     if isinstance(kind, Floats):
         agreement = _beside_numpy(unit, found, x.astype(found.dtype), inverse)

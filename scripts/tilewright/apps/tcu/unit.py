@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
 from ...errors import UserError, user_errors
+from ...hw.spec.host.activity import activity
 from ...sim.tcu import Backend, NumpyBackend, TensorUnit
 from ...sim.tcu.split.narrow_reference import NarrowBackend
 from ...sim.tcu.split.split_unit import SplitUnit
 from ...sim.tcu.words import BOOLEAN, COMPLEX, COMPLEX64, FP32, FP64, INT64, MINPLUS, Words, integer
 from ...sim.tcu.words.integers import Integers
 from ...sim.tcu.words.modular import Residues
+from ..common.words import counted
 from .hardware.opened import calibration_of, open_backend
 from .options import TcuChoice, whole_if_so
 
-__all__ = ["latency_on", "open_unit", "words_named"]
+__all__ = ["computing", "latency_on", "open_unit", "words_named"]
 
 LIMB_SUMS = 32
 """Bits of the sums of products of limbs."""
@@ -40,6 +47,19 @@ def open_unit(choice: TcuChoice, words: Words) -> TensorUnit:
         if choice.limbs:
             return SplitUnit(backend, words, latency, choice.weak, sums=LIMB_SUMS)
         return TensorUnit(backend, words, latency, choice.weak)
+
+
+@contextmanager
+def computing(unit: TensorUnit, about: str) -> Iterator[None]:
+    """Meanwhile an algorithm runs: what it refuses is a UserError ``about`` something, what becomes
+    infinite is told in the report, and calls are counted as they are made."""
+    with (
+        user_errors(ValueError, about=about),
+        np.errstate(all="ignore"),
+        activity(f"computing on {unit.backend.name}") as shown,
+    ):
+        unit.on_call = lambda: shown.about(counted(unit.cost.calls, "call"))
+        yield
 
 
 def latency_on(choice: TcuChoice, backend: Backend, words: Words) -> float:

@@ -11,6 +11,7 @@ from ....errors import UserError
 from ....numbers_given import whole
 from ...common.files import ARRAY_NAMES, check_output
 from ...common.first_lines import check_first_lines
+from ...common.options import BACKENDS
 from ..options import GtaOptions, choose_gta
 
 __all__ = ["lu"]
@@ -37,8 +38,14 @@ def lu(
 ) -> None:
     """Decompose a matrix into L and U on GTA, in blocks, rows exchanged.
 
-    Checked by recomposition: modulo 2^32 exactly, in fp64 as LAPACK's tests do.
+    Checked by recomposition: modulo 2^32 exactly, in fp64 as LAPACK's tests do. On a tensor unit,
+    no rows exchanged, and to solve equations: tilewright run eliminate.
     """
+    if options.backend not in BACKENDS:
+        raise UserError(
+            f"backend must be one of {', '.join(BACKENDS)}, not {options.backend!r}; of tensor "
+            f"units see `tilewright run eliminate`"
+        )
     choice = choose_gta(options, mode, _MODES)
     if output:
         check_output(output)
