@@ -23,8 +23,14 @@ _MOST = 1 << 16
 _TRIPS = 3
 """Trip counts of registers."""
 
+_LONG = 8
+"""Of a loop, beside the others: more than there are registers between two functions."""
+
 _CUT = (3, 4)
 """Trip counts of loops of blocks that are looked at first."""
+
+_SHORTEST = 2
+"""Where it only matters whether more is needed in longer jobs: a first iteration, and a last."""
 
 Trips = dict[str, int]
 
@@ -37,18 +43,51 @@ def with_depths(design: Design, said: Mapping[str, tuple[int, str]]) -> Design:
 
     Where a queue has to hold a part of a block, it has to hold more of a larger one: so jobs of
     blocks that are cut show whether there is such a queue, and only then are whole ones looked at.
-    Likewise a queue that has to hold more in a job with an iteration more of all loops has no depth
-    that is enough for all jobs.
+    Likewise a queue that has to hold more in a job with more iterations of a loop has no depth that
+    is enough for all jobs.
     """
-    more: dict[str, int] = {}
     jobs = _jobs(design, _TRIPS)
+    more: dict[str, int] = {}
     if any(_ends(design, {}, job, longest) is not None for job in jobs for longest in _CUT):
-        more = _shortened(design, _grown(design, jobs[0], said), jobs[0])
-        for job in (*_jobs(design, 2 * _TRIPS)[:1], *jobs[1:]):
+        more = _needed(design, jobs, said)
+        for job in _jobs(design, 2 * _TRIPS):
             if (stopped := _ends(design, more, job)) is not None:
                 raise _unbounded(design, stopped, said)
+    _check_growth(design)
     links = tuple(replace(one, depth=_depth(design, one, more)) for one in design.links)
     return replace(design, links=links)
+
+
+def _check_growth(design: Design) -> None:
+    """Refuse a design of which some queue has to hold more the further an index goes. One that is
+    deep hides that from short jobs: so all are as short as they can be."""
+    channels = tuple(replace(one, depth=None) for one in design.program.channels)
+    design = replace(design, program=replace(design.program, channels=channels))
+    more = _needed(design, _jobs(design, _TRIPS), {}, _SHORTEST)
+    # Before it stops, each queue of a row may be filled by an iteration.
+    row = max(
+        (loop.extent or 1 for one in design.program.functions for loop in one.instances), default=1
+    )
+    outer = [one.name for one in loops_in(design.program.function(design.program.name).body)
+             if one.extent is None]  # fmt: skip
+    for name in outer:
+        job = {**dict.fromkeys(outer, 1), **_jobs(design, 2)[0], name: _LONG + row}
+        if (stopped := _ends(design, more, job, _SHORTEST)) is not None:
+            raise _unbounded(design, stopped, {})
+
+
+def _needed(
+    design: Design,
+    jobs: list[Trips],
+    said: Mapping[str, tuple[int, str]],
+    longest: int | None = None,
+) -> dict[str, int]:
+    """Words by channel, beyond what its queues have anyway, with which all jobs go on: each as few
+    as the others allow."""
+    more: dict[str, int] = {}
+    for job in jobs:
+        more = _grown(design, job, said, more, longest)
+    return _shortened(design, more, jobs, longest) if more else more
 
 
 def _jobs(design: Design, trips: int) -> list[Trips]:
@@ -63,7 +102,9 @@ def _jobs(design: Design, trips: int) -> list[Trips]:
     return [first, *({**dict.fromkeys(inner[0], 2), n: trips} for n in outer if n not in first)]
 
 
-def _shortened(design: Design, more: dict[str, int], job: Trips) -> dict[str, int]:
+def _shortened(
+    design: Design, more: dict[str, int], jobs: list[Trips], longest: int | None
+) -> dict[str, int]:
     """Each as short as the others allow."""
     found = dict(more)
     for name in found:
@@ -71,7 +112,8 @@ def _shortened(design: Design, more: dict[str, int], job: Trips) -> dict[str, in
         low, high = -1, found[name]
         while high - low > 1:
             middle = (low + high) // 2
-            if _ends(design, {**found, name: middle}, job) is None:
+            tried = {**found, name: middle}
+            if all(_ends(design, tried, job, longest) is None for job in jobs):
                 high = middle
             else:
                 low = middle
@@ -79,10 +121,17 @@ def _shortened(design: Design, more: dict[str, int], job: Trips) -> dict[str, in
     return found
 
 
-def _grown(design: Design, job: Trips, said: Mapping[str, tuple[int, str]]) -> dict[str, int]:
-    """Words by channel, beyond what its queues have anyway, with which the design goes on."""
-    more: dict[str, int] = {}
-    while (stopped := _ends(design, more, job)) is not None:
+def _grown(
+    design: Design,
+    job: Trips,
+    said: Mapping[str, tuple[int, str]],
+    more: dict[str, int],
+    longest: int | None,
+) -> dict[str, int]:
+    """Words by channel, beyond what its queues have anyway, with which the design goes on: those
+    that are given, and more."""
+    more = dict(more)
+    while (stopped := _ends(design, more, job, longest)) is not None:
         full = [name for name in sorted(stopped.full) if name not in said]
         if not full or max(more.values(), default=0) > _MOST:
             raise _refused(design, stopped, said)

@@ -93,3 +93,25 @@ def test_depths_that_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ValueError, match="with a depth of 2") as caught:
         _ = T2sConfig(design=str(file)).plan
     assert str(caught.value) == "mine.py:10: A_feeder.fifo: with a depth of 2 the design stops"
+
+
+SLOWLY = """\
+from tilewright.hw.t2s.language import compute, indices, tensor
+
+a, e, f, ee, eee = indices("a e f ee eee")
+P, Q = tensor("P", "int32", a, e), tensor("Q", "int32", e, a, f)
+Z = compute("Z", "int32", a, e, sum_over=f)[P[a, e] * Q[e, a, f]]
+Z.tile(e, (ee, 3), (eee, 2)).order(ee, e, eee, a, f).unroll(eee, ee).accumulate(stall="allowed")
+drain, unload = Z.consumers("drainer", "unloader")
+drain.unroll(eee).gather(eee=-1, vector=True).fifo({depth})
+"""
+
+
+@pytest.mark.parametrize("depth", [1, 17, 1000])
+def test_registers_hide_no_growth(depth: int, tmp_path: Path) -> None:
+    """Drainers wait for elements in turn, which do not get words before: the first three iterations
+    of `a` go into the registers of queues. Found at random (seed 2152)."""
+    file = tmp_path / "mine.py"
+    file.write_text(SLOWLY.format(depth=depth))
+    with pytest.raises(ValueError, match=r"^Z would stop: .* the further indices go"):
+        T2sConfig(design=str(file))
