@@ -73,9 +73,15 @@ def _saturable(a: Words) -> Words:
 
 
 def random_case(
-    rng: np.random.Generator, config: GtaConfig, *, most: int = 40, **fixed: Any
+    rng: np.random.Generator,
+    config: GtaConfig,
+    *,
+    most: int = 40,
+    deepest: int | None = None,
+    **fixed: Any,
 ) -> ProductCase:
-    """Operands of any size up to ``most``; ``fixed``: settings, or ``format``."""
+    """Operands of any size up to ``most``, K up to ``deepest`` if that is given; ``fixed``:
+    settings, or ``format``."""
     format = fixed.pop("format", None) or str(rng.choice([*config.integers, *config.floats]))
     floats = is_float(format)
     results = RESULTS if result_bytes(format) == 8 else RESULTS[:2]
@@ -88,7 +94,8 @@ def random_case(
         "overlap": bool(rng.integers(2)),
     }
     settings = drawn | fixed
-    m, n, k = (int(rng.integers(1, int(rng.choice([3, most // 2, most])) + 2)) for _ in range(3))
+    ends = most, most, deepest or most
+    m, n, k = (int(rng.integers(1, int(rng.choice([3, end // 2, end])) + 2)) for end in ends)
     simd = settings["dataflow"] == "simd"
     if simd:
         settings["result"] = "wrap"
