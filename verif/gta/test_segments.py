@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.spec.gta import GtaConfig
-from tilewright.sim.gta.driver import GtaDriver
+from tilewright.sim.gta.driver import GtaDevice, GtaDriver
 from tilewright.sim.gta.golden.pgemm import pgemm
 from tilewright.sim.gta.model import GtaModel
 from tilewright.sim.gta.regions import Region
@@ -41,6 +41,39 @@ def cases(config: GtaConfig, seed: int, count: int) -> Iterator[ProductCase]:
         )
         count -= 1
         yield case
+
+
+def ten_segments(config: GtaConfig) -> Iterator[ProductCase]:
+    """Of each format, in each dataflow: K of ten segments of one, and of several products each,
+    behind each other, or of integers some at the same time; and K of 1."""
+    rng = rng_of(67)
+    for format in (*config.integers, *config.floats):
+        flows = ("ws", "is", "os") if format in config.integers else ("os",)
+        for flow in (*flows, "simd"):
+            for depth in (10, 170, 1):
+                a, b = words(rng, format, (9, depth)), words(rng, format, (depth, 5))
+                settings = {"segments": min(10, depth), "dataflow": flow}
+                yield ProductCase(format, a, b, None, settings)
+
+
+def check_ten_segments(device: GtaDevice) -> None:
+    """A segment is an EXECUTE at least, but in WS, which has a fold of 8 products along K at
+    least."""
+    for case in ten_segments(device.config):
+        done = check_product(device, case)["operations"]
+        assert done >= case.settings["segments"] or case.a.shape[1] == 10
+        assert done >= case.settings["segments"] or case.settings["dataflow"] in ("ws", "is")
+
+
+def test_ten_segments_on_the_model() -> None:
+    check_ten_segments(GtaModel(MODELS["default"], LARGE_MEMORY_BYTES))
+
+
+@pytest.mark.slow
+def test_ten_segments_on_the_rtl() -> None:
+    with native_gta(CONFIGS["all"]) as device:
+        check_ten_segments(QuietAtEnd(device))
+        assert device.faults == []
 
 
 @pytest.mark.parametrize("name", slow_but([], CONFIGS, ["all"]))

@@ -162,18 +162,22 @@ def test_the_chosen_one_is_of_the_space(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(by_size(2, 3, 60)))
-def test_integers_keep_the_array_busy(seed: int) -> None:
+def test_integers_keep_the_array_busy() -> None:
     """At least 95 % in the fastest schedule of what covers every layout both ways and streams 16
-    times as long as its longer side."""
-    rng = np.random.default_rng(seed)
-    name = str(rng.choice(["int8", "int16", "int32", "int64"]))
-    size = limbs(name)
-    m = int(rng.integers(16 * 32 // size, 1500))
-    n = int(rng.integers(32 // size, 200))
-    k = int(rng.integers(32, 200))
-    found = space(CONFIG, PGemm(m=m, n=n, k=k, format=name))
-    assert max(one.utilisation for one in found) >= 0.95
+    times as long as its longer side; prints the least there was."""
+    least = 1.0
+    for seed in range(by_size(2, 3, 60)):
+        rng = np.random.default_rng(seed)
+        name = str(rng.choice(["int8", "int16", "int32", "int64"]))
+        size = limbs(name)
+        m = int(rng.integers(16 * 32 // size, 1500))
+        n = int(rng.integers(32 // size, 200))
+        k = int(rng.integers(32, 200))
+        found = space(CONFIG, PGemm(m=m, n=n, k=k, format=name))
+        best = max(one.utilisation for one in found)
+        assert best >= 0.95, f"{name} {m} x {n} x {k}, seed {seed}"
+        least = min(least, best)
+    print(f"least utilisation of the fastest schedules: {100 * least:.1f} %")
 
 
 def test_floats_are_rounded_up_to_lanes() -> None:
