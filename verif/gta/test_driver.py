@@ -103,7 +103,7 @@ def test_every_tiling_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     model, rng = GtaModel(config, LARGE_MEMORY_BYTES), rng_of(6)
     seen = set()
     for flow, name in (("ws", "int16"), ("is", "int8"), ("os", "int32"), ("os", "bf16")):
-        fixed = {"segments": 1, "layout": (1, 2), "result": "wrap"}
+        fixed: dict[str, Any] = {"segments": 1, "layout": (1, 2), "result": "wrap"}
         case = random_case(rng, config, most=80, format=name, dataflow=flow, **fixed)
         operation = "os" if flow == "os" else "ws"
         shape = (case.a.shape[0], case.b.shape[1])
