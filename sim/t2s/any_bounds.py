@@ -22,8 +22,9 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from ...hw.spec.t2s.periods import period_loops, walked_loops
 from ...hw.spec.t2s.program import Program
-from .events import Key, Queue, Transfer, cut_runs, period_loops, walked_loops
+from .events import Key, Queue, Transfer, cut_runs
 from .waiting import Period, cycle, told, waiting
 
 __all__ = ["DependsOnBounds", "WaitForEver", "depths_for_any_bounds", "periods"]

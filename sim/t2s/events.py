@@ -8,71 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...hw.spec.t2s.affine import Affine
-from ...hw.spec.t2s.loops import Loop
+from ...hw.spec.t2s.periods import element_loops, functions_behind, walked_loops
 from ...hw.spec.t2s.program import Function, Program
 from ...hw.spec.t2s.statements import Body, For, If, Receive, Send
 
-__all__ = ["Key", "Queue", "Transfer", "cut_runs", "period_loops", "walked_loops"]
+__all__ = ["Key", "Queue", "Transfer", "cut_runs"]
 
 Queue = tuple[str, tuple[int, ...]]
 Transfer = tuple[Queue, bool]
 """The queue, a channel and the place in its array; and whether something is sent to it."""
 Key = tuple[int, ...]
 """Iterations of the loops that cut a run into periods."""
-
-
-def walked_loops(function: Function) -> tuple[Loop, ...]:
-    """Loops that an instance repeats; of one in which it counts turns, that whose turns they are;
-    outermost first, one that follows others beside it later."""
-    found = dict.fromkeys(_walked(function.body, {one.name for one in function.instances}))
-    return tuple(found)
-
-
-def _walked(body: Body, instances: set[str]) -> Iterator[Loop]:
-    for one in body:
-        if isinstance(one, For):
-            if one.loop.name not in instances:
-                yield one.loop
-            yield from _walked(one.body, instances)
-        elif isinstance(one, If):
-            yield from _walked((*one.then, *one.otherwise), instances)
-
-
-def period_loops(program: Program) -> tuple[str, ...]:
-    """Loops whose iterations are periods of the whole run, outermost first: those whose trip counts
-    are registers', and constant ones that a function repeats around one of those."""
-    order = [one.name for one in _order(program)]
-    found: set[str] = set()
-    for function in program.functions:
-        if function.host:
-            continue
-        walked = walked_loops(function)
-        registers = [n for n, one in enumerate(walked) if one.extent is None]
-        if registers:
-            last = max(order.index(walked[n].name) for n in registers)
-            names = {_plain(one.name, order) for one in walked}
-            found |= {name for name in names if order.index(name) <= last}
-    return tuple(name for name in order if name in found)
-
-
-def _order(program: Program) -> tuple[Loop, ...]:
-    """All loops of the elements, outermost first; also those that are instances."""
-    found: list[Loop] = []
-
-    def enter(body: Body) -> None:
-        for one in body:
-            if isinstance(one, For):
-                found.append(one.loop)
-                enter(one.body)
-            elif isinstance(one, If):
-                enter((*one.then, *one.otherwise))
-
-    enter(program.function(program.name).body)
-    return tuple(dict.fromkeys(found))
-
-
-def _plain(name: str, order: Sequence[str]) -> str:
-    return name if name in order else name.removesuffix("_t")
 
 
 def cut_runs(
@@ -90,8 +36,8 @@ def cut_runs(
     """
     found: defaultdict[Key, dict[str, list[Transfer]]] = defaultdict(dict)
     known: dict[Transfer, Transfer] = {}
-    extents = {one.name: trips.get(one.name, one.extent or 1) for one in _order(program)}
-    behind = _behind(program)
+    extents = {one.name: trips.get(one.name, one.extent or 1) for one in element_loops(program)}
+    behind = functions_behind(program)
     for function in program.functions:
         if function.host:
             continue
@@ -109,19 +55,6 @@ def cut_runs(
                         raise ValueError(f"{name} goes through {told} in another order")
                     before, its = key, found[key].setdefault(name, [])
                 its.append(known.setdefault(transfer, transfer))
-    return found
-
-
-def _behind(program: Program) -> set[str]:
-    """Functions that take results."""
-    found: set[str] = set()
-    sinks = [program.name]
-    while sinks:
-        source = sinks.pop()
-        for one in program.channels:
-            if one.source == source and one.sink not in (source, *found):
-                found.add(one.sink)
-                sinks.append(one.sink)
     return found
 
 
