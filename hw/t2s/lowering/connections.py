@@ -14,7 +14,7 @@ from ...spec.t2s.statements import Equal, For, Receive, Send
 from .routing import route_name, routed_dimensions
 from .steps_of import done_by
 
-__all__ = ["all_copies", "links"]
+__all__ = ["all_copies", "links", "named", "packed_along", "turn_of"]
 
 
 def all_copies(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Copy, ...]:
@@ -27,8 +27,8 @@ def all_copies(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Copy, .
             continue
         turns = [loop for one in done_by(function) for loop in one.loops if loop.first is not None]
         for place in _places(function):
-            given = _named(function, place)
-            ahead = _ahead(turns[0], given) if turns else _packed(function, given)
+            given = named(function, place)
+            ahead = len(turn_of(turns[0], given)) - 1 if turns else _packed(function, given)
             found.append(Copy(function.name, place, ahead))
         stems = {route_name(what) for _, what, _ in _transfers(function)} & names
         found += [Copy(name, place) for name in sorted(stems) for place in _places(function)]
@@ -51,7 +51,7 @@ def links(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Link, ...]:
         for place, what, own in _transfers(function) if not function.host else ():
             sends = isinstance(what, Send)
             end = End(function.name, place, _port(program, function, what, own))
-            given = _named(function, place)
+            given = named(function, place)
             ends = sources if sends else sinks
             if not routed_dimensions(function, what.at):
                 ends[what.channel, tuple(_value(one, given) for one in what.at)] = end
@@ -73,7 +73,7 @@ def links(program: Program, routes: tuple[RoutePart, ...]) -> tuple[Link, ...]:
 def _transfers(function: Function) -> Iterator[tuple[Place, Send | Receive, bool | None]]:
     """What each copy sends and receives, and whether in its own turn."""
     for place in _places(function):
-        at = _named(function, place)
+        at = named(function, place)
         for one in done_by(function):
             holds = all(_holds(condition, at) == wanted for condition, wanted in one.when)
             if isinstance(one.what, Send | Receive) and holds:
@@ -99,7 +99,8 @@ def _places(function: Function) -> Iterator[Place]:
     return itertools.product(*(range(one.extent or 1) for one in function.instances))
 
 
-def _named(function: Function, place: Place) -> dict[str, int]:
+def named(function: Function, place: Place) -> dict[str, int]:
+    """The place of a copy, by the loops that are unrolled."""
     names = (one.name for one in function.instances)
     return dict(zip(names, place, strict=True))
 
@@ -112,17 +113,28 @@ def _holds(condition: Equal, given: Mapping[str, int]) -> bool:
     return _value(condition.left, given) == _value(condition.right, given)
 
 
-def _ahead(turn: For, given: Mapping[str, int]) -> int:
+def turn_of(turn: For, given: Mapping[str, int]) -> range:
+    """Whose turns a copy counts: its own is the first, or the last."""
     assert turn.first is not None
     assert turn.last is not None
-    return _value(turn.last, given) - _value(turn.first, given)
+    return range(_value(turn.first, given), _value(turn.last, given) + 1)
 
 
 def _packed(function: Function, given: Mapping[str, int]) -> int:
     """How many copies stand behind one of a function that packs vectors."""
+    first = _first_packing(function)
+    return abs(_value(first.left, given) - _value(first.right, given)) if first else 0
+
+
+def packed_along(function: Function) -> str:
+    """The loop of whose copies a function packs vectors; empty if it does not."""
+    first = _first_packing(function)
+    return first.left.variables[0] if first else ""
+
+
+def _first_packing(function: Function) -> Equal | None:
+    """What holds for the copy at the beginning of the row, of which nothing is behind."""
     for one in done_by(function):
         if isinstance(one.what, Send) and isinstance(one.what.value, Pack):
-            # The copy at the beginning of the row, of which nothing is behind.
-            first = next(condition for condition, _ in one.when)
-            return abs(_value(first.left, given) - _value(first.right, given))
-    return 0
+            return next(condition for condition, _ in one.when)
+    return None

@@ -10,7 +10,7 @@ from ...spec.t2s.program import Function
 from ...spec.t2s.statements import BufferWrite, For, Receive, Send
 from .steps_of import Done, count_of, done_by
 
-__all__ = ["feeder_part", "mover_part", "needed"]
+__all__ = ["buffer_loops", "feeder_part", "mover_part", "needed"]
 
 
 def needed(loops: tuple[Count, ...], names: Collection[str]) -> tuple[Count, ...]:
@@ -58,16 +58,13 @@ def feeder_part(
 ) -> FeederPart:
     """A feeder with a buffer. Raises ValueError for one that has no hardware yet."""
     (buffer,) = function.buffers
-    done = done_by(function)
-    filling = _only([one for one in done if isinstance(one.what, BufferWrite)])
-    reading = _only([one for one in done if isinstance(one.what, Send) and _reads(one.what)])
-    around = _common(filling.loops, reading.loops)
+    around, filling, reading = buffer_loops(function)
     if any(one.first is not None for one in around):
         raise ValueError(
             f"{function.name} has no hardware yet: it is scattered around its buffer's loop"
         )
-    fill = tuple(count_of(one) for one in filling.loops[len(around) :])
-    read = tuple(count_of(one) for one in reading.loops[len(around) :])
+    fill = tuple(count_of(one) for one in filling)
+    read = tuple(count_of(one) for one in reading)
     outside = tuple(count_of(one) for one in around)
     flags = tuple(one.name for one in (*outside, *read) if one.name in summed) if flagged else ()
     if any(one.from_register for one in (*fill, *read)):
@@ -89,6 +86,15 @@ def feeder_part(
         flags=flags,
         flagged=flagged,
     )
+
+
+def buffer_loops(function: Function) -> tuple[tuple[For, ...], tuple[For, ...], tuple[For, ...]]:
+    """Loops around a block of a feeder's buffer, those that fill it, and those that read it."""
+    done = done_by(function)
+    filling = _only([one for one in done if isinstance(one.what, BufferWrite)]).loops
+    reading = _only([one for one in done if isinstance(one.what, Send) and _reads(one.what)]).loops
+    around = _common(filling, reading)
+    return around, filling[len(around) :], reading[len(around) :]
 
 
 def _reads(send: Send) -> bool:

@@ -1,0 +1,79 @@
+"""What a copy of a function does, as words that it takes and puts: counted, not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Segment", "Unaligned", "Visit", "Work", "through"]
+
+Segment = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""So many words; queues from which each is taken and those into which it is put, all at once."""
+
+Visit = tuple[int, int]
+"""So many words, and the queue to which they go or from which they come."""
+
+
+class Unaligned(ValueError):
+    """What a function does does not end where something else does."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Segments of a copy, one after the other, so many times.
+
+    Parameters
+    ----------
+    name: of the copy
+    """
+
+    name: str
+    times: int
+    segments: tuple[Segment, ...]
+
+    @property
+    def queues(self) -> tuple[int, ...]:
+        """All that it uses."""
+        return tuple(dict.fromkeys(n for _, takes, puts in self.segments for n in (*takes, *puts)))
+
+    def words(self, queue: int) -> int:
+        """How many it puts into a queue, less those that it takes."""
+        counts = ((queue in puts) - (queue in takes) for _, takes, puts in self.segments)
+        each = (one[0] * count for one, count in zip(self.segments, counts, strict=True))
+        return self.times * sum(each)
+
+
+def through(work: Work, stem: int, visits: Sequence[Visit]) -> Work:
+    """The work with other queues in place of one: they are visited in turn, anew when all have
+    been. Raises Unaligned if it ends in the middle of them."""
+    each = abs(work.words(stem)) // max(1, work.times)
+    around = sum(words for words, _ in visits)
+    if not each:
+        return work
+    if work.times * each % around:
+        raise Unaligned(f"{work.name} ends before it has visited all")
+    times, segments = work.times, work.segments
+    if len(segments) == 1:
+        # No more often than needed in full.
+        times, segments = times * each // around, ((around, *segments[0][1:]),)
+    elif each % around:
+        times, segments = 1, times * segments
+    found: list[Segment] = []
+    place, left = 0, visits[0][0]
+    for words, takes, puts in segments:
+        if stem not in (*takes, *puts):
+            found.append((words, takes, puts))
+            continue
+        while words:
+            if not left:
+                place = (place + 1) % len(visits)
+                left = visits[place][0]
+            now = min(words, left)
+            queue = visits[place][1]
+            found.append((now, _swapped(takes, stem, queue), _swapped(puts, stem, queue)))
+            words, left = words - now, left - now
+    return Work(work.name, times, tuple(found))
+
+
+def _swapped(queues: tuple[int, ...], old: int, new: int) -> tuple[int, ...]:
+    return tuple(new if one == old else one for one in queues)
