@@ -8,6 +8,7 @@ import pytest
 from tilewright.hw.t2s.compiler.passes import compiled
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.language.mapping_file import load_mapping
+from tilewright.verif.kit.commands import check_refused
 
 START = """\
 from tilewright.hw.t2s.language import compute, indices, sizes, tensor
@@ -27,6 +28,12 @@ DIRECTIVES = [
     (START, 'indices("a b a")', "indices: must be different names, not 'a' twice"),
     (START, 'indices("a b-c")', "indices: must be different names, not 'b-c'"),
     (START, "i * j", "index `i` must be multiplied by an integer, not 'j': indices are affine"),
+    (START, "i * (j + k)",
+     "index `i` must be multiplied by an integer, not 'j + k': indices are affine"),
+    (START, "A[i // 2, k]", "index `i` must be in a sum of multiples, as 2 * i + r, without "
+                            "division: indices are affine"),
+    (START, "A[i, k % 4]", "index `k` must be in a sum of multiples, as 2 * i + r, without "
+                           "division: indices are affine"),
     (START, "A[i, 0.5]",
      "an index must be a sum of indices and integers, not 0.5"),
     (START, "A[i]", "A must have 2 indices, not 1"),
@@ -230,3 +237,52 @@ def test_names_of_loops(name: str, tmp_path: Path) -> None:
 def test_copies_for_lanes(line: str, function: str, tmp_path: Path) -> None:
     ordered = START.replace("jjj, kk)\n", "kk, jjj).vectorise(jjj)\n")
     assert said(ordered + line, tmp_path).endswith(f": {function}.unroll: loop `jjj` is vectorised")
+
+
+IN_COMMANDS = [
+    (START.partition("C.tile")[0], "C.tile(i, (ii, 2), (ii, 3))",
+     "C.tile: there is a loop `ii` already"),
+    (START, "C.unroll('q')", "C.unroll: loop must be one of i, j, k, ii, jj, iii, jjj, kk, not "
+                             "'q'"),
+    (START.partition("C.tile")[0], "C.tile(i, (ii, j))",
+     "C.tile: factor of `ii` must be a constant, 1 or more, not 'j'"),
+    (START, "C.unroll(kk)", "C.unroll: loop `kk` is summed over: vectorise it instead"),
+    (FED, "load.remove(ii)", "A_loader.remove: loop `ii` chooses the element of A"),
+    (FED, "load.remove(jj, jjj); feed.buffer(jjj)",
+     "A_feeder.buffer: loop `jjj` must be outside `jj`, which A_loader does not have"),
+    (FED, "load.remove(jjj); feed.buffer(k, max_bits=127)",
+     "A_feeder.buffer: at loop `k` it has 1,536 bits, more than `max_bits`, 127"),
+    (FED, "C.forward(feed, jjj=1)", "C.forward: loop `jjj` is not unrolled"),
+    (FED, "C.forward(feed, jj=1); feed.unroll(jj).scatter(jj=1)",
+     "A_feeder.scatter: the elements forward A along loop `jj`: it comes in once"),
+    (UNROLLED, "C.consumers('drainer')[0].unroll(ii).gather(ii=1)",
+     "C_drainer.gather: it sends to nothing: consumers must be isolated from it"),
+    (START, "A[i * j, k]", "index `i` must be multiplied by an integer, not 'j': indices are "
+                           "affine"),
+    (START, "compute('D', 'fp32', i, j, sum_over=k)[A[k, i] * B[k, j]]",
+     "D: dimension `i` of A must be walked by `i`, not by `k`: shapes contradict each other"),
+    (START, "C.vectorise(iii)", "C.vectorise: loop must be the innermost, kk, not `iii`"),
+    (START, "compute('D', 'fp8e4m3', i, semiring='minplus')",
+     "D: format of minplus must hold +inf, which fp8e4m3 does not"),
+]  # fmt: skip
+"""What every command says, in one line."""
+
+
+@pytest.mark.parametrize(("before", "line", "message"), IN_COMMANDS)
+def test_commands_say_it(
+    before: str,
+    line: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The unit's commands complete a mapping first, which does not hide what is wrong with it."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(before + line)
+    told = f"mine.py:{before.count(chr(10)) + 1}: {message}"
+    check_refused(["t2s", "show", "mine.py"], told, tmp_path, capfd)
+    check_refused(["t2s", "check", "mine.py", "--bounds", "i=2,j=2,k=2"], told, tmp_path, capfd)
+    if "C_drainer.gather" not in message:  # They add what takes words from it.
+        unit = ["generate", "t2s", "--spec", "mine.py", "-o", "unit.v"]
+        check_refused(unit, told, tmp_path, capfd)

@@ -32,13 +32,22 @@ class Index:
 
     def __mul__(self, factor: int) -> Affine:
         if isinstance(factor, bool) or not isinstance(factor, int):
+            told = str(factor) if isinstance(factor, Affine) else getattr(factor, "name", factor)
             raise MappingError(
                 f"{place_of_caller()}: index `{self.name}` must be multiplied by an integer, not "
-                f"{getattr(factor, 'name', factor)!r}: indices are affine"
+                f"{told!r}: indices are affine"
             )
         return variable(self.name).times(factor)
 
     __rmul__ = __mul__
+
+    def _divide(self, _: object) -> Affine:
+        raise MappingError(
+            f"{place_of_caller()}: index `{self.name}` must be in a sum of multiples, as "
+            "2 * i + r, without division: indices are affine"
+        )
+
+    __floordiv__ = __truediv__ = __mod__ = _divide
 
 
 Subscript = Index | Affine | int

@@ -59,7 +59,8 @@ def check(
     wanted, operands = None, {}
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("after {task.description}"))
-    with user_errors(ValueError), Progress(*columns, console=console, transient=True) as progress:
+    shown = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with user_errors(ValueError), shown as progress:
         task = progress.add_task("define")
         for name, program in programs(computation):
             progress.update(task, description=name)
