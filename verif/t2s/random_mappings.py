@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from tilewright.hw.t2s.language import (
     Computation,
@@ -46,7 +48,7 @@ class _Drawn:
     def __init__(
         self, kernel: str, rng: np.random.Generator, words: np.random.Generator | None
     ) -> None:
-        self._rng, self._words = rng, words
+        self._rng, self._words, self._levels = rng, words, rng.spawn(1)[0]
         result, operands = KERNELS[kernel]
         name, letters = result.split("_")
         summed = sorted({i for one in operands for i in one.split("_")[1]} - set(letters))
@@ -174,4 +176,14 @@ class _Drawn:
             one.unroll(*(Index(name) for name in left))
             if rng.random() < 0.8:
                 vector = chain[chain.index(one) + 1].role == "unloader" and rng.random() < 0.5
-                one.gather(vector=bool(vector), **{left.pop(): int(rng.choice([1, -1]))})
+                gathered: dict[str, Any] = {left.pop(): int(rng.choice([1, -1]))}
+                if not vector and self._levels.random() < 0.4:
+                    gathered["level"] = self._level(one)
+                one.gather(vector=bool(vector), **gathered)
+
+    def _level(self, isolated: Isolated) -> Index:
+        """A loop in which all copies may have a turn."""
+        unrolled = [name for name, _ in isolated.unrolled]
+        loops = self.computation.loops
+        may = [one.name for one in loops if not one.reduces and one.name not in unrolled]
+        return Index(str(self._levels.choice(may)))

@@ -38,7 +38,7 @@ def test_mappings_have_everything() -> None:
     for kernel in KERNELS:
         for _, computation, found, _ in legal(kernel, 15):
             seen.update(features(computation, found[-1][1]))
-    assert len(seen) == 10
+    assert len(seen) == 11
     assert min(seen.values()) >= 5, seen
 
 
@@ -73,6 +73,7 @@ def features(computation: Computation, program: Program) -> set[str]:
         "removed": any(one.removed for one in isolated),
         "buffered": any(one.buffered for one in isolated),
         "scattered": any(one.scattered for one in isolated),
+        "gathered at a level": any(one.level for one in isolated),
         "drained": not computation.overlap[0],
         "gathered": any(one.gathered for one in isolated),
     }

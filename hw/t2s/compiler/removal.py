@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ...spec.t2s.affine import variable
-from ...spec.t2s.expressions import BufferRead, Load, Name, Value
+from ...spec.t2s.expressions import BufferRead, Name, Value
 from ...spec.t2s.program import Buffer, Program
 from ...spec.t2s.statements import Body, BufferWrite, For, Receive, Statement, Store
 from ..language import Computation, MappingError
 from ..language.isolated import Isolated
 from .buffers import without_dimensions
+from .images import with_image
 from .partition import loops_of_words
 from .rewriting import all_statements, loops_in, nest, revalue, rewrite, without_loops
 
@@ -146,24 +147,4 @@ def _drop_from_image(program: Program, isolated: Isolated, gone: set[str]) -> Pr
     )
     image = program.tensor(stored.tensor)
     stay = [n for n, one in enumerate(image.image) if one.name not in gone]
-
-    def read(value: Value) -> Value | None:
-        if isinstance(value, Load) and value.tensor == image.name:
-            return replace(value, indices=tuple(value.indices[n] for n in stay))
-        return None
-
-    def write(one: Statement) -> Body | None:
-        if isinstance(one, Store) and one.tensor == image.name:
-            return (replace(one, indices=tuple(one.indices[n] for n in stay)),)
-        return None
-
-    loops = tuple(image.image[n] for n in stay)
-    return replace(
-        program,
-        functions=tuple(
-            replace(one, body=rewrite(revalue(one.body, read), write)) for one in program.functions
-        ),
-        tensors=tuple(
-            replace(one, image=loops) if one.name == image.name else one for one in program.tensors
-        ),
-    )
+    return with_image(program, image.name, stay)

@@ -14,6 +14,7 @@ from ...spec.t2s.statements import Body, Equal, For, If, Receive, Send, Statemen
 from ..language import Computation, MappingError
 from ..language.isolated import Isolated
 from .forwarding import edges, neighbour
+from .levels import count_at
 from .packing import pack_words
 from .rewriting import all_statements, rewrite
 
@@ -89,6 +90,8 @@ def _gather(program: Program, computation: Computation, isolated: Isolated) -> P
     assert isolated.gathered
     name, step, place = isolated.gathered
     loop = computation.loop(name)
+    if isolated.level:
+        program = count_at(program, computation, isolated, loop)
     function = program.function(isolated.name)
     sends = [one for one in all_statements(function.body) if isinstance(one, Send)]
     if not sends:

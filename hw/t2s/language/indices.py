@@ -32,7 +32,8 @@ class Index:
 
     def __mul__(self, factor: int) -> Affine:
         if isinstance(factor, bool) or not isinstance(factor, int):
-            told = str(factor) if isinstance(factor, Affine) else getattr(factor, "name", factor)
+            given: object = factor
+            told = str(given) if isinstance(given, Affine) else getattr(given, "name", given)
             raise MappingError(
                 f"{place_of_caller()}: index `{self.name}` must be multiplied by an integer, not "
                 f"{told!r}: indices are affine"

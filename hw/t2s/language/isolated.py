@@ -37,6 +37,7 @@ class Isolated:
     deep: the depth of the queue behind it, if it is said, and the place
     scattered, gathered: the loop along which data is passed on, and in which direction; the place
     packs: whether what is gathered is a vector, a word of each copy
+    level: the loop in each iteration of which all copies have a turn, if it is said, and the place
     """
 
     def __init__(self, nest: LoopNest, tensor: str, role: str, place: str) -> None:
@@ -50,6 +51,7 @@ class Isolated:
         self.scattered: tuple[str, int, str] | None = None
         self.gathered: tuple[str, int, str] | None = None
         self.packs = False
+        self.level: tuple[str, str] | None = None
 
     @property
     def on_host(self) -> bool:
@@ -247,12 +249,18 @@ class Isolated:
         self.scattered = (*self._direction(place, directive, directions), place)
         return self
 
-    def gather(self, *, vector: bool = False, **directions: int) -> Self:
+    def gather(
+        self, *, vector: bool = False, level: Index | None = None, **directions: int
+    ) -> Self:
         """Only the last copy along a loop sends: what the others have is passed along to it.
 
         1 goes to higher numbers, -1 to lower: then the copy of number 0 is the last. It sends a
         word after the other, those of a copy in a row; with ``vector=True`` vectors of a word of
         each copy, which the unloader stores at once.
+
+        Whose turn it is says a counting loop at the place of the loop itself; with ``level=jjj``
+        directly inside that one, so that each iteration of it has a turn of every copy. Words then
+        leave, and lie in memory, in the order of loops that this makes.
 
         Picture::
 
@@ -263,10 +271,17 @@ class Isolated:
             +------------+     +------------+
 
         Legal for consumers that something takes words from, along one loop that is unrolled in
-        them, not in what takes. Vectors are for the unloader, of sums that are no vectors.
+        them, not in what takes. Vectors are for the unloader, of sums that are no vectors. The
+        level is another loop that the function has, not unrolled in it.
 
         Refused::
 
+            drain.unroll(ii).gather(ii=1, level=kk)
+            -> C_drainer.gather: it has no loop `kk`
+            drain.unroll(ii, jj).gather(ii=1, level=jj)
+            -> C_drainer.gather: level must be a loop that is not unrolled, not `jj`
+            drain.unroll(ii).gather(ii=1, vector=True, level=jjj)
+            -> C_drainer.gather: vectors have no turns, at no level
             drain.gather(ii=1)
             -> C_drainer.gather: loop `ii` is not unrolled
             unload.unroll(ii).gather(ii=1)
@@ -283,6 +298,15 @@ class Isolated:
             raise MappingError(f"{place}: {directive}: operands are scattered")
         self.gathered = (*self._direction(place, directive, directions), place)
         self.packs = bool(vector)
+        if level is not None:
+            name = known_loop(place, directive, level, self.nest.loop_names)
+            if name in [one for one, _ in self.unrolled]:
+                raise MappingError(
+                    f"{place}: {directive}: level must be a loop that is not unrolled, not `{name}`"
+                )
+            if self.packs:
+                raise MappingError(f"{place}: {directive}: vectors have no turns, at no level")
+            self.level = (name, place)
         return self
 
     def _device(self, directive: str) -> tuple[str, str]:

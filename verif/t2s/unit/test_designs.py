@@ -70,6 +70,19 @@ def test_gathering_in_vectors() -> None:
 
 
 @pytest.mark.slow
+def test_gathering_at_a_level(tmp_path: Path) -> None:
+    """Words leave, and lie in memory, in another order of loops."""
+    text = (FOLDER / "steps" / "step7_gathered.py").read_text()
+    assert "gather(ii=-1)" in text
+    file = tmp_path / "mine.py"
+    file.write_text(text.replace("gather(ii=-1)", "gather(ii=-1, level=jjj)"))
+    config = _config(str(file), "int8", largest=3)
+    image = config.plan.program.tensor("C_image").image
+    assert [one.name for one in image] == ["i", "j", "jj", "iii", "jjj", "ii"]
+    _run(config, seed=7, jobs=cases(60))
+
+
+@pytest.mark.slow
 def test_without_overlap(tmp_path: Path) -> None:
     """Sums leave before the next block begins."""
     text = (FOLDER / "gemm.py").read_text()

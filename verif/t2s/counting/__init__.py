@@ -1,0 +1,1 @@
+"""Passes that take out counters, and the counters that are left."""
