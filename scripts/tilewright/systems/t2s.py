@@ -38,6 +38,10 @@ SYSTEM = System(
             "A matrix product's mapping from three lines to a whole one: cycles and bytes of each "
             "step.",
         ),
+        "t2s-rate": Work(
+            "tilewright.tables.t2s.rate:t2s_rate",
+            "How busy the multipliers of mapped arrays are, up to 10 x 8 elements of 16 lanes.",
+        ),
         "t2s-ablation": Work(
             "tilewright.tables.t2s.ablation:t2s_ablation",
             "A mapped matrix product without each of its directives in turn: cycles, bytes, area.",

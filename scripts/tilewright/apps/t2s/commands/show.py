@@ -15,6 +15,7 @@ from ...common.options import JsonOption, expanded
 from ...common.words import counted
 from ..depths_found import depths_found
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
+from ..predicted import predicted, predicted_rows
 
 if TYPE_CHECKING:
     from ....hw.spec.t2s.parts import ElementPart
@@ -40,7 +41,8 @@ def show(
     json_file: JsonOption = None,
 ) -> None:
     """Show the loop nests, buffers and channels that a mapping becomes; with --bounds, also how
-    often each goes round, what memory moves, and how deep channels have to be."""
+    often each goes round, what memory moves, how deep channels have to be, and how many cycles it
+    takes."""
     if json_file:
         check_output(json_file, (".json",))
     if svg:
@@ -63,6 +65,8 @@ def show(
     from ....report_table import print_rows
 
     counts = _counts(computation, program, sizes) if sizes else {}
+    if sizes:
+        counts["predicted"] = predicted(file, options, sizes, counts["iterations"][program.name])
     if json_file:
         element = _element(computation, program)
         more = {
@@ -235,6 +239,7 @@ def _count_rows(program: Program, counts: dict[str, Any]) -> list[tuple[str, str
         (f"memory, {name}", f"{one['read']:,} words read, {one['written']:,} written")
         for name, one in counts["words"].items()
     ]
+    rows += predicted_rows(counts["predicted"])
     told = ", ".join(f"{name} {depth}" for name, depth in deep.items())
     why = counts["depths_depend_on_bounds"]
     said = "depths, these bounds" if why else "depths, any bounds"
