@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ....hw.spec.jobs.t2s import memory_parts
 from ....hw.spec.t2s.config import T2sConfig
+from ...timing.bound_broken import BoundBroken
 from ...timing.bursts.memory import arbitrate, next_beat, serve_dram, take_data
 from ...timing.bursts.reader import reader_idle
 from ...timing.bursts.writer import writer_idle
@@ -16,6 +17,7 @@ from ..counts import Counts
 from ..images import placement
 from ..job import Job, job_at, run_count
 from .array import array_step, offer, queues_step
+from .bound import bound
 from .images import load, offer_word, store, unload
 from .set_up import set_up
 from .state import Array
@@ -118,13 +120,16 @@ def run_job(
     turns: by manager, which of its loaders was served last, before the job; none: behind a reset
 
     Raises RuntimeError if the model comes to a standstill, which no job that the hardware takes
-    does.
+    does, and :class:`BoundBroken`, which no job of a model that is right does.
     """
     g = set_up(config, job, memory, gigahertz, turns)
     cycles = _run(g, _PATIENCE)
     if cycles < 0:
         raise RuntimeError(f"the cycle model has come to a standstill in cycle {-cycles}")
     busy, first, latest = (int(g.m[0][name]) for name in ("busy", "first", "latest"))
+    limit = bound(config, job, busy, memory, gigahertz)
+    if cycles + _END < limit:
+        raise BoundBroken(cycles + _END, limit)
     design, beat = config.plan, config.beat_bytes
     beats = sum(run_count(job, one) * one.run_beats(beat) for one in design.loaders)
     counts = Counts(

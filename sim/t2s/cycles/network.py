@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
 from ....hw.spec.t2s.network import Copy, End
-from ....hw.spec.t2s.parts import Count, Design, FeederPart, MoverPart, RoutePart
+from ....hw.spec.t2s.parts import Design, FeederPart, MoverPart, RoutePart
 from ....hw.spec.t2s.timing import FEW_SUMS, interlocked, timing_of
+from .nests import operations_of_sums, turns_of, visits_of, words_of
 from .state import ALWAYS, ELEMENT, JOINS, LAST, MOVES, NEVER
 
 __all__ = ["Elements", "Network", "Process", "Queue"]
@@ -106,13 +107,7 @@ class Network:
     @property
     def period(self) -> int:
         """Operations of an element for all its sums."""
-        nests = [(one.nest, one.flags) for one in self._design.movers if one.flagged]
-        nests += [
-            ((*one.around, *one.read), one.flags) for one in self._design.feeders if one.flagged
-        ]
-        nest, flags = nests[0]
-        products = self._words(loop for loop in nest if loop.name in flags)
-        return products * self._design.element.sums
+        return operations_of_sums(self._design, self._trips)
 
     @property
     def latency(self) -> int:
@@ -175,9 +170,6 @@ class Network:
             return (self._queue(1, passes=True),) * 2
         return None
 
-    def _words(self, nest: Iterable[Count]) -> int:
-        return prod(self._trips[one.name] if one.extent is None else one.extent for one in nest)
-
     def _of(self, copy: Copy, port: str, branch: int | None = None) -> int:
         """The queue at a port; -1 if there is none."""
         return self.at.get(End(copy.function, copy.place, port, branch), -1)
@@ -217,20 +209,8 @@ class Network:
         other = (behind if part.gathers else i, onward if part.scatters else o)
         self._move(
             (words, *((i, ALWAYS, o, ALWAYS) if own else (other[0], ALWAYS, other[1], ALWAYS)))
-            for words, own, _ in self._turns(part.nest, copy)
+            for words, own, _ in turns_of(part.nest, copy, self._trips)
         )
-
-    def _turns(self, nest: tuple[Count, ...], copy: Copy) -> Iterator[tuple[int, bool, bool]]:
-        """Words of a nest, by its turn: whether they are the copy's own, and the last of those."""
-        place = next((n for n, one in enumerate(nest) if one.turn), None)
-        if place is None:
-            yield self._words(nest), True, True
-            return
-        inside, rounds = self._words(nest[place + 1 :]), self._words(nest[:place])
-        for number in range(rounds):
-            own = (inside, True, number == rounds - 1)
-            others = (copy.ahead * inside, False, False)
-            yield from (others, own) if nest[place].own_last else (own, others)
 
     def _feeder(self, part: FeederPart, copy: Copy) -> None:
         i, o, onward = (self._of(copy, port) for port in ("i", "o", "o_onward"))
@@ -238,31 +218,15 @@ class Network:
         # The last word makes a block of those that were taken; all need room for it.
         self._move(
             (words, i, ALWAYS, *((blocks, LAST if last else NEVER) if own else (onward, ALWAYS)))
-            for words, own, last in self._turns(part.fill, copy)
+            for words, own, last in turns_of(part.fill, copy, self._trips)
         )
-        self._move([(self._words(part.read), blocks, LAST, o, ALWAYS)])
+        self._move([(words_of(part.read, self._trips), blocks, LAST, o, ALWAYS)])
 
     def _route(self, part: RoutePart, copy: Copy) -> None:
         stem = self._of(copy, "o" if part.joins else "i")
-        inner = max(n for n, one in enumerate(part.nest) if one.name in part.routed)
-        words = self._words(part.nest[inner + 1 :])
         segments: list[Segment] = []
-        for at in _iterations([self._words([one]) for one in part.nest[: inner + 1]]):
-            by_name = dict(zip((one.name for one in part.nest), at, strict=False))
-            branch = 0
-            for name, extent in zip(part.routed, part.extents, strict=True):
-                branch = branch * extent + by_name[name]
+        for words, branch in visits_of(part, self._trips):
             queue = self._of(copy, "branches", branch)
             source, sink = (queue, stem) if part.joins else (stem, queue)
             segments.append((words, source, ALWAYS, sink, ALWAYS))
         self._move(segments)
-
-
-def _iterations(trips: list[int]) -> Iterator[tuple[int, ...]]:
-    """Of a nest, outermost loop first."""
-    for number in range(prod(trips)):
-        at: list[int] = []
-        for trip in reversed(trips):
-            number, place = divmod(number, trip)
-            at.insert(0, place)
-        yield tuple(at)

@@ -10,10 +10,13 @@ from tilewright.hw.spec.jobs.t2s import job_spec
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.t2s.cycles import machine
+from tilewright.sim.t2s.cycles.bound import bound
 from tilewright.sim.t2s.cycles.device import T2sCycles
-from tilewright.sim.t2s.cycles.machine import counts_of
+from tilewright.sim.t2s.cycles.machine import counts_of, run_job
 from tilewright.sim.t2s.driver import Driver
+from tilewright.sim.t2s.job import job_at
 from tilewright.sim.t2s.model import T2sModel
+from tilewright.sim.timing.bound_broken import BoundBroken
 from tilewright.sim.timing.memories import FLAT, HBM, HBM_32
 from tilewright.verif.kit.sampling import cases
 
@@ -74,6 +77,26 @@ def test_memories() -> None:
             assert counts.bytes_read <= counts.cycles / gigahertz * memory.gigabytes
             assert counts.cycles > flat.cycles
         assert found[memory.name, 1.0] < found[memory.name, 2.0]
+
+
+def test_jobs_near_their_bounds() -> None:
+    """Of operations; of the beats of a channel; of a DRAM's bytes. None is below."""
+    wide = T2sConfig(sizes="II=2,JJ=2,KK=2,III=8,JJJ=8,KKK=2", largest=0, format="int8")
+    narrow = T2sConfig(sizes="II=4,JJ=4,KK=4,III=2,JJJ=2,KKK=8", largest=0, format="fp32")
+    bounds = {"i": 64, "j": 64, "k": 128}
+    for config, memory in ((wide, FLAT), (narrow, FLAT), (narrow, replace(HBM, gigabytes=4.0))):
+        places = dict.fromkeys(("A", "B", "C"), 0)
+        job = job_at(config, bounds, places)
+        counts = run_job(config, job, memory=memory).counts
+        limit = bound(config, job, counts.operations, memory, 1.0)
+        assert limit <= counts.cycles < 1.3 * limit
+        assert (limit == counts.operations) == (config is wide)
+
+
+def test_a_job_below_its_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "bound", lambda *job: 1e9)
+    with pytest.raises(BoundBroken, match=r"fewer than its bound of 1,000,000,000\.0"):
+        counts_of(CONFIG, BOUNDS)
 
 
 def test_every_wait_ends(monkeypatch: pytest.MonkeyPatch) -> None:
