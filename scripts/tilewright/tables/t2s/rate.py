@@ -162,7 +162,7 @@ def _on_rtl(config: T2sConfig, bounds: dict[str, int]) -> Counts:
     }
     with native(T2S, config, _LATENCY)(1 << 24) as device:
         driver = Driver(device)
-        found = driver.compute(**operands)
+        found = driver.compute(bounds, **operands)
         wanted = np.einsum(expression_of(program), *operands.values(), optimize=True)
         if not np.array_equal(found, wanted):
             raise UserError(f"t2s-rate: the result of {config.design} is not NumPy's")
