@@ -41,6 +41,9 @@ def offer(g: Array) -> None:
                 _set(g, g.segments[number].put, False)
             s = g.segments[p.first + p.at]
             _set(g, s.put, _there(g, s.take))
+        elif p.kind == ELEMENT:
+            e = g.elements[p.at]
+            _set(g, e.results, e.drains != 0 and e.completing == 0)
         else:
             there = True
             for number in range(p.first, p.first + p.count):
@@ -86,25 +89,42 @@ def _all_move(g: Array, number: int, count: int, put_count: int) -> bool:
 
 
 @inlined
+def _result(g: Array, element: int) -> bool:
+    """A sum that leaves from where it is, once all are complete; whether one does."""
+    e = g.elements[element]
+    leaves: bool = e.drains != 0 and e.completing == 0 and _ready(g, e.results)
+    if leaves:
+        g.queues[e.results].put = 1
+    return leaves
+
+
+@inlined
 def _operate(g: Array, number: int) -> bool:
     """A cycle of an element; whether an operation begins."""
     p = g.processes[number]
     e = g.elements[p.at]
     completes = e.at >= e.completes
+    room = e.owed != e.sums or not completes if e.overlaps else not e.drains
     begins = False
-    if (not e.waits or e.under != e.sums) and (not completes or e.owed != e.sums):
+    if room and (not e.waits or e.under != e.sums):
         if e.at < e.sums:
             begins = _all_move(g, number, p.count, p.put_count)
         else:
             begins = _all_move(g, number, p.count - e.start_takes, p.put_count - e.start_puts)
     done = e.latency - 1
     e.under += int(begins) - (e.begun >> done & 1)
-    if e.completing >> done & 1:
-        g.queues[e.results].put = 1
+    if e.overlaps:
+        leaves = g.queues[e.output].took != 0
+        if e.completing >> done & 1:
+            g.queues[e.results].put = 1
+    else:
+        leaves = _result(g, p.at)
     mask = (1 << e.latency) - 1
     e.begun = (e.begun << 1 | int(begins)) & mask
     e.completing = (e.completing << 1 | int(begins and completes)) & mask
-    e.owed += int(begins and completes) - g.queues[e.output].took
+    e.owed += int(begins and completes) - int(leaves)
+    if not e.overlaps:
+        e.drains = e.owed != 0 if e.drains else e.owed == e.sums
     if begins:
         e.at = e.at + 1 if e.at + 1 < e.period else 0
     return begins

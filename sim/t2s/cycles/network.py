@@ -162,7 +162,8 @@ class Network:
         design = self._design
         if source.function in [one.name for one in design.loaders]:
             return (self._queue(1, passes=True),) * 2
-        if source.function == design.element.name and source.port == "o":
+        element = source.function == design.element.name and source.port == "o"
+        if element and design.element.overlaps:
             sums = design.element.sums
             return self._memory(sums) if sums > FEW_SUMS else (self._queue(sums),) * 2
         feeder = self._feeders.get(source.function)
@@ -187,7 +188,9 @@ class Network:
         results = self._of(copy, "o")
         self.processes.append(Process(ELEMENT, takes + start_takes, puts + start_puts))
         self.elements.append(
-            Elements(results, self._outputs[results], len(start_takes), len(start_puts))
+            Elements(
+                results, self._outputs.get(results, results), len(start_takes), len(start_puts)
+            )
         )
 
     def _operands(self, copy: Copy, *, starts: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -10,7 +10,7 @@ import numpy as np
 from ....hw.spec.jobs.t2s import memory_parts
 from ....hw.spec.t2s.config import T2sConfig
 from ....hw.spec.t2s.network import End
-from ....hw.spec.t2s.parts import MemoryPart
+from ....hw.spec.t2s.parts import ElementPart, MemoryPart
 from ...timing.bursts.state import managers
 from ...timing.dram import MemoryModel
 from ..job import Job
@@ -55,7 +55,7 @@ def set_up(
         offers=_offers(network, order),
         segments=np.array(segments, SEGMENT),
         ports=ports,
-        elements=_elements(network, design.element.sums),
+        elements=_elements(network, design.element),
         images=images,
         trips=walks[0],
         strides=walks[1],
@@ -92,10 +92,12 @@ def _order(network: Network) -> list[int]:
 
 def _offers(network: Network, order: list[int]) -> Any:
     """Places of what puts into wires, so that what puts stands before what takes."""
+    elements = [n for n, one in enumerate(network.processes) if one.kind == ELEMENT]
+    results = {n: one.results for n, one in zip(elements, network.elements, strict=True)}
     found = [
         place
         for place, number in enumerate(order)
-        if network.wires & {*network.processes[number].puts}
+        if network.wires & {*network.processes[number].puts, results.get(number, -1)}
     ]
     return np.array(found[::-1], np.int64)
 
@@ -123,10 +125,12 @@ def _processes(network: Network, order: list[int]) -> tuple[Any, Any]:
     return found, np.array(ports, np.int64)
 
 
-def _elements(network: Network, sums: int) -> Any:
+def _elements(network: Network, part: ElementPart) -> Any:
+    sums = part.sums
     found = np.zeros(len(network.elements), ELEMENTS)
     found["period"], found["completes"] = network.period, network.period - sums
     found["latency"], found["sums"], found["waits"] = network.latency, sums, network.waits
+    found["overlaps"] = part.overlaps
     for record, one in zip(found, network.elements, strict=True):
         record["results"], record["output"] = one.results, one.output
         record["start_takes"], record["start_puts"] = one.start_takes, one.start_puts

@@ -63,6 +63,9 @@ ELEMENTS = _fields(
     # the last ones completed a sum, and which there were; of these how many, of the others those
     # whose results have not left.
     *("latency", "sums", "waits", "completing", "begun", "under", "owed"),
+    # Whether results leave while the next sums are computed; else whether those that are complete
+    # leave now.
+    *("overlaps", "drains"),
     # The queue of results, and the one at its output; of its ports the last ones that are for
     # operations that begin a sum.
     *("results", "output", "start_takes", "start_puts"),

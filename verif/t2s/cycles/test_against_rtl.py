@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.verif.kit.sampling import by_size, cases, slow_but
 
-from ..designs import DESIGNS
+from ..designs import DESIGNS, FOLDER
 from ..random_mappings import KERNELS
 from ..unit.drawn import DrawnConfig, drawn
 from .against_rtl import check_counters
@@ -44,6 +45,13 @@ _OTHERS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+_CONSUMERS = {
+    "plain": "",
+    "drained": 'C.consumers("drainer", "unloader")[0].unroll(ii, jj).gather(ii=-1)\n',
+}
+"""What takes results, as the last line of a mapping."""
+
+
 def _settings(name: str) -> dict[str, Any]:
     return {"design": name, "largest": 2, "outstanding": 2, **_SETTINGS[name]}
 
@@ -70,6 +78,21 @@ def test_formats(name: str, fmt: str) -> None:
 def test_other_sizes(settings: dict[str, Any]) -> None:
     config = T2sConfig(**{"format": "int8", **settings})
     assert check_counters(config, seed=3, jobs=12, most=2) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", slow_but([], [2, 3, 5], [2]))
+@pytest.mark.parametrize("consumers", slow_but([], list(_CONSUMERS), ["drained"]))
+def test_without_overlap(size: int, consumers: str, tmp_path: Path) -> None:
+    """Sums that leave from where they are, into a queue or straight to the unloader."""
+    text = (FOLDER / "steps" / "step6_scattered.py").read_text()
+    assert "vectorise(kkk)" in text
+    file = tmp_path / "mine.py"
+    drains = "vectorise(kkk).drain_overlap(False)"
+    file.write_text(text.replace("vectorise(kkk)", drains) + _CONSUMERS[consumers])
+    config = T2sConfig(design=str(file), largest=size, format="int8", pipeline=2)
+    assert not config.plan.element.overlaps
+    assert check_counters(config, seed=5, jobs=6, most=2) > 0
 
 
 @pytest.mark.slow
