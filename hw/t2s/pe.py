@@ -15,11 +15,12 @@ from ..stream.fork import Fork
 from ..stream.join import Join
 from ..stream.queue import Queue
 from ..stream.ring import moved_count
+from .arithmetic.products import FactoredSum, PlainSum, later
+from .arithmetic.triple_sum import TripleSum
+from .arithmetic.vector_sum import VectorSum, sum_of_products
 from .drained_sums import DrainedSums
 from .layouts import word_layout
-from .products import FactoredSum, PlainSum, later
 from .sum_ring import SumRing
-from .vector_sum import VectorSum
 
 __all__ = ["Pe"]
 
@@ -233,8 +234,8 @@ class Pe(wiring.Component):
         return Cat(Cat(below, word) for word in words)
 
 
-def _arithmetic(part: ElementPart) -> FactoredSum | VectorSum | PlainSum:
+def _arithmetic(part: ElementPart) -> FactoredSum | VectorSum | TripleSum | PlainSum:
     """What adds products to sums."""
     if part.outer:
         return FactoredSum(part)
-    return VectorSum(part) if part.vector > 1 else PlainSum(part)
+    return VectorSum(part) if part.vector > 1 else sum_of_products(part)

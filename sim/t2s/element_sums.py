@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ...hw.spec.formats import Format
 from ...hw.spec.t2s.arithmetic import LaneSum
 from ..numbers.semiring_sums import semiring_sum
 from ..numbers.values import decode, encode
@@ -53,13 +54,16 @@ class ElementSums:
 
         Parameters
         ----------
-        factors: one or two operands, (lanes, sums...); a word of one lane goes to all
+        factors: one to three operands, (lanes, sums...); a word of one lane goes to all. Of three,
+            the product of the first two is rounded to the format of sums
         total: (sums...)
 
         Raises ValueError for more operands.
         """
-        if len(factors) > 2:
-            raise ValueError(f"a product in each lane must be of 1 or 2, not {len(factors)}")
+        if len(factors) > 3:
+            raise ValueError(f"a product in each lane must be of 1 to 3, not {len(factors)}")
+        if len(factors) == 3:
+            return self._of_three(factors, total)
         a = factors[0]
         b = factors[1] if len(factors) == 2 else np.full(a.shape, self._neutral, np.uint64)
         return _sum(self._inner, a, b, total)
@@ -75,8 +79,20 @@ class ElementSums:
             first = _sum(self._of_sums, first[np.newaxis], other[np.newaxis], nothing)
         return _sum(self._of_sums, first[np.newaxis], inner[np.newaxis], total)
 
-    def _widened(self, words: Words) -> Words:
-        return encode(decode(words, self._inner.element), self._inner.result)
+    def _of_three(self, factors: Sequence[Words], total: Words) -> Words:
+        first, second, third = factors
+        lanes = max(len(first), len(second))
+        nothing = np.full((lanes, *total.shape), self.identity, np.uint64)
+        a, b = (np.broadcast_to(one, nothing.shape)[np.newaxis] for one in (first, second))
+        products = _sum(self._inner, a, b, nothing)
+        config = self._inner.of_products()
+        # Integers that have fewer bits than sums have.
+        products = products & np.uint64((1 << config.element.bits) - 1)
+        return _sum(config, products, self._widened(third, config.element), total)
+
+    def _widened(self, words: Words, wide: Format | None = None) -> Words:
+        """Words in a format that has all their values: of sums, if no other is given."""
+        return encode(decode(words, self._inner.element), wide or self._inner.result)
 
 
 def _sum(config: LaneSum, a: Words, b: Words, total: Words) -> Words:

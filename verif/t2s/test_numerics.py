@@ -166,6 +166,7 @@ def test_floats_are_those_of_the_definition(name: str, format: str) -> None:
 SHAPES: dict[str, dict[str, Any]] = {
     "words": {"inner": ["A"]},
     "products": {"inner": ["A", "C"]},
+    "three": {"inner": ["A", "B", "C"]},
     "factored": {"inner": ["A", "C"], "outer": ["B"]},
     "factored twice": {"inner": ["A", "C"], "outer": ["B", "D"]},
 }
@@ -229,9 +230,10 @@ def test_what_is_factored_out_is_multiplied_first_and_rounded() -> None:
 
 def test_refusal() -> None:
     numbers = HardwareNumbers(LaneSum(ops=("mma",), format="fp16", accumulator="fp32", lanes=1))
-    total = numbers.plus(numbers.identity, numbers.times(numbers.times(1, 2), 3))
+    product = numbers.times(numbers.times(numbers.times(1, 2), 3), 4)
+    total = numbers.plus(numbers.identity, product)
     assert refusal(lambda: numbers.finished(np.array([total], object))) == (
-        "a product in each lane must be of 1 or 2, not 3"
+        "a product in each lane must be of 1 to 3, not 4"
     )
 
 

@@ -10,6 +10,9 @@ from ..simd2 import Simd2Config
 
 __all__ = ["LaneSum"]
 
+_OF_PRODUCTS = {"int8": "int16", "int16": "int32"}
+"""Formats that have all products of two words."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LaneSum(Simd2Config):
@@ -39,6 +42,17 @@ class LaneSum(Simd2Config):
     def word(self) -> Format:
         """Format of operands' words."""
         return self.element
+
+    def of_products(self) -> LaneSum:
+        """The same for products of two words, each times a word more: both of a format that has all
+        products of integers, else of that of sums, to which products of floats are rounded."""
+        return LaneSum(
+            ops=self.ops,
+            format=_OF_PRODUCTS.get(self.element.name, self.result.name),
+            accumulator=self.result.name,
+            pipeline=self.pipeline,
+            lanes=self.lanes,
+        )
 
     def of_sums(self) -> LaneSum:
         """The same for one product of a word and a sum over lanes: both of the sums' format."""

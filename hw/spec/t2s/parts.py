@@ -154,7 +154,7 @@ class ElementPart:
         with this iteration, and whether they are complete with it. The last one may be what sums
         start from, see :class:`OperandPart`; if none is, that is the identity of (+)
     arithmetic: its lanes, semiring and formats
-    inner: operands that are multiplied in each lane, one or two
+    inner: operands that are multiplied in each lane, one or two; three, if none is factored out
     outer: operands by which the sum over lanes is multiplied, in the format of sums
     sums: how many sums it has
     overlaps: whether results leave while the next sums are computed: as many as there are sums can

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..simd2 import compares
@@ -72,10 +73,11 @@ def widens(part: ElementPart) -> bool:
 def timing_of(part: ElementPart) -> Timing:
     """Of an element's arithmetic. Raises ValueError for one that cannot be built."""
     inner = lane_sum_latency(part.arithmetic)
-    if len(part.inner) > 2:
+    most = 2 if part.outer else 3
+    if len(part.inner) > most:
         raise ValueError(
-            f"`inner` must be 1 or 2 operands, not {', '.join(part.inner)}: factor one out of the "
-            "sum over lanes"
+            f"`inner` must be 1 to {most} operands, not {', '.join(part.inner)}: factor one out of "
+            "the sum over lanes"
         )
     for name in part.outer:
         if part.operand(name).lanes != 1:
@@ -83,6 +85,9 @@ def timing_of(part: ElementPart) -> Timing:
                 f"`lanes` of {name}, which is factored out, must be 1, not "
                 f"{part.operand(name).lanes}"
             )
+    if len(part.inner) == 3:
+        pair = lane_sum_latency(replace(part.arithmetic, lanes=1))
+        return Timing(max(pair, widens(part)), lane_sum_latency(part.arithmetic.of_products()))
     if not part.outer:
         return Timing(0, inner)
     outer = lane_sum_latency(part.arithmetic.of_sums())

@@ -106,12 +106,12 @@ def _products(name: str, update: Value) -> tuple[tuple[str, ...], tuple[str, ...
     if not folds:
         return _names(name, product), ()
     outer = tuple(_word(one) for one in _factors(product) if not isinstance(one, Fold))
-    return _names(name, folds[0].vector), outer
+    return _names(name, folds[0].vector, most=2), outer
 
 
-def _names(name: str, product: Value) -> tuple[str, ...]:
+def _names(name: str, product: Value, most: int = 3) -> tuple[str, ...]:
     factors = _factors(product)
-    if not 0 < len(factors) < 3:
+    if not 0 < len(factors) <= most:
         raise ValueError(
             f"{name} has no hardware yet: a product of {len(factors)} tensors in each lane; "
             "factor one out"

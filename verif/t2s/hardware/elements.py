@@ -190,6 +190,8 @@ def after(part: ElementPart, sums: Words, here: dict[str, Words]) -> Words:
     config, count = part.arithmetic, len(sums)
     if len(part.inner) == 1:
         return _after_words(config, here[part.inner[0]], sums)
+    if len(part.inner) == 3:
+        return _after_three(config, [here[name] for name in part.inner], sums)
     a, b = (np.broadcast_to(here[name], (count, config.lanes)) for name in part.inner)
     if not part.outer:
         return folded(config, a, b, sums)
@@ -200,6 +202,18 @@ def after(part: ElementPart, sums: Words, here: dict[str, Words]) -> Words:
         first = folded(of_sums, first, other, identity)[:, np.newaxis]
     inner = folded(config, a, b, identity)[:, np.newaxis]
     return folded(of_sums, first, inner, sums)
+
+
+def _after_three(config: LaneSum, operands: list[Words], sums: Words) -> Words:
+    """``sum (+) (+) over lanes of a b c``, the product of a and b rounded, or exact."""
+    of_pairs, of_products = replace(config, lanes=1), config.of_products()
+    shape = (len(sums), config.lanes)
+    a, b, c = (np.broadcast_to(one, shape).reshape(-1, 1) for one in operands)
+    nothing = config.semirings[0].identity_in(config.result)
+    pairs = folded(of_pairs, a, b, np.full(len(a), nothing, np.uint64))
+    pairs = pairs & np.uint64((1 << of_products.element.bits) - 1)
+    wide = widened(c, config.element, of_products.element)
+    return folded(of_products, pairs.reshape(shape), wide.reshape(shape), sums)
 
 
 def _after_words(config: LaneSum, words: Words, sums: Words) -> Words:

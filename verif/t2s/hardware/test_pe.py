@@ -46,6 +46,7 @@ ROUNDS = (3, 1, 2, 4, 1, 1, 7, 2)
 """Operations of a sum."""
 
 FACTORED: dict[str, Any] = {"inner": ("A", "C"), "outer": ("B",)}
+THREE = ("A", "B", "C")
 PARTS: dict[str, ElementPart] = {
     "int8": part_of(_lanes(4, "int8", "int32"), 16),
     "int8 scalar": part_of(_lanes(3, "int8", "int32", pipeline=2), 5, scalars=("B",)),
@@ -72,6 +73,10 @@ PARTS: dict[str, ElementPart] = {
     "started words": part_of(_lanes(2, "fp32", "fp32", "minplus"), 3, inner=["A"], start="T"),
     "started orand": part_of(_lanes(4, "fp16", "fp16", "orand"), 3, start="T"),
     "started factored": part_of(_lanes(2, "fp16", "fp32"), 17, **FACTORED, start="T"),
+    "three": part_of(_lanes(2, "fp16", "fp32"), 17, inner=THREE, scalars=("B",)),
+    "three int8": part_of(_lanes(3, "int8", "int32"), 5, inner=THREE, start="T"),
+    "three int16": part_of(_lanes(1, "int16", "int32"), 2, inner=THREE, vector=2),
+    "three fp64": part_of(_lanes(2, "fp64", "fp64", pipeline=1), 3, inner=THREE),
     "vector": part_of(_lanes(1, "fp16", "fp32"), 5, vector=3, scalars=("A",)),
     "vector int8": part_of(_lanes(1, "int8", "int32"), 17, vector=2, scalars=("B", "T"), start="T"),
     "vector maxplus": part_of(
@@ -84,7 +89,7 @@ DRAINED = ("int8", "fp16", "bf16 one sum", "fp32 six stages", "fp64", "factored"
 
 PARTS |= {f"{name}, drained": replace(PARTS[name], overlaps=False) for name in DRAINED}
 QUICK = ("int8", "fp16", "factored int8", "started int8", "fp16, drained")
-LONG = ("fp32 six stages", "maxmul int8", "started words", "vector maxplus")
+LONG = ("fp32 six stages", "maxmul int8", "started words", "vector maxplus", "three fp64")
 
 
 class _Busy:
@@ -272,6 +277,7 @@ READ = (
     "words",
     "started factored",
     "vector int8",
+    "three",
 )
 
 
@@ -283,7 +289,11 @@ def test_other_tools_read_the_text(name: str, tool: str, tmp_path: Path) -> None
 
 
 def test_refusals() -> None:
-    three = part_of(_lanes(2, "fp16", "fp32"), 4, inner=("A", "B", "C"))
+    four = part_of(_lanes(2, "fp16", "fp32"), 4, inner=(*THREE, "D"))
+    assert refusal(lambda: Pe(four)) == (
+        "`inner` must be 1 to 3 operands, not A, B, C, D: factor one out of the sum over lanes"
+    )
+    three = part_of(_lanes(2, "fp16", "fp32"), 4, inner=THREE, outer=("D",))
     assert refusal(lambda: Pe(three)) == (
-        "`inner` must be 1 or 2 operands, not A, B, C: factor one out of the sum over lanes"
+        "`inner` must be 1 to 2 operands, not A, B, C: factor one out of the sum over lanes"
     )

@@ -6,14 +6,14 @@ from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.convert import FloatConvert
-from ..spec.formats import FloatFormat, IntFormat
-from ..spec.t2s.arithmetic import LaneSum
-from ..spec.t2s.parts import ElementPart
-from ..spec.t2s.timing import timing_of, widens
+from ...arith.convert import FloatConvert
+from ...spec.formats import FloatFormat, Format, IntFormat
+from ...spec.t2s.arithmetic import LaneSum
+from ...spec.t2s.parts import ElementPart
+from ...spec.t2s.timing import timing_of, widens
 from .lane_sum import LaneSumUnit
 
-__all__ = ["FactoredSum", "PlainSum", "later", "operand_members"]
+__all__ = ["FactoredSum", "PlainSum", "later", "operand_members", "widened"]
 
 _NEUTRAL = {"mul": "1", "and": "1", "add": "-0", "min": "+inf", "max": "-inf"}
 """What (x) leaves a word alone with."""
@@ -106,23 +106,25 @@ class FactoredSum(wiring.Component):
         fewer bits."""
         last = int(widens(self._part))
         word = later(m, name, getattr(self, f"i_{name}"), cycles - last)
-        return later(m, f"wide_{name}", self._widened(m, name, word), last)
+        config = self._part.arithmetic
+        return later(m, f"wide_{name}", widened(m, name, word, config, config.result), last)
 
-    def _widened(self, m: Module, name: str, word: Value) -> Value:
-        """A word in the format of sums, which has all its values."""
-        element, result = self._part.arithmetic.element, self._part.arithmetic.result
-        word = word[element.container_bits - element.bits :]
-        if isinstance(element, IntFormat):
-            extended = Signal(result.bits, name=f"extended_{name}")
-            m.d.comb += extended.eq(word.as_signed())
-            return extended
-        if element == result:
-            return word
-        assert isinstance(element, FloatFormat)
-        assert isinstance(result, FloatFormat)
-        m.submodules[f"widen_{name}"] = convert = FloatConvert(element, result)
-        m.d.comb += convert.i.eq(word)
-        return convert.o
+
+def widened(m: Module, name: str, word: Value, config: LaneSum, wide: Format) -> Value:
+    """An operand's word in a format that has all its values."""
+    element = config.element
+    word = word[element.container_bits - element.bits :]
+    if isinstance(element, IntFormat):
+        extended = Signal(wide.bits, name=f"extended_{name}")
+        m.d.comb += extended.eq(word.as_signed())
+        return extended
+    if element == wide:
+        return word
+    assert isinstance(element, FloatFormat)
+    assert isinstance(wide, FloatFormat)
+    m.submodules[f"widen_{name}"] = convert = FloatConvert(element, wide)
+    m.d.comb += convert.i.eq(word)
+    return convert.o
 
 
 def operand_members(part: ElementPart) -> dict[str, wiring.Member]:

@@ -6,13 +6,13 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arith.semiring.integer import UnpackInteger
-from ..arith.semiring.semiring_unit import SemiringUnit
-from ..arith.unpack import Unpack
-from ..spec.formats import Format, IntFormat
-from ..spec.simd2 import compares
-from ..spec.t2s.arithmetic import LaneSum
-from ..spec.t2s.timing import holds_operands, lane_sum_latency
+from ...arith.semiring.integer import UnpackInteger
+from ...arith.semiring.semiring_unit import SemiringUnit
+from ...arith.unpack import Unpack
+from ...spec.formats import Format, IntFormat
+from ...spec.simd2 import compares
+from ...spec.t2s.arithmetic import LaneSum
+from ...spec.t2s.timing import holds_operands, lane_sum_latency
 
 __all__ = ["LaneSumUnit"]
 

@@ -1,0 +1,1 @@
+"""What an element adds to its sums."""
