@@ -82,7 +82,8 @@ def test_memories() -> None:
 def test_jobs_near_their_bounds() -> None:
     """Of operations; of the beats of a channel; of a DRAM's bytes. None is below."""
     wide = T2sConfig(sizes="II=2,JJ=2,KK=2,III=8,JJJ=8,KKK=2", largest=0, format="int8")
-    narrow = T2sConfig(sizes="II=4,JJ=4,KK=4,III=2,JJJ=2,KKK=8", largest=0, format="fp32")
+    sizes = "II=4,JJ=4,KK=4,III=2,JJJ=2,KKK=8"
+    narrow = T2sConfig(sizes=sizes, largest=0, format="fp32", pipeline=2)
     bounds = {"i": 64, "j": 64, "k": 128}
     for config, memory in ((wide, FLAT), (narrow, FLAT), (narrow, replace(HBM, gigabytes=4.0))):
         places = dict.fromkeys(("A", "B", "C"), 0)

@@ -85,6 +85,7 @@ def test_a_mapping_of_ones_own(files: list[str], tmp_path: Path) -> None:
         'i, j, k = indices("i j k")\n'
         'A, B = tensor("A", "int16", i, k), tensor("B", "int16", k, j)\n'
         'C = compute("C", "int16", i, j, sum_over=k)[A[i, k] * B[k, j]]\n'
+        'C.accumulate(stall="allowed")\n'
     )
     words = ["--spec", str(mine), "--backend", "model"]
     assert main(["run", "einsum", "ik,kj->ij", *files, *words]) == 0
