@@ -6,8 +6,10 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from tilewright.cli import main
 from tilewright.hw.spec.t2s.affine import Affine
@@ -17,6 +19,7 @@ from tilewright.hw.t2s.compiler import passes
 from tilewright.hw.t2s.compiler.rewriting import rewrite
 from tilewright.hw.t2s.language import Computation
 from tilewright.registry import commands
+from tilewright.sim.t2s.checking import random_operands, wrong_elements
 from tilewright.verif.kit.commands import check_refused
 from tilewright.verif.kit.pages import examples, page
 from tilewright.verif.t2s.designs import FOLDER
@@ -172,6 +175,37 @@ def test_the_examples_run() -> None:
     blocks = examples(PAGE, "python")
     assert len(blocks) > 4
     exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
+
+
+def test_a_kernel_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page's products of matrices and vectors: a file, and what `run einsum` prints of it."""
+    block = next(one for one in examples(PAGE, "python") if "A[b, i, k]" in one)
+    file = tmp_path / "batched.py"
+    file.write_text(block)
+    assert main(["t2s", "check", str(file), "--bounds", "b=3,i=37,k=11"]) == 0
+    rng = np.random.default_rng(1)
+    for name, shape in (("a", (4, 64, 64)), ("x", (4, 64))):
+        np.save(tmp_path / f"{name}.npy", rng.integers(-128, 128, shape))
+    files = [str(tmp_path / f"{name}.npy") for name in "ax"]
+    asked = ["run", "einsum", "bik,bk->bi", *files, "--spec", str(file), "--backend", "cycles"]
+    capsys.readouterr()
+    assert main(asked) == 0
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines() if "│" in line]
+    assert any("begin products: 8" in line for line in printed)
+    assert all(f"    {line}\n" in PAGE.read_text() for line in printed)
+
+
+def test_the_convolution_of_the_page() -> None:
+    block = next(one for one in examples(PAGE, "python") if "I[c, y + r]" in one)
+    names: dict[str, Any] = {}
+    exec("from tilewright.hw.t2s.language import compute, indices, tensor\n" + block, names)
+    bounds = {"c": 2, "y": 17, "r": 3}
+    (_, plain), *found = passes.programs(names["O"])
+    operands = random_operands(plain, bounds, seed=1)
+    image, weights = (operands[name].astype(np.int64) for name in "IW")
+    wanted = [np.correlate(image[c], weights[c], "valid") for c in range(2)]
+    for _, program in found:
+        assert wrong_elements(program, bounds, operands, np.array(wanted, object)) == 0
 
 
 def test_the_page_names_everything() -> None:

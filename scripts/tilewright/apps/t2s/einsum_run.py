@@ -130,6 +130,10 @@ def _beyond(
     return int(np.count_nonzero(wrong & usable))
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def _elements(config: T2sConfig) -> int:
     program = config.plan.program
     return prod(one.extent or 1 for one in program.function(program.name).instances)
@@ -186,7 +190,10 @@ def _print(
     formats = f"{element.arithmetic.element.name}, sums in {element.arithmetic.result.name}"
     rows = [
         ("bounds", ", ".join(f"{name} = {bound:,}" for name, bound in bounds.items())),
-        ("array", f"{_elements(config):,} elements of {element.lanes} lanes"),
+        (
+            "array",
+            _counted(_elements(config), "element") + " of " + _counted(element.lanes, "lane"),
+        ),
         ("formats", formats),
     ]
     if counts is not None:
