@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import Self
 
-from .element_clock import ElementClock
-from .isolated import CONSUMERS, PRODUCERS, Isolated
+from .isolated import Isolated
 from .loop_names import known_loop
+from .partition import Partition
 from .places import MappingError, place_of_caller
 from .tensors import Element
 
 __all__ = ["Computation"]
 
 
-class Computation(ElementClock):
+class Computation(Partition):
     """Sums of products, and a mapping of them, which directives change.
 
     Parameters
@@ -30,7 +30,6 @@ class Computation(ElementClock):
 
     Members
     -------
-    chains: functions isolated from it, by tensor, nearest to it first
     forwarded: by tensor, loops along which it is passed on, with directions and places
     """
 
@@ -44,9 +43,8 @@ class Computation(ElementClock):
         factors: tuple[Element, ...],
         place: str,
     ) -> None:
-        super().__init__(name, number_format, result, sum_over, factors)
-        self.semiring, self.place = semiring, place
-        self.chains: dict[str, tuple[Isolated, ...]] = {}
+        super().__init__(name, number_format, result, sum_over, factors, place)
+        self.semiring = semiring
         self.forwarded: dict[str, list[tuple[str, int, str]]] = {}
 
     @property
@@ -55,74 +53,6 @@ class Computation(ElementClock):
         isolated = [one for chain in self.chains.values() for one in chain]
         said = {self.name: self.deep} | {one.name: one.deep for one in isolated}
         return {name: one for name, one in said.items() if one}
-
-    def chain(self, tensor: str) -> tuple[Isolated, ...]:
-        """What brings an operand, or takes the result: what directives isolate, or else one
-        function that reads or writes memory."""
-        if tensor not in self.chains:
-            role = "unloader" if tensor == self.name else "loader"
-            self.chains[tensor] = (Isolated(self, tensor, role, self.place),)
-        return self.chains[tensor]
-
-    def producers(self, tensor: object, *roles: str) -> tuple[Isolated, ...]:
-        """Isolate what brings an operand, nearest to the computation first.
-
-        A serializer, on the host, lays the tensor out in the order in which the loader reads it. A
-        loader reads memory, a feeder keeps words that are needed again. Each has a copy of the
-        computation's loops, which other directives change.
-
-        Picture::
-
-            host  :  device
-                  :
-            +------------+        +--------+     +--------+     +---+
-            | serializer |:memory | loader | --> | feeder | --> | C |
-            +------------+        +--------+     +--------+     +---+
-
-        Legal for an operand that has no producers yet; some or all of them, in this order.
-
-        Refused::
-
-            C.producers(B, "loader", "feeder")
-            -> C.producers: must be of feeder, loader, serializer, in this order, not loader, feeder
-            C.producers("Z", "loader")
-            -> C.producers: tensor must be one of A, B, not 'Z'
-            C.producers(A, "loader")
-            -> C.producers: A has some already
-        """
-        place, directive = place_of_caller(), f"{self.name}.producers"
-        name = self._operand(place, directive, tensor, self.operands)
-        return self._isolate(place, directive, name, roles, PRODUCERS)
-
-    def consumers(self, *roles: str) -> tuple[Isolated, ...]:
-        """Isolate what takes the results, nearest to the computation first.
-
-        Drainers stand beside the elements, collectors beside those; an unloader writes memory, a
-        deserializer, on the host, puts the words where they belong. They do not have the loops that
-        are summed over.
-
-        Picture::
-
-                                                                          device  :  host
-            +---+     +---------+     +-----------+     +----------+        +--------------+
-            | C | --> | drainer | --> | collector | --> | unloader |memory: | deserializer |
-            +---+     +---------+     +-----------+     +----------+        +--------------+
-
-        Legal once; some or all of them, in this order.
-
-        Refused::
-
-            D.consumers("unloader", "drainer")
-            -> D.consumers: must be of drainer, collector, unloader, deserializer, in this order,
-               not unloader, drainer
-            D.consumers()
-            -> D.consumers: must be of drainer, collector, unloader, deserializer, in this order,
-               not none
-            C.consumers("drainer")
-            -> C.consumers: C has some already
-        """
-        place, directive = place_of_caller(), f"{self.name}.consumers"
-        return self._isolate(place, directive, self.name, roles, CONSUMERS)
 
     def forward(self, producer: Isolated, **directions: int) -> Self:
         """Elements at the edge receive; each passes on to its neighbour along a loop.
@@ -189,21 +119,3 @@ class Computation(ElementClock):
             raise MappingError(
                 f"{place}: {directive}: {tensor} is forwarded along `{loop}` already"
             )
-
-    def _isolate(
-        self,
-        place: str,
-        directive: str,
-        tensor: str,
-        roles: tuple[str, ...],
-        known: tuple[str, ...],
-    ) -> tuple[Isolated, ...]:
-        if tensor in self.chains:
-            raise MappingError(f"{place}: {directive}: {tensor} has some already")
-        if not roles or [one for one in known if one in roles] != list(roles):
-            raise MappingError(
-                f"{place}: {directive}: must be of {', '.join(known)}, in this order, "
-                f"not {', '.join(map(str, roles)) or 'none'}"
-            )
-        self.chains[tensor] = tuple(Isolated(self, tensor, role, place) for role in roles)
-        return self.chains[tensor]

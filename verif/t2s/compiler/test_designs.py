@@ -4,12 +4,13 @@ are what NumPy says."""
 from __future__ import annotations
 
 from io import StringIO
+from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
 from tilewright.errors import UserError
-from tilewright.hw.t2s.compiler.passes import MAPPED, PASSES, programs
+from tilewright.hw.t2s.compiler.passes import MAPPED, PASSES, compiled, programs
 from tilewright.hw.t2s.language.mapping_file import load_mapping
 from tilewright.sim.t2s.any_bounds import depths_for_any_bounds
 from tilewright.sim.t2s.checking import random_operands
@@ -91,3 +92,24 @@ def test_page_has_the_table() -> None:
     shown = [line.split() for line in console.file.getvalue().splitlines()]
     told = [line.split() for line in page("t2s.md").read_text().splitlines()]
     assert [line for line in shown if line and line not in told] == []
+
+
+def test_serialise(tmp_path: Path) -> None:
+    """A serializer, and a deserializer, that are added behind others are as those named there."""
+    text = (FOLDER / "gemm.py").read_text()
+    chain, on_host = '"feeder", "loader"', ', "serializer")'
+    for letter in "AB":
+        own = letter.lower()
+        named = f"feed_{own}, load_{own}, serialize_{own} = C.producers({letter}, {chain}{on_host}"
+        added = (
+            f"feed_{own}, load_{own} = C.producers({letter}, {chain})\n"
+            f"serialize_{own} = C.serialise({letter})"
+        )
+        assert named in text
+        text = text.replace(named, added)
+    named = 'unload, store = C.consumers("drainer", "collector", "unloader", "deserializer")'
+    assert named in text
+    added = 'unload = C.consumers("drainer", "collector", "unloader")\nC.deserialise()'
+    file = tmp_path / "mine.py"
+    file.write_text(text.replace(named, added))
+    assert compiled(load_mapping(file)) == compiled(load_mapping(FOLDER / "gemm.py"))

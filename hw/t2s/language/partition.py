@@ -1,0 +1,191 @@
+"""Compute partition: functions of their own that bring operands and take results."""
+
+from __future__ import annotations
+
+from .element_clock import ElementClock
+from .isolated import CONSUMERS, PRODUCERS, Isolated
+from .places import MappingError, place_of_caller
+from .tensors import Element
+
+__all__ = ["Partition"]
+
+
+class Partition(ElementClock):
+    """Sums of products, and functions that are isolated from them.
+
+    Parameters
+    ----------
+    name: of the result
+    number_format: of all numbers
+    result, sum_over: indices of the result, and those that are summed over
+    factors: elements of tensors that are multiplied
+    place: of its definition
+
+    Members
+    -------
+    chains: functions isolated from it, by tensor, nearest to it first
+    """
+
+    def __init__(
+        self,
+        name: str,
+        number_format: str,
+        result: tuple[str, ...],
+        sum_over: tuple[str, ...],
+        factors: tuple[Element, ...],
+        place: str,
+    ) -> None:
+        super().__init__(name, number_format, result, sum_over, factors)
+        self.place = place
+        self.chains: dict[str, tuple[Isolated, ...]] = {}
+
+    def chain(self, tensor: str) -> tuple[Isolated, ...]:
+        """What brings an operand, or takes the result: what directives isolate, or else one
+        function that reads or writes memory."""
+        if tensor not in self.chains:
+            role = "unloader" if tensor == self.name else "loader"
+            self.chains[tensor] = (Isolated(self, tensor, role, self.place),)
+        return self.chains[tensor]
+
+    def producers(self, tensor: object, *roles: str) -> tuple[Isolated, ...]:
+        """Isolate what brings an operand, nearest to the computation first.
+
+        A serializer, on the host, lays the tensor out in the order in which the loader reads it. A
+        loader reads memory, a feeder keeps words that are needed again. Each has a copy of the
+        computation's loops, which other directives change.
+
+        Picture::
+
+            host  :  device
+                  :
+            +------------+        +--------+     +--------+     +---+
+            | serializer |:memory | loader | --> | feeder | --> | C |
+            +------------+        +--------+     +--------+     +---+
+
+        Legal for an operand that has no producers yet; some or all of them, in this order.
+
+        Refused::
+
+            C.producers(B, "loader", "feeder")
+            -> C.producers: must be of feeder, loader, serializer, in this order, not loader, feeder
+            C.producers("Z", "loader")
+            -> C.producers: tensor must be one of A, B, not 'Z'
+            C.producers(A, "loader")
+            -> C.producers: A has some already
+        """
+        place, directive = place_of_caller(), f"{self.name}.producers"
+        name = self._operand(place, directive, tensor, self.operands)
+        return self._isolate(place, directive, name, roles, PRODUCERS)
+
+    def consumers(self, *roles: str) -> tuple[Isolated, ...]:
+        """Isolate what takes the results, nearest to the computation first.
+
+        Drainers stand beside the elements, collectors beside those; an unloader writes memory, a
+        deserializer, on the host, puts the words where they belong. They do not have the loops that
+        are summed over.
+
+        Picture::
+
+                                                                          device  :  host
+            +---+     +---------+     +-----------+     +----------+        +--------------+
+            | C | --> | drainer | --> | collector | --> | unloader |memory: | deserializer |
+            +---+     +---------+     +-----------+     +----------+        +--------------+
+
+        Legal once; some or all of them, in this order.
+
+        Refused::
+
+            D.consumers("unloader", "drainer")
+            -> D.consumers: must be of drainer, collector, unloader, deserializer, in this order,
+               not unloader, drainer
+            D.consumers()
+            -> D.consumers: must be of drainer, collector, unloader, deserializer, in this order,
+               not none
+            C.consumers("drainer")
+            -> C.consumers: C has some already
+        """
+        place, directive = place_of_caller(), f"{self.name}.consumers"
+        return self._isolate(place, directive, self.name, roles, CONSUMERS)
+
+    def serialise(self, tensor: object) -> Isolated:
+        """Lay an operand out on the host in the order in which it is read: a serializer behind its
+        producers, as `producers` makes one that is named there.
+
+        Picture::
+
+            host  :  device
+                  :
+            +------------+        +--------+
+            | serializer |:memory | loader | --> ...          C.serialise(A)
+            +------------+        +--------+
+
+        Legal once, for an operand that has producers.
+
+        Refused::
+
+            C.serialise(B)
+            -> C.serialise: B has no producers: isolate its loader
+            C.serialise(A); C.serialise(A)
+            -> C.serialise: A has a serializer already
+            C.serialise("Z")
+            -> C.serialise: tensor must be one of A, B, not 'Z'
+        """
+        place, directive = place_of_caller(), f"{self.name}.serialise"
+        name = self._operand(place, directive, tensor, self.operands)
+        if name not in self.chains:
+            raise MappingError(f"{place}: {directive}: {name} has no producers: isolate its loader")
+        return self._on_host(place, directive, name, PRODUCERS[-1])
+
+    def deserialise(self) -> Isolated:
+        """Put results where they belong on the host, so that the device writes them in sequence: a
+        deserializer behind the consumers, as `consumers` makes one that is named there.
+
+        Picture::
+
+                  device  :  host
+                          :
+            +----------+         +--------------+
+            | unloader | memory: | deserializer |             C.deserialise()
+            +----------+         +--------------+
+
+        Legal once, for a computation that has consumers.
+
+        Refused::
+
+            D.deserialise()
+            -> D.deserialise: D has no consumers: isolate its unloader
+            C.deserialise(); C.deserialise()
+            -> C.deserialise: C has a deserializer already
+        """
+        place, directive = place_of_caller(), f"{self.name}.deserialise"
+        if self.name not in self.chains:
+            raise MappingError(
+                f"{place}: {directive}: {self.name} has no consumers: isolate its unloader"
+            )
+        return self._on_host(place, directive, self.name, CONSUMERS[-1])
+
+    def _on_host(self, place: str, directive: str, tensor: str, role: str) -> Isolated:
+        chain = self.chains[tensor]
+        if chain[-1].on_host:
+            raise MappingError(f"{place}: {directive}: {tensor} has a {role} already")
+        added = Isolated(self, tensor, role, place)
+        self.chains[tensor] = (*chain, added)
+        return added
+
+    def _isolate(
+        self,
+        place: str,
+        directive: str,
+        tensor: str,
+        roles: tuple[str, ...],
+        known: tuple[str, ...],
+    ) -> tuple[Isolated, ...]:
+        if tensor in self.chains:
+            raise MappingError(f"{place}: {directive}: {tensor} has some already")
+        if not roles or [one for one in known if one in roles] != list(roles):
+            raise MappingError(
+                f"{place}: {directive}: must be of {', '.join(known)}, in this order, "
+                f"not {', '.join(map(str, roles)) or 'none'}"
+            )
+        self.chains[tensor] = tuple(Isolated(self, tensor, role, place) for role in roles)
+        return self.chains[tensor]
