@@ -22,6 +22,7 @@ n, r, h, nn, rr, rrr = indices("n r h nn rr rrr")
 X = tensor("X", "int16", h)
 Y = compute("Y", "int16", n, sum_over=r, semiring={semiring!r})[X[2 * n + r]]
 Y.tile(n, (nn, 2)).tile(r, (rr, 2), (rrr, 2)).order(n, r, rr, nn, rrr).vectorise(rrr)
+Y.accumulate(stall="allowed")
 """
 
 
@@ -72,7 +73,7 @@ def test_integers_have_no_infinity(tmp_path: Path) -> None:
         'i, k, l, ll = indices("i k l ll")\n'
         'A, B = tensor("A", "fp32", i, k, l), tensor("B", "fp32", i, k)\n'
         'D = compute("D", "fp32", i, sum_over=(k, l), semiring="minplus")[A[i, k, l] * B[i, k]]\n'
-        "D.tile(l, (ll, 2))\n"
+        'D.tile(l, (ll, 2)).accumulate(stall="allowed")\n'
     )
     left, right = np.full((1, 1, 3), 100), np.full((1, 1), -99)
     floats = Driver(T2sModel(T2sConfig(design=str(file))))
@@ -107,7 +108,7 @@ def test_a_word_for_all_lanes(tmp_path: Path) -> None:
         'i, k, l, ll = indices("i k l ll")\n'
         'A, B = tensor("A", "int8", i, k, l), tensor("B", "int8", k)\n'
         'D = compute("D", "int8", i, sum_over=(k, l))[A[i, k, l] * B[k]]\n'
-        "D.tile(l, (ll, 4)).vectorise(ll)\n"
+        'D.tile(l, (ll, 4)).vectorise(ll).accumulate(stall="allowed")\n'
     )
     rng = np.random.default_rng(2)
     left, right = rng.integers(-99, 100, (2, 3, 5)), rng.integers(-99, 100, 3)
