@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...hw.spec.t2s.affine import Affine
 from ...hw.spec.t2s.program import Program
-from .sizes import check_bounds, shape_of
+from .sizes import check_bound, check_bounds, shape_of
 
 __all__ = ["bounds_of_shapes"]
 
@@ -24,13 +24,14 @@ def bounds_of_shapes(
     given: bounds that are known, for indices that shapes leave open
 
     Raises ValueError for shapes that contradict each other, or these bounds, and for indices of
-    which nothing tells the bound.
+    which nothing tells the bound; TypeError for a bound that is no integer.
     """
     found: dict[str, int] = {}
     told: dict[str, str] = {}
     for name, bound in (given or {}).items():
         if name not in program.indices:
             raise ValueError(f"bounds must be of {', '.join(program.indices)}, not of {name!r}")
+        check_bound(name, bound)
         found[name], told[name] = bound, "`bounds`"
     for name, shape in shapes.items():
         dimensions = len(program.tensor(name).dimensions)

@@ -14,6 +14,7 @@ from ...hw.spec.t2s.program import Program
 from ...hw.spec.t2s.statements import Body, For, If
 
 __all__ = [
+    "check_bound",
     "check_bounds",
     "check_padding",
     "index_numbers",
@@ -36,7 +37,7 @@ _WITH_INFINITIES = ("minplus", "maxplus")
 def check_bounds(program: Program, bounds: Mapping[str, int]) -> None:
     """Refuse bounds that are not of the program's indices, or not integers from 1.
 
-    Raises ValueError.
+    Raises ValueError, TypeError for what is no integer.
     """
     for name in program.indices:
         if name not in bounds:
@@ -44,8 +45,15 @@ def check_bounds(program: Program, bounds: Mapping[str, int]) -> None:
     for name, bound in bounds.items():
         if name not in program.indices:
             raise ValueError(f"bounds must be of {', '.join(program.indices)}, not of {name!r}")
-        if bound < 1:
-            raise ValueError(f"bound of {name} must be 1 or more, not {bound}")
+        check_bound(name, bound)
+
+
+def check_bound(name: str, bound: int) -> None:
+    """Raises TypeError for a bound that is no integer, ValueError for one below 1."""
+    if not isinstance(bound, int | np.integer):
+        raise TypeError(f"bound of {name} must be an integer, not {bound!r}")
+    if bound < 1:
+        raise ValueError(f"bound of {name} must be 1 or more, not {bound}")
 
 
 def check_padding(program: Program, bounds: Mapping[str, int], *, infinities: bool = True) -> None:

@@ -63,6 +63,12 @@ def test_shapes_tell_all_bounds(name: str) -> None:
             {"l": 7},
             "bounds must be of i, j, k, not of 'l'",
         ),
+        (
+            "gemm",
+            {"A": (3, 4), "B": (4, 6)},
+            {"j": -1},
+            "bound of j must be 1 or more, not -1",
+        ),
         ("gemm", {"A": (3, 4)}, {}, "shapes do not tell the bound of j; give `bounds`"),
     ],
 )
@@ -72,3 +78,8 @@ def test_refused(
     program = program_of(name)
     with refused(ValueError, text):
         bounds_of_shapes(program, shapes, given)
+
+
+def test_a_bound_that_is_no_integer_is_refused() -> None:
+    with refused(TypeError, "bound of j must be an integer, not '6'"):
+        bounds_of_shapes(program_of("gemm"), {"A": (3, 4), "B": (4, 6)}, {"j": "6"})  # type: ignore[dict-item]
