@@ -52,9 +52,9 @@ def plan_product(
     operation: one of the unit's
     shape: rows of A, depth, columns of B
     use_c: whether there is a C
-    memory: in a flat one rows follow each other at whole beats, in a DRAM at whole accesses, and
-        those of a page or more a page farther apart, so that rows beneath each other do not meet
-        in a bank
+    memory: in a flat one matrices begin at multiples of the longest burst, and rows follow each
+        other at whole beats; in a DRAM at whole accesses, and those of a page or more a page
+        farther apart, so that rows beneath each other do not meet in a bank
     longest: rows, columns and depth of the largest job, at least 128
 
     Raises ValueError if the engine does not have the operation, a size is 0, or the matrices lie
@@ -71,6 +71,10 @@ def plan_product(
         ("b", depth, cols, element),
         ("d", rows, cols, result),
     ):
+        if memory.flat:
+            # Bursts are cut at multiples of the longest one's bytes: rows that lie across are two.
+            burst = config.burst_beats * config.beat_bytes
+            end = -(-end // burst) * burst
         step = config.beat_bytes if memory.flat else max(config.beat_bytes, memory.access_bytes)
         stride = -(-across * container_bits(format) // (8 * step)) * step
         if not memory.flat and stride >= memory.page_bytes:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tilewright.hw.spec.engine import EngineConfig, M3xuEngineConfig, Simd2EngineConfig
+from tilewright.sim.engine.cycles.machine import run_job
 from tilewright.sim.engine.driver import Driver
 from tilewright.sim.engine.job import product
 from tilewright.sim.engine.model import EngineModel
@@ -56,7 +57,8 @@ def test_one_job_where_one_is_enough() -> None:
     (job,) = plan.jobs
     assert (job.m, job.k, job.n) == (LONGEST, 5, LONGEST)
     assert job.base["c"] == job.base["d"]
-    assert job.base["b"] == LONGEST * 16  # five fp16 numbers are two beats
+    # Five fp16 numbers are two beats; the next matrix begins where a burst may.
+    assert job.base["b"] == LONGEST * 16 + 16
     more = plan_product(SEMIRINGS, "mma", (100_000, 1_000, LONGEST + 1), use_c=False)
     assert [(job.m, job.n) for job in more.jobs] == [(50_000, 32_768)] * 4
     assert not any(job.use_c for job in more.jobs)
@@ -70,6 +72,29 @@ def test_rows_a_page_apart() -> None:
     ends = [*(matrix.address for matrix in plan.matrices.values()), plan.end][1:]
     for matrix, end in zip(plan.matrices.values(), ends, strict=True):
         assert matrix.address + matrix.rows * matrix.stride == end
+
+
+@pytest.mark.parametrize("config", [SEMIRINGS, Simd2EngineConfig(tile=4, format="int16")])
+@pytest.mark.parametrize("rows", [1, 13, 257])
+def test_matrices_begin_where_a_burst_may(config: Simd2EngineConfig, rows: int) -> None:
+    """In a flat memory, so that rows of a power of two take one burst each, whatever lies before
+    them."""
+    plan = plan_product(config, "mma", (rows, 5, 3), use_c=False)
+    burst = config.burst_beats * config.beat_bytes
+    assert [matrix.address % burst for matrix in plan.matrices.values()] == [0, 0, 0]
+
+
+def test_a_row_more_costs_no_more_than_a_row() -> None:
+    """257 rows of int16 once took half as long again as 256."""
+    config = Simd2EngineConfig(
+        tile=4, format="int16", accumulator="int64", ops=("mma",), block_rows=1, block_cols=1,
+        block_depth=1,
+    )  # fmt: skip
+    cycles = []
+    for rows in (256, 257, 260):
+        (job,) = plan_product(config, "mma", (rows, 4, 4), use_c=False).jobs
+        cycles.append(run_job(config, job).cycles)
+    assert cycles == [1190, 1194, 1209]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,11 @@ SYSTEM = System(
             "Cycles that the TCU model predicts of every algorithm on hardware, beside those "
             "measured.",
         ),
+        "tcu-lines": Work(
+            "tilewright.tables.tcu.lines:tcu_lines",
+            "How far calls of GTA and of an engine are off the line of their calibration, by words "
+            "and sides.",
+        ),
         "tcu-low-precision": Work(
             "tilewright.tables.tcu.low_precision:tcu_low_precision",
             "What the (m, l)-TCU model would charge for words of 8 bits, and for 2:4 sparsity.",
