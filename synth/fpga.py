@@ -26,7 +26,23 @@ from .base.yosys import run_tool, run_yosys, yosys_version
 from .mapping.hierarchy import split_design
 from .report import FpgaReport
 
-__all__ = ["FAMILIES", "Family", "place_and_route", "require_nextpnr"]
+__all__ = ["FAMILIES", "Family", "TooLarge", "place_and_route", "require_nextpnr"]
+
+
+class TooLarge(ValueError):
+    """A design does not fit a device.
+
+    Members
+    -------
+    luts: look-up tables that it takes
+    """
+
+    def __init__(self, unit: str, family: Family, luts: int) -> None:
+        super().__init__(
+            f"`{unit}` does not fit {family.device}: it takes {luts} look-up tables "
+            f"of {family.capacity}"
+        )
+        self.luts = luts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +174,7 @@ def place_and_route(
 ) -> FpgaReport:
     """Synthesise, place and route for a family of ``FAMILIES``.
 
-    Raises MissingExtra without nextpnr, ValueError if the design does not fit the device,
+    Raises MissingExtra without nextpnr, TooLarge if the design does not fit the device,
     ToolError if nextpnr cannot place or route it.
     """
     require_nextpnr(target)
@@ -169,10 +185,7 @@ def place_and_route(
             netlist, statistics = _synthesise(verilog, top, family)
         luts = _count(json.loads(statistics)["design"]["num_cells_by_type"], family.luts)
         if luts > family.capacity:
-            raise ValueError(
-                f"`{top}` does not fit {family.device}: it takes {luts} look-up tables "
-                f"of {family.capacity}"
-            )
+            raise TooLarge(top, family, luts)
         with activity(f"placing and routing {top}"):
             return json.dumps([json.loads(statistics), json.loads(_place(netlist, family))])
 

@@ -29,6 +29,18 @@ SYSTEM = System(
             "tilewright.tables.t2s.designs:t2s_designs",
             "Lines, elements and multipliers of the designs in the mapping language.",
         ),
+        "t2s-resources": Work(
+            "tilewright.tables.t2s.resources:t2s_resources",
+            "Area and memory of the designs in the mapping language, beside the thesis' device.",
+        ),
+        "t2s-periods": Work(
+            "tilewright.tables.t2s.resources:t2s_periods",
+            "Periods of the designs in the mapping language, of two elements each way.",
+        ),
+        "t2s-fpga": Work(
+            "tilewright.tables.t2s.fpga:t2s_fpga",
+            "Mapped matrix products in field-programmable gate arrays: --target ecp5 or ice40.",
+        ),
         "t2s-compile": Work(
             "tilewright.tables.t2s.compile:t2s_compile",
             "From mappings to Verilog: seconds, modules, lines.",
