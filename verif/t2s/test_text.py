@@ -63,6 +63,21 @@ def test_parts_of_a_text() -> None:
     assert text_of(verilog) == (2, 4, 4)
 
 
-def test_no_target() -> None:
+def test_refused() -> None:
     with pytest.raises(UserError, match="no --target, not 'ecp5'"):
         t2s_compile("ecp5")
+    with pytest.raises(UserError, match=r"--only must be a part of a design's name, not 'no'"):
+        t2s_compile("cmos", only="no")
+
+
+@pytest.mark.slow
+def test_table() -> None:
+    """One design; seconds depend on the machine, the rest does not."""
+    (row,) = t2s_compile("cmos", only="fir").rows
+    seconds, most, passed, *text = row.ours
+    assert 0 < (seconds or 0) < 10 * (most or 0)
+    assert (passed or 0) > 0
+    modules, small, lines, short, copies, few = (one or 0 for one in text)
+    assert small <= modules <= small + 1
+    assert short <= lines <= short + 100
+    assert few < copies

@@ -52,12 +52,21 @@ def text_of(verilog: str) -> Text:
     return Text(len(modules), verilog.count("\n") - copies, copies)
 
 
-def t2s_compile(target: str, progress: Callable[[str], None] = lambda said: None) -> Table:
+def t2s_compile(
+    target: str,
+    progress: Callable[[str], None] = lambda said: None,
+    only: str | None = None,
+) -> Table:
     """Processor time of ``tilewright generate``, in a process of its own that imports everything,
     what that may be at most, and the time that passed; modules and lines of Verilog beside those of
     the same design with factors of 2 at most.
 
-    Raises UserError for a target other than "cmos", the default: nothing is synthesised.
+    Parameters
+    ----------
+    only: a part of the names of those that are compiled; None: all
+
+    Raises UserError for a target other than "cmos", the default: nothing is synthesised; and if no
+    design is named so.
     """
     from ...hw.emit.unit import emit
     from ...hw.spec.t2s.config import T2S, T2sConfig
@@ -66,7 +75,10 @@ def t2s_compile(target: str, progress: Callable[[str], None] = lambda said: None
     if target != "cmos":
         raise UserError(f"t2s-compile is of the compiler: no --target, not {target!r}")
     rows = []
-    designs = {**{name: (name, "") for name in DESIGNS}, **LARGE}
+    named = {**{name: (name, "") for name in DESIGNS}, **LARGE}
+    designs = {label: one for label, one in named.items() if (only or "") in label}
+    if not designs:
+        raise UserError(f"t2s-compile: --only must be a part of a design's name, not {only!r}")
     for label, (design, sizes) in designs.items():
         progress(label)
         seconds, passed, verilog = _generated(design, sizes)
