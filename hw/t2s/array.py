@@ -8,17 +8,15 @@ from amaranth.hdl import Elaboratable, Module, ResetInserter, ShapeLike, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..spec.t2s.network import Copy, End, Link
+from ..spec.t2s.network import End, Link
 from ..spec.t2s.parts import Design
 from ..stream.deep_queue import DeepQueue
 from ..stream.output_register import OutputRegister
 from ..stream.queue import Queue
 from ..stream.skid_buffer import SkidBuffer
-from .feeder import Feeder
+from .copies import component_of
 from .layouts import word_layout
-from .mover import Packer, mover
 from .pe import Pe
-from .route import Route
 
 __all__ = ["PeArray"]
 
@@ -72,7 +70,7 @@ class PeArray(wiring.Component):
         m = Module()
         built: Built = {}
         for copy in self._design.copies:
-            component = self._component(copy)
+            component = component_of(self._design, copy, self._trip_bits)
             if component is None:
                 continue
             m.submodules[copy.name] = component
@@ -88,24 +86,6 @@ class PeArray(wiring.Component):
         elements = [one for one in built.values() if isinstance(one, Pe)]
         m.d.comb += self.busy.eq(elements[-1].busy)
         return ResetInserter(self.clear)(m)
-
-    def _component(self, copy: Copy) -> Any:
-        """What a copy is; None at the memory's side."""
-        design, bits = self._design, self._trip_bits
-        if copy.function == design.element.name:
-            return Pe(design.element)
-        for feeder in design.feeders:
-            if feeder.name == copy.function:
-                return Feeder(feeder, bits)
-        for passing in design.movers:
-            if passing.name == copy.function:
-                if passing.packs:
-                    return Packer(passing, copy.ahead)
-                return mover(passing, bits)
-        for route in design.routes:
-            if route.name == copy.function:
-                return Route(route, bits)
-        return None
 
     def _link(self, m: Module, link: Link, built: Built) -> None:
         source, sink = self._port(link.source, built), self._port(link.sink, built)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from tilewright.cli import main
 from tilewright.hw.spec.t2s.affine import Affine
+from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.program import Program
 from tilewright.hw.spec.t2s.statements import Body, For, Statement
 from tilewright.hw.t2s.compiler import passes
@@ -58,6 +59,41 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "B_ii_forward" in told
     assert "depths, any bounds" in told
     assert "depths, these bounds" not in told
+
+
+def test_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By channel, as in the hardware; those whose depth is proved among them."""
+    report = tmp_path / "show.json"
+    file = str(FOLDER / "steps/step4_forwarded.py")
+    assert main(["t2s", "show", file, "--json", str(report)]) == 0
+    found = json.loads(report.read_text())["hardware"]["queues"]
+    links = T2sConfig(design=file).plan.links
+    assert list(found) == list(dict.fromkeys(one.channel for one in links))
+    for one in links:
+        assert found[one.channel]["depth"] == one.depth
+    assert found["A_feeder"]["depth"] > 2
+    # Four lanes of fp32, with two flags; sums wait in their elements.
+    assert (found["A_feeder"]["queues"], found["A_feeder"]["bits"]) == (4, [4 * 32 + 2])
+    assert found["C"] == {"queues": 16, "depth": 0, "bits": [32]}
+    told = capsys.readouterr().out
+    assert f" 4 of {found['A_feeder']['depth']} words of 130 bits " in told
+    assert " 16 of 32 bits, joined " in told
+    assert main(["t2s", "show", GEMM, "--json", str(report)]) == 0
+    found = json.loads(report.read_text())["hardware"]["queues"]
+    # A row of eight collectors packs a vector.
+    assert found["C_collector_gather"]["bits"] == [32 * n for n in range(1, 8)]
+    assert found["C_collector"]["bits"] == [32 * 8]
+
+
+def test_no_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, report = tmp_path / "slow.py", tmp_path / "show.json"
+    text = (FOLDER / "steps/step1_plain.py").read_text()
+    file.write_text(text.replace('"allowed"', '"refused"'))
+    assert main(["t2s", "show", str(file), "--json", str(report)]) == 0
+    why = json.loads(report.read_text())["hardware"]["refused"]
+    assert why.startswith("slow.py:")
+    assert "an element keeps 1 sum" in why
+    assert "no hardware: slow.py:" in capsys.readouterr().out
 
 
 def test_drawing(tmp_path: Path) -> None:

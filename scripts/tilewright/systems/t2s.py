@@ -74,7 +74,7 @@ SYSTEM = System(
         "t2s": {
             "show": Work(
                 "tilewright.apps.t2s.commands.show:show",
-                "Show the loop nests, buffers and channels that a mapping becomes.",
+                "Show the loop nests, buffers, channels and queues that a mapping becomes.",
             ),
             "check": Work(
                 "tilewright.apps.t2s.commands.check:check",

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..common.options import named_parameters
 from .mapping_given import MappingOptions
+from .queues import hardware_config
 
 __all__ = ["predicted", "predicted_rows"]
 
@@ -24,18 +24,12 @@ def predicted(
 
     ``iterations``: of an element
     """
-    from ...hw.spec.t2s.config import T2sConfig
     from ...sim.t2s.cycles.machine import counts_of
 
     if iterations > _MOST:
         return {"not_known": f"{iterations:,} iterations are more than {_MOST:,}"}
-    sizes = named_parameters(None, options.settings or ())
     try:
-        config = T2sConfig(
-            design=str(file),
-            sizes=",".join(f"{name}={size}" for name, size in sizes.items()),
-            largest=options.largest or 0,
-        )
+        config = hardware_config(file, options)
         return asdict(counts_of(config, bounds))
     except ValueError as error:
         return {"not_known": str(error)}

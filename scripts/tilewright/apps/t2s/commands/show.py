@@ -16,6 +16,7 @@ from ...common.words import counted
 from ..depths_found import depths_found
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
 from ..predicted import predicted, predicted_rows
+from ..queues import queue_rows, queues
 
 if TYPE_CHECKING:
     from ....hw.spec.t2s.parts import ElementPart
@@ -40,9 +41,9 @@ def show(
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Show the loop nests, buffers and channels that a mapping becomes; with --bounds, also how
-    often each goes round, what memory moves, how deep channels have to be, and how many cycles it
-    takes."""
+    """Show the loop nests, buffers and channels that a mapping becomes, and the queues of its
+    hardware; with --bounds, also how often each goes round, what memory moves, how deep channels
+    have to be, and how many cycles it takes."""
     if json_file:
         check_output(json_file, (".json",))
     if svg:
@@ -67,11 +68,13 @@ def show(
     counts = _counts(computation, program, sizes) if sizes else {}
     if sizes:
         counts["predicted"] = predicted(file, options, sizes, counts["iterations"][program.name])
+    hardware = queues(file, options)
     if json_file:
         element = _element(computation, program)
         more = {
             "counters": _counters(found[passes[-1]]),
             "interval": interval_of(element)._asdict() if element else None,
+            "hardware": hardware,
         }
         write_json(json_file, {**_figures(computation, program), **more, **counts})
     if svg:
@@ -90,6 +93,7 @@ def show(
     if told := _element(computation, program):
         rows.append(("rate", interval_text(told)))
     rows += [(f"counters, {name}", told) for name, told in _counter_rows(found[passes[-1]])]
+    rows += queue_rows(hardware)
     print_rows(file.name, [*rows, *_count_rows(program, counts)])
 
 

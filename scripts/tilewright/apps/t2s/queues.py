@@ -1,0 +1,98 @@
+"""Queues of a mapping's hardware, by channel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..common.options import named_parameters
+from ..common.words import counted
+from .mapping_given import MappingOptions
+
+if TYPE_CHECKING:
+    from ...hw.spec.t2s.config import T2sConfig
+    from ...hw.spec.t2s.network import End, Link
+
+__all__ = ["hardware_config", "queue_rows", "queues"]
+
+
+def hardware_config(file: Path, options: MappingOptions) -> T2sConfig:
+    """The unit of a file, its other parameters as they are. Raises ValueError if it has no
+    hardware."""
+    from ...hw.spec.t2s.config import T2sConfig
+
+    sizes = named_parameters(None, options.settings or ())
+    return T2sConfig(
+        design=str(file),
+        sizes=",".join(f"{name}={size}" for name, size in sizes.items()),
+        largest=options.largest or 0,
+    )
+
+
+def queues(file: Path, options: MappingOptions) -> dict[str, Any]:
+    """As ``queues``, by channel: how many there are, the ``depth`` of each in words, 0 where its
+    ends are joined as they are, and their widths in ``bits``, flags included, of which there are
+    several where vectors grow along a row. Or, as ``refused``, why there is no hardware."""
+    try:
+        config = hardware_config(file, options)
+    except ValueError as error:
+        return {"refused": str(error)}
+    channels: dict[str, list[Link]] = {}
+    for link in config.plan.links:
+        channels.setdefault(link.channel, []).append(link)
+    bits = _Bits(config)
+    found = {
+        name: {
+            "queues": len(links),
+            "depth": links[0].depth,
+            "bits": sorted({bits.of(one) for one in links}),
+        }
+        for name, links in channels.items()
+    }
+    return {"queues": found}
+
+
+def queue_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The same as lines of a report."""
+    if "refused" in found:
+        return [("queues", f"no hardware: {found['refused']}")]
+    return [(f"queues, {name}", _told(**one)) for name, one in found["queues"].items()]
+
+
+def _told(queues: int, depth: int, bits: list[int]) -> str:
+    width = str(bits[0]) if len(bits) == 1 else f"{bits[0]} to {bits[-1]}"
+    held = f"{counted(depth, 'word')} of {width} bits" if depth else f"{width} bits, joined"
+    return f"{queues:,} of {held}"
+
+
+class _Bits:
+    """Widths of queues: of the ports at their ends."""
+
+    def __init__(self, config: T2sConfig) -> None:
+        from ...hw.t2s.copies import component_of
+
+        self._copies = {(one.function, one.place): one for one in config.plan.copies}
+        self._made: dict[tuple[str, int], Any] = {}
+        self._component = lambda copy: component_of(config.plan, copy, config.trip_bits)
+
+    def of(self, link: Link) -> int:
+        """Ends have the same, but memory's side, which has no copy."""
+        found = self._port(link.source) or self._port(link.sink)
+        assert found
+        return found
+
+    def _port(self, end: End) -> int:
+        """0 if it is at the memory's side."""
+        from amaranth.hdl import Shape
+
+        copy = self._copies[end.function, end.place]
+        kind = copy.function, copy.ahead
+        if kind not in self._made:
+            self._made[kind] = self._component(copy)
+        if self._made[kind] is None:
+            return 0
+        port = getattr(self._made[kind], end.port)
+        if end.branch is not None:
+            port = port[end.branch]
+        return Shape.cast(port.payload.shape()).width
