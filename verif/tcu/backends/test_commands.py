@@ -193,3 +193,22 @@ def test_the_engine_in_verilog() -> None:
     assert report["hardware"]["mismatches"] == 0
     assert report["hardware"]["checked"] == 7 * (64 + 6)
     assert report["measured_cycles"] == report["predicted_cycles"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "algorithm",
+    ["strassen few.npy few.npy --method tall", "spmul few.npy few.npy", "closure few.npy",
+     "stencil few.npy --weights taps.npy --steps 2"],
+    ids=lambda words: words.split()[0],
+)  # fmt: skip
+def test_algorithms_on_the_engine_in_verilog(algorithm: str) -> None:
+    """The same build; tall calls are of 13 rows, that no block divides."""
+    rng = np.random.default_rng(4)
+    np.save("few.npy", (rng.random((13, 13)) < 0.2).astype(int))
+    np.save("taps.npy", np.eye(3, dtype=int))
+    report = report_of(f"run {algorithm} --words int64 --m 64 --backend engine --rtl")
+    assert report["calls"] > 0
+    assert report["hardware"]["mismatches"] == 0
+    assert report["hardware"]["checked"] >= report["rows"] * 8
+    assert [one["wrong"] for one in report["references"]] == [0]

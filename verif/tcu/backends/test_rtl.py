@@ -73,7 +73,7 @@ def _spmul(unit: TensorUnit) -> Any:
 
 
 def _dominant(words: Words) -> Any:
-    return words.array(_matrices(words)[0] + 9 * np.eye(N))
+    return words.array(_matrices(words)[0] + 9 * np.eye(N, dtype=int))
 
 
 def _long(words: Words) -> tuple[int, int]:
@@ -99,7 +99,7 @@ REAL: dict[str, Algorithm] = {
     **DENSE,
     "eliminate": lambda unit: eliminate(unit, _dominant(unit.words)),
     "solve": lambda unit: solve(
-        unit, eliminate(unit, _dominant(unit.words)), unit.words.array(np.ones(N))
+        unit, eliminate(unit, _dominant(unit.words)), unit.words.array(np.ones(N, int))
     ),
     "closure": lambda unit: closure(unit, _graph(unit.words)),
     "distances": lambda unit: distances(unit, _circle(unit.words)),
@@ -128,7 +128,10 @@ MODULAR: Algorithm = lambda unit: dft(unit, unit.words.array(np.arange(16)), mod
 BY_WORDS: dict[Words, dict[str, Algorithm]] = {
     FP32: REAL,
     FP64: REAL,
-    COMPLEX64: {**DENSE, "dft": REAL["dft"], "bluestein": REAL["bluestein"]},
+    COMPLEX64: {
+        **DENSE,
+        **{name: REAL[name] for name in ("dft", "bluestein", "eliminate", "solve", "stencil")},
+    },
     INT64: {**INTEGERS, "ntt": MODULAR},
     WHOLE: {**INTEGERS, "ntt": MODULAR},
     BOOLEAN: {
@@ -142,6 +145,10 @@ BY_WORDS: dict[Words, dict[str, Algorithm]] = {
     RESIDUES: {
         **DENSE,
         "spmul": _spmul,
+        "eliminate": REAL["eliminate"],
+        "solve": REAL["solve"],
+        # Of 97 lengths are of powers of 2 and 3, that of two sweeps is 6.
+        "stencil": INTEGERS["stencil"],
         "ntt": lambda unit: dft(unit, unit.words.array(np.arange(16))),
     },
 }

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tilewright.sim.tcu import Cost, TensorUnit, UnitWork
+from tilewright.sim.tcu import Cost, NumpyBackend, TensorUnit, UnitWork
 from tilewright.sim.tcu.dense.recursive import recursive, standard, strassen
 from tilewright.sim.tcu.dense.schemes import STRASSEN
 from tilewright.sim.tcu.dense.tall import rectangular, tall
@@ -135,17 +135,26 @@ def test_counts_are_those_of_the_theorems(s: int) -> None:
         tall(weak, a, b)
         assert weak.cost.work == formulas.tall(n, s, weak=True) == UnitWork(q**3, q**3 * s)
         assert weak.cost.cpu == unit.cost.cpu
-        for h in range(3):
-            if q == 2**h:
-                for p0, algorithm, adds in (
-                    (8, standard, (2**h - 1) * n * n),
-                    (7, strassen, 5 * s * s * (7**h - 4**h)),
-                ):
-                    unit = unit_of(s)
-                    algorithm(unit, a, b)
-                    assert unit.cost.work == UnitWork(p0**h, p0**h * s)
-                    assert unit.cost == Cost(p0**h, p0**h * s, cpu_adds=adds)
-                    assert unit.cost == getattr(costs, algorithm.__name__)(n, s)
+
+
+@pytest.mark.parametrize("s", slow_but([4], among=SIDES))
+def test_counts_of_recursions_are_those_of_the_theorem(s: int) -> None:
+    """p0^h calls of s rows, time p0^h (m + l), h the least with s 2^h from the side on; the sums of
+    the CPU where nothing is padded."""
+    for n in (s, 2 * s - 1, 2 * s, 3 * s, 4 * s, 5 * s + 1, 8 * s, 9 * s, 16 * s):
+        h = (-(-n // s) - 1).bit_length()
+        a = b = drawn(INT64, n, n, n)
+        for p0, algorithm, adds in (
+            (8, standard, (2**h - 1) * n * n),
+            (7, strassen, 5 * s * s * (7**h - 4**h)),
+        ):
+            unit = TensorUnit(NumpyBackend(s), INT64, latency=1000)
+            algorithm(unit, a, b)
+            assert unit.cost.work == UnitWork(p0**h, p0**h * s)
+            assert unit.unit_time == p0**h * (s * s + 1000)
+            assert unit.cost == getattr(costs, algorithm.__name__)(n, s)
+            if n == s * 2**h:
+                assert unit.cost == Cost(p0**h, p0**h * s, cpu_adds=adds)
 
 
 @pytest.mark.parametrize("s", slow_but([4], among=SIDES))

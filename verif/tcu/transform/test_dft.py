@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -85,16 +86,18 @@ def test_a_signal_is_a_row_and_a_real_one_complex() -> None:
 
 @pytest.mark.parametrize("s", [4, 8, 16])
 def test_counts_are_those_of_the_theorem(s: int) -> None:
-    """Powers of s: 4 log_s n calls, time 4 (n + l) log_s n; of s itself the rows are padded."""
-    for h in range(1, 3 + (s == 4)):
+    """Powers of s: 4 log_s n calls, time 4 (n + l) log_s n; of s itself the rows are padded.
+    Several signals are a longer one of as many levels."""
+    for h, count in product(range(1, 4 + (s == 4)), (1, 3, 5)):
         n = s**h
         for calls, words in ((4, FP64), (1, COMPLEX)):
             unit = TensorUnit(NumpyBackend(s), words, latency=1000)
-            dft(unit, drawn(words, h, n))
-            rows = max(n // s, s)
+            dft(unit, drawn(words, h, count, n))
+            rows = max(count * n // s, s)
             assert unit.cost.work == UnitWork(calls * h, calls * h * rows)
-            assert unit.unit_time == calls * h * (max(n, s * s) + 1000)
-            assert unit.cost == (costs.dft_complex if calls == 1 else costs.dft)(n, s)
+            assert unit.unit_time == calls * h * (max(count * n, s * s) + 1000)
+            if count == 1:
+                assert unit.cost == (costs.dft_complex if calls == 1 else costs.dft)(n, s)
     for h in range(2, 11):
         n = s**h
         assert formulas.dft(n, s) == UnitWork(4 * h, 4 * h * n // s)
