@@ -76,6 +76,12 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
         name = operand.tensor.name
         bits = word_bits(element, name)
         feeder, loader = (program.function(f"{name}_{role}") for role in ("feeder", "loader"))
+        for loop in feeder.instances:
+            if loop.reduces:
+                raise ValueError(
+                    f"{feeder.name} has no hardware yet: loop `{loop.name}`, which is summed over, "
+                    "is unrolled in it"
+                )
         flagged = name == element.operands[0].name
         if feeder.buffers:
             feeders.append(feeder_part(feeder, bits, summed, flagged=flagged))

@@ -143,6 +143,13 @@ def test_vectors_of_an_array_of_queues(tmp_path: Path) -> None:
             "C.order(i, j, k, ii)\nload.unroll(ii)",
             "A_loader has no hardware yet: loop `ii` is unrolled in it",
         ),
+        (
+            'a, load = C.producers(A, "feeder", "loader")\n'
+            "C.tile(k, (kk, 4))\n"
+            "C.order(i, j, k, kk)\n"
+            "a.unroll(kk)",
+            "A_feeder has no hardware yet: loop `kk`, which is summed over, is unrolled in it",
+        ),
     ],
 )
 def test_no_hardware_yet(tmp_path: Path, lines: str, message: str) -> None:

@@ -13,13 +13,13 @@ from ....reports import write_json
 from ...common.files import check_output, write_whole
 from ...common.options import JsonOption, expanded
 from ...common.words import counted
+from ..counters_shown import counter_rows, counters_of, element_of
 from ..depths_found import depths_found
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
 from ..predicted import predicted, predicted_rows
 from ..queues import queue_rows, queues
 
 if TYPE_CHECKING:
-    from ....hw.spec.t2s.parts import ElementPart
     from ....hw.spec.t2s.program import Function, Program
     from ....hw.t2s.language import Computation
 
@@ -70,9 +70,9 @@ def show(
         counts["predicted"] = predicted(file, options, sizes, counts["iterations"][program.name])
     hardware = queues(file, options)
     if json_file:
-        element = _element(computation, program)
+        element = element_of(computation, program)
         more = {
-            "counters": _counters(found[passes[-1]]),
+            "counters": counters_of(found[passes[-1]]),
             "interval": interval_of(element)._asdict() if element else None,
             "hardware": hardware,
         }
@@ -90,9 +90,9 @@ def show(
         write_whole(svg, lambda out: out.write(drawn.encode()))
     typer.echo(program_text(program) + "\n")
     rows = _rows(computation, program)
-    if told := _element(computation, program):
+    if told := element_of(computation, program):
         rows.append(("rate", interval_text(told)))
-    rows += [(f"counters, {name}", told) for name, told in _counter_rows(found[passes[-1]])]
+    rows += [(f"counters, {name}", told) for name, told in counter_rows(found[passes[-1]])]
     rows += queue_rows(hardware)
     print_rows(file.name, [*rows, *_count_rows(program, counts)])
 
@@ -131,39 +131,6 @@ def _figures(computation: Computation, program: Program) -> dict[str, Any]:
             for one in program.channels
         },
     }
-
-
-def _element(computation: Computation, program: Program) -> ElementPart | None:
-    """In hardware, in the formats and the pipeline of the mapping; None if there is none yet."""
-    from ....hw.t2s.lowering.arithmetic import arithmetic_of
-    from ....hw.t2s.lowering.elements import element_part
-
-    try:
-        return element_part(program, arithmetic_of(program, computation))
-    except ValueError:
-        return None
-
-
-def _counters(program: Program) -> dict[str, list[dict[str, Any]]]:
-    """What a copy of each function counts that only moves words or computes; without bits, a loop
-    whose trip count a register has."""
-    from ....hw.t2s.compiler.counting.counters import counters
-    from ....hw.t2s.compiler.counting.flattening import uses_memory
-
-    return {
-        function.name: [one._asdict() for one in counters(function)]
-        for function in program.functions
-        if not uses_memory(function)
-    }
-
-
-def _counter_rows(program: Program) -> list[tuple[str, str]]:
-    found: dict[str, list[str]] = {}
-    for name, its in _counters(program).items():
-        widths = ("a trip count" if one["bits"] is None else str(one["bits"]) for one in its)
-        told = ", ".join(f"{one['name']} {bits}" for one, bits in zip(its, widths, strict=True))
-        found.setdefault(told or "none", []).append(name)
-    return [(", ".join(names), told) for told, names in found.items()]
 
 
 def _lanes(computation: Computation, function: Function) -> int:
