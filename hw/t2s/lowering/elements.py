@@ -57,7 +57,7 @@ def element_part(program: Program, arithmetic: LaneSum, vector: int = 1) -> Elem
     assert isinstance(update.what, BufferWrite)
     inner, outer = _products(program.name, update.what.value)
     (sums,) = function.buffers
-    return ElementPart(
+    part = ElementPart(
         name=program.name,
         operands=operands,
         arithmetic=arithmetic,
@@ -67,6 +67,8 @@ def element_part(program: Program, arithmetic: LaneSum, vector: int = 1) -> Elem
         overlaps=all(one.loops == update.loops for one in done if _sends_sum(one)),
         vector=vector,
     )
+    _check_products(part)
+    return part
 
 
 def word_bits(element: ElementPart, tensor: str) -> int:
@@ -94,6 +96,20 @@ def _check_ring(function: Function) -> None:
             f"{function.name} has no hardware yet: loop `{summed.name}`, which is summed over, "
             f"stands inside `{kept.name}`, whose sums are kept"
         )
+
+
+def _check_products(part: ElementPart) -> None:
+    """Refuse sums of a format that words have not, where products are multiplied once more."""
+    try:
+        if part.outer:
+            part.arithmetic.of_sums()
+        if len(part.inner) > 2:
+            part.arithmetic.of_products()
+    except ValueError as error:
+        raise ValueError(
+            f"`accumulator` must be a format of words for {part.name}, which multiplies products "
+            f"once more, not {part.arithmetic.result.name!r}"
+        ) from error
 
 
 def _products(name: str, update: Value) -> tuple[tuple[str, ...], tuple[str, ...]]:

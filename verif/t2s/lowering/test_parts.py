@@ -191,6 +191,11 @@ def test_too_many_copies_in_a_row(tmp_path: Path) -> None:
             {"design": "apsp", "format": "fp8e4m3"},
             "`format` must hold +inf for minplus, not 'fp8e4m3'",
         ),
+        (
+            {"design": "mttkrp", "format": "int32", "accumulator": "int64"},
+            "`accumulator` must be a format of words for D, which multiplies products once more, "
+            "not 'int64'",
+        ),
     ],
 )
 def test_refused(settings: dict[str, Any], message: str) -> None:
