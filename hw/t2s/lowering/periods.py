@@ -4,6 +4,9 @@ What a copy of a function takes and puts, and in which order, depends on no word
 of registers only by how often it goes round. So its run is cut at the iterations of the loops that
 registers count, and of constant ones around these.
 
+* Periods have an order, in which each copy does what it does in them: that of their loops, which
+  all functions must go round in the same order. An unrolled loop may stand outside of one in an
+  element, and turns be counted inside of it.
 * Each end of a queue has one owner, who waits for nothing but words and room. So whether all end
   does not depend on who goes first. If each period ends by itself, starting with the words that
   those before it have left in queues, then the run ends: they could be done one after the other.
@@ -23,11 +26,12 @@ least ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.parts import Design
-from ...spec.t2s.periods import element_loops, period_loops, walked_loops
+from ...spec.t2s.periods import element_loops, period_loops, plain_name, walked_loops
+from ...spec.t2s.program import Program
 from .cuts import Iteration, Kind
 from .queues import Queues
 from .transfers import Unaligned, Work
@@ -58,8 +62,8 @@ def job(design: Design, queues: Queues, trips: Mapping[str, int]) -> Period:
 
 def periods(design: Design, queues: Queues) -> list[Period]:
     """All that differ, of jobs of any trip counts. Raises Unbounded."""
-    walk = _Walk(design, queues)
     try:
+        walk = _Walk(design, queues)
         walk.all()
     except Unaligned as error:
         name = design.program.name
@@ -80,8 +84,8 @@ class _Walk:
         self._program = design.program
         cut = period_loops(design.program)
         self._workers = Workers(design, queues, cut, {})
-        self._loops = [one for one in element_loops(design.program) if one.name in cut]
         functions = [one for one in design.program.functions if not one.host]
+        self._loops = [*_in_order(design.program, cut)]
         walked = [walked_loops(one) for one in functions]
         self._unrolled = {loop.name for one in functions for loop in one.instances}
         self._unrolled |= {name for one in design.routes for name in one.routed}
@@ -141,6 +145,28 @@ class _Walk:
             for queue in work.queues:
                 after[queue] += work.words(queue)
         return tuple(after)
+
+
+def _in_order(program: Program, cut: Collection[str]) -> Iterator[Loop]:
+    """These loops as all functions go round them, else as elements do. Raises Unaligned if there is
+    no such order."""
+    left = {one.name: one for one in element_loops(program) if one.name in cut}
+    # Where one of a single iteration stands does not matter.
+    many = [name for name, one in left.items() if one.extent != 1]
+    walks = [
+        [name for loop in walked_loops(one) if (name := plain_name(loop.name, left)) in many]
+        for one in program.functions
+        if not one.host
+    ]
+    while left:
+        # Outside of a loop stand those that come before it in a walk.
+        rests = [[name for name in one if name in left] for one in walks]
+        inside = {name for one in rests for name in one[1:]}
+        first = next((name for name in left if name not in inside), None)
+        if first is None:
+            names = ", ".join(left)
+            raise Unaligned(f"functions go through {names} in different orders")
+        yield left.pop(first)
 
 
 def _iterations(loop: Loop, *, told_apart: bool) -> Iterator[Iteration]:

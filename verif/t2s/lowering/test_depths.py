@@ -10,43 +10,25 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.parts import Design
-from tilewright.hw.spec.t2s.periods import element_loops
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering import design as lowering
 from tilewright.hw.t2s.lowering.depths import with_depths
-from tilewright.hw.t2s.lowering.periods import Period, Unbounded, job, periods
-from tilewright.hw.t2s.lowering.queues import Queues, depth_of
+from tilewright.hw.t2s.lowering.periods import Unbounded, job, periods
+from tilewright.hw.t2s.lowering.queues import Queues
 from tilewright.hw.t2s.lowering.transfers import Unaligned, Work, through
 from tilewright.hw.t2s.lowering.words_through import Stopped, run
 from tilewright.verif.kit.sampling import by_size
 from tilewright.verif.t2s.designs import DESIGNS
 from tilewright.verif.t2s.random_mappings import KERNELS, random_mapping
 
+from .counted_jobs import FEW, goes_on, longer, registers, rooms_of, words_of
+
 DRAWN = by_size(3, 6, 60)
 """Random mappings of each kernel that are tried, those without hardware among them."""
 
 
-_FEW = 3000
-"""Words that are moved one at a time."""
-
 _NONE = 1 << 40
 """In place of how many words are needed, if none are enough."""
-
-
-def rooms_of(design: Design, queues: Queues, less: str = "") -> list[int]:
-    """Of all queues; of a channel, those of a word less."""
-    more = {one.channel: one.depth - depth_of(design, one, {}) for one in design.links}
-    return queues.rooms({name: words - (name == less) for name, words in more.items()})
-
-
-def longer(design: Design) -> list[str]:
-    """Channels whose queues hold more than they have to anyway."""
-    usual = {one.channel: depth_of(design, one, {}) for one in design.links}
-    return sorted({one.channel for one in design.links if one.depth > usual[one.channel]})
-
-
-def registers(design: Design) -> list[str]:
-    return [one.name for one in element_loops(design.program) if one.extent is None]
 
 
 @pytest.mark.parametrize("largest", [2, 3])
@@ -110,21 +92,17 @@ def _proved_or_refused(bare: Design, rng: np.random.Generator) -> str:
     trips = {name: int(rng.integers(1, 4)) for name in every}
     one = job(design, queues, trips)
     run(one, queues, rooms_of(design, queues))
-    if _words(one) < _FEW:
+    if words_of(one) < FEW:
         assert goes_on(one, rooms_of(design, queues), rng)
     # Where words are left from a period to another, depths are enough, not the least.
     if all(levels == tuple(queues.begins) for levels, _ in periods(design, queues)):
         for channel in longer(design):
             some = job(design, queues, dict.fromkeys(every, 2))
             shorter = rooms_of(design, queues, channel)
-            assert _words(some) >= _FEW or not goes_on(some, shorter, rng)
+            assert words_of(some) >= FEW or not goes_on(some, shorter, rng)
             with pytest.raises(Stopped, match="waits"):
                 run(some, queues, shorter)
     return "proved"
-
-
-def _words(period: Period) -> int:
-    return sum(work.times * one[0] for work in period[1] for one in work.segments)
 
 
 def _needed(design: Design, queues: Queues, trips: Mapping[str, int]) -> int:
@@ -142,33 +120,6 @@ def _needed(design: Design, queues: Queues, trips: Mapping[str, int]) -> int:
                     more[name] = max(1, 2 * shortest)
         else:
             return sum(more.values())
-
-
-def goes_on(period: Period, rooms: list[int], rng: np.random.Generator) -> bool:
-    """Whether it ends, a word at a time, in any order."""
-    levels, works = list(period[0]), period[1]
-    single = [
-        [(takes, puts) for words, takes, puts in work.segments for _ in range(words)] * work.times
-        for work in works
-    ]
-    left = {n: iter(one) for n, one in enumerate(single)}
-    following = {n: next(one) for n, one in left.items()}
-    moved = True
-    while moved:
-        moved = False
-        for n in rng.permutation(list(left)):
-            for _ in range(int(rng.integers(1, 6))):
-                takes, puts = following[n]
-                if not all(levels[q] for q in takes) or any(levels[q] >= rooms[q] for q in puts):
-                    break
-                for queue, by in (*((q, -1) for q in takes), *((q, 1) for q in puts)):
-                    levels[queue] += by
-                moved = True
-                if (one := next(left[n], None)) is None:
-                    del left[n]
-                    break
-                following[n] = one
-    return not left
 
 
 def test_visits() -> None:
@@ -254,3 +205,33 @@ def test_registers_hide_no_growth(depth: int, tmp_path: Path) -> None:
     file.write_text(SLOWLY.format(depth=depth))
     with pytest.raises(ValueError, match=r"^Z would stop: .* the further a goes$"):
         T2sConfig(design=str(file))
+
+
+ORDERS = """\
+from tilewright.hw.t2s.language import compute, indices, tensor
+
+i, j, k, jj = indices("i j k jj")
+A, X = tensor("A", "fp32", i, j, k), tensor("X", "fp32", k)
+Y = compute("Y", "fp32", i, j, sum_over=k)[A[i, j, k] * X[k]].accumulate(stall="allowed")
+Y.tile(j, (jj, 2)).order(jj, i, j, k).unroll(jj)
+feed_a, load_a = Y.producers(A, "feeder", "loader")
+feed_x, load_x = Y.producers(X, "feeder", "loader")
+collect, unload = Y.consumers("collector", "unloader")
+collect.unroll(jj).gather(jj=1, level=j)
+"""
+"""Collectors have a turn each in every iteration of j; a feeder serves one element for all of j
+before the next. Found at random (ttv, seed 40)."""
+
+
+def test_different_orders(tmp_path: Path) -> None:
+    """Periods of which each ends could not be one behind the other for all functions."""
+    file = tmp_path / "mine.py"
+    file.write_text(ORDERS)
+    message = "no depths of queues are known with which Y ends: functions go through"
+    with pytest.raises(ValueError, match=rf"^{message} jj, i, j, k in different orders$"):
+        T2sConfig(design=str(file))
+    file.write_text(ORDERS.replace("jj, i, j, k)", "i, j, jj, k)"))
+    design = T2sConfig(design=str(file)).plan
+    queues = Queues(design)
+    for trips in ({"i": 1, "j": 9, "k": 2}, {"i": 9, "j": 1, "k": 1}, {"i": 3, "j": 9, "k": 9}):
+        run(job(design, queues, trips), queues, rooms_of(design, queues))
