@@ -81,9 +81,10 @@ class Cuts:
 
     def inner(self, loops: tuple[For, ...]) -> tuple[Count, ...]:
         """Those that do not cut the run. Raises Unaligned if they do not stand within those that
-        do."""
+        do; loops of one iteration may stand anywhere."""
         cut = [self.plain(one) in self._cut for one in loops]
-        if sorted(cut, reverse=True) != cut:
+        order = [cuts for one, cuts in zip(loops, cut, strict=True) if one.loop.extent != 1]
+        if sorted(order, reverse=True) != order:
             names = ", ".join(one.loop.name for one in loops)
             raise Unaligned(f"periods are not the outer loops of {names}")
         return tuple(count_of(one) for one, cuts in zip(loops, cut, strict=True) if not cuts)
