@@ -80,8 +80,8 @@ OTHERS: dict[str, tuple[float | None, ...]] = {
     "gemm, t2sp": (None, 244, 620, 97),
     "mttkrp, AutoSA": (None, 184, 542, None),
     "ttmc, AutoSA": (None, 201, 610, None),
-    "mttkrp, AutoSA, floorplan": (None, 300, 912, None),
-    "ttmc, AutoSA, floorplan": (None, 300, 917, None),
+    "mttkrp, AutoSA, placed": (None, 300, 912, None),
+    "ttmc, AutoSA, placed": (None, 300, 917, None),
 }
 """Multipliers, MHz, GFLOP/s, and what share of the most that is, where it is said: those of Table
 3.2, and what is published of the compiler's successor and of another one."""
@@ -90,9 +90,10 @@ _LANES = 16
 
 
 def t2s_rate(target: str, progress: Callable[[str], None] = lambda said: None) -> Table:
-    """Elements, lanes, cycles of the Verilog and of the cycle model, those in which elements begin
-    products, their share, the least that is asked for; of others' arrays clock, GFLOP/s and the
-    most that their multipliers could do, two operations each a cycle.
+    """Elements, lanes, cycles of the Verilog and of the cycle model, the share of those in which
+    elements begin products, the least that is asked for, bytes that are read and written; of
+    others' arrays clock, GFLOP/s and the most that their multipliers could do, two operations each
+    a cycle.
 
     Raises UserError for a target other than "cmos", the default: nothing is synthesised; and if the
     model does not count what the Verilog does.
@@ -117,19 +118,19 @@ def t2s_rate(target: str, progress: Callable[[str], None] = lambda said: None) -
     for label, (multipliers, megahertz, rate, share) in OTHERS.items():
         most = 2 * multipliers * megahertz / 1000 if multipliers and megahertz else None
         found = 100 * rate / most if rate and most else share
-        paper = (None, None, None, None, None, found, None, megahertz, rate, most)
+        paper = (None, None, None, None, found, None, None, megahertz, rate, most)
         rows.append(Row(label, paper, (None,) * 10, _DIGITS))
-    columns = ["elements", "lanes", "cycles", "model", "busy", "busy %", "at least", "MHz",
+    columns = ["elements", "lanes", "cycles", "model", "busy %", "at least", "bytes", "MHz",
                "GFLOP/s", "most"]  # fmt: skip
     return Table("t2s-rate", "verilator, cycle model", columns, rows)
 
 
-_DIGITS = (0, 0, 0, 0, 0, 1, 0, 0, 0, 0)
+_DIGITS = (0, 0, 0, 0, 1, 0, 0, 0, 0, 0)
 
 
 def _of_paper(elements: int, megahertz: int, rate: int) -> tuple[float | None, ...]:
     most = 2 * elements * _LANES * megahertz / 1000
-    shares = (None, None, None, 100 * rate / most, None)
+    shares = (None, None, 100 * rate / most, None, None)
     return (elements, _LANES, *shares, megahertz, rate, most)
 
 
@@ -139,7 +140,8 @@ def _ours(config: T2sConfig, model: Counts, rtl: Counts | None) -> tuple[float |
     lanes = config.plan.element.arithmetic.lanes
     share = 100 * model.busy_cycles / model.cycles
     cycles = rtl.cycles if rtl else None
-    figures = (cycles, model.cycles, model.busy_cycles, share, BAR)
+    moved = model.bytes_read + model.bytes_written
+    figures = (cycles, model.cycles, share, BAR, moved)
     return (elements, lanes, *figures, None, None, None)
 
 

@@ -56,6 +56,9 @@ _BLOCK = 20 * 1024
 _FEW = 2
 """Elements along each loop, of the arrays whose periods are measured."""
 
+_LARGEST = 4
+"""Their other factors, lanes too, at most."""
+
 
 def t2s_resources(
     target: str,
@@ -89,16 +92,17 @@ def t2s_periods(
     progress: Callable[[str], None] = lambda said: None,
     only: str | None = None,
 ) -> Table:
-    """Period and area of the designs that ship with two elements along each loop in space, other
-    sizes as their files have them: the modules of large arrays put together would be ten million
-    cells. Neighbours alone are connected, so larger arrays have no longer paths.
+    """Period and area of the designs that ship with two elements along each loop in space, and
+    factors of at most 4 elsewhere: the modules of large arrays put together would be ten million
+    cells. Neighbours alone are connected, so larger arrays have no longer paths; elements of more
+    lanes have, by an adder for each doubling.
 
     Parameters and errors are those of :func:`t2s_resources`.
     """
     rows = []
     for name in _names("t2s-periods", target, only):
         progress(name)
-        few = _config(name, small_sizes(_config(name)))
+        few = _config(name, small_sizes(_config(name)), largest=_LARGEST)
         report = _mapped(few, target, together=True)
         path = report.path
         figures = (path.fo4 if path else None, path.cells if path else None, report.area)
@@ -119,10 +123,10 @@ def _names(table: str, target: str, only: str | None) -> list[str]:
     return chosen
 
 
-def _config(name: str, sizes: str = "") -> T2sConfig:
+def _config(name: str, sizes: str = "", largest: int = 0) -> T2sConfig:
     from ...hw.spec.t2s.config import T2sConfig
 
-    return T2sConfig(design=name, largest=0, sizes=sizes)
+    return T2sConfig(design=name, largest=largest, sizes=sizes)
 
 
 def _mapped(config: T2sConfig, target: str, *, together: bool) -> AsicReport:
