@@ -16,7 +16,7 @@ _LOADS = 0
 def deal(g: Gta, now: int) -> bool:
     """A cycle of the way from the reader to the lanes; returns whether a LOAD's last chunk is on
     its way."""
-    m, w, r = g.m[0], g.walks[_LOADS], g.readers[OPERANDS]
+    m, w, r = g.m[0], g.walks[_LOADS], g.b.readers[OPERANDS]
     ready = True
     m.loaded = 0
     if m.chunk:
@@ -32,7 +32,7 @@ def deal(g: Gta, now: int) -> bool:
         m.chunk = moves
     if moves:
         last_of_row = w.bytes_left <= g.c.chunk
-        last_of_beat = (w.at + g.c.chunk) % g.c.beat == 0
+        last_of_beat = (w.at + g.c.chunk) % g.b.c.beat == 0
         r.takes = last_of_row or last_of_beat
         m.chunk_lane = w.lane
         m.chunk_result = g.commands[w.held_command].result

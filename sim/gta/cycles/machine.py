@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from ....hw.spec.gta import COLS, ROWS, GtaConfig
 from ....hw.spec.jobs.gta import COUNTERS
+from ...timing.bursts.memory import arbitrate, next_beat, serve_dram, take_data
+from ...timing.bursts.reader import reader_idle, reader_step
+from ...timing.bursts.writer import writer_idle, writer_step
 from ...timing.compiled import compiled, inlined
 from ...timing.dram import FLAT, MemoryModel
 from .array import array_busy, region_ready, region_step
 from .commands import EXECUTE, LOAD, STORE, Job
 from .loads import deal
-from .memory import arbitrate, next_beat, serve_dram, take_data
 from .program import check_step, queue_step, wants
-from .reader import reader_idle, reader_step
 from .skip import leave_out, still_for
 from .state import LIST, OPERANDS, RING, Gta, set_up
 from .stores import gather, gather_busy
 from .walk import take_command, walk_busy
-from .writer import writer_idle, writer_step
 
 __all__ = ["TIMED", "run_job"]
 
@@ -36,14 +36,14 @@ standstill."""
 def _finished(g: Gta, now: int) -> bool:
     """Whether all commands are complete, and nothing is under way."""
     m = g.m[0]
-    if m.left or not reader_idle(g, LIST):
+    if m.left or not reader_idle(g.b, LIST):
         return False
     for kind in range(3):
         if m.complete[kind] != m.passed[kind]:
             return False
     if walk_busy(g, 0) or walk_busy(g, 1) or m.chunk or gather_busy(g):
         return False
-    return reader_idle(g, OPERANDS) and writer_idle(g) and not array_busy(g, now)
+    return reader_idle(g.b, OPERANDS) and writer_idle(g.b) and not array_busy(g, now)
 
 
 @inlined
@@ -102,37 +102,53 @@ def _execute(g: Gta, now: int) -> None:
 
 
 @inlined
+def _load(g: Gta, now: int) -> None:
+    """A cycle from the memory to the lanes."""
+    r, w = g.b.readers[OPERANDS], g.walks[0]
+    finished = deal(g, now)
+    r.asks, r.ask_place, r.ask_beats = w.left != 0, w.place, w.beats
+    reader_step(g.b, OPERANDS)
+    take_command(g, 0, LOAD, r.accepts != 0, finished)
+
+
+@inlined
+def _store(g: Gta, now: int) -> None:
+    """A cycle from the lanes to the memory."""
+    writer, w = g.b.writer[0], g.walks[1]
+    writer.beat = g.m[0].beat
+    finished = gather(g, now)
+    writer.asks, writer.ask_place, writer.ask_beats = w.left != 0, w.place, w.beats
+    writer_step(g.b, now)
+    take_command(g, 1, STORE, writer.accepts != 0, finished)
+
+
+@inlined
 def _cycle(g: Gta, now: int) -> None:
     """A cycle: who takes something goes before who gives it."""
-    m = g.m[0]
+    b, m = g.b, g.m[0]
     m.waits = 0
     for kind in range(3):
         m.wants[kind] = wants(g, kind)
     _count(g, 1)
-    stored = m.sent if writer_idle(g) else m.complete[STORE]
-    next_beat(g, now)
-    take_data(g, now)
-    writer_step(g, now)
-    finished = gather(g, now)
-    take_command(g, 1, STORE, m.w_accepts != 0, finished)
-    arbitrate(g, now)
-    finished = deal(g, now)
+    stored = m.sent if writer_idle(b) else m.complete[STORE]
+    # Only the first manager has readers.
+    next_beat(b, 0, now)
+    take_data(b, now)
+    _store(g, now)
+    arbitrate(b, 0, now)
+    _load(g, now)
     check_step(g)
-    r, w = g.readers[OPERANDS], g.walks[0]
-    r.asks, r.ask_place, r.ask_beats = w.left != 0, w.place, w.beats
-    reader_step(g, OPERANDS)
-    take_command(g, 0, LOAD, r.accepts != 0, finished)
-    reader_step(g, LIST)
-    if g.readers[LIST].accepts:
-        g.readers[LIST].asks = 0
+    reader_step(b, LIST)
+    if b.readers[LIST].accepts:
+        b.readers[LIST].asks = 0
     m.counts.wait_results += m.waits
     _execute(g, now)
     queue_step(g)
     m.complete[LOAD] += m.loaded
     m.complete[EXECUTE] = m.ended
     m.complete[STORE] = stored
-    if not g.c.flat:
-        serve_dram(g, now)
+    for channel in range(b.c.managers):
+        serve_dram(b, channel, now)
 
 
 @compiled
@@ -156,7 +172,7 @@ def _run(g: Gta, patience: int, whole: bool) -> int:
         _cycle(g, now)
         now += 1
         if now - moved_at > patience:
-            found = m.sends_in + m.answers_in + m.ended
+            found = g.b.managers[0].sends_in + g.b.writer[0].answers_in + m.ended
             if found == moved:
                 return -now
             moved, moved_at = found, now

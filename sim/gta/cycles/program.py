@@ -27,7 +27,7 @@ def wants(g: Gta, kind: int) -> int:
 @inlined
 def check_step(g: Gta) -> None:
     """A cycle of the check, and of what puts beats of the list together to commands before it."""
-    m, r = g.m[0], g.readers[LIST]
+    m, r = g.m[0], g.b.readers[LIST]
     for kind in range(3):
         m.puts[kind] = 0
     passes = False
@@ -66,8 +66,8 @@ def offers_in_vain(g: Gta) -> bool:
     if m.state == _OFFER:
         full: bool = m.level[g.commands[m.number].kind] == _DEPTH
         # Beats of the one behind it may still come together.
-        return full and (g.readers[LIST].valid == 0 or (m.words == g.c.words - 1 and m.cut != 0))
-    return m.state == _WAIT and m.cut == 0 and g.readers[LIST].valid == 0
+        return full and (g.b.readers[LIST].valid == 0 or (m.words == g.c.words - 1 and m.cut != 0))
+    return m.state == _WAIT and m.cut == 0 and g.b.readers[LIST].valid == 0
 
 
 @inlined

@@ -12,25 +12,13 @@ import numpy as np
 from ....hw.spec.jobs.gta import COUNTERS
 from ....hw.spec.jobs.gta_commands import KINDS
 
-__all__ = ["MACHINE", "READER", "REGION", "WALK"]
+__all__ = ["MACHINE", "REGION", "WALK"]
 
 
 def _fields(*names: str) -> Any:
     return np.dtype([(name, np.int64) for name in names])
 
 
-READER = _fields(
-    *("outstanding", "burst", "buffer"),
-    # The splitter's request and its burst, the burst on its way to the arbiter; in beats.
-    *("active", "place", "left", "split", "split_place", "split_beats"),
-    *("issued", "issued_place", "issued_beats"),
-    # Bursts under way, beats of the buffer that are promised, in it, and at its output.
-    *("under", "reserved", "level", "valid"),
-    # In this cycle: what is asked for and taken at either end; the arbiter's answer.
-    *("asks", "ask_place", "ask_beats", "accepts", "takes", "granted"),
-    # Bursts that the memory has taken, and that it has sent.
-    *("bursts", "whole"),
-)
 WALK = _fields(
     # Requests for rows: those left, the next one; the command at hand and the one behind it.
     *("left", "place", "beats", "stride", "asked", "kept"),
@@ -47,10 +35,6 @@ MACHINE = np.dtype(
         # The three queues: commands put in, taken out, in the memory, at the output.
         *[(name, np.int64, len(KINDS)) for name in ("put", "got", "level", "valid", "wants")],
         *[(name, np.int64, len(KINDS)) for name in ("puts", "pops", "passed", "complete")],
-        # The arbiter.
-        *_fields("served", "held", "held_reader", "spare", "spare_reader").descr,
-        # Bursts that the memory sends, by count; beats of the first one that are left.
-        *_fields("sends_in", "sends_out", "sending", "comes", "comes_last").descr,
         # LOADs: the chunk on its way.
         *_fields("chunk", "chunk_result", "chunk_lane", "chunk_ends", "loaded").descr,
         # STOREs: parts that are read and not taken on, the last two cycles' reads, parts in the
@@ -59,13 +43,6 @@ MACHINE = np.dtype(
         *_fields("waiting_valid", "narrow", "narrow_part", "upper", "at").descr,
         # The beat at the end of them; STOREs that were sent.
         *_fields("beat", "beat_ends", "sent").descr,
-        # The writer: splitter, burst at `aw`, beats in its buffer and without a burst.
-        *_fields("w_active", "w_place", "w_left", "w_split", "w_split_place").descr,
-        *_fields("w_split_beats", "aw", "aw_place", "aw_beats", "stored", "w_level").descr,
-        *_fields("w_valid", "addresses", "address", "w_accepts", "w_takes").descr,
-        # Bursts at `aw` taken, whose data are sent, whose data the memory has, answered.
-        *_fields("lengths_in", "lengths_out", "w_sent", "w", "w_last").descr,
-        *_fields("arrived", "written", "answers_in", "answers_out").descr,
         # EXECUTEs under way: begun, complete.
         *_fields("begun", "ended", "first_at", "gap").descr,
         ("counts", np.dtype([(name, np.int64) for name in COUNTERS])),

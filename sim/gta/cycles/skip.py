@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...timing.bursts.writer import writer_idle
 from ...timing.compiled import inlined
 from .array import region_ready
 from .commands import EXECUTE, STORE
@@ -10,7 +11,6 @@ from .state import LIST, OPERANDS, RING, Gta
 from .stores import gather_busy
 from .vectors import vector_tail
 from .walk import walk_busy
-from .writer import writer_idle
 
 __all__ = ["leave_out", "still_for"]
 
@@ -21,7 +21,7 @@ _SOON = 2
 @inlined
 def _reader_rests(g: Gta, reader: int) -> bool:
     """Whether nothing moves; what waits at its output nobody takes."""
-    r = g.readers[reader]
+    r = g.b.readers[reader]
     if r.issued or r.under or (r.level != 0 and r.valid == 0):
         return False
     if r.split and r.reserved <= r.buffer - r.burst:
@@ -32,7 +32,7 @@ def _reader_rests(g: Gta, reader: int) -> bool:
 @inlined
 def _loads_rest(g: Gta) -> bool:
     """Whether there is no LOAD, nor the next one's rows to be asked for."""
-    return not walk_busy(g, 0) and g.m[0].chunk == 0 and g.readers[OPERANDS].valid == 0
+    return not walk_busy(g, 0) and g.m[0].chunk == 0 and g.b.readers[OPERANDS].valid == 0
 
 
 @inlined
@@ -55,14 +55,14 @@ def _queues_rest(g: Gta) -> bool:
 @inlined
 def still_for(g: Gta, now: int) -> int:
     """For how many cycles from this one on nothing happens at all."""
-    m = g.m[0]
-    if m.sends_in != m.sends_out or m.held or m.begun == m.ended:
+    m, reads = g.m[0], g.b.managers[0]
+    if reads.sends_in != reads.sends_out or reads.held or m.begun == m.ended:
         return 0
-    if not g.c.flat:
-        for channel in range(g.c.channels):
-            if g.dram.count[channel, 0] + g.dram.count[channel, 1]:
+    if not g.b.c.flat:
+        for channel in range(g.b.c.managers):
+            if g.b.dram.count[channel, 0] + g.b.dram.count[channel, 1]:
                 return 0
-    if not _loads_rest(g) or gather_busy(g) or walk_busy(g, 1) or not writer_idle(g):
+    if not _loads_rest(g) or gather_busy(g) or walk_busy(g, 1) or not writer_idle(g.b):
         return 0
     if m.complete[STORE] != m.sent or g.under[m.ended % RING, 1]:
         return 0

@@ -42,8 +42,9 @@ def _is_read(g: Gta, now: int) -> bool:
 def _build(g: Gta) -> bool:
     """Parts to beats; returns whether one at the narrower's output is taken."""
     m = g.m[0]
-    free = m.beat == 0 or m.w_takes != 0
-    m.sent += m.beat != 0 and m.w_takes != 0 and m.beat_ends != 0
+    takes = g.b.writer[0].takes != 0
+    free = m.beat == 0 or takes
+    m.sent += m.beat != 0 and takes and m.beat_ends != 0
     part = m.narrow_part
     half = (part & _HALF) != 0
     if g.c.octets == 1:
@@ -68,7 +69,7 @@ def _build(g: Gta) -> bool:
 
 @inlined
 def gather(g: Gta, now: int) -> bool:
-    """A cycle of the way from the lanes to the writer, which has said whether it ``w_takes`` the
+    """A cycle of the way from the lanes to the writer, which has said whether it ``takes`` the
     beat at the end; returns whether a STORE's last part is being read."""
     m, w = g.m[0], g.walks[_STORES]
     taken = _build(g)

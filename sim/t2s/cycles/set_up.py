@@ -11,7 +11,7 @@ from ....hw.spec.jobs.t2s import memory_parts
 from ....hw.spec.t2s.config import T2sConfig
 from ....hw.spec.t2s.network import End
 from ....hw.spec.t2s.parts import ElementPart, MemoryPart
-from ...timing.bursts.state import managers
+from ...timing.bursts.state import Reader, Writer, managers
 from ...timing.dram import MemoryModel
 from ..job import Job
 from .network import Network
@@ -28,6 +28,9 @@ from .state import (
 )
 
 __all__ = ["set_up"]
+
+_TO_MANAGER = 1
+"""Registers from the writer to the manager that it shares."""
 
 _MOST_STORED = 7
 """Runs that the unloader has requested and not handed over."""
@@ -48,6 +51,8 @@ def set_up(
     processes, ports = _processes(network, order)
     images, walks = _images(config, job, network)
     burst, outstanding = config.burst_beats, config.outstanding
+    buffer = max(2 * burst, min(128, outstanding * burst))
+    sizes = {"burst": burst, "buffer": buffer, "outstanding": outstanding}
     return Array(
         m=np.zeros(1, MACHINE),
         queues=queues,
@@ -62,12 +67,10 @@ def set_up(
         numbers=walks[2],
         begins=walks[3],
         b=managers(
-            len(design.loaders),
+            [Reader(**sizes, manager=n % config.managers) for n in range(len(design.loaders))],
+            Writer(**sizes, registers=_TO_MANAGER),
             config.managers,
             beat=config.beat_bytes,
-            burst=burst,
-            buffer=max(2 * burst, min(128, outstanding * burst)),
-            outstanding=outstanding,
             memory=memory,
             gigahertz=gigahertz,
             turns=turns,

@@ -14,15 +14,10 @@ from .state import RING, Managers
 
 __all__ = ["arbitrate", "next_beat", "serve_dram", "take_data"]
 
-_TO_MEMORY = 1
-"""From a beat at the writer's ``w`` to that of the manager."""
-
 
 @inlined
 def next_beat(b: Managers, manager: int, now: int) -> None:
     """Which reader's beat comes in this cycle: its ``comes``, ``comes_last`` of its burst."""
-    for index in range(b.inputs[manager]):
-        b.readers[b.members[manager, index]].comes = 0
     m = b.managers[manager]
     if m.sends_in == m.sends_out:
         return
@@ -91,11 +86,9 @@ def arbitrate(b: Managers, manager: int, now: int) -> None:
     """The memory takes a burst from the arbiter, and that one of the next reader that has one."""
     m = b.managers[manager]
     free = not m.held or _taken(b, manager, now)
-    choice, count = -1, b.inputs[manager]
-    for index in range(count):
-        b.readers[b.members[manager, index]].granted = 0
+    choice = -1
     if not m.spare:
-        index = m.served
+        index, count = m.served, b.inputs[manager]
         for _ in range(count):
             index = index + 1 if index + 1 < count else 0
             if b.readers[b.members[manager, index]].issued:
@@ -131,7 +124,7 @@ def take_data(b: Managers, now: int) -> None:
             if b.dram.count[channel, 1] + _pages(b, place, beats) > b.c.write_queue:
                 return
             _push(b, channel, 1, place, beats, 0)
-        b.answers[w.answers_in % RING] = now + _TO_MEMORY + b.c.latency
+        b.answers[w.answers_in % RING] = now + b.c.registers + b.c.latency
         w.answers_in += 1
         w.written += 1
 

@@ -18,13 +18,15 @@ def reader_idle(b: Managers, reader: int) -> bool:
 
 @inlined
 def reader_step(b: Managers, reader: int) -> None:
-    """A cycle: ``asks`` and ``takes`` are what its neighbours want; ``accepts`` says afterwards
-    whether the request was taken."""
+    """A cycle: ``asks`` and ``takes`` are what its neighbours want, ``comes`` and ``granted`` what
+    the memory and the arbiter have said; ``accepts`` says afterwards whether the request was
+    taken."""
     r = b.readers[reader]
     comes = r.comes != 0
     taken = r.valid != 0 and r.takes != 0
-    may_issue = r.reserved <= b.c.buffer - b.c.burst and r.under != b.c.outstanding
+    may_issue = r.reserved <= r.buffer - r.burst and r.under != r.outstanding
     free = r.granted != 0 or r.issued == 0
+    r.comes = r.granted = 0
     splits = may_issue and free
     issues = r.split != 0 and splits
     if free:
@@ -34,7 +36,7 @@ def reader_step(b: Managers, reader: int) -> None:
     r.reserved += (r.split_beats if issues else 0) - int(taken)
     # The splitter.
     moves = splits or r.split == 0
-    room = b.c.burst - r.place % b.c.burst
+    room = r.burst - r.place % r.burst
     ends = r.left <= room
     beats = r.left if ends else room
     r.accepts = r.active == 0 or (moves and ends)

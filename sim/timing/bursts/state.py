@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..dram import Channels, MemoryModel, Timing, channels, timing
 
-__all__ = ["RING", "Managers", "Shape", "managers"]
+__all__ = ["RING", "Managers", "Reader", "Shape", "Writer", "managers"]
 
 RING = 256
 """Places of a ring: more than bursts that are under way at a manager."""
@@ -17,12 +19,45 @@ _DEEP = 16
 """So many addresses of a writer are a memory."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """A ``BurstReader`` of the hardware.
+
+    Parameters
+    ----------
+    burst, buffer: beats of its longest burst, of its buffer
+    outstanding: bursts that may be under way
+    manager: that it is on
+    """
+
+    burst: int
+    buffer: int
+    outstanding: int
+    manager: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writer:
+    """A ``BurstWriter`` of the hardware, on the last manager.
+
+    Parameters
+    ----------
+    burst, buffer, outstanding: as of a reader
+    registers: that a beat passes from the writer to the manager
+    """
+
+    burst: int
+    buffer: int
+    outstanding: int
+    registers: int = 0
+
+
 class Shape(NamedTuple):
     """What does not change, in numbers for compiled code.
 
-    ``readers``, ``managers``: how many; ``stores``: the writer's manager; ``beat``: bytes;
-    ``burst``, ``buffer``: beats of the longest burst, of a buffer; ``outstanding``: bursts of a
-    reader; ``addresses``, ``deep``: the writer's queue of addresses, whether it is a memory.
+    ``readers``, ``managers``: how many; ``stores``: the writer's manager; ``beat``: bytes; of the
+    writer ``burst``, ``buffer``: beats; ``addresses``, ``deep``: its queue of addresses, whether
+    it is a memory; ``registers``: to the manager.
     """
 
     readers: int
@@ -31,9 +66,9 @@ class Shape(NamedTuple):
     beat: int
     burst: int
     buffer: int
-    outstanding: int
     addresses: int
     deep: int
+    registers: int
     flat: int
     latency: int
     access_bytes: int
@@ -47,6 +82,7 @@ def _fields(*names: str) -> Any:
 
 
 _READER = _fields(
+    *("burst", "buffer", "outstanding"),
     # The splitter's request and its burst, the burst on its way to the arbiter; in beats.
     *("active", "place", "left", "split", "split_place", "split_beats"),
     *("issued", "issued_place", "issued_beats"),
@@ -105,41 +141,37 @@ class Managers(NamedTuple):
 
 
 def managers(
-    readers: int,
+    readers: Sequence[Reader],
+    writer: Writer,
     count: int,
     *,
     beat: int,
-    burst: int,
-    buffer: int,
-    outstanding: int,
     memory: MemoryModel,
     gigahertz: float,
     turns: tuple[int, ...] = (),
 ) -> Managers:
-    """Managers behind a reset, or at the end of a job: readers in turn on each, the writer on the
-    last.
+    """Managers behind a reset, or at the end of a job.
 
     Parameters
     ----------
-    readers, count: of readers, of managers
+    readers: in the order in which those of a manager are served
+    count: of managers
     beat: bytes of a beat
-    burst, buffer: beats of the longest burst, of the buffers
-    outstanding: bursts of a reader, or of the writer, that may be under way
     memory: behind each manager
     gigahertz: clock of the accelerator
     turns: by manager, the input that was served last; 0 behind a reset
     """
-    deep = outstanding >= _DEEP
+    deep = writer.outstanding >= _DEEP
     c = Shape(
-        readers=readers,
+        readers=len(readers),
         managers=count,
         stores=count - 1,
         beat=beat,
-        burst=burst,
-        buffer=buffer,
-        outstanding=outstanding,
-        addresses=outstanding - deep,
+        burst=writer.burst,
+        buffer=writer.buffer,
+        addresses=writer.outstanding - deep,
         deep=int(deep),
+        registers=writer.registers,
         flat=int(memory.flat),
         latency=memory.latency,
         access_bytes=memory.access_bytes,
@@ -147,24 +179,26 @@ def managers(
         read_queue=memory.read_queue,
         write_queue=memory.write_queue,
     )
-    members = np.zeros((count, max(1, -(-readers // count))), np.int64)
-    inputs = np.zeros(count, np.int64)
-    for number in range(count):
-        its = list(range(number, readers, count))
-        members[number, : len(its)], inputs[number] = its, len(its)
-    records, writer = np.zeros(count, _MANAGER), np.zeros(1, _WRITER)
-    writer["takes"] = 1
+    its = [[n for n, one in enumerate(readers) if one.manager == at] for at in range(count)]
+    members = np.zeros((count, max(1, *map(len, its))), np.int64)
+    for number, inputs in enumerate(its):
+        members[number, : len(inputs)] = inputs
+    of_readers = np.zeros(len(readers), _READER)
+    for name in ("burst", "buffer", "outstanding"):
+        of_readers[name] = [getattr(one, name) for one in readers]
+    of_managers, of_writer = np.zeros(count, _MANAGER), np.zeros(1, _WRITER)
+    of_writer["takes"] = 1
     if turns:
-        records["served"] = turns
+        of_managers["served"] = turns
     return Managers(
         c=c,
-        readers=np.zeros(readers, _READER),
-        managers=records,
+        readers=of_readers,
+        managers=of_managers,
         members=members,
-        inputs=inputs,
-        writer=writer,
+        inputs=np.array([len(inputs) for inputs in its], np.int64),
+        writer=of_writer,
         sends=np.zeros((count, RING, 3), np.int64),
-        asked=np.zeros((readers, RING, 2), np.int64),
+        asked=np.zeros((len(readers), RING, 2), np.int64),
         lengths=np.zeros((RING, 2), np.int64),
         answers=np.zeros(RING, np.int64),
         dram=channels(memory, count),
