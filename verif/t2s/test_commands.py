@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from dataclasses import replace
@@ -11,6 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from amaranth.hdl import UnusedElaboratable
 from tilewright.cli import main
 from tilewright.hw.spec.t2s.affine import Affine
 from tilewright.hw.spec.t2s.config import T2sConfig
@@ -83,6 +85,15 @@ def test_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # A row of eight collectors packs a vector.
     assert found["C_collector_gather"]["bits"] == [32 * n for n in range(1, 8)]
     assert found["C_collector"]["bits"] == [32 * 8]
+
+
+def test_queues_leave_no_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of components whose ports are looked at, and no more; also where others are elaborated."""
+    monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", False)
+    report = tmp_path / "show.json"
+    assert main(["t2s", "show", GEMM, "--json", str(report)]) == 0
+    assert json.loads(report.read_text())["hardware"]["queues"]
+    gc.collect()
 
 
 def test_no_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,6 +90,8 @@ class _Bits:
         kind = copy.function, copy.ahead
         if kind not in self._made:
             self._made[kind] = self._component(copy)
+            if self._made[kind] is not None:
+                self._made[kind]._MustUse__silence = True  # its ports are all that is wanted
         if self._made[kind] is None:
             return 0
         port = getattr(self._made[kind], end.port)
