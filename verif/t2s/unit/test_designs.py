@@ -41,7 +41,7 @@ _CHOSEN = {
 """A format of each by default; all at length."""
 
 SHORT = ["gemm"]
-LONG = ["cgra/ttm", "cgra/ttmc"]
+LONG = ["ttm", "ttv", "cgra/mttkrp", "cgra/ttm", "cgra/ttmc"]
 
 
 def _config(name: str, fmt: str, **changes: Any) -> T2sConfig:
