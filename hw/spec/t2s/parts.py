@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TYPE_CHECKING
 
 from ..formats import Format
 from .arithmetic import LaneSum
@@ -11,6 +12,9 @@ from .functions import WordFunctions
 from .loops import Loop
 from .network import Copy, Link
 from .program import Program
+
+if TYPE_CHECKING:
+    from .sparse_parts import SparsePlan
 
 __all__ = [
     "Count",
@@ -295,6 +299,8 @@ class Design:
     routes: between functions and arrays of queues that they walk
     copies: of all functions and routes
     links: between them
+    sparse: what it has for sparse operands, whose loaders are none of these; feeders, movers, routes,
+        copies and links are empty then
     """
 
     program: Program
@@ -306,6 +312,7 @@ class Design:
     routes: tuple[RoutePart, ...] = ()
     copies: tuple[Copy, ...] = ()
     links: tuple[Link, ...] = ()
+    sparse: SparsePlan | None = None
 
     @property
     def indices(self) -> tuple[str, ...]:

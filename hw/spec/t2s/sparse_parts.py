@@ -1,0 +1,188 @@
+"""What designs with sparse operands are made of in hardware, beside loaders and the unloader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from .parts import Count, ElementPart
+from .tokens import TokenLayout
+
+__all__ = [
+    "CollectPart",
+    "EntriesPart",
+    "GatherPart",
+    "RowLoops",
+    "SparseElementPart",
+    "SparsePlan",
+]
+
+
+@dataclass(frozen=True)
+class EntriesPart:
+    """A loader of a sparse tensor: vectors of tokens, one for each element, one behind the other.
+
+    The image is as long as a register says, in such vectors. It is read from its beginning in each
+    iteration of the loops around.
+
+    Parameters
+    ----------
+    name: of the function
+    tensor: of which the image is
+    layout: of a token
+    elements: tokens of a vector, that of element 0 in the low bytes
+    again: loops around, outermost first, in which the stream comes again
+    style: how the host lays rows out: "csr", as loops say; "ciss", dealt to the elements
+    """
+
+    name: str
+    tensor: str
+    layout: TokenLayout
+    elements: int
+    again: tuple[Count, ...]
+    style: str
+
+    @property
+    def vector_bytes(self) -> int:
+        """Bytes of a vector."""
+        return self.elements * self.layout.bytes
+
+
+@dataclass(frozen=True)
+class GatherPart:
+    """A feeder whose words are chosen by the coordinates of entries.
+
+    It is filled as a :class:`FeederPart` is, in every copy with the same words. Then each entry
+    has it send words in the loops of ``read``, until a tile ends that ends an iteration of
+    ``level``.
+
+    Parameters
+    ----------
+    name: of the function
+    tensor: whose words they are
+    word_bits: width of a word
+    layout: of the tokens
+    fill: loops in which a word comes, of one block
+    fill_place: loops of ``fill`` that are digits of the word's place, outermost first
+    coordinates: indices whose places within a tile are the first of these digits
+    read: loops in which words are sent for an entry
+    read_place: loops of ``read`` that are the other digits
+    extents: trip counts of all digits
+    double: whether there are two blocks
+    level: loop in each iteration of which it is filled anew, one of the layout's levels
+    """
+
+    name: str
+    tensor: str
+    word_bits: int
+    layout: TokenLayout
+    fill: tuple[Count, ...]
+    fill_place: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    read: tuple[Count, ...]
+    read_place: tuple[str, ...]
+    extents: tuple[int, ...]
+    double: bool
+    level: str
+
+
+@dataclass(frozen=True)
+class SparseElementPart:
+    """A processing element whose sums are addressed by the rows of entries.
+
+    An entry begins as many operations as ``ring`` has iterations, in each of which a word of every
+    dense operand comes: ``sums[slot, n] (+)= products``. With a tile that ends an iteration of the
+    outermost level all sums are complete; they leave slot by slot, in each in the order of the
+    ring.
+
+    Parameters
+    ----------
+    element: its operands, those of the token's values first; arithmetic and vector. ``sums`` are
+        those of all slots
+    layout: of the tokens, after merging
+    ring: loops inside of an entry
+    halves: 2: sums leave while the next ones are computed; 1: they do not
+    union: each value of a token is a lane, and all lanes have the same words of dense operands.
+        Else values are multiplied, too
+    """
+
+    element: ElementPart
+    layout: TokenLayout
+    ring: tuple[Count, ...]
+    halves: int
+    union: bool = False
+
+    @property
+    def ring_words(self) -> int:
+        """Operations of an entry."""
+        return prod(one.extent or 1 for one in self.ring)
+
+
+@dataclass(frozen=True)
+class CollectPart:
+    """What takes results from all elements, a row of one after a row of another.
+
+    Parameters
+    ----------
+    word_bits: width of a word
+    nest: the loops of rows and of elements, in their order; ``elements`` names the latter
+    elements: the loop whose iterations are elements; empty if there is one
+    words: of a row
+    """
+
+    word_bits: int
+    nest: tuple[Count, ...]
+    elements: str
+    words: int
+
+
+@dataclass(frozen=True)
+class RowLoops:
+    """How the rows of sparse tensors lie in time and space.
+
+    Parameters
+    ----------
+    index: of the computation
+    slots, elements: loops of constant trip counts: rows of an element, and elements; empty if there
+        is none
+    slot_step, element_step: by how much an iteration moves the index
+    slot_extent, element_extent: their trip counts; 1 if there is no such loop
+    """
+
+    index: str
+    slots: str = ""
+    elements: str = ""
+    slot_step: int = 1
+    element_step: int = 1
+    slot_extent: int = 1
+    element_extent: int = 1
+
+    @property
+    def tile(self) -> int:
+        """Rows of a tile."""
+        return self.slot_extent * self.element_extent
+
+
+@dataclass(frozen=True)
+class SparsePlan:
+    """What a design has beside its loaders of dense operands and its unloader.
+
+    Parameters
+    ----------
+    entries: loaders of sparse tensors, one or two
+    merge: of two: "intersection" or "union"; empty for one
+    order: the loop of an element's rows, if there is one, and those of coordinates, in the mapping's
+        order: that of entries in "csr"
+    rows: their loops
+    gathers: feeders of dense operands
+    element: the processing elements, ``rows.element_extent`` of them
+    collect: what takes results
+    """
+
+    entries: tuple[EntriesPart, ...]
+    merge: str
+    order: tuple[str, ...]
+    rows: RowLoops
+    gathers: tuple[GatherPart, ...]
+    element: SparseElementPart
+    collect: CollectPart
