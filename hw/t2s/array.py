@@ -8,8 +8,8 @@ from amaranth.hdl import Elaboratable, Module, ResetInserter, ShapeLike, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..spec.t2s.design import Design
 from ..spec.t2s.network import End, Link
-from ..spec.t2s.parts import Design
 from ..stream.deep_queue import DeepQueue
 from ..stream.output_register import OutputRegister
 from ..stream.queue import Queue

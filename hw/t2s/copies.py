@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..spec.t2s.design import Design
 from ..spec.t2s.network import Copy
-from ..spec.t2s.parts import Design
 from .feeder import Feeder
 from .mover import Packer, mover
 from .pe import Pe

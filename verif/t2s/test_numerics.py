@@ -13,7 +13,7 @@ import pytest
 from tilewright.hw.spec.formats import FORMATS, FloatFormat, Format
 from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.hw.spec.t2s.parts import Design
+from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.program import Program, TensorDeclaration
 from tilewright.hw.t2s.compiler.passes import compiled
 from tilewright.hw.t2s.language import Computation, MappingError

@@ -9,7 +9,8 @@ from ..config import Config, IntRange, OneOf, parameter
 from ..sidecar.traffic import Traffic, one_id_each
 from ..simd2 import Simd2Config
 from ..unit import Unit, named_object
-from .parts import Design, MemoryPart
+from .design import Design
+from .parts import MemoryPart
 from .settings import DesignName, Sizes
 from .timing import interval_text
 

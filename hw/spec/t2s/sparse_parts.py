@@ -171,8 +171,8 @@ class SparsePlan:
     ----------
     entries: loaders of sparse tensors, one or two
     merge: of two: "intersection" or "union"; empty for one
-    order: the loop of an element's rows, if there is one, and those of coordinates, in the mapping's
-        order: that of entries in "csr"
+    order: the loop of an element's rows, if there is one, and those of coordinates, in the order of
+        the mapping: that of entries in "csr"
     rows: their loops
     gathers: feeders of dense operands
     element: the processing elements, ``rows.element_extent`` of them

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...spec.t2s.parts import Design
+from ...spec.t2s.design import Design
 from .periods import Period, periods
 from .queues import Queues, depth_of
 from .words_through import Stopped, run

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ...spec.t2s.config import T2sConfig
-from ...spec.t2s.parts import Design
+from ...spec.t2s.design import Design
 from ...spec.t2s.settings import parsed_sizes
 from .. import designs
 from ..compiler.passes import compiled

@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from ...spec.t2s.design import Design
 from ...spec.t2s.loops import Loop
-from ...spec.t2s.parts import Design
 from ...spec.t2s.periods import element_loops, period_loops, plain_name, walked_loops
 from ...spec.t2s.program import Program
 from .cuts import Iteration, Kind

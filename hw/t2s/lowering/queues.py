@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...spec.t2s.design import Design
 from ...spec.t2s.network import Copy, End, Link
-from ...spec.t2s.parts import Design
 
 __all__ = ["Queues", "depth_of"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby, product
 
+from ...spec.t2s.design import Design
 from ...spec.t2s.network import Copy
-from ...spec.t2s.parts import Count, Design, FeederPart, MoverPart, RoutePart
+from ...spec.t2s.parts import Count, FeederPart, MoverPart, RoutePart
 from ...spec.t2s.program import Function
 from ...spec.t2s.statements import Receive
 from .connections import named, turn_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
+from ....hw.spec.t2s.design import Design
 from ....hw.spec.t2s.network import Copy
-from ....hw.spec.t2s.parts import Count, Design, RoutePart
+from ....hw.spec.t2s.parts import Count, RoutePart
 
 __all__ = ["operations_of_sums", "turns_of", "visits_of", "words_of"]
 

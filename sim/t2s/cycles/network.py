@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from ....hw.spec.t2s.design import Design
 from ....hw.spec.t2s.network import Copy, End
-from ....hw.spec.t2s.parts import Design, FeederPart, MoverPart, RoutePart
+from ....hw.spec.t2s.parts import FeederPart, MoverPart, RoutePart
 from ....hw.spec.t2s.timing import FEW_SUMS, interlocked, timing_of
 from .nests import operations_of_sums, turns_of, visits_of, words_of
 from .state import ALWAYS, ELEMENT, JOINS, LAST, MOVES, NEVER

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.loops import Loop
-from tilewright.hw.spec.t2s.parts import Design, FeederPart, MoverPart
+from tilewright.hw.spec.t2s.parts import FeederPart, MoverPart
 from tilewright.hw.spec.t2s.statements import Body, For
 from tilewright.hw.t2s.feeder import Feeder
 from tilewright.hw.t2s.language import MappingError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tilewright.hw.spec.t2s.parts import Design
+from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.periods import element_loops
 from tilewright.hw.t2s.lowering.periods import Period
 from tilewright.hw.t2s.lowering.queues import Queues, depth_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.hw.spec.t2s.parts import Design
+from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering import design as lowering
 from tilewright.hw.t2s.lowering.depths import with_depths

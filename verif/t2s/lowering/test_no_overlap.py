@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.hw.spec.t2s.parts import Design
+from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.language.mapping_file import load_mapping
 from tilewright.hw.t2s.lowering.design import lowered

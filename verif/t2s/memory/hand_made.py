@@ -10,8 +10,9 @@ from functools import cache
 from typing import Any
 
 from tilewright.hw.spec.t2s.config import T2sConfig
+from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.spec.t2s.loops import Loop
-from tilewright.hw.spec.t2s.parts import Count, Design, MemoryPart, Step
+from tilewright.hw.spec.t2s.parts import Count, MemoryPart, Step
 
 __all__ = ["PARTS", "Walk", "around", "memory_part", "runs"]
 

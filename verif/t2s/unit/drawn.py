@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tilewright.hw.spec.config import Flag, IntRange, OneOf, parameter
 from tilewright.hw.spec.t2s.config import T2sConfig
-from tilewright.hw.spec.t2s.parts import Design
+from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering.design import lowered
 

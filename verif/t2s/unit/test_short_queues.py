@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
 from tilewright.hw.spec.t2s.config import T2S, T2sConfig
-from tilewright.hw.spec.t2s.parts import Design
+from tilewright.hw.spec.t2s.design import Design
 from tilewright.hw.t2s.lowering import design as lowering
 from tilewright.hw.t2s.lowering.periods import job
 from tilewright.hw.t2s.lowering.queues import Queues, depth_of

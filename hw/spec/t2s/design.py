@@ -1,0 +1,59 @@
+"""A design: a program with all that its hardware is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..formats import Format
+from .network import Copy, Link
+from .parts import Count, ElementPart, FeederPart, MemoryPart, MoverPart, RoutePart
+from .program import Program
+from .sparse_parts import SparsePlan
+
+__all__ = ["Design"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """A program with all that its hardware is made of.
+
+    Parameters
+    ----------
+    program: after all passes
+    element: its processing elements
+    feeders, movers, loaders, unloader: its other functions on the device
+    routes: between functions and arrays of queues that they walk
+    copies: of all functions and routes
+    links: between them
+    sparse: what it has for sparse operands, whose loaders are none of these; feeders, movers,
+        routes, copies and links are empty then
+    """
+
+    program: Program
+    element: ElementPart
+    feeders: tuple[FeederPart, ...]
+    movers: tuple[MoverPart, ...]
+    loaders: tuple[MemoryPart, ...]
+    unloader: MemoryPart
+    routes: tuple[RoutePart, ...] = ()
+    copies: tuple[Copy, ...] = ()
+    links: tuple[Link, ...] = ()
+    sparse: SparsePlan | None = None
+
+    @property
+    def indices(self) -> tuple[str, ...]:
+        """Indices whose outermost loops have a register each, of the trip count."""
+        used = {
+            loop.name for one in (*self.loaders, self.unloader) for loop in _from_registers(one)
+        }
+        return tuple(one for one in self.program.indices if one in used)
+
+    def word_format(self, tensor: str) -> Format:
+        """The format of a tensor's words: of the result, and of what sums start from, that of
+        sums."""
+        of_sums = tensor in (self.program.result, self.program.start)
+        return self.element.arithmetic.result if of_sums else self.element.arithmetic.element
+
+
+def _from_registers(part: MemoryPart) -> list[Count]:
+    return [one.count for one in part.steps if one.count.from_register]
