@@ -19,6 +19,7 @@ from .depths import with_depths
 from .elements import element_part, summed_loops, word_bits
 from .memory import memory_part, stored_lanes
 from .moving import feeder_part, mover_part
+from .refusal_places import with_places
 from .routing import routes_of
 from .stalls import check_stalls
 
@@ -63,6 +64,7 @@ def _design(config: T2sConfig, file: Path, content: bytes) -> Design:
     return lowered(computation, config)
 
 
+@with_places
 def lowered(computation: Computation, config: T2sConfig) -> Design:
     """What the hardware of a mapping is made of. Raises ValueError, see :func:`design_of`."""
     program = compiled(complete(computation))

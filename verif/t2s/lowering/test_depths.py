@@ -161,7 +161,7 @@ def test_no_depth_is_enough(tmp_path: Path, order: str, forward: str) -> None:
     file = tmp_path / "mine.py"
     text = SAID.replace("i, k, iii, ii", order).replace("iii=-1", f"iii={forward}")
     file.write_text(text)
-    message = r"Y would stop: \w+ would have to hold more words the further k goes"
+    message = r"mine\.py:5: Y would stop: \w+ would have to hold more words the further k goes"
     with pytest.raises(ValueError, match=f"^{message}$"):
         T2sConfig(design=str(file))
 
@@ -203,7 +203,7 @@ def test_registers_hide_no_growth(depth: int, tmp_path: Path) -> None:
     of `a` go into the registers of queues. Found at random (seed 2152)."""
     file = tmp_path / "mine.py"
     file.write_text(SLOWLY.format(depth=depth))
-    with pytest.raises(ValueError, match=r"^Z would stop: .* the further a goes$"):
+    with pytest.raises(ValueError, match=r"^mine\.py:5: Z would stop: .* the further a goes$"):
         T2sConfig(design=str(file))
 
 
@@ -227,7 +227,7 @@ def test_different_orders(tmp_path: Path) -> None:
     """Periods of which each ends could not be one behind the other for all functions."""
     file = tmp_path / "mine.py"
     file.write_text(ORDERS)
-    message = "no depths of queues are known with which Y ends: functions go through"
+    message = r"mine\.py:5: no depths of queues are known with which Y ends: functions go through"
     with pytest.raises(ValueError, match=rf"^{message} jj, i, j, k in different orders$"):
         T2sConfig(design=str(file))
     file.write_text(ORDERS.replace("jj, i, j, k)", "i, j, jj, k)"))

@@ -135,20 +135,21 @@ def test_vectors_of_an_array_of_queues(tmp_path: Path) -> None:
     [
         (
             "C.tile(k, (kk, 2)).tile(i, (iii, 4)).order(i, j, k, iii, kk)",
-            "C has no hardware yet: loop `kk`, which is summed over, stands inside `iii`, whose "
-            "sums are kept",
+            "mine.py:6: C has no hardware yet: loop `kk`, which is summed over, stands inside "
+            "`iii`, whose sums are kept",
         ),
         (
             'a, load = C.producers(A, "feeder", "loader")\nC.tile(i, (ii, 4))\n'
             "C.order(i, j, k, ii)\nload.unroll(ii)",
-            "A_loader has no hardware yet: loop `ii` is unrolled in it",
+            "mine.py:10: A_loader has no hardware yet: loop `ii` is unrolled in it",
         ),
         (
             'a, load = C.producers(A, "feeder", "loader")\n'
             "C.tile(k, (kk, 4))\n"
             "C.order(i, j, k, kk)\n"
             "a.unroll(kk)",
-            "A_feeder has no hardware yet: loop `kk`, which is summed over, is unrolled in it",
+            "mine.py:10: A_feeder has no hardware yet: loop `kk`, which is summed over, is "
+            "unrolled in it",
         ),
     ],
 )
@@ -166,8 +167,8 @@ def test_too_many_copies_in_a_row(tmp_path: Path) -> None:
         "feed.unroll(ii).scatter(ii=-1)"
     )
     message = (
-        "A_feeder has no hardware yet: words pass through 257 copies of it in a row, at most 256 "
-        "are counted"
+        "mine.py:9: A_feeder has no hardware yet: words pass through 257 copies of it in a row, at "
+        "most 256 are counted"
     )
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         _ = T2sConfig(design=_file(tmp_path, text), largest=0).plan
