@@ -26,5 +26,8 @@ def job_layout(config: T2sConfig) -> data.StructLayout:
 
 
 def run_count_bits(config: T2sConfig) -> int:
-    """Width of a request's number of beats: that of the longest run."""
-    return max(part.run_beats(config.beat_bytes) for part in memory_parts(config)).bit_length()
+    """Width of a request's number of beats: that of the longest run, or of a burst, in which
+    tokens are requested."""
+    runs = [part.run_beats(config.beat_bytes) for part in memory_parts(config)]
+    bursts = [config.burst_beats] if config.plan.sparse else []
+    return max(*runs, *bursts).bit_length()

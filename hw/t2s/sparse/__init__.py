@@ -1,0 +1,1 @@
+"""Components of designs with sparse operands."""

@@ -1,0 +1,29 @@
+"""Tokens as hardware sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Value
+from amaranth.lib import data
+
+from ...spec.t2s.tokens import TokenLayout
+
+__all__ = ["ends_iteration", "says_nothing", "token_layout"]
+
+
+def token_layout(layout: TokenLayout) -> data.StructLayout:
+    """A token, its fields by name, without the zeros that fill it up in memory."""
+    return data.StructLayout({one.name: one.bits for one in layout.fields})
+
+
+def ends_iteration(layout: TokenLayout, token: data.View[Any], level: str) -> Value:
+    """Whether an iteration of a level's loop ends with the token."""
+    found: Value = token.ends[layout.levels.index(level)]
+    return found
+
+
+def says_nothing(token: data.View[Any]) -> Value:
+    """Whether the token is neither an entry nor the end of a tile: it may be dropped."""
+    found: Value = ~token.present & (token.ends == 0)
+    return found
