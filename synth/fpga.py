@@ -92,6 +92,8 @@ FAMILIES: dict[str, Family] = {
 
 _WIRE = re.compile(r"^ +wire (?:width (\d+) )?.*?\b(input|output) \d+ .*?\\(\S+)$", re.MULTILINE)
 
+_NO_PLACE = "design is probably at utilisation limit"
+"""What nextpnr says when it finds no place for a cell."""
 
 _HARNESS = """
 module harness(input clk, input in, input load, output out);
@@ -174,8 +176,8 @@ def place_and_route(
 ) -> FpgaReport:
     """Synthesise, place and route for a family of ``FAMILIES``.
 
-    Raises MissingExtra without nextpnr, TooLarge if the design does not fit the device,
-    ToolError if nextpnr cannot place or route it.
+    Raises MissingExtra without nextpnr, TooLarge if the design does not fit the device or no place
+    is found for all of it, ToolError if nextpnr cannot place or route it otherwise.
     """
     require_nextpnr(target)
     family = FAMILIES[target]
@@ -187,7 +189,13 @@ def place_and_route(
         if luts > family.capacity:
             raise TooLarge(top, family, luts)
         with activity(f"placing and routing {top}"):
-            return json.dumps([json.loads(statistics), json.loads(_place(netlist, family))])
+            try:
+                report = _place(netlist, family)
+            except ToolError as error:
+                if _NO_PLACE in str(error):
+                    raise TooLarge(top, family, luts) from None
+                raise
+        return json.dumps([json.loads(statistics), json.loads(report)])
 
     versions = f"{yosys_version()} {version(family.package.replace('_', '-'))}"
     key = (versions, repr(family), _HARNESS, top, verilog)

@@ -308,6 +308,23 @@ def test_place_and_route(target: str) -> None:
     assert 20 < report.fmax_mhz < 800
 
 
+def test_without_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look-up tables enough, and no legal placement: it does not fit. Other failures are told."""
+    monkeypatch.setattr(fpga, "require_nextpnr", lambda target: None)
+    monkeypatch.setattr(fpga, "version", lambda package: "0")
+    said = "Unable to find legal placement for all cells, design is probably at utilisation limit."
+
+    def place(netlist: str, family: fpga.Family) -> str:
+        raise ToolError(f"{family.device}: {said}")
+
+    monkeypatch.setattr(fpga, "_place", place)
+    with pytest.raises(fpga.TooLarge, match=r"`accumulator` does not fit .* look-up tables of"):
+        fpga.place_and_route(ACCUMULATOR, "accumulator", "ice40", config={})
+    said = "Routing failed."
+    with pytest.raises(ToolError, match=r"Routing failed\.$"):
+        fpga.place_and_route(ACCUMULATOR, "accumulator", "ice40", config={})
+
+
 def test_the_harness_connects_every_port() -> None:
     interface = split_design(ACCUMULATOR, "accumulator").modules["accumulator"].interface
     text = fpga._harness(interface, "accumulator")
