@@ -11,6 +11,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..spec.t2s.parts import FeederPart
+from .blocks import block_depth
 from .layouts import word_layout
 from .nest import Nest, nest_inputs
 
@@ -24,8 +25,7 @@ class Feeder(wiring.Component):
     from a block to the next if that has come. Two cycles from a block's last word to the first
     that leaves; one, if a block is a word.
 
-    A word's place is the digits of its loops side by side, each a power of two wide but the
-    outermost; the half is the lowest bit.
+    Words lie in the memory as ``block_depth`` says.
 
     Parameters
     ----------
@@ -64,9 +64,7 @@ class Feeder(wiring.Component):
     @property
     def depth(self) -> int:
         """Words of the memory, or registers."""
-        digits = [extent for extent in self._part.extents if extent > 1]
-        inner = prod(1 << (extent - 1).bit_length() for extent in digits[1:])
-        return (1 + self._part.double) * (digits[0] if digits else 1) * inner
+        return block_depth(self._part.extents, double=self._part.double)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -7,9 +7,10 @@ from typing import Any
 from amaranth.hdl import Value
 from amaranth.lib import data
 
+from ...spec.t2s.sparse_parts import SparsePlan
 from ...spec.t2s.tokens import TokenLayout
 
-__all__ = ["ends_iteration", "says_nothing", "token_layout"]
+__all__ = ["ends_iteration", "key_fields", "says_nothing", "token_layout"]
 
 
 def token_layout(layout: TokenLayout) -> data.StructLayout:
@@ -27,3 +28,10 @@ def says_nothing(token: data.View[Any]) -> Value:
     """Whether the token is neither an entry nor the end of a tile: it may be dropped."""
     found: Value = ~token.present & (token.ends == 0)
     return found
+
+
+def key_fields(plan: SparsePlan) -> tuple[str, ...]:
+    """Fields of a token by which an element's entries of a tile are ordered, the slowest first."""
+    fields = {one.loop: f"at_{one.index}" for one in plan.entries[0].layout.coordinates}
+    fields[plan.rows.slots] = "slot"
+    return tuple(fields[loop] for loop in plan.order)

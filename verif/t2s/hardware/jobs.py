@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from amaranth.hdl import Module, ResetInserter, Signal
+from amaranth.lib.wiring import In
 from tilewright.hw.spec.t2s.parts import Count
 from tilewright.verif.stream.agents import Sink, Source, Wire, run_agents
 
@@ -117,7 +118,7 @@ class Run:
         self._sinks: dict[str, Sink] = {}
         for name in streams:
             port = getattr(part, name)
-            if name.startswith("i"):
+            if members[name].flow is In:
                 self._sources[name] = Source(port, [], gap=gap, seed=f"{seed} {name}")
             else:
                 part_of = 1.0 if name in stalled else stall

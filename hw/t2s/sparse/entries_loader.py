@@ -1,0 +1,125 @@
+"""Brings the entries of a sparse tensor from memory, to each element its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.layouts import data_layout, request_layout
+from ...spec.t2s.config import T2sConfig
+from ...spec.t2s.sparse_parts import EntriesPart
+from ...stream.fork import Fork
+from ...stream.gearbox import Gearbox
+from ..layouts import run_count_bits
+from .image_requests import STEPS_BITS, ImageRequests, image_members
+from .layouts import token_layout
+
+__all__ = ["EntriesLoader"]
+
+
+class EntriesLoader(wiring.Component):
+    """Requests an image of vectors of tokens, in each iteration of the loops around anew, and cuts
+    its beats into tokens.
+
+    Each element takes its token of a vector when it likes; the next vector comes when all have.
+    Requests go ahead of the data, also over an image's end. A vector a cycle, if it is no wider
+    than a beat; else a beat a cycle.
+
+    Parameters
+    ----------
+    part: what is loaded
+    config: widths of addresses and beats, bursts under way
+
+    Members
+    -------
+    start: pulse: a job begins; needs ``stop`` low
+    stop: level: drop everything
+    base, steps, trips_*: where the image lies, see :func:`image_members`; constant in a job
+    running: requests or tokens are left
+    request, i: streams of a burst reader
+    o: of each element, its tokens (an array)
+    """
+
+    def __init__(self, part: EntriesPart, config: T2sConfig) -> None:
+        self._part, self._config = part, config
+        request = request_layout(config.addr_bits, run_count_bits(config))
+        token = stream.Signature(token_layout(part.layout))
+        super().__init__(
+            {
+                "start": In(1),
+                "stop": In(1),
+                **image_members(part, config),
+                "running": Out(1),
+                "request": Out(stream.Signature(request)),
+                "i": In(stream.Signature(data_layout(config.data_bits))),
+                "o": Out(token).array(part.elements),
+            }
+        )
+
+    @property
+    def part(self) -> EntriesPart:
+        return self._part
+
+    @property
+    def config(self) -> T2sConfig:
+        return self._config
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        part, config = self._part, self._config
+        m.submodules.requests = requests = ImageRequests(part, config)
+        for name in ("start", "stop", *image_members(part, config)):
+            m.d.comb += getattr(requests, name).eq(getattr(self, name))
+        wiring.connect(m, requests.o, wiring.flipped(self.request))
+        # Images that were requested and of which tokens are left, as in a loader of words.
+        most = 2 * config.outstanding + 8
+        under_way = Signal(range(most + 1))
+        brought = self._cut(m)
+        m.d.comb += [
+            requests.hold.eq(under_way == most),
+            self.running.eq(requests.running | (under_way != 0)),
+        ]
+        with m.If(self.stop):
+            m.d.sync += under_way.eq(0)
+        with m.Else():
+            m.d.sync += under_way.eq(under_way + requests.ends - brought)
+        return m
+
+    def _cut(self, m: Module) -> Signal:
+        """Beats to vectors, and these to tokens. Returns whether the last one of an image
+        leaves."""
+        part = self._part
+        m.submodules.vectors = vectors = Gearbox(
+            self._config.beat_bytes, (part.vector_bytes,), STEPS_BITS
+        )
+        brought = Signal()
+        m.d.comb += [
+            vectors.clear.eq(self.stop),
+            # All images are alike, and only their beats come.
+            vectors.request.valid.eq(1),
+            vectors.request.payload.count.eq(self.steps),
+            vectors.lines.valid.eq(self.i.valid),
+            vectors.lines.payload.eq(self.i.payload.data),
+            self.i.ready.eq(vectors.lines.ready),
+            brought.eq(vectors.o.valid & vectors.o.ready & vectors.o.payload.last & ~self.stop),
+        ]
+        for element, (o, given) in enumerate(zip(self.o, self._shared(m, vectors), strict=True)):
+            token = given.payload.data.word_select(element, 8 * part.layout.bytes)
+            m.d.comb += [
+                o.valid.eq(given.valid & ~self.stop),
+                Cat(o.payload).eq(token),
+                given.ready.eq(o.ready),
+            ]
+        return brought
+
+    def _shared(self, m: Module, vectors: Gearbox) -> list[Any]:
+        """The vectors, for each element."""
+        if self._part.elements == 1:
+            return [vectors.o]
+        m.submodules.fork = fork = Fork(vectors.o.payload.shape(), self._part.elements, eager=True)
+        wiring.connect(m, vectors.o, fork.i)
+        m.d.comb += fork.clear.eq(self.stop)
+        return list(fork.o)

@@ -1,0 +1,136 @@
+"""Requests for an image that is one long run."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...axi.layouts import request_layout
+from ...spec.t2s.config import T2sConfig
+from ...spec.t2s.parts import MemoryPart, Step
+from ...spec.t2s.sparse_parts import EntriesPart
+from ..layouts import run_count_bits
+from ..run_walker import RunWalker, walk_members
+
+__all__ = ["STEPS_BITS", "ImageRequests", "image_members"]
+
+STEPS_BITS = 32
+"""Width of an image's number of vectors."""
+
+
+def _walked(part: EntriesPart) -> MemoryPart:
+    """What walks the loops around: the image lies in the same place in all iterations."""
+    steps = tuple(Step(count, moves=False) for count in part.again)
+    return MemoryPart(part.name, part.tensor, 8 * part.vector_bytes, steps, ())
+
+
+def image_members(part: EntriesPart, config: T2sConfig) -> dict[str, wiring.Member]:
+    """Inputs that say where an image lies, and how often it is read: ``base``, ``steps``, the
+    number of its vectors, and ``trips_<name>``."""
+    return {"steps": In(STEPS_BITS), **walk_members(_walked(part), config)}
+
+
+class ImageRequests(wiring.Component):
+    """Requests an image, from its beginning, in each iteration of the loops around.
+
+    A request is at most a burst, and ends where a burst must. A request a cycle, also from an
+    iteration to the next; the first a few cycles behind ``start``, when the beats are counted.
+
+    Parameters
+    ----------
+    part: of which the image is
+    config: widths of addresses and beats
+
+    Members
+    -------
+    start: pulse: a job begins; needs ``stop`` low
+    stop: end at once, forget the request that was offered
+    base, steps, trips_*: see :func:`image_members`; constant from ``start`` on
+    hold: nothing is requested
+    running: requests are left
+    ends: the last request of an image is taken
+    o: requests of a burst reader
+    """
+
+    def __init__(self, part: EntriesPart, config: T2sConfig) -> None:
+        self._part, self._config = part, config
+        request = request_layout(config.addr_bits, run_count_bits(config))
+        super().__init__(
+            {
+                "start": In(1),
+                "stop": In(1),
+                **image_members(part, config),
+                "hold": In(1),
+                "running": Out(1),
+                "ends": Out(1),
+                "o": Out(stream.Signature(request)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        beat_bits = config.beat_bytes.bit_length() - 1
+        burst_bits = config.burst_beats.bit_length() - 1
+        m.submodules.walker = walker = RunWalker(_walked(self._part), config)
+        for name in walker.signature.members:
+            if name not in ("o", "running"):
+                m.d.comb += getattr(walker, name).eq(getattr(self, name))
+        counted, beats = self._count(m)
+
+        within = Signal()
+        following = Signal(config.addr_bits - beat_bits - burst_bits, reset_less=True)
+        next_left = Signal.like(beats, reset_less=True)
+        address = Signal(config.addr_bits)
+        left = Signal.like(beats)
+        # Beats to the place where a burst must end.
+        room = Signal(range(config.burst_beats + 1))
+        last = Signal()
+        taken = Signal()
+        first_of_burst = Cat(Const(0, beat_bits + burst_bits), following)
+        m.d.comb += [
+            address.eq(Mux(within, first_of_burst, walker.o.payload)),
+            left.eq(Mux(within, next_left, beats)),
+            room.eq(config.burst_beats - address[beat_bits:][:burst_bits]),
+            last.eq(left <= room),
+            self.o.payload.address.eq(address),
+            self.o.payload.beats.eq(Mux(last, left, room)),
+            self.o.valid.eq(walker.o.valid & counted & ~self.hold),
+            taken.eq(self.o.valid & self.o.ready),
+            self.ends.eq(taken & last),
+            walker.o.ready.eq(self.ends),
+            self.running.eq(walker.running),
+        ]
+        with m.If(taken):
+            m.d.sync += [
+                within.eq(~last),
+                following.eq(address[beat_bits + burst_bits :] + 1),
+                next_left.eq(left - room),
+            ]
+        with m.If(self.stop):
+            m.d.sync += within.eq(0)
+        return m
+
+    def _count(self, m: Module) -> tuple[Value, Value]:
+        """The beats of an image, a digit of a vector's size a cycle. Returns whether they are
+        counted."""
+        vector, beat = self._part.vector_bytes, self._config.beat_bytes
+        common = gcd(vector, beat)
+        vector, beat = vector // common, beat // common
+        size = vector.bit_length()
+        digits = Signal(size)
+        total = Signal(STEPS_BITS + size, reset_less=True)
+        added = Signal(STEPS_BITS + size, reset_less=True)
+        with m.If(self.start):
+            # What is left over takes a beat, too.
+            m.d.sync += [digits.eq(vector), added.eq(self.steps), total.eq(beat - 1)]
+        with m.Elif(digits != 0):
+            m.d.sync += [
+                digits.eq(digits >> 1),
+                added.eq(added << 1),
+                total.eq(total + Mux(digits[0], added, 0)),
+            ]
+        return digits == 0, total[beat.bit_length() - 1 :]

@@ -1,0 +1,1 @@
+"""Sparse operands: what brings their entries, and what takes them."""

@@ -1,0 +1,160 @@
+"""Merged streams of entries against plain Python."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from random import Random
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from tilewright.hw.spec.formats import FORMATS
+from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
+from tilewright.hw.t2s.sparse.merger import Merger
+from tilewright.verif.kit.sampling import cases
+from tilewright.verif.stream.agents import Sink, Source, run_agents
+from tilewright.verif.t2s.hardware.jobs import Job, Run
+
+from .tokens import draw_layout, draw_nothing, end_token, random_ends, token
+
+KINDS = ("intersection", "union")
+
+Place = tuple[int, ...]
+Tile = dict[Place, int]
+"""Words by place."""
+
+
+def draw_tile(rng: Random, layout: TokenLayout, order: tuple[str, ...], share: float) -> Tile:
+    """Of all places each with a probability of ``share``."""
+    extents = {f"at_{one.index}": one.extent for one in layout.coordinates}
+    extents["slot"] = layout.slots
+    places = product(*(range(extents[name]) for name in order))
+    bits = layout.word.container_bits
+    return {place: rng.getrandbits(bits) for place in places if rng.random() < share}
+
+
+def add_tile(
+    job: Job, merger: Merger, tiles: tuple[Tile, Tile], rng: Random, nothing: float
+) -> None:
+    """A tile's tokens, in and out."""
+    layout, order = merger.layout, merger.order
+    # Two streams have the same ends; their other fields say nothing.
+    ends = random_ends(rng, layout)
+    for name, tile in zip(("i_a", "i_b"), tiles, strict=True):
+        for place in sorted(tile):
+            while rng.random() < nothing:
+                job.get(name, token(layout, **draw_nothing(rng, layout)))
+            at = dict(zip(order, place, strict=True))
+            job.get(name, token(layout, value=tile[place], present=1, **at))
+        while rng.random() < nothing:
+            job.get(name, token(layout, **draw_nothing(rng, layout)))
+        job.get(name, end_token(rng, layout, ends))
+    places = set(tiles[0]) & set(tiles[1])
+    if merger.kind == "union":
+        places = set(tiles[0]) | set(tiles[1])
+    for place in sorted(places):
+        words = {f"value_{n}": tile.get(place, merger.pad) for n, tile in enumerate(tiles)}
+        at = dict(zip(order, place, strict=True))
+        job.put("o", token(layout.merged(), present=1, **words, **at))
+    job.put("o", token(layout.merged(), ends=ends))
+
+
+class Said(wiring.Component):
+    """A merger, and zeros where what it sends says nothing: in an end's other fields."""
+
+    def __init__(self, merger: Merger) -> None:
+        self._merger = merger
+        super().__init__(dict(merger.signature.members))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.merger = merger = self._merger
+        for name in ("i_a", "i_b"):
+            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(merger, name))
+        m.d.comb += [
+            self.o.valid.eq(merger.o.valid),
+            merger.o.ready.eq(self.o.ready),
+            self.o.payload.ends.eq(merger.o.payload.ends),
+        ]
+        with m.If(merger.o.payload.present):
+            m.d.comb += self.o.payload.eq(merger.o.payload)
+        return m
+
+
+def draw(rng: Random, kind: str) -> Merger:
+    layout = draw_layout(rng)
+    order = ["slot", *(f"at_{one.index}" for one in layout.coordinates)]
+    rng.shuffle(order)
+    if layout.slots == 1 and rng.random() < 0.5:
+        order.remove("slot")
+    pad = rng.getrandbits(layout.word.container_bits)
+    return Merger(layout, kind, order, pad=pad)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(cases(80)))
+def test_random(seed: int, kind: str) -> None:
+    """Tiles with few and with many entries, with none on one side or on both; in half of the runs
+    there is a reset in the middle."""
+    rng = Random(f"merger {seed}")
+    merger = draw(rng, kind)
+    jobs = [Job({}), Job({})]
+    nothing = rng.choice([0.0, 0.4])
+    for job in jobs:
+        for _ in range(4):
+            shares = rng.choices([0.0, 0.2, 0.5, 0.9, 1.0], k=2)
+            tiles = [draw_tile(rng, merger.layout, merger.order, share) for share in shares]
+            add_tile(job, merger, (tiles[0], tiles[1]), rng, nothing)
+    gap, stall = rng.choices([0.0, 0.3, 0.7], k=2)
+    reset_at = rng.choice([None, rng.randrange(1, 60)])
+    Run(Said(merger), jobs, gap=gap, stall=stall, seed=seed, reset_at=reset_at)
+
+
+def merger_of(kind: str) -> Merger:
+    layout = TokenLayout(FORMATS["fp16"], (Coordinate("k", "kk", 16),), 2, ("i", "k"))
+    return Merger(layout, kind, ("slot", "at_k"), pad=0x7C00)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(cases(20)))
+def test_rate(seed: int, kind: str) -> None:
+    """A cycle for each place of the union, and for each end; a token that says nothing costs none
+    while the other stream is not waited for."""
+    rng, merger, job = Random(f"rate {seed}"), merger_of(kind), Job({})
+    steps = 0
+    for _ in range(4):
+        tiles = [draw_tile(rng, merger.layout, merger.order, 0.5) for _ in range(2)]
+        add_tile(job, merger, (tiles[0], tiles[1]), rng, 0.0)
+        steps += len(set(tiles[0]) | set(tiles[1])) + 1
+    ran = Run(Said(merger), [job])
+    assert ran.cycles["i_a"][-1] == ran.cycles["i_b"][-1] == steps - 1
+    assert ran.cycles["o"][-1] == steps
+    if kind == "union":
+        assert all(b - a == 1 for a, b in pairwise(ran.cycles["o"]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_says_nothing_is_dropped_on_both_sides_at_once(kind: str) -> None:
+    """Whether the other stream has something or not, and while nothing that leaves is taken."""
+    rng, merger = Random(9), merger_of(kind)
+    layout = merger.layout
+    job = Job({})
+    for name in ("i_a", "i_b"):
+        for _ in range(5):
+            job.get(name, token(layout, **draw_nothing(rng, layout)))
+    ran = Run(Said(merger), [job], stalled=("o",))
+    assert ran.cycles["i_a"] == ran.cycles["i_b"] == list(range(5))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_end_waits_for_the_other(kind: str) -> None:
+    """And entries wait, until it is known whether the other tensor has something before them."""
+    merger = merger_of(kind)
+    layout = merger.layout
+    ended = [token(layout, ends=2), token(layout, at_k=3, value=5, present=1)]
+    said = Said(merger)
+    a, b = Source(said.i_a, ended), Source(said.i_b, [token(layout, ends=2)], begin=10)
+    o = Sink(said.o)
+    run_agents(said, [a, b, o], until=lambda _, cycle: cycle == 20)
+    assert (a.cycles, b.cycles) == ([10], [10])
+    assert (o.words, o.cycles) == ([token(layout.merged(), ends=2)], [11])
