@@ -14,7 +14,8 @@ from ...spec.t2s.sparse_parts import EntriesPart
 from ...stream.fork import Fork
 from ...stream.gearbox import Gearbox
 from ..layouts import run_count_bits
-from .image_requests import STEPS_BITS, ImageRequests, image_members
+from .image_requests import ImageRequests, image_members
+from .image_size import STEPS_BITS
 from .layouts import token_layout
 
 __all__ = ["EntriesLoader"]

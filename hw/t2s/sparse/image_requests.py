@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from math import gcd
-
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,11 +12,9 @@ from ...spec.t2s.parts import MemoryPart, Step
 from ...spec.t2s.sparse_parts import EntriesPart
 from ..layouts import run_count_bits
 from ..run_walker import RunWalker, walk_members
+from .image_size import STEPS_BITS, ImageSize
 
-__all__ = ["STEPS_BITS", "ImageRequests", "image_members"]
-
-STEPS_BITS = 32
-"""Width of an image's number of vectors."""
+__all__ = ["ImageRequests", "image_members"]
 
 
 def _walked(part: EntriesPart) -> MemoryPart:
@@ -79,13 +75,14 @@ class ImageRequests(wiring.Component):
         for name in walker.signature.members:
             if name not in ("o", "running"):
                 m.d.comb += getattr(walker, name).eq(getattr(self, name))
-        counted, beats = self._count(m)
+        m.submodules.size = size = ImageSize(self._part.vector_bytes, config.beat_bytes)
+        m.d.comb += [size.start.eq(self.start), size.steps.eq(self.steps)]
 
         within = Signal()
         following = Signal(config.addr_bits - beat_bits - burst_bits, reset_less=True)
-        next_left = Signal.like(beats, reset_less=True)
+        next_left = Signal.like(size.beats, reset_less=True)
         address = Signal(config.addr_bits)
-        left = Signal.like(beats)
+        left = Signal.like(size.beats)
         # Beats to the place where a burst must end.
         room = Signal(range(config.burst_beats + 1))
         last = Signal()
@@ -93,12 +90,12 @@ class ImageRequests(wiring.Component):
         first_of_burst = Cat(Const(0, beat_bits + burst_bits), following)
         m.d.comb += [
             address.eq(Mux(within, first_of_burst, walker.o.payload)),
-            left.eq(Mux(within, next_left, beats)),
+            left.eq(Mux(within, next_left, size.beats)),
             room.eq(config.burst_beats - address[beat_bits:][:burst_bits]),
             last.eq(left <= room),
             self.o.payload.address.eq(address),
             self.o.payload.beats.eq(Mux(last, left, room)),
-            self.o.valid.eq(walker.o.valid & counted & ~self.hold),
+            self.o.valid.eq(walker.o.valid & size.counted & ~self.hold),
             taken.eq(self.o.valid & self.o.ready),
             self.ends.eq(taken & last),
             walker.o.ready.eq(self.ends),
@@ -113,24 +110,3 @@ class ImageRequests(wiring.Component):
         with m.If(self.stop):
             m.d.sync += within.eq(0)
         return m
-
-    def _count(self, m: Module) -> tuple[Value, Value]:
-        """The beats of an image, a digit of a vector's size a cycle. Returns whether they are
-        counted."""
-        vector, beat = self._part.vector_bytes, self._config.beat_bytes
-        common = gcd(vector, beat)
-        vector, beat = vector // common, beat // common
-        size = vector.bit_length()
-        digits = Signal(size)
-        total = Signal(STEPS_BITS + size, reset_less=True)
-        added = Signal(STEPS_BITS + size, reset_less=True)
-        with m.If(self.start):
-            # What is left over takes a beat, too.
-            m.d.sync += [digits.eq(vector), added.eq(self.steps), total.eq(beat - 1)]
-        with m.Elif(digits != 0):
-            m.d.sync += [
-                digits.eq(digits >> 1),
-                added.eq(added << 1),
-                total.eq(total + Mux(digits[0], added, 0)),
-            ]
-        return digits == 0, total[beat.bit_length() - 1 :]

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
-from amaranth.hdl import Module
-from amaranth.lib import wiring
-from tilewright.hw.axi.managers import ReadManager
-from tilewright.hw.spec.t2s.config import ID_BITS, T2sConfig
 from tilewright.hw.spec.t2s.parts import MemoryPart
 from tilewright.hw.t2s.layouts import run_count_bits
 from tilewright.hw.t2s.loader import Loader
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.stream.agents import Sink, run_agents
 
-from .bus import Manner, ReadMemory
+from .bus import Manner
 from .hand_made import PARTS, Walk, around, memory_part, runs
+from .loading import Loading
 
 SIZE = 1 << 14
 ROUGH = Manner(latency=(1, 20), stall=0.3)
@@ -39,12 +34,11 @@ def wanted(part: MemoryPart, walk: Walk, content: bytearray) -> list[int]:
 
 @dataclass
 class Bench:
-    """A loader with its reader and a memory; jobs one after the other.
+    """A loader of a part on random memory.
 
     Members
     -------
     sink: what came
-    cycles: of the last job
     """
 
     part: MemoryPart
@@ -53,89 +47,20 @@ class Bench:
     seed: int = 0
     outstanding: int = 8
     content: bytearray = field(init=False)
-    cycles: int = 0
 
     def __post_init__(self) -> None:
         self.config = config = around(self.part, outstanding=self.outstanding)
         self.content = bytearray(random.Random(f"content {self.seed}").randbytes(SIZE))
-        self.loader, self.manager = Loader(self.part, config), reader_of(config)
-        self.memory = ReadMemory(
-            self.manager, self.content, config.beat_bytes, self.manner, seed=self.seed
+        loader = Loader(self.part, config)
+        self.loading = Loading(
+            loader, [loader.o], config, self.content, self.manner, stall=self.stall, seed=self.seed
         )
-        self.sink = Sink(self.loader.o, stall=self.stall, seed=self.seed)
-        self.error = False
-
-    def module(self) -> Module:
-        m = Module()
-        m.submodules.loader, m.submodules.manager = self.loader, self.manager
-        wiring.connect(m, self.loader.request, self.manager.request[0])
-        wiring.connect(m, self.manager.o[0], self.loader.i)
-        m.d.comb += self.manager.stop.eq(self.loader.stop)
-        return m
+        self.memory, self.sink = self.loading.memory, self.loading.sinks[0]
 
     def run(self, walks: list[tuple[Walk, int | None]]) -> list[list[int]]:
-        """Do jobs, each until its end or until it is stopped in a cycle, or at an error. Returns
-        the words of each."""
-        jobs = Jobs(self, walks)
-        run_agents(self.module(), [self.memory, self.sink, jobs], until=lambda *_: jobs.done)
-        return jobs.found
-
-
-class Jobs:
-    """Starts, and stops, one job after the other."""
-
-    def __init__(self, bench: Bench, walks: list[tuple[Walk, int | None]]) -> None:
-        self._bench, self._left = bench, list(walks)
-        self._state, self._begun = "idle", 0
-        self.found: list[list[int]] = []
-
-    @property
-    def done(self) -> bool:
-        return self._state == "idle" and not self._left
-
-    def drive(self, sim: Any, cycle: int) -> None:
-        loader = self._bench.loader
-        sim.set(loader.start, int(self._state == "idle"))
-        sim.set(loader.stop, int(self._state == "stopping"))
-        if self._state == "idle":
-            for name, value in self._left[0][0].inputs.items():
-                sim.set(getattr(loader, name), value)
-
-    def observe(self, sim: Any, cycle: int) -> None:
-        bench = self._bench
-        _, stop_after = self._left[0]
-        if self._state == "idle":
-            self._state, self._begun = "running", cycle
-            bench.sink.words.clear()
-            return
-        failed = bool(sim.get(bench.manager.error))
-        bench.error |= failed
-        late = stop_after is not None and cycle - self._begun >= stop_after
-        if self._state == "running" and (failed or late):
-            self._state = "stopping"
-            bench.sink.forget()
-        elif self._state == "running" and not sim.get(bench.loader.running):
-            self._end(cycle)
-        elif self._state == "stopping" and sim.get(bench.manager.idle):
-            assert not sim.get(bench.loader.running)
-            self._end(cycle)
-
-    def _end(self, cycle: int) -> None:
-        self._bench.cycles = cycle - self._begun
-        self.found.append(list(self._bench.sink.words))
-        self._left.pop(0)
-        self._state = "idle"
-
-
-def reader_of(config: T2sConfig) -> ReadManager:
-    return ReadManager(
-        1,
-        addr_bits=config.addr_bits,
-        data_bits=config.data_bits,
-        id_bits=ID_BITS,
-        outstanding=config.outstanding,
-        count_bits=run_count_bits(config),
-    )
+        """Do jobs, as :class:`Loading` does. Returns the words of each."""
+        found = self.loading.run([(walk.inputs, stop_after) for walk, stop_after in walks])
+        return [words for (words,) in found]
 
 
 @pytest.mark.parametrize("name", slow_but(["narrow", "one_beat", "odd", "stays_inside"], PARTS))
@@ -173,7 +98,7 @@ def test_after_an_error_it_begins_anew() -> None:
     before = 2 * 4 * 9 + 2 * 9 + 4
     healthy = Walk(base=4096, strides=walk.strides, trips=walk.trips)
     failed, whole = bench.run([(walk, None), (healthy, None)])
-    assert bench.error
+    assert bench.loading.error
     assert len(failed) <= before
     assert failed == wanted(part, walk, bench.content)[: len(failed)]
     assert whole == wanted(part, healthy, bench.content)
@@ -213,7 +138,7 @@ def test_a_long_run() -> None:
     walk = Walk(base=64, strides={"i": 16}, trips={})
     (found,) = bench.run([(walk, None)])
     assert found == wanted(part, walk, bench.content)
-    assert bench.cycles < 5_100
+    assert bench.loading.cycles < 5_100
 
 
 @pytest.mark.long

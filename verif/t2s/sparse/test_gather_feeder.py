@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -64,25 +64,22 @@ def part_of(
     )  # fmt: skip
 
 
-@dataclass
-class Tokens:
-    """How many tokens of a tile there are, at most, and how many of them say nothing."""
+MOST_TOKENS = 4
+"""Of a tile."""
 
-    most: int = 4
-    nothing: float = 0.2
+NOTHING = 0.2
+"""Share of tokens that say nothing."""
 
 
-def statement(
-    part: GatherPart, blocks: list[dict[Any, int]], job: Job, rng: Random, how: Tokens
-) -> None:
+def statement(part: GatherPart, blocks: list[dict[Any, int]], job: Job, rng: Random) -> None:
     """What the function does with its blocks, as loops: entries of tiles come until one ends the
     level's iteration."""
     layout = part.layout
     for block in blocks:
         ended = 0
         while not ended >> layout.levels.index(part.level) & 1:
-            for _ in range(rng.randrange(how.most + 1)):
-                if rng.random() < how.nothing:
+            for _ in range(rng.randrange(MOST_TOKENS + 1)):
+                if rng.random() < NOTHING:
                     job.get("t", token(layout, **draw_nothing(rng, layout)))
                     continue
                 entry = draw_entry(rng, layout)
@@ -107,9 +104,9 @@ def filled(part: GatherPart, job: Job, rng: Random, rounds: int) -> list[dict[An
     return blocks
 
 
-def job_of(part: GatherPart, rng: Random, *, rounds: int = 4, how: Tokens | None = None) -> Job:
+def job_of(part: GatherPart, rng: Random, *, rounds: int = 4) -> Job:
     job = Job({})
-    statement(part, filled(part, job, rng, rounds), job, rng, how or Tokens())
+    statement(part, filled(part, job, rng, rounds), job, rng)
     return job
 
 
@@ -248,7 +245,7 @@ def test_copies(seed: int, registered: bool) -> None:
         blocks = filled(part, job, rng, 4)
         for n in range(copies):
             own = Job({})
-            statement(part, blocks, own, rng, Tokens())
+            statement(part, blocks, own, rng)
             job.inputs[f"t_{n}"] = own.inputs["t"]
             job.outputs[f"o_{n}"] = own.outputs.get("o", [])
         jobs.append(job)

@@ -1,0 +1,136 @@
+"""A loader between its reader's memory and what takes its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from tilewright.hw.axi.managers import ReadManager
+from tilewright.hw.spec.t2s.config import ID_BITS, T2sConfig
+from tilewright.hw.t2s.layouts import run_count_bits
+from tilewright.verif.stream.agents import Agent, Sink, run_agents
+
+from .bus import Manner, ReadMemory
+
+__all__ = ["Loading", "Order"]
+
+Order = tuple[Mapping[str, int], int | None]
+"""A job: the loader's inputs, and behind how many cycles it is stopped, if it is."""
+
+
+class Loading:
+    """A loader with its reader and a memory; jobs one after the other.
+
+    Parameters
+    ----------
+    loader: has ``start``, ``stop``, ``running``, and streams of a reader
+    outputs: its streams of words
+    config: of the reader
+    content: of the memory, from address 0 on
+    manner: of the memory
+    stall: share of the cycles in which an output takes nothing
+
+    Members
+    -------
+    memory, sinks: the ends; a sink has the words of the last job, and the cycles of all
+    error: a read failed
+    cycles: of the last job
+    """
+
+    def __init__(
+        self,
+        loader: Any,
+        outputs: Sequence[Any],
+        config: T2sConfig,
+        content: bytearray,
+        manner: Manner,
+        *,
+        stall: float,
+        seed: Any = 0,
+    ) -> None:
+        self.loader, self.manager = loader, _reader_of(config)
+        self.memory = ReadMemory(self.manager, content, config.beat_bytes, manner, seed=seed)
+        self.sinks = [
+            Sink(port, stall=stall, seed=f"{seed}, {n}" if n else seed)
+            for n, port in enumerate(outputs)
+        ]
+        self.error = False
+        self.cycles = 0
+
+    def run(self, orders: Sequence[Order], *others: Agent) -> list[list[list[int]]]:
+        """Do jobs, each until its end or until it is stopped in a cycle, or at an error. Others
+        look on. Returns the words of each job, by output."""
+        jobs = _Jobs(self, orders)
+        agents: list[Agent] = [self.memory, *self.sinks, jobs, *others]
+        run_agents(self._module(), agents, until=lambda *_: jobs.done)
+        return jobs.found
+
+    def _module(self) -> Module:
+        m = Module()
+        m.submodules.loader, m.submodules.manager = self.loader, self.manager
+        wiring.connect(m, self.loader.request, self.manager.request[0])
+        wiring.connect(m, self.manager.o[0], self.loader.i)
+        m.d.comb += self.manager.stop.eq(self.loader.stop)
+        return m
+
+
+class _Jobs:
+    """Starts, and stops, one job after the other."""
+
+    def __init__(self, bench: Loading, orders: Sequence[Order]) -> None:
+        self._bench, self._left = bench, list(orders)
+        self._state, self._begun = "idle", 0
+        self.found: list[list[list[int]]] = []
+
+    @property
+    def done(self) -> bool:
+        return self._state == "idle" and not self._left
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        loader = self._bench.loader
+        sim.set(loader.start, int(self._state == "idle"))
+        sim.set(loader.stop, int(self._state == "stopping"))
+        if self._state == "idle":
+            for name, value in self._left[0][0].items():
+                sim.set(getattr(loader, name), value)
+
+    def observe(self, sim: Any, cycle: int) -> None:
+        bench = self._bench
+        _, stop_after = self._left[0]
+        if self._state == "idle":
+            self._state, self._begun = "running", cycle
+            for sink in bench.sinks:
+                sink.words.clear()
+            return
+        failed = bool(sim.get(bench.manager.error))
+        bench.error |= failed
+        late = stop_after is not None and cycle - self._begun >= stop_after
+        if self._state == "running" and (failed or late):
+            self._state = "stopping"
+            for sink in bench.sinks:
+                sink.forget()
+        elif self._state == "running" and not sim.get(bench.loader.running):
+            self._end(cycle)
+        elif self._state == "stopping" and sim.get(bench.manager.idle):
+            assert not sim.get(bench.loader.running)
+            self._end(cycle)
+
+    def _end(self, cycle: int) -> None:
+        self._bench.cycles = cycle - self._begun
+        self.found.append([list(sink.words) for sink in self._bench.sinks])
+        self._left.pop(0)
+        self._state = "idle"
+
+
+def _reader_of(config: T2sConfig) -> ReadManager:
+    return ReadManager(
+        1,
+        addr_bits=config.addr_bits,
+        data_bits=config.data_bits,
+        id_bits=ID_BITS,
+        outstanding=config.outstanding,
+        count_bits=run_count_bits(config),
+        burst_beats=config.burst_beats,
+    )
