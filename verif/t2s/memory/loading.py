@@ -81,7 +81,7 @@ class _Jobs:
 
     def __init__(self, bench: Loading, orders: Sequence[Order]) -> None:
         self._bench, self._left = bench, list(orders)
-        self._state, self._begun = "idle", 0
+        self._state, self._begun, self._stopped = "idle", 0, 0
         self.found: list[list[list[int]]] = []
 
     @property
@@ -108,14 +108,15 @@ class _Jobs:
         bench.error |= failed
         late = stop_after is not None and cycle - self._begun >= stop_after
         if self._state == "running" and (failed or late):
-            self._state = "stopping"
+            self._state, self._stopped = "stopping", cycle + 1
             for sink in bench.sinks:
                 sink.forget()
         elif self._state == "running" and not sim.get(bench.loader.running):
             self._end(cycle)
-        elif self._state == "stopping" and sim.get(bench.manager.idle):
+        elif self._state == "stopping" and cycle > self._stopped:
             assert not sim.get(bench.loader.running)
-            self._end(cycle)
+            if sim.get(bench.manager.idle):
+                self._end(cycle)
 
     def _end(self, cycle: int) -> None:
         self._bench.cycles = cycle - self._begun
