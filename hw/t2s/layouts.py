@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import ShapeLike
+from amaranth.hdl import Cat, Const, ShapeLike, Value
 from amaranth.lib import data
 
 from ..spec.jobs.t2s import job_spec, memory_parts
 from ..spec.t2s.config import T2sConfig
+from ..spec.t2s.parts import ElementPart
 
-__all__ = ["job_layout", "run_count_bits", "word_layout"]
+__all__ = ["in_containers", "job_layout", "run_count_bits", "word_layout"]
 
 
 def word_layout(word_bits: int, *, flagged: bool = False) -> data.StructLayout:
@@ -16,6 +17,14 @@ def word_layout(word_bits: int, *, flagged: bool = False) -> data.StructLayout:
     ``last``: they are complete with it."""
     flags: dict[str, ShapeLike] = {"first": 1, "last": 1} if flagged else {}
     return data.StructLayout({"data": word_bits, **flags})
+
+
+def in_containers(part: ElementPart, sums: Value) -> Value:
+    """Sums that stand side by side in an element, each in its container."""
+    fmt = part.arithmetic.result
+    below = Const(0, fmt.container_bits - fmt.bits)
+    words = (sums.word_select(n, fmt.bits) for n in range(part.vector))
+    return Cat(Cat(below, word) for word in words)
 
 
 def job_layout(config: T2sConfig) -> data.StructLayout:

@@ -19,7 +19,7 @@ from .arithmetic.products import FactoredSum, PlainSum, later
 from .arithmetic.triple_sum import TripleSum
 from .arithmetic.vector_sum import VectorSum, sum_of_products
 from .drained_sums import DrainedSums
-from .layouts import word_layout
+from .layouts import in_containers, word_layout
 from .sum_ring import SumRing
 
 __all__ = ["Pe"]
@@ -205,7 +205,7 @@ class Pe(wiring.Component):
             queue.i.valid.eq(completed),
             queue.i.payload.eq(result),
             self.o.valid.eq(queue.o.valid),
-            self.o.payload.eq(self._in_containers(queue.o.payload)),
+            self.o.payload.eq(in_containers(self._part, queue.o.payload)),
             queue.o.ready.eq(self.o.ready),
             leaves.eq(self.o.valid & self.o.ready),
         ]
@@ -221,17 +221,10 @@ class Pe(wiring.Component):
             drained.completing.eq(completing),
             drained.sum.eq(following),
             self.o.valid.eq(drained.o.valid),
-            self.o.payload.eq(self._in_containers(drained.o.payload)),
+            self.o.payload.eq(in_containers(self._part, drained.o.payload)),
             drained.o.ready.eq(self.o.ready),
         ]
         return drained
-
-    def _in_containers(self, sums: Value) -> Value:
-        """Sums that stand side by side, each in its container."""
-        fmt = self._part.arithmetic.result
-        below = Const(0, fmt.container_bits - fmt.bits)
-        words = (sums.word_select(n, fmt.bits) for n in range(self._part.vector))
-        return Cat(Cat(below, word) for word in words)
 
 
 def _arithmetic(part: ElementPart) -> FactoredSum | VectorSum | TripleSum | PlainSum:
