@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
-from .parts import Count, ElementPart
+from .parts import Count, ElementPart, OperandPart
 from .tokens import TokenLayout
 
 __all__ = [
@@ -102,8 +102,8 @@ class SparseElementPart:
     layout: of the tokens, after merging
     ring: loops inside of an entry
     halves: 2: sums leave while the next ones are computed; 1: they do not
-    union: each value of a token is a lane, and all lanes have the same words of dense operands.
-        Else values are multiplied, too
+    union: each value of a token is a lane, and all lanes have the same words of dense operands;
+        ``vector`` is 1 then. Else values are multiplied, too
     """
 
     element: ElementPart
@@ -116,6 +116,39 @@ class SparseElementPart:
     def ring_words(self) -> int:
         """Operations of an entry."""
         return prod(one.extent or 1 for one in self.ring)
+
+    @property
+    def ring_bits(self) -> int:
+        """Of the number of an operation in its entry."""
+        return (self.ring_words - 1).bit_length()
+
+    @property
+    def places(self) -> int:
+        """Of sums in a half: the numbers in an entry are as many as their bits count."""
+        return self.layout.slots << self.ring_bits
+
+    @property
+    def values(self) -> tuple[OperandPart, ...]:
+        """Operands that are values of the token."""
+        return self.element.operands[: self.layout.words]
+
+    @property
+    def dense(self) -> tuple[OperandPart, ...]:
+        """Operands of which a word comes with each operation."""
+        return self.element.operands[self.layout.words :]
+
+    @property
+    def factors(self) -> ElementPart:
+        """The element as its arithmetic sees it: in a union the values are lanes of one operand,
+        the first."""
+        if not self.union:
+            return self.element
+        name = "_".join(one.name for one in self.values)
+        while any(one.name == name for one in self.dense):
+            name += "_"  # A tensor may be called like two others together.
+        lanes = OperandPart(name, self.layout.words)
+        inner = (name, *(one.name for one in self.dense))
+        return replace(self.element, operands=(lanes, *self.dense), inner=inner)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,78 @@
+"""How many cycles an element with addressed sums takes, and when it can use a sum again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .sparse_parts import SparseElementPart
+from .timing import FEW_SUMS, timing_of
+
+__all__ = ["EntryTiming", "entry_begins", "entry_timing"]
+
+
+class EntryTiming(NamedTuple):
+    """When the operations of entries take sums, and when these can be taken again.
+
+    Parameters
+    ----------
+    ahead: cycles from reading a sum to having it
+    lead: cycles from an operation to the sum so far
+    latency: cycles from that to the next one
+    """
+
+    ahead: int
+    lead: int
+    latency: int
+
+    @property
+    def again(self) -> int:
+        """Cycles from an operation to the next one with the same sum, at least: what is written at
+        the end of a cycle is read in the next one."""
+        return self.latency + 1 + self.ahead
+
+    @property
+    def drain(self) -> int:
+        """Cycles from the token that completes all sums to the first result."""
+        return self.lead + self.latency + self.ahead
+
+    def waits(self, ring_words: int) -> bool:
+        """Whether there are operations that wait for a sum: an entry has fewer of them than a sum
+        takes cycles."""
+        return ring_words < self.again
+
+
+def entry_timing(part: SparseElementPart) -> EntryTiming:
+    """Of an element. Raises ValueError for arithmetic that cannot be built."""
+    timing = timing_of(part.factors)
+    ahead = int(part.places > FEW_SUMS)
+    return EntryTiming(ahead, max(timing.lead, ahead), timing.latency)
+
+
+def entry_begins(part: SparseElementPart, slots: Iterable[int | None]) -> list[int]:
+    """The cycles in which an element's tokens begin, if nothing but sums is waited for.
+
+    Parameters
+    ----------
+    slots: rows of the entries of an iteration of the outermost level; None for a token that is no
+        entry
+
+    Returns
+    -------
+    Of each token, with 0 for the first. An entry's operations begin in as many cycles one behind
+    the other, and its token is taken in the last of them.
+    """
+    again = entry_timing(part).again
+    found: list[int] = []
+    rows: dict[int, int] = {}
+    cycle = 0
+    for slot in slots:
+        if slot is None:
+            found.append(cycle)
+            cycle += 1
+            continue
+        cycle = max(cycle, rows.get(slot, -again) + again)
+        found.append(cycle)
+        rows[slot] = cycle
+        cycle += part.ring_words
+    return found
