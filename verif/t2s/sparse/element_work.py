@@ -1,0 +1,170 @@
+"""Elements of entries, random tokens and words for them, and what these give.
+
+Sums are those of :mod:`~tilewright.verif.t2s.hardware.elements`: the fused dot products of
+:mod:`~tilewright.sim.numbers.fused`, every other one number by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tilewright.hw.spec.t2s.arithmetic import LaneSum
+from tilewright.hw.spec.t2s.parts import Count, ElementPart, OperandPart
+from tilewright.hw.spec.t2s.sparse_parts import SparseElementPart
+from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
+from tilewright.hw.t2s.sparse.layouts import token_layout
+from tilewright.verif.t2s.hardware.elements import after, random_words
+
+__all__ = ["Entry", "Work", "element_of", "random_entries", "work_of"]
+
+Words = npt.NDArray[np.uint64]
+
+
+def element_of(
+    arithmetic: LaneSum,
+    slots: int,
+    ring: Sequence[int] = (),
+    *,
+    halves: int = 2,
+    values: Sequence[str] = ("A",),
+    dense: Sequence[str] = ("x",),
+    scalars: Sequence[str] = (),
+    vector: int = 1,
+    union: bool = False,
+) -> SparseElementPart:
+    """An element. ``scalars``: dense operands of one lane, where sums stand side by side."""
+    names = (*values, *dense)
+    operands = tuple(
+        OperandPart(name, vector if name in dense and name not in scalars else 1) for name in names
+    )
+    counts = tuple(Count(f"n{number}", extent) for number, extent in enumerate(ring))
+    layout = TokenLayout(
+        arithmetic.word, (Coordinate("k", "kk", 16),), slots, ("i", "k"), len(values)
+    )
+    sums = slots * int(np.prod([*ring, 1]))
+    element = ElementPart("C", operands, arithmetic, names, (), sums, vector=vector)
+    return SparseElementPart(element, layout, counts, halves, union)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A token: an entry of a row, or the end of tiles (bits of ``ends``), or neither."""
+
+    slot: int | None = None
+    ends: int = 0
+
+
+@dataclass
+class Work:
+    """Words of an element's streams, and what it makes of them.
+
+    Members
+    -------
+    tokens: of ``t``
+    words: by dense operand, payloads of its stream
+    results: that it sends
+    operations: that it begins
+    factors: of each entry, the operands of its operations: (operations, lanes)
+    """
+
+    tokens: list[int] = field(default_factory=list)
+    words: dict[str, list[int]] = field(default_factory=dict)
+    results: list[int] = field(default_factory=list)
+    operations: int = 0
+    factors: list[dict[str, Words]] = field(default_factory=list)
+
+
+LAST, INNER = Entry(ends=0b11), Entry(ends=0b10)
+"""Ends of a tile: with an iteration of the outermost level, and of the inner one alone."""
+
+
+def random_entries(
+    slots: int, blocks: int, seed: Any, *, rows: Sequence[int] | None = None
+) -> list[Entry]:
+    """Blocks of one to three tiles, some of them empty; here and there a token says nothing.
+
+    ``rows``: those that entries are of, if not of all.
+    """
+    rng = np.random.default_rng(seed)
+    found: list[Entry] = []
+    for _ in range(blocks):
+        tiles = int(rng.integers(1, 4))
+        for tile in range(tiles):
+            for _ in range(int(rng.choice([0, 1, 3, 8, 2 * slots]))):
+                slot = int(rng.choice(range(slots) if rows is None else rows))
+                found.append(Entry() if rng.random() < 0.15 else Entry(slot))
+            found.append(LAST if tile == tiles - 1 else INNER)
+    return found
+
+
+def work_of(part: SparseElementPart, entries: Sequence[Entry], seed: Any) -> Work:
+    """Random words for such tokens."""
+    rng = np.random.default_rng(seed)
+    found = Work(words={one.name: [] for one in part.dense})
+    element, layout, config = part.element, token_layout(part.layout), part.element.arithmetic
+    identity = config.semirings[0].identity_in(config.result)
+    shape = (part.layout.slots, part.ring_words * element.vector)
+    sums = np.full(shape, identity, np.uint64)
+    value_names = [one.name for one in part.layout.fields[: part.layout.words]]
+    for entry in entries:
+        present = entry.slot is not None
+        # What a token that is no entry has in these fields means nothing.
+        slot = entry.slot if entry.slot is not None else int(rng.integers(part.layout.slots))
+        values = random_words(rng, config.element, (1, part.layout.words))
+        fields = dict(zip(value_names, values[0].tolist(), strict=True))
+        found.tokens.append(
+            layout.const(
+                {
+                    **fields,
+                    "at_k": int(rng.integers(16)),
+                    "slot": slot,
+                    "ends": entry.ends,
+                    "present": int(present),
+                }
+            )
+            .as_value()
+            .value
+        )
+        if present:
+            found.operations += part.ring_words
+            words = {one.name: values[:, n : n + 1] for n, one in enumerate(part.values)}
+            for one in part.dense:
+                here = random_words(rng, config.element, (part.ring_words, one.lanes))
+                words[one.name] = here
+                found.words[one.name] += [_packed(part, row) for row in here.tolist()]
+            found.factors.append(words)
+            sums[slot] = _after(part, sums[slot], words)
+        if entry.ends & 1:
+            bits = config.result.container_bits
+            rows = sums.reshape(-1, element.vector).tolist()
+            found.results += [sum(word << bits * n for n, word in enumerate(row)) for row in rows]
+            sums = np.full(shape, identity, np.uint64)
+    return found
+
+
+def _packed(part: SparseElementPart, row: list[int]) -> int:
+    bits = part.element.arithmetic.element.container_bits
+    return sum(word << bits * lane for lane, word in enumerate(row))
+
+
+def _after(part: SparseElementPart, sums: Words, words: dict[str, Words]) -> Words:
+    """A row's sums after an entry."""
+    factors, operations = part.factors, part.ring_words
+    if part.union:
+        lanes = np.concatenate([words[one.name] for one in part.values], axis=1)
+        words = {name: words[name] for name in (one.name for one in part.dense)}
+        words[factors.operands[0].name] = lanes
+    if factors.vector > 1:
+        # One behind the other, as they stand side by side.
+        shape = (operations, factors.vector)
+        words = {name: np.broadcast_to(one, shape).reshape(-1, 1) for name, one in words.items()}
+        factors = factors.of_a_lane()
+    else:
+        words = {
+            name: np.broadcast_to(one, (operations, one.shape[1])) for name, one in words.items()
+        }
+    return after(factors, sums, words)
