@@ -113,7 +113,7 @@ class GatherFeeder(wiring.Component):
         nest = Nest(m, "read", self, part.read, step, values=part.read_place, ends=True)
         m.d.comb += [
             step.eq(self.t.valid & token.present & there & (self.o.ready | ~valid)),
-            ends.eq(~token.present & ends_iteration(part.layout, token, part.level)),
+            ends.eq(ends_iteration(part.layout, token, part.level)),
             emptied.eq(self.t.valid & ends & there),
             self.t.ready.eq(Mux(token.present, step & nest.last, there | ~ends)),
             self.o.valid.eq(valid),

@@ -145,12 +145,14 @@ def test_random(seed: int) -> None:
 @pytest.mark.parametrize("stop_after", slow_but([11], [1, 2, 5, 11, 19, 30, 47, 80], [5, 30]))
 @pytest.mark.parametrize("elements", [1, 4])
 def test_after_a_stop_it_begins_anew(elements: int, stop_after: int) -> None:
-    """Also where some elements have taken their tokens of a vector, and others have not."""
+    """Also where some elements have taken their tokens of a vector, and others have not, and where
+    an image is requested in part."""
     part = entries_part(layout_of(5), elements, "j")
     for seed in range(by_size(1, 2, 8)):
-        bench = Bench(part, seed=f"{stop_after} {seed}")
+        bench = Bench(part, seed=f"{stop_after} {seed}", outstanding=2)
         rng = random.Random(f"{stop_after} {seed}")
-        first, second = (draw_image(part, 16, rng) for _ in range(2))
+        first = Image(16 * rng.randrange(64), 8000 // part.vector_bytes, {"j": 2})
+        second = draw_image(part, 16, rng)
         stopped, whole = bench.run([(first, stop_after), (second, None)])
         for tokens, expected in zip(stopped, bench.wanted(first), strict=True):
             assert tokens == expected[: len(tokens)]
@@ -189,6 +191,23 @@ def test_no_pause(token_bytes: int, elements: int, steps: int, times: int) -> No
     for sink in bench.loading.sinks:
         spent = sink.cycles[-1] - sink.cycles[0] + 1
         assert spent <= max(steps * times, bench.beats(image))
+
+
+def test_images_that_wait() -> None:
+    """More of them than bursts may be under way fit into the reader."""
+    part = entries_part(layout_of(4), 1, "j")
+    bench = Bench(part, stall=1.0, manner=Manner(), outstanding=4)
+    (sink,) = bench.loading.sinks
+
+    class Awakes:
+        def drive(self, sim: Any, cycle: int) -> None:
+            sink.stall = float(cycle < 300)
+
+        def observe(self, sim: Any, cycle: int) -> None: ...
+
+    image = Image(48, 1, {"j": 100})
+    (found,) = bench.loading.run([(image.inputs, None)], Awakes())
+    assert found == bench.wanted(image)
 
 
 def test_an_element_that_waits() -> None:
