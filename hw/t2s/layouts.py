@@ -5,9 +5,16 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, ShapeLike, Value
 from amaranth.lib import data
 
-from ..spec.jobs.t2s import job_spec, memory_parts
+from ..spec.jobs.t2s import (
+    entries_parts,
+    job_spec,
+    memory_parts,
+    steps_register,
+    trips_register,
+)
 from ..spec.t2s.config import T2sConfig
 from ..spec.t2s.parts import ElementPart
+from ..spec.t2s.tokens import STEPS_BITS
 
 __all__ = ["in_containers", "job_layout", "run_count_bits", "word_layout"]
 
@@ -29,9 +36,11 @@ def in_containers(part: ElementPart, sums: Value) -> Value:
 
 def job_layout(config: T2sConfig) -> data.StructLayout:
     """A job: its registers by their members' names, as wide as their checks allow."""
-    trips = {f"trips_{index}": config.trip_bits for index in map(str.lower, config.plan.indices)}
+    widths = {trips_register(index): config.trip_bits for index in config.plan.indices}
+    widths |= {steps_register(part): STEPS_BITS for part in entries_parts(config)}
+    known = {name.lower(): bits for name, bits in widths.items()}
     members = job_spec(config).members
-    return data.StructLayout({name: trips.get(name, config.addr_bits) for name in members})
+    return data.StructLayout({name: known.get(name, config.addr_bits) for name in members})
 
 
 def run_count_bits(config: T2sConfig) -> int:

@@ -9,13 +9,18 @@ from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
 from ..t2s.config import T2sConfig
 from ..t2s.parts import MemoryPart
+from ..t2s.sparse_parts import EntriesPart
+from ..t2s.tokens import STEPS_BITS
 
 __all__ = [
     "COUNTERS",
     "ERRORS",
     "base_register",
+    "entries_parts",
+    "image_parts",
     "job_spec",
     "memory_parts",
+    "steps_register",
     "stride_register",
     "trips_register",
 ]
@@ -31,7 +36,7 @@ COUNTERS: dict[str, str] = {
 """What an array counts, from the start of a job to its end."""
 
 ERRORS = (
-    Error("zero_size", 1, "register", "a trip count is 0"),
+    Error("zero_size", 1, "register", "a trip count, or a number of vectors, is 0"),
     Error("size_limit", 2, "register", "a trip count has more than `trip_bits` bits"),
     Error("misaligned_base", 3, "register", "a base is not a multiple of a beat"),
     Error("misaligned_stride", 4, "register", "a stride is not a multiple of a beat"),
@@ -54,8 +59,18 @@ _INDICES = 16
 
 
 def memory_parts(config: T2sConfig) -> tuple[MemoryPart, ...]:
-    """The loaders, and the unloader, of a design."""
+    """The loaders of dense operands, and the unloader, of a design."""
     return (*config.plan.loaders, config.plan.unloader)
+
+
+def entries_parts(config: T2sConfig) -> tuple[EntriesPart, ...]:
+    """The loaders of sparse operands of a design."""
+    return config.plan.sparse.entries if config.plan.sparse else ()
+
+
+def image_parts(config: T2sConfig) -> tuple[EntriesPart | MemoryPart, ...]:
+    """What has an image in memory, in the order of their registers."""
+    return (*entries_parts(config), *memory_parts(config))
 
 
 def trips_register(index: str) -> str:
@@ -63,9 +78,14 @@ def trips_register(index: str) -> str:
     return f"TRIPS_{index.upper()}"
 
 
-def base_register(part: MemoryPart) -> str:
+def base_register(part: EntriesPart | MemoryPart) -> str:
     """The register of an image's address."""
     return f"{part.tensor.upper()}_BASE"
+
+
+def steps_register(part: EntriesPart) -> str:
+    """The register of the number of vectors of a sparse operand's image."""
+    return f"{part.tensor.upper()}_STEPS"
 
 
 def stride_register(part: MemoryPart, loop: str) -> str:
@@ -75,12 +95,14 @@ def stride_register(part: MemoryPart, loop: str) -> str:
 
 def _checks(config: T2sConfig) -> tuple[Check, ...]:
     trips = [trips_register(index) for index in config.plan.indices]
-    parts = memory_parts(config)
-    bases = [base_register(part) for part in parts]
-    strides = [stride_register(part, loop) for part in parts for loop in part.strides]
+    steps = [steps_register(part) for part in entries_parts(config)]
+    bases = [base_register(part) for part in image_parts(config)]
+    strides = [
+        stride_register(part, loop) for part in memory_parts(config) for loop in part.strides
+    ]
     beat, addresses = config.beat_bytes, 1 << config.addr_bits
     return (
-        *checks_of("zero_size", trips, Rule.NON_ZERO),
+        *checks_of("zero_size", (*trips, *steps), Rule.NON_ZERO),
         *checks_of("size_limit", trips, Rule.BELOW, 1 << config.trip_bits),
         *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, beat),
         *checks_of("misaligned_stride", strides, Rule.MULTIPLE_OF, beat),
@@ -92,6 +114,7 @@ def _constants(config: T2sConfig) -> tuple[Register, ...]:
     element = config.plan.element
     arithmetic, sums = element.arithmetic, element.sums * element.vector
     copies = config.plan.program.function(element.name).instances
+    images = len(image_parts(config))
     return (
         constants(
             "CONFIG0",
@@ -116,7 +139,7 @@ def _constants(config: T2sConfig) -> tuple[Register, ...]:
             "words",
             ("word_bits", 8, arithmetic.word.container_bits, "width of an operand's word"),
             ("sum_bits", 8, arithmetic.result.container_bits, "width of a sum"),
-            ("images", 8, len(memory_parts(config)), "images that a job reads and writes"),
+            ("images", 8, images, "images that a job reads and writes"),
         ),
     )
 
@@ -135,10 +158,14 @@ def _job(config: T2sConfig) -> tuple[Register, ...]:
         )
         for index in config.plan.indices
     ]
-    for place, part in enumerate(memory_parts(config)):
+    for place, part in enumerate(image_parts(config)):
         first = _IMAGES + _IMAGE_BYTES * place
         doc = f"byte address of the image of {part.tensor}, a multiple of {beat}"
         rows.append(number(base_register(part), first, "rw", 64, doc))
+        if isinstance(part, EntriesPart):
+            doc = f"vectors of tokens in the image of {part.tensor}"
+            rows.append(number(steps_register(part), first + 8, "rw", STEPS_BITS, doc))
+            continue
         inner = [loop for loop in part.strides if loop not in indices]
         for loop in part.strides:
             doc = f"bytes from an iteration of {loop} to the next, a multiple of {beat}"

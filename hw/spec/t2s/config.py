@@ -12,6 +12,7 @@ from ..unit import Unit, named_object
 from .design import Design
 from .parts import MemoryPart
 from .settings import DesignName, Sizes
+from .sparse_parts import EntriesPart
 from .timing import interval_text
 
 __all__ = ["ID_BITS", "T2S", "UNITS", "T2sConfig"]
@@ -97,9 +98,12 @@ class T2sConfig(Config):
         """Beats of the longest burst."""
         return min(_LONGEST_BURST, _BOUNDARY // self.beat_bytes)
 
-    def readers(self, manager: int) -> tuple[MemoryPart, ...]:
-        """The loaders on a manager."""
-        return self.plan.loaders[manager :: self.managers]
+    def readers(self, manager: int) -> tuple[EntriesPart | MemoryPart, ...]:
+        """The loaders on a manager, those of sparse operands first."""
+        plan = self.plan
+        entries = plan.sparse.entries if plan.sparse else ()
+        loaders: tuple[EntriesPart | MemoryPart, ...] = (*entries, *plan.loaders)
+        return loaders[manager :: self.managers]
 
     def writers(self, manager: int) -> tuple[MemoryPart, ...]:
         """The unloader, on the last manager."""
@@ -134,7 +138,7 @@ class T2sConfig(Config):
         return (f"An element of {element.name} begins {interval_text(element)}.",)
 
 
-def _names(parts: tuple[MemoryPart, ...]) -> tuple[str, ...]:
+def _names(parts: tuple[EntriesPart | MemoryPart, ...]) -> tuple[str, ...]:
     return tuple(one.name for one in parts)
 
 

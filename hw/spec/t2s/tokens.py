@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 
 from ..formats import Format
 
-__all__ = ["Coordinate", "Field", "TokenLayout"]
+__all__ = ["STEPS_BITS", "Coordinate", "Field", "TokenLayout"]
+
+STEPS_BITS = 32
+"""Width of an image's number of vectors of tokens."""
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from amaranth.lib.wiring import In, Out
 from ...axi.layouts import data_layout, request_layout
 from ...spec.t2s.config import T2sConfig
 from ...spec.t2s.sparse_parts import EntriesPart
+from ...spec.t2s.tokens import STEPS_BITS
 from ...stream.fork import Fork
 from ...stream.gearbox import Gearbox
 from ..layouts import run_count_bits
 from .image_requests import ImageRequests, image_members
-from .image_size import STEPS_BITS
 from .layouts import token_layout
 
 __all__ = ["EntriesLoader"]

@@ -10,9 +10,10 @@ from ...axi.layouts import request_layout
 from ...spec.t2s.config import T2sConfig
 from ...spec.t2s.parts import MemoryPart, Step
 from ...spec.t2s.sparse_parts import EntriesPart
+from ...spec.t2s.tokens import STEPS_BITS
 from ..layouts import run_count_bits
 from ..run_walker import RunWalker, walk_members
-from .image_size import STEPS_BITS, ImageSize
+from .image_size import ImageSize
 
 __all__ = ["ImageRequests", "image_members"]
 

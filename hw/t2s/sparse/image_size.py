@@ -8,10 +8,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["STEPS_BITS", "ImageSize"]
+from ...spec.t2s.tokens import STEPS_BITS
 
-STEPS_BITS = 32
-"""Width of an image's number of vectors."""
+__all__ = ["ImageSize"]
 
 
 class ImageSize(wiring.Component):

@@ -29,7 +29,8 @@ __all__ = ["bound"]
 def bound(
     config: T2sConfig, job: Job, operations: int, memory: MemoryModel, gigahertz: float
 ) -> float:
-    """Cycles of a job at least; ``operations``: of an element."""
+    """Cycles of a job at least, of a design without sparse operands; ``operations``: of an
+    element."""
     beat = config.beat_bytes
 
     def moved(parts: Iterable[MemoryPart], bytes_each: int) -> int:
@@ -43,7 +44,8 @@ def bound(
     ahead = math.ceil((times.precharge + times.activate) / times.burst)
     late = (memory.write_queue + 1) * -(-config.burst_beats * beat // access) + ahead
     for number in range(config.managers):
-        reads, writes = config.readers(number), config.writers(number)
+        reads = [one for one in config.readers(number) if isinstance(one, MemoryPart)]
+        writes = config.writers(number)
         found += [moved(reads, beat), moved(writes, beat)]
         if not memory.flat:
             accesses = moved(reads, access) + max(0, moved(writes, access) - late)
