@@ -92,7 +92,7 @@ FAMILIES: dict[str, Family] = {
 
 _WIRE = re.compile(r"^ +wire (?:width (\d+) )?.*?\b(input|output) \d+ .*?\\(\S+)$", re.MULTILINE)
 
-_NO_PLACE = "design is probably at utilisation limit"
+_NO_PLACE = ("design is probably at utilisation limit", "no BELs remaining")
 """What nextpnr says when it finds no place for a cell."""
 
 _HARNESS = """
@@ -192,7 +192,7 @@ def place_and_route(
             try:
                 report = _place(netlist, family)
             except ToolError as error:
-                if _NO_PLACE in str(error):
+                if any(said in str(error) for said in _NO_PLACE):
                     raise TooLarge(top, family, luts) from None
                 raise
         return json.dumps([json.loads(statistics), json.loads(report)])

@@ -308,11 +308,18 @@ def test_place_and_route(target: str) -> None:
     assert 20 < report.fmax_mhz < 800
 
 
-def test_without_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look-up tables enough, and no legal placement: it does not fit. Other failures are told."""
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Unable to find legal placement for all cells, design is probably at utilisation limit.",
+        "Unable to place cell 'job_128_DFFLC', no BELs remaining to implement cell type 'LC'",
+    ],
+)
+def test_without_a_place(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look-up tables enough, and no place for all cells: it does not fit. Other failures are
+    told."""
     monkeypatch.setattr(fpga, "require_nextpnr", lambda target: None)
     monkeypatch.setattr(fpga, "version", lambda package: "0")
-    said = "Unable to find legal placement for all cells, design is probably at utilisation limit."
 
     def place(netlist: str, family: fpga.Family) -> str:
         raise ToolError(f"{family.device}: {said}")
