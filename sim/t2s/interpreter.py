@@ -53,7 +53,8 @@ def interpret(
     Parameters
     ----------
     bounds: of the computation's indices
-    operands: arrays of every tensor, of objects if their integers have to be exact
+    operands: arrays of every tensor, of objects if their integers have to be exact; of a sparse
+        tensor objects, None where it has no entry
     depths: of channels, as many values as each queue holds; without an entry it is what the
         program says, else there is no end
     arithmetic: what is computed with; the operators of Python's numbers if it is not given
@@ -104,6 +105,7 @@ class _Machine:
             "moved": self._moved,
             "load": self._load,
             "store": self._store,
+            "stored": self._stored,
             "plus": _on_lanes(arithmetic.plus),
             "times": _on_lanes(arithmetic.times),
             "fold": arithmetic.fold,
@@ -172,7 +174,8 @@ class _Machine:
             raise ValueError(f"operands must have {name}")
         if operands[name].shape != shape:
             raise ValueError(f"{name} must be of shape {shape}, not {operands[name].shape}")
-        self._memory[name] = dict(np.ndenumerate(operands[name]))
+        words = np.ndenumerate(operands[name])
+        self._memory[name] = {place: word for place, word in words if word is not None}
 
     def _load(self, tensor: str, place: tuple[int, ...] | None) -> Any:
         """A word; what pads the tensor, from no place."""
@@ -183,8 +186,14 @@ class _Machine:
             raise KeyError(f"{tensor}{place} was never written")
         return memory.get(place, self._pads[tensor])
 
-    def _store(self, tensor: str, places: list[tuple[int, ...]], values: tuple[Any, ...]) -> None:
+    def _stored(self, tensor: str, place: tuple[int, ...] | None) -> bool:
+        """Whether a sparse tensor has an entry."""
+        return place in self._memory[tensor]
+
+    def _store(self, tensor: str, places: list[tuple[int, ...]], value: Any) -> None:
+        """Write words; one word in all places, as the identity that a sum has stayed."""
         inside = tensor != self._program.result
+        values = value if isinstance(value, tuple) else (value,) * len(places)
         for place, value in zip(places, values, strict=True):
             if inside or all(n < size for n, size in zip(place, self._shape, strict=True)):
                 self._memory[tensor][place] = value

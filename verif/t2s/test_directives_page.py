@@ -14,14 +14,14 @@ from tilewright.verif.kit.pages import page
 REFUSED = [
     (one.line, one.message) for _, directive in DIRECTIVES.values() for one in refusals(directive)
 ]
-QUERIES = {"chain", "index_of_loops", "loop", "loops_of", "check_unrolled"}
+QUERIES = {"chain", "index_of_loops", "loop", "loops_of", "check_unrolled", "refuse_if_sparse"}
 """Methods that say something of a computation and change nothing."""
 
 
 def followed(text: str) -> None:
     names: dict[str, object] = {}
     exec(compile(text, str(Path("mine.py")), "exec"), names)
-    for name in "CD":
+    for name in "CDY":
         computation = names[name]
         assert isinstance(computation, Computation)
         compiled(computation)

@@ -25,6 +25,7 @@ class TensorDeclaration:
     image: of a tensor that a serialiser makes, its loops, outermost first; else empty
     functions: names of those that its words go through before they are multiplied; of the result,
         those that make it of sums
+    sparse: how its rows lie on elements, "csr" or "ciss", if entries alone are stored; else empty
     """
 
     name: str
@@ -32,6 +33,7 @@ class TensorDeclaration:
     pad: str
     image: tuple[Loop, ...] = ()
     functions: tuple[str, ...] = ()
+    sparse: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ class Program:
     number_format: of all words
     result: the tensor that it computes
     start: the tensor that sums start from; empty if that is the identity of (+)
+    products: tensors that are multiplied, of each product that is added
     """
 
     name: str
@@ -117,6 +120,12 @@ class Program:
     functions: tuple[Function, ...]
     channels: tuple[Channel, ...] = ()
     start: str = ""
+    products: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def sparse(self) -> tuple[str, ...]:
+        """Tensors of which entries alone are stored."""
+        return tuple(one.name for one in self.tensors if one.sparse)
 
     def tensor(self, name: str) -> TensorDeclaration:
         return next(one for one in self.tensors if one.name == name)

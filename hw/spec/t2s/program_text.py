@@ -22,6 +22,7 @@ from .statements import (
     Send,
     Store,
     Until,
+    Visit,
     When,
 )
 
@@ -59,14 +60,16 @@ def _body(body: Body, instances: set[str], depth: int) -> Iterator[str]:
         if isinstance(one, For) and one.loop.name in instances:
             yield from _body(one.body, instances, depth)
         elif isinstance(one, For):
-            if one.first is None:
-                yield f"{indent}for {_range(one.loop)}:"
-            else:
-                yield f"{indent}for {one.loop.name} = {one.first} .. {one.last}:"
-            yield from _body(one.body, instances, depth + 1)
+            span, body, where = _range(one.loop), one.body, ""
+            if one.first is not None:
+                span = f"{one.loop.name} = {one.first} .. {one.last}"
+            if len(body) == 1 and isinstance(body[0], Visit):
+                where, body = f" where {_stored(body[0])}", body[0].body
+            yield f"{indent}for {span}{where}:"
+            yield from _body(body, instances, depth + 1)
         elif isinstance(one, If):
             yield from _if(one, instances, depth)
-        elif isinstance(one, When | Ever | Until | Counted | Block):
+        elif isinstance(one, Visit | When | Ever | Until | Counted | Block):
             yield f"{indent}{_head(one)}:"
             yield from _body(one.body, instances, depth + 1)
             if isinstance(one, Counted):
@@ -86,7 +89,9 @@ def _body(body: Body, instances: set[str], depth: int) -> Iterator[str]:
             yield f"{indent}rotate {one.buffer}"
 
 
-def _head(one: When | Ever | Until | Counted | Block) -> str:
+def _head(one: Visit | When | Ever | Until | Counted | Block) -> str:
+    if isinstance(one, Visit):
+        return f"if {_stored(one)}"
     if isinstance(one, When):
         return f"if {one.word}.{one.flag}"
     if isinstance(one, Until):
@@ -101,6 +106,15 @@ def _head(one: When | Ever | Until | Counted | Block) -> str:
         if field.asked and len(one.fields) > 1
     ]
     return f"for {one.name} < {one.fields[0].extent << one.places[0]}{''.join(asked)}"
+
+
+def _stored(one: Visit) -> str:
+    """Which entries there have to be."""
+    products = [" and ".join(map(_value, words)) for words in one.products]
+    merged = (", or " if any(len(words) > 1 for words in one.products) else " or ").join(products)
+    return (
+        f"{merged} {'are' if len(one.products) == 1 and len(one.products[0]) > 1 else 'is'} there"
+    )
 
 
 def _jumps(one: Counted) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from .affine import Affine
-from .expressions import Value
+from .expressions import Load, Value
 from .loops import Loop
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Statement",
     "Store",
     "Until",
+    "Visit",
     "When",
 ]
 
@@ -64,6 +65,20 @@ class If:
     condition: Equal
     then: Body
     otherwise: Body = ()
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Statements in iterations that sparse tensors visit: where all those of a product have an
+    entry, of any of the products that are added. That is their merge lattice.
+
+    Parameters
+    ----------
+    products: of each, the words of its sparse tensors
+    """
+
+    products: tuple[tuple[Load, ...], ...]
+    body: Body
 
 
 @dataclass(frozen=True)
@@ -251,6 +266,7 @@ class Rotate:
 Statement = (
     For
     | If
+    | Visit
     | When
     | Ever
     | Until

@@ -4,11 +4,11 @@ over, stored once they are complete (section 3.4.2)."""
 from __future__ import annotations
 
 from ...spec.t2s.affine import variable
-from ...spec.t2s.expressions import Apply, BufferRead
+from ...spec.t2s.expressions import BufferRead
 from ...spec.t2s.program import Buffer, Function, Program
 from ...spec.t2s.statements import BufferWrite, Store
 from ..language import Computation
-from .definition import applied, loaded, product_of, start_of
+from .definition import added, applied, start_of
 from .rewriting import nest
 
 __all__ = ["SUMS", "accumulate"]
@@ -25,8 +25,7 @@ def accumulate(program: Program, computation: Computation) -> Program:
     kept = tuple(one for one in inner if not one.reduces)
     at = tuple(variable(one.name) for one in kept)
     indices = {name: computation.index_of_loops(name) for name in program.indices}
-    product = product_of([loaded(one, indices) for one in computation.factors])
-    update = BufferWrite(SUMS, at, Apply("plus", (BufferRead(SUMS, at), product)))
+    update = BufferWrite(SUMS, at, added(computation, BufferRead(SUMS, at), indices))
     result = applied(computation.applied, BufferRead(SUMS, at))
     place = tuple(indices[name] for name in computation.result)
     body = nest(

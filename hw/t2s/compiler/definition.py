@@ -35,6 +35,9 @@ def define(computation: Computation) -> Program:
         tensors=_tensors(computation),
         functions=(Function(computation.name, body),),
         start=computation.started.tensor.name if computation.started else "",
+        products=tuple(
+            tuple(one.tensor.name for one in product) for product in computation.products
+        ),
     )
 
 
@@ -52,7 +55,13 @@ def _tensors(computation: Computation) -> tuple[TensorDeclaration, ...]:
         pad = padded_before(one.functions, paddings[min(place, 1)])
         assert pad is not None
         operands.append(
-            TensorDeclaration(one.tensor.name, one.subscripts, pad, functions=one.functions)
+            TensorDeclaration(
+                one.tensor.name,
+                one.subscripts,
+                pad,
+                functions=one.functions,
+                sparse=one.tensor.sparse,
+            )
         )
     identity = SEMIRINGS[computation.semiring].identity
     if computation.started:
@@ -69,9 +78,8 @@ def _body(computation: Computation, indices: dict[str, Affine], loops: list[Loop
     place = tuple(indices[name] for name in computation.result)
     kept = [one for one in loops if not one.reduces]
     start = nest(kept, (Store(computation.name, place, start_of(computation, indices)),))
-    product = product_of([loaded(one, indices) for one in computation.factors])
     read = Load(computation.name, place)
-    update = nest(loops, (Store(computation.name, place, Apply("plus", (read, product))),))
+    update = nest(loops, (Store(computation.name, place, added(computation, read, indices)),))
     if not computation.applied:
         return (*start, *update)
     result = applied(computation.applied, read)
@@ -81,6 +89,14 @@ def _body(computation: Computation, indices: dict[str, Affine], loops: list[Loop
 def start_of(computation: Computation, indices: dict[str, Affine]) -> Value:
     """What sums start from."""
     return loaded(computation.started, indices) if computation.started else Neutral()
+
+
+def added(computation: Computation, total: Value, indices: dict[str, Affine]) -> Value:
+    """A sum to which the products are added, one after the other."""
+    for product in computation.products:
+        term = product_of([loaded(one, indices) for one in product])
+        total = Apply("plus", (total, term))
+    return total
 
 
 def loaded(element: Element, indices: dict[str, Affine]) -> Value:

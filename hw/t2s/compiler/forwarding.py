@@ -1,4 +1,5 @@
-"""Data forwarding: the elements at an edge receive, and pass on along a loop (section 3.4.1)."""
+"""Data forwarding: the elements at an edge receive, and pass on along a loop (section 3.4.1); and
+producers likewise, all copies of which keep the same words."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ from ...spec.t2s.loops import Loop
 from ...spec.t2s.program import Channel, Program
 from ...spec.t2s.statements import Body, Equal, If, Receive, Send, Statement
 from ..language import Computation, MappingError
+from ..language.isolated import Isolated
 from .removal import drop_loops
-from .rewriting import rewrite
+from .rewriting import all_statements, rewrite
 
 __all__ = ["edges", "forward", "neighbour"]
 
@@ -33,7 +35,8 @@ def neighbour(
 
 
 def forward(program: Program, computation: Computation) -> Program:
-    """Follow every ``forward``: producers lose the loop, and elements get a channel along it."""
+    """Follow every ``forward``: what sends loses the loop, and what passes on gets a channel along
+    it."""
     for tensor, directions in computation.forwarded.items():
         for name, step, place in directions:
             for isolated in computation.chain(tensor):
@@ -48,21 +51,46 @@ def forward(program: Program, computation: Computation) -> Program:
                         f"{isolated.name}, which is needed once along it"
                     )
             program = drop_loops(program, computation.chain(tensor), 0, [name])
-            program = _forward(program, computation, tensor, computation.loop(name), step)
+            entry = program.channel(computation.chain(tensor)[0].name)
+            program = _forward(program, entry, tensor, computation.loop(name), step)
+    for factor in computation.operands:
+        chain = computation.chain(factor.tensor.name)
+        for number, isolated in enumerate(chain):
+            for name, step, place in isolated.forwarded:
+                _check_producer(program, isolated, chain[number + 1 :], name, place)
+                program = drop_loops(program, chain, number + 1, [name])
+                entry = program.channel(chain[number + 1].name)
+                loop = computation.loop(name)
+                program = _forward(program, entry, isolated.name, loop, step)
     return program
 
 
-def _forward(
-    program: Program, computation: Computation, tensor: str, loop: Loop, step: int
-) -> Program:
-    entry = program.channel(computation.chain(tensor)[0].name)
-    name = computation.name
-    along = Channel(f"{tensor}_{loop.name}_forward", name, name, entry.dimensions)
+def _check_producer(
+    program: Program, isolated: Isolated, behind: tuple[Isolated, ...], name: str, place: str
+) -> None:
+    directive = f"{place}: {isolated.name}.forward"
+    if not any(
+        isinstance(one, Receive) for one in all_statements(program.function(isolated.name).body)
+    ):
+        raise MappingError(f"{directive}: nothing is sent to it")
+    if name in [one for one, _ in behind[0].unrolled]:
+        raise MappingError(f"{directive}: loop `{name}` is unrolled in {behind[0].name}, too")
+
+
+def _forward(program: Program, entry: Channel, passes: str, loop: Loop, step: int) -> Program:
+    """Words of a channel come to the first copy of its sink along a loop, and are passed on.
+
+    Parameters
+    ----------
+    passes: what the channel along the loop is called after
+    """
+    name = entry.sink
+    along = Channel(f"{passes}_{loop.name}_forward", name, name, entry.dimensions)
     at = tuple(variable(one.name) for one in entry.dimensions)
     outside = tuple(variable(one.name) for one in entry.dimensions if one != loop)
     first, last = edges(loop, step)
 
-    def in_element(one: Statement) -> Body | None:
+    def in_sink(one: Statement) -> Body | None:
         if not (isinstance(one, Receive) and one.channel == entry.name):
             return None
         received = If(
@@ -76,14 +104,14 @@ def _forward(
         )
         return (received, passed)
 
-    def in_producer(one: Statement) -> Body | None:
+    def in_source(one: Statement) -> Body | None:
         if isinstance(one, Send) and one.channel == entry.name:
             return (replace(one, at=outside),)
         return None
 
     program = program.with_function(
-        computation.name, lambda one: replace(one, body=rewrite(one.body, in_element))
-    ).with_function(entry.source, lambda one: replace(one, body=rewrite(one.body, in_producer)))
+        name, lambda one: replace(one, body=rewrite(one.body, in_sink))
+    ).with_function(entry.source, lambda one: replace(one, body=rewrite(one.body, in_source)))
     dimensions = tuple(one for one in entry.dimensions if one != loop)
     program = program.with_channel(entry.name, lambda one: replace(one, dimensions=dimensions))
     return replace(program, channels=(*program.channels, along))

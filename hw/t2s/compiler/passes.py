@@ -22,6 +22,7 @@ from .partition import partition
 from .queues import fifo
 from .removal import remove
 from .scattering import gather, scatter
+from .sparse.visiting import unless_sparse, visit
 from .unrolling import unroll
 from .vectorising import vectorise
 
@@ -42,13 +43,14 @@ PASSES: dict[str, Callable[[Program, Computation], Program]] = {
     "gather": gather,
     "vectorise": vectorise,
     "factor": factor,
-    "overlap": overlap,
+    "visit": visit,
+    "overlap": unless_sparse(overlap),
     "fifo": fifo,
-    "signal": signal,
-    "rotate": rotate,
-    "perfect": perfect,
-    "flatten": flatten,
-    "infinitise": infinitise,
+    "signal": unless_sparse(signal),
+    "rotate": unless_sparse(rotate),
+    "perfect": unless_sparse(perfect),
+    "flatten": unless_sparse(flatten),
+    "infinitise": unless_sparse(infinitise),
 }
 """By name. Before the first there is the definition."""
 

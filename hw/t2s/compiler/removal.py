@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ...spec.t2s.affine import variable
-from ...spec.t2s.expressions import BufferRead, Name, Value
+from ...spec.t2s.expressions import BufferRead, Value
 from ...spec.t2s.program import Buffer, Program
-from ...spec.t2s.statements import Body, BufferWrite, For, Receive, Statement, Store
+from ...spec.t2s.statements import Body, BufferWrite, For, Send, Statement, Store
 from ..language import Computation, MappingError
 from ..language.isolated import Isolated
 from .buffers import without_dimensions
@@ -87,7 +87,9 @@ def _check_streams(program: Program, computation: Computation, chain: tuple[Isol
                     f"{place}: {receiver}.buffer: loop `{level}` must be outside `{missing[0]}`, "
                     f"which {isolated.name} does not have"
                 )
-        there, receiver, buffered = sent, isolated.name, isolated.buffered
+        passed = [one for one, _, _ in isolated.forwarded]
+        there = [one for one in sent if one not in passed]
+        receiver, buffered = isolated.name, isolated.buffered
 
 
 def _buffer(
@@ -120,10 +122,10 @@ def _buffer(
 
     def insert(statement: Statement) -> Body | None:
         if isinstance(statement, For) and statement.loop.name == level:
-            (receive,) = (one for one in all_statements(statement.body) if isinstance(one, Receive))
-            fill = nest(inside, (receive, BufferWrite(name, at, Name(receive.name))))
-            rest = rewrite(statement.body, lambda one: () if one == receive else None)
-            rest = revalue(rest, _reading(receive.name, BufferRead(name, at)))
+            taking, sent = _taking(statement.body, isolated.name)
+            fill = nest(inside, (*taking, BufferWrite(name, at, sent)))
+            rest = rewrite(statement.body, lambda one: () if one in taking else None)
+            rest = revalue(rest, _reading(sent, BufferRead(name, at)))
             return (replace(statement, body=(*fill, *rest)),)
         return None
 
@@ -134,8 +136,18 @@ def _buffer(
     )
 
 
-def _reading(name: str, read: BufferRead) -> Callable[[Value], Value | None]:
-    return lambda value: read if value == Name(name) else None
+def _taking(body: Body, channel: str) -> tuple[Body, Value]:
+    """What takes a word, and perhaps passes it on, before it is sent into a channel; the word."""
+    for place, one in enumerate(body):
+        if isinstance(one, Send) and one.channel == channel:
+            return body[:place], one.value
+        if isinstance(one, For):
+            return _taking(one.body, channel)
+    raise AssertionError(f"nothing is sent into {channel}")
+
+
+def _reading(word: Value, read: BufferRead) -> Callable[[Value], Value | None]:
+    return lambda value: read if value == word else None
 
 
 def _drop_from_image(program: Program, isolated: Isolated, gone: set[str]) -> Program:

@@ -20,6 +20,7 @@ from ...spec.t2s.statements import (
     Statement,
     Store,
     Until,
+    Visit,
     When,
 )
 
@@ -57,7 +58,7 @@ def rewrite(body: Body, change: Callable[[Statement], Body | None]) -> Body:
 
 def inside(statement: Statement, change: Callable[[Body], Body]) -> Statement:
     """A statement with the bodies in it replaced by what ``change`` makes of them."""
-    if isinstance(statement, For | When | Ever | Until | Counted | Block):
+    if isinstance(statement, For | Visit | When | Ever | Until | Counted | Block):
         return replace(statement, body=change(statement.body))
     if isinstance(statement, If):
         then, otherwise = change(statement.then), change(statement.otherwise)

@@ -70,7 +70,8 @@ def _arithmetic(function: Function, loop: Loop) -> Function:
 
     def fold(value: Value) -> Value | None:
         if isinstance(value, Apply) and value.operator == "plus":
-            return Fold(*value.arguments)
+            total, term = value.arguments
+            return Fold(fold(total) or total, term)
         return None
 
     return replace(function, body=revalue(body, fold))

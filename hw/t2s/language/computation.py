@@ -11,7 +11,7 @@ from .isolated import Isolated
 from .loop_names import known_loop
 from .partition import Partition
 from .places import MappingError, place_of_caller
-from .tensors import Element
+from .tensors import Products
 
 __all__ = ["Computation"]
 
@@ -25,7 +25,7 @@ class Computation(Partition):
     number_format: of all numbers
     result, sum_over: indices of the result, and those that are summed over
     semiring: of (+) and (x), a name of `tilewright.hw.spec.semirings.SEMIRINGS`
-    factors: elements of tensors that are multiplied
+    products: elements of tensors that are multiplied, of each product that is added
     place: of its definition
 
     Members
@@ -40,10 +40,10 @@ class Computation(Partition):
         result: tuple[str, ...],
         sum_over: tuple[str, ...],
         semiring: str,
-        factors: tuple[Element, ...],
+        products: Products,
         place: str,
     ) -> None:
-        super().__init__(name, number_format, result, sum_over, factors, place)
+        super().__init__(name, number_format, result, sum_over, products, place)
         self.semiring = semiring
         self.forwarded: dict[str, list[tuple[str, int, str]]] = {}
 
@@ -67,8 +67,9 @@ class Computation(Partition):
             +--------+     +---+     +---+     +---+
                            jj = 0        1         2
 
-        Legal along unrolled loops that do not choose the tensor's word, from the producer next to
-        the computation, which must not be unrolled along the loop, nor scatter along it.
+        Legal along unrolled loops that choose neither the tensor's word nor entries of a sparse
+        one, from the producer next to the computation, which must not be unrolled along the loop,
+        nor scatter along it.
 
         Refused::
 
@@ -84,6 +85,8 @@ class Computation(Partition):
             -> C.forward: must be given a loop, as `jj=1`
             C.forward(feed, jj=1).forward(feed, jj=-1)
             -> C.forward: A is forwarded along `jj` already
+            Y.tile(i, (ii, 2)).unroll(ii); Y.forward(Y.producers(X, "loader")[0], ii=1)
+            -> Y.forward: loop `ii` chooses entries of S: not every element takes the word
             C.forward(A, jj=1)
             -> C.forward: must be given one of its producers
             C.forward(feed, jj=1); feed.unroll(jj)
@@ -115,6 +118,12 @@ class Computation(Partition):
             raise MappingError(
                 f"{place}: {directive}: loop `{loop}` chooses the element of {tensor}"
             )
+        for one in self.sparse:
+            if loop in self.loops_of(one.tensor.name):
+                raise MappingError(
+                    f"{place}: {directive}: loop `{loop}` chooses entries of {one.tensor.name}: "
+                    "not every element takes the word"
+                )
         if loop in [name for name, _, _ in self.forwarded.get(tensor, [])]:
             raise MappingError(
                 f"{place}: {directive}: {tensor} is forwarded along `{loop}` already"

@@ -7,8 +7,9 @@ from ...spec.semirings import SEMIRINGS
 from ...spec.t2s.functions import padded_before
 from .computation import Computation
 from .indices import Index, shown
+from .merging import check_merging
 from .places import MappingError, place_of_caller
-from .tensors import Element, Expression
+from .tensors import Element, Expression, Products
 
 __all__ = ["Definition", "compute"]
 
@@ -32,26 +33,30 @@ class Definition:
         self._result, self._sum_over, self._semiring = result, sum_over, semiring
 
     def __getitem__(self, expression: Expression) -> Computation:
-        """The computation: sums of a product of elements of tensors."""
+        """The computation: sums of products of elements of tensors."""
         place = place_of_caller()
         if not isinstance(expression, Expression):
             raise MappingError(
                 f"{place}: {self._name}: must be a product of tensors' elements, not {expression!r}"
             )
-        factors = expression.factors()
-        self._check(place, factors)
+        products = expression.products()
+        self._check(place, products)
         return Computation(
             self._name,
             self._number_format,
             self._result,
             self._sum_over,
             self._semiring,
-            factors,
+            tuple(_sparse_first(one) for one in products),
             place,
         )
 
-    def _check(self, place: str, factors: tuple[Element, ...]) -> None:
+    def _check(self, place: str, products: Products) -> None:
         name, indices = self._name, (*self._result, *self._sum_over)
+        check_merging(place, name, self._semiring, products)
+        # Dense elements are the same in all products that are added.
+        sparse = [one for product in products[1:] for one in product if one.tensor.sparse]
+        factors = (*products[0], *sparse)
         tensors = [one.tensor.name for one in factors]
         for tensor in tensors:
             if tensor == name or tensors.count(tensor) > 1:
@@ -70,11 +75,16 @@ class Definition:
             if index not in used:
                 raise MappingError(f"{place}: {name}: no tensor has index `{index}`")
         least = 2 if SEMIRINGS[self._semiring].times not in HAVING_ONE else 1
-        if len(factors) < least or (len(factors) > 2 and self._semiring != "mma"):
-            raise MappingError(
-                f"{place}: {name}: must be a product of {'1 or ' * (least == 1)}2 tensors on "
-                f"{self._semiring}, not {len(factors)}"
-            )
+        for product in products:
+            if len(product) < least or (len(product) > 2 and self._semiring != "mma"):
+                raise MappingError(
+                    f"{place}: {name}: must be a product of {'1 or ' * (least == 1)}2 tensors on "
+                    f"{self._semiring}, not {len(product)}"
+                )
+
+
+def _sparse_first(product: tuple[Element, ...]) -> tuple[Element, ...]:
+    return tuple(sorted(product, key=lambda one: not one.tensor.sparse))
 
 
 def compute(
@@ -85,6 +95,11 @@ def compute(
     semiring: str = "mma",
 ) -> Definition:
     """A result, as ``compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]``.
+
+    Products with sparse tensors are summed over entries alone: those that all sparse tensors of a
+    product have, as in ``[R[i, k] * S[i, k] * X[k]]``, the intersection; or, where products are
+    added, as in ``[R[i, k] * X[k] + S[i, k] * X[k]]``, those that any of them has, the union. The
+    result is dense. Sparse tensors are multiplied before the others.
 
     Parameters
     ----------
@@ -100,9 +115,16 @@ def compute(
         B[k, j] -----> |     |
                        +-----+
 
+                 k = 0  1  2  3
+        R[i, k]      r  .  r  .        R[i, k] * S[i, k]: k = 2
+        S[i, k]      .  s  s  .        R[i, k] + S[i, k]: k = 0, 1, 2
+
     Legal are sums of products of elements of different tensors, all of one format, whose indices
     are the result's and those summed over, all of them. The format holds what the semiring's sums
-    start from. Only ``mma`` multiplies more than two tensors; ``addnorm`` takes two.
+    start from. Only ``mma`` multiplies more than two tensors; ``addnorm`` takes two. With sparse
+    tensors the semiring is one on which products with what is not stored change no sum, and words
+    go through no functions; products that are added have a sparse tensor each, and the same dense
+    elements.
 
     Refused::
 
@@ -132,6 +154,20 @@ def compute(
         -> E: must be a product of 2 tensors on addnorm, not 1
         compute("E", "fp32", i, sum_over=k)[3]
         -> E: must be a product of tensors' elements, not 3
+        compute("E", "fp32", i, sum_over=k)[A[i, k] + S[i, k]]
+        -> E: a product must have a sparse tensor if others are added to it, unlike that of A
+        compute("E", "fp32", i, sum_over=k)[R[i, k] * X[k] + S[i, k]]
+        -> E: products that are added must have the same dense elements, unlike that of S and that
+           of R and X
+        compute("E", "fp32", i, sum_over=k)[(R[i, k] + S[i, k]) * X[k]]
+        -> a sum of products must not be multiplied: each product is written out
+        compute("E", "fp32", i, sum_over=k)[S[i, k] + 1]
+        -> must be a sum of products of tensors' elements, not of 1
+        compute("E", "fp32", i, sum_over=k, semiring="minmul")[S[i, k] * X[k]]
+        -> E: semiring must be one of mma, minplus, maxplus, minmax, maxmin, orand, as S is sparse,
+           not minmul
+        compute("E", "fp32", i, sum_over=k)[S[i, k] * relu(X[k])]
+        -> E: words of X must go through no function, as S is sparse, not through relu
     """
     place = place_of_caller()
     summed = sum_over if isinstance(sum_over, tuple) else (sum_over,)

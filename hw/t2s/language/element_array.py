@@ -8,7 +8,7 @@ from .indices import Index
 from .loop_names import known_loop, known_loops, queue_depth
 from .loop_nest import LoopNest
 from .places import MappingError, place_of_caller
-from .tensors import Element
+from .tensors import Element, Products
 
 __all__ = ["ElementArray"]
 
@@ -21,7 +21,7 @@ class ElementArray(LoopNest):
     name: of the result
     number_format: of all numbers
     result, sum_over: indices of the result, and those that are summed over
-    factors: elements of tensors that are multiplied
+    products: elements of tensors that are multiplied, of each product that is added
 
     Members
     -------
@@ -36,9 +36,9 @@ class ElementArray(LoopNest):
         number_format: str,
         result: tuple[str, ...],
         sum_over: tuple[str, ...],
-        factors: tuple[Element, ...],
+        products: Products,
     ) -> None:
-        super().__init__(name, number_format, result, sum_over, factors)
+        super().__init__(name, number_format, result, sum_over, products)
         self.unrolled: list[tuple[str, str]] = []
         self.vectorised: tuple[str, str] | None = None
         self.factored: list[tuple[str, str]] = []
@@ -92,7 +92,8 @@ class ElementArray(LoopNest):
                                                               a2 b2 --+
                                                               a3 b3 --+
 
-        Legal for the innermost loop, if its trip count is a constant and it is not unrolled.
+        Legal for the innermost loop, if its trip count is a constant, it is not unrolled, and it
+        does not choose entries of a sparse tensor.
 
         Refused::
 
@@ -102,6 +103,8 @@ class ElementArray(LoopNest):
             -> D.vectorise: loop `k` has no constant trip count: tile it
             C.order(i, j, k, jj, iii, jjj, kk, ii).vectorise(ii)
             -> C.vectorise: loop `ii` is unrolled
+            Y.tile(k, (kk, 4)).vectorise(kk)
+            -> Y.vectorise: loop `kk` chooses entries of S, which come one after the other
         """
         place, directive = place_of_caller(), f"{self.name}.vectorise"
         name = known_loop(place, directive, loop, self.loop_names)
@@ -113,6 +116,12 @@ class ElementArray(LoopNest):
         self.check_unrolled(place, directive, name)
         if name in [one for one, _ in self.unrolled]:
             raise MappingError(f"{place}: {directive}: loop `{name}` is unrolled")
+        for one in self.sparse:
+            if name in self.loops_of(one.tensor.name):
+                raise MappingError(
+                    f"{place}: {directive}: loop `{name}` chooses entries of {one.tensor.name}, "
+                    "which come one after the other"
+                )
         self.vectorised = (name, place)
         return self
 
@@ -131,7 +140,7 @@ class ElementArray(LoopNest):
             a3 c3 b --+                               a3 c3 --+
 
         Legal if results are summed over the vectorised loop, the loop does not choose the tensor's
-        word, and the semiring's (x) distributes over its (+).
+        word, the semiring's (x) distributes over its (+), and no tensor is sparse.
 
         Refused::
 
@@ -143,9 +152,12 @@ class ElementArray(LoopNest):
             -> C.factor: A is factored already
             C.factor("Z")
             -> C.factor: tensor must be one of A, B, not 'Z'
+            Y.factor(X)
+            -> Y.factor: S is sparse: each entry is multiplied
         """
         place, directive = place_of_caller(), f"{self.name}.factor"
         name = self._operand(place, directive, tensor, self.factors)
+        self.refuse_if_sparse(place, directive, "each entry is multiplied")
         if name in [one for one, _ in self.factored]:
             raise MappingError(f"{place}: {directive}: {name} is factored already")
         self.factored.append((name, place))

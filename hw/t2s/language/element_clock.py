@@ -6,7 +6,7 @@ from typing import Self
 
 from .element_array import ElementArray
 from .places import MappingError, place_of_caller
-from .tensors import Element
+from .tensors import Products
 
 __all__ = ["MOST_STAGES", "ElementClock"]
 
@@ -24,7 +24,7 @@ class ElementClock(ElementArray):
     name: of the result
     number_format: of all numbers
     result, sum_over: indices of the result, and those that are summed over
-    factors: elements of tensors that are multiplied
+    products: elements of tensors that are multiplied, of each product that is added
 
     Members
     -------
@@ -39,9 +39,9 @@ class ElementClock(ElementArray):
         number_format: str,
         result: tuple[str, ...],
         sum_over: tuple[str, ...],
-        factors: tuple[Element, ...],
+        products: Products,
     ) -> None:
-        super().__init__(name, number_format, result, sum_over, factors)
+        super().__init__(name, number_format, result, sum_over, products)
         self.stages: tuple[int, str] | None = None
         self.stall: tuple[str, str] | None = None
         self.overlap: tuple[bool, str] = (True, "")

@@ -35,6 +35,7 @@ class Isolated:
     max_bits: that the buffer may have
     unrolled: loops of which each iteration is a copy of it
     deep: the depth of the queue behind it, if it is said, and the place
+    forwarded: loops along which copies pass words on, with directions and places
     scattered, gathered: the loop along which data is passed on, and in which direction; the place
     packs: whether what is gathered is a vector, a word of each copy
     level: the loop in each iteration of which all copies have a turn, if it is said, and the place
@@ -48,6 +49,7 @@ class Isolated:
         self.max_bits = MOST_BITS
         self.unrolled: list[tuple[str, str]] = []
         self.deep: tuple[int, str] | None = None
+        self.forwarded: list[tuple[str, int, str]] = []
         self.scattered: tuple[str, int, str] | None = None
         self.gathered: tuple[str, int, str] | None = None
         self.packs = False
@@ -212,6 +214,64 @@ class Isolated:
         self.deep = (queue_depth(place, directive, depth), place)
         return self
 
+    def forward(self, **directions: int) -> Self:
+        """All copies along a loop keep the same words: the first one receives, each passes on.
+
+        The functions behind do without the loop. 1 goes to higher numbers, -1 to lower.
+
+        Picture::
+
+                        +-----------+     +-----------+
+            loader ---> | feeder[0] | --> | feeder[1] |        feed.unroll(jj).forward(jj=1)
+                        +-----------+     +-----------+
+                              |                 |
+                            C[0]              C[1]
+
+        Legal for producers that something is sent to, along loops that are unrolled in them, not in
+        what sends, that do not choose the tensor's word, and along which the elements do not
+        forward it. Who forwards does not scatter.
+
+        Refused::
+
+            feed.forward(jj=1)
+            -> A_feeder.forward: loop `jj` is not unrolled
+            feed.unroll(ii).forward(ii=1)
+            -> A_feeder.forward: loop `ii` chooses the element of A
+            feed.unroll(jj).forward(jj=1).forward(jj=-1)
+            -> A_feeder.forward: it forwards along `jj` already
+            feed.unroll(jj).forward(jj=1); load.unroll(jj)
+            -> A_feeder.forward: loop `jj` is unrolled in A_loader, too
+            load.unroll(jj).forward(jj=1)
+            -> A_loader.forward: nothing is sent to it
+            feed.unroll(ii, jj).forward(jj=1).scatter(ii=1)
+            -> A_feeder.scatter: it forwards along `jj`
+            feed.unroll(ii, jj).scatter(ii=1).forward(jj=1)
+            -> A_feeder.forward: it scatters along `ii`
+            feed.unroll(jj).forward(jj=2)
+            -> A_feeder.forward: direction of `jj` must be 1 or -1, not 2
+            feed.forward()
+            -> A_feeder.forward: must be given a loop, as `jj=1`
+            drain.unroll(ii).forward(ii=1)
+            -> C_drainer.forward: results are gathered
+        """
+        place, directive = self._device("forward")
+        if not self.is_producer:
+            raise MappingError(f"{place}: {directive}: results are gathered")
+        if self.scattered:
+            raise MappingError(f"{place}: {directive}: it scatters along `{self.scattered[0]}`")
+        if not directions:
+            raise MappingError(f"{place}: {directive}: must be given a loop, as `jj=1`")
+        for given, step in directions.items():
+            loop, step = self._direction(place, directive, {given: step})
+            if loop in self.nest.loops_of(self.tensor):
+                raise MappingError(
+                    f"{place}: {directive}: loop `{loop}` chooses the element of {self.tensor}"
+                )
+            if loop in [name for name, _, _ in self.forwarded]:
+                raise MappingError(f"{place}: {directive}: it forwards along `{loop}` already")
+            self.forwarded.append((loop, step, place))
+        return self
+
     def scatter(self, **directions: int) -> Self:
         """Only the first copy along a loop receives: it keeps its own and passes on the rest.
 
@@ -226,7 +286,7 @@ class Isolated:
                             C[0]              C[1]
 
         Legal for producers that something is sent to, along one loop that is unrolled in them, not
-        in what sends, and along which the elements do not forward the tensor.
+        in what sends, and along which the elements do not forward the tensor; where none is sparse.
 
         Refused::
 
@@ -242,10 +302,15 @@ class Isolated:
             -> A_feeder.scatter: must be given one loop, as `ii=1`
             drain.unroll(ii).scatter(ii=1)
             -> C_drainer.scatter: results are gathered
+            Y.producers(X, "feeder", "loader")[0].scatter(ii=1)
+            -> X_feeder.scatter: S is sparse: words are forwarded
         """
         place, directive = self._device("scatter")
         if not self.is_producer:
             raise MappingError(f"{place}: {directive}: results are gathered")
+        self.nest.refuse_if_sparse(place, directive, "words are forwarded")
+        if self.forwarded:
+            raise MappingError(f"{place}: {directive}: it forwards along `{self.forwarded[0][0]}`")
         self.scattered = (*self._direction(place, directive, directions), place)
         return self
 

@@ -11,7 +11,7 @@ from .loop_names import constant_factor, known_loop, known_loops
 from .places import MappingError, place_of_caller
 from .sizes import cut_factor
 from .sums import Sums
-from .tensors import Element
+from .tensors import Products
 
 __all__ = ["LoopNest"]
 
@@ -24,7 +24,7 @@ class LoopNest(Sums):
     name: of the result
     number_format: of all numbers
     result, sum_over: indices of the result, and those that are summed over
-    factors: elements of tensors that are multiplied
+    products: elements of tensors that are multiplied, of each product that is added
     """
 
     def __init__(
@@ -33,9 +33,9 @@ class LoopNest(Sums):
         number_format: str,
         result: tuple[str, ...],
         sum_over: tuple[str, ...],
-        factors: tuple[Element, ...],
+        products: Products,
     ) -> None:
-        super().__init__(name, number_format, result, sum_over, factors)
+        super().__init__(name, number_format, result, sum_over, products)
         self._loops = {
             one: Loop(one, one, None, 1, one in sum_over) for one in (*result, *sum_over)
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .element_clock import ElementClock
 from .isolated import CONSUMERS, PRODUCERS, Isolated
 from .places import MappingError, place_of_caller
-from .tensors import Element
+from .tensors import Products
 
 __all__ = ["Partition"]
 
@@ -18,7 +18,7 @@ class Partition(ElementClock):
     name: of the result
     number_format: of all numbers
     result, sum_over: indices of the result, and those that are summed over
-    factors: elements of tensors that are multiplied
+    products: elements of tensors that are multiplied, of each product that is added
     place: of its definition
 
     Members
@@ -32,10 +32,10 @@ class Partition(ElementClock):
         number_format: str,
         result: tuple[str, ...],
         sum_over: tuple[str, ...],
-        factors: tuple[Element, ...],
+        products: Products,
         place: str,
     ) -> None:
-        super().__init__(name, number_format, result, sum_over, factors)
+        super().__init__(name, number_format, result, sum_over, products)
         self.place = place
         self.chains: dict[str, tuple[Isolated, ...]] = {}
 
@@ -62,7 +62,8 @@ class Partition(ElementClock):
             | serializer |:memory | loader | --> | feeder | --> | C |
             +------------+        +--------+     +--------+     +---+
 
-        Legal for an operand that has no producers yet; some or all of them, in this order.
+        Legal for an operand that has no producers yet and is not sparse; some or all of them, in
+        this order.
 
         Refused::
 
@@ -72,9 +73,11 @@ class Partition(ElementClock):
             -> C.producers: tensor must be one of A, B, not 'Z'
             C.producers(A, "loader")
             -> C.producers: A has some already
+            Y.producers(S, "loader")
+            -> Y.producers: S is sparse: it has a loader of entries
         """
         place, directive = place_of_caller(), f"{self.name}.producers"
-        name = self._operand(place, directive, tensor, self.operands)
+        name = self._dense(place, directive, tensor)
         return self._isolate(place, directive, name, roles, PRODUCERS)
 
     def consumers(self, *roles: str) -> tuple[Isolated, ...]:
@@ -91,7 +94,8 @@ class Partition(ElementClock):
             | C | --> | drainer | --> | collector | --> | unloader |memory: | deserializer |
             +---+     +---------+     +-----------+     +----------+        +--------------+
 
-        Legal once; some or all of them, in this order.
+        Legal once; some or all of them, in this order. Where a tensor is sparse there are neither
+        drainers nor collectors.
 
         Refused::
 
@@ -103,8 +107,13 @@ class Partition(ElementClock):
                not none
             C.consumers("drainer")
             -> C.consumers: C has some already
+            Y.consumers("drainer", "unloader")
+            -> Y.consumers: S is sparse: there is no drainer
         """
         place, directive = place_of_caller(), f"{self.name}.consumers"
+        for role in roles:
+            if role in CONSUMERS[:2]:
+                self.refuse_if_sparse(place, directive, f"there is no {role}")
         return self._isolate(place, directive, self.name, roles, CONSUMERS)
 
     def serialise(self, tensor: object) -> Isolated:
@@ -119,7 +128,7 @@ class Partition(ElementClock):
             | serializer |:memory | loader | --> ...          C.serialise(A)
             +------------+        +--------+
 
-        Legal once, for an operand that has producers.
+        Legal once, for an operand that has producers and is not sparse.
 
         Refused::
 
@@ -129,9 +138,11 @@ class Partition(ElementClock):
             -> C.serialise: A has a serializer already
             C.serialise("Z")
             -> C.serialise: tensor must be one of A, B, not 'Z'
+            Y.serialise(S)
+            -> Y.serialise: S is sparse: it has a loader of entries
         """
         place, directive = place_of_caller(), f"{self.name}.serialise"
-        name = self._operand(place, directive, tensor, self.operands)
+        name = self._dense(place, directive, tensor)
         if name not in self.chains:
             raise MappingError(f"{place}: {directive}: {name} has no producers: isolate its loader")
         return self._on_host(place, directive, name, PRODUCERS[-1])
@@ -163,6 +174,15 @@ class Partition(ElementClock):
                 f"{place}: {directive}: {self.name} has no consumers: isolate its unloader"
             )
         return self._on_host(place, directive, self.name, CONSUMERS[-1])
+
+    def _dense(self, place: str, directive: str, tensor: object) -> str:
+        """The name of an operand that is not sparse."""
+        name = self._operand(place, directive, tensor, self.operands)
+        if name in [one.tensor.name for one in self.sparse]:
+            raise MappingError(
+                f"{place}: {directive}: {name} is sparse: it has a loader of entries"
+            )
+        return name
 
     def _on_host(self, place: str, directive: str, tensor: str, role: str) -> Isolated:
         chain = self.chains[tensor]

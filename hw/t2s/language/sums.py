@@ -6,7 +6,7 @@ from typing import Self
 
 from .functions import function_name
 from .places import MappingError, place_of_caller
-from .tensors import Element
+from .tensors import Element, Products
 
 __all__ = ["Sums"]
 
@@ -19,10 +19,11 @@ class Sums:
     name: of the result
     number_format: of all numbers
     result, sum_over: indices of the result, and those that are summed over
-    factors: elements of tensors that are multiplied
+    products: elements of tensors that are multiplied, of each product that is added
 
     Members
     -------
+    factors: elements of all products, those of sparse tensors first
     started: what the sums start from, if that is said
     applied: names of functions that make results of sums, the first one first
     """
@@ -33,12 +34,22 @@ class Sums:
         number_format: str,
         result: tuple[str, ...],
         sum_over: tuple[str, ...],
-        factors: tuple[Element, ...],
+        products: Products,
     ) -> None:
         self.name, self.number_format = name, number_format
-        self.result, self.sum_over, self.factors = result, sum_over, factors
+        self.result, self.sum_over, self.products = result, sum_over, products
         self.started: Element | None = None
         self.applied: tuple[str, ...] = ()
+
+    @property
+    def factors(self) -> tuple[Element, ...]:
+        elements = dict.fromkeys(one for product in self.products for one in product)
+        return tuple(sorted(elements, key=lambda one: not one.tensor.sparse))
+
+    @property
+    def sparse(self) -> tuple[Element, ...]:
+        """Elements of tensors whose entries alone are stored."""
+        return tuple(one for one in self.factors if one.tensor.sparse)
 
     @property
     def operands(self) -> tuple[Element, ...]:
@@ -55,7 +66,8 @@ class Sums:
             products --(+)--> C[i, j]          C.start(T[i, j])
 
         Legal once, before the tensor has producers, for an element of a tensor that is not
-        multiplied, of the same format, whose indices are some of the result's.
+        multiplied, of the same format, whose indices are some of the result's; where no tensor is
+        sparse.
 
         Refused::
 
@@ -72,6 +84,8 @@ class Sums:
             -> D.start: format of T must be fp32, not fp16
             D.start(0)
             -> D.start: must be given an element of a tensor, not 0
+            Y.start(X[i])
+            -> Y.start: S is sparse: sums start from the identity
         """
         place, directive = place_of_caller(), f"{self.name}.start"
         if not isinstance(element, Element):
@@ -79,6 +93,7 @@ class Sums:
                 f"{place}: {directive}: must be given an element of a tensor, not {element!r}"
             )
         name = element.tensor.name
+        self.refuse_if_sparse(place, directive, "sums start from the identity")
         if self.started:
             raise MappingError(
                 f"{place}: {directive}: sums start from {self.started.tensor.name} already"
@@ -99,12 +114,14 @@ class Sums:
 
             products --> sum over k --> [relu] --> C[i, j]         C.then(relu)
 
-        Legal for functions of the language.
+        Legal for functions of the language, where no tensor is sparse.
 
         Refused::
 
             D.then(abs)
             -> D.then: function must be one of absolute, negate, relu, not 'abs'
+            Y.then(relu)
+            -> Y.then: S is sparse: results are sums
             relu(3)
             -> relu: must be given an element of a tensor, not 3
             compute("E", "fp32", i, sum_over=k, semiring="maxplus")[relu(A[i, k])]
@@ -113,5 +130,12 @@ class Sums:
         """
         place, directive = place_of_caller(), f"{self.name}.then"
         names = tuple(function_name(place, directive, one) for one in functions)
+        self.refuse_if_sparse(place, directive, "results are sums")
         self.applied = (*self.applied, *names)
         return self
+
+    def refuse_if_sparse(self, place: str, directive: str, why: str) -> None:
+        """Refuse a directive where a tensor is sparse."""
+        if self.sparse:
+            name = self.sparse[0].tensor.name
+            raise MappingError(f"{place}: {directive}: {name} is sparse: {why}")

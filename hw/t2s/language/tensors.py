@@ -1,4 +1,4 @@
-"""Tensors, their elements, and products of them."""
+"""Tensors, their elements, products of them, and sums of products."""
 
 from __future__ import annotations
 
@@ -9,25 +9,52 @@ from ...spec.t2s.affine import Affine
 from .indices import Index, Subscript, affine, shown
 from .places import MappingError, place_of_caller
 
-__all__ = ["Element", "Expression", "Product", "Tensor", "tensor"]
+__all__ = [
+    "STYLES",
+    "Element",
+    "Expression",
+    "Product",
+    "Products",
+    "Tensor",
+    "Total",
+    "tensor",
+]
 
 MOST_DIMENSIONS = 5
 
+STYLES = ("csr", "ciss")
+"""How a sparse tensor's rows lie on elements: as the loops say, or dealt to the elements."""
+
 
 class Expression:
-    """What may stand in a definition: an element of a tensor, or a product."""
+    """What may stand in a definition: an element of a tensor, a product, or a sum of products."""
 
     def __mul__(self, other: Expression) -> Product:
         if not isinstance(other, Expression):
             raise MappingError(
                 f"{place_of_caller()}: must be a product of tensors' elements, not of {other!r}"
             )
-        return Product(self.factors() + other.factors())
+        if len(self.products()) > 1 or len(other.products()) > 1:
+            raise MappingError(
+                f"{place_of_caller()}: a sum of products must not be multiplied: each product is "
+                "written out"
+            )
+        return Product(self.products()[0] + other.products()[0])
 
     __rmul__ = __mul__
 
-    def factors(self) -> tuple[Element, ...]:
-        """The elements that are multiplied, left to right."""
+    def __add__(self, other: Expression) -> Total:
+        if not isinstance(other, Expression):
+            raise MappingError(
+                f"{place_of_caller()}: must be a sum of products of tensors' elements, not of "
+                f"{other!r}"
+            )
+        return Total(self.products() + other.products())
+
+    __radd__ = __add__
+
+    def products(self) -> Products:
+        """The products that are added, of each the elements that are multiplied, left to right."""
         raise NotImplementedError
 
 
@@ -66,8 +93,11 @@ class Element(Expression):
                     f"`{dimension}`, not by `{subscript}`: shapes contradict each other"
                 )
 
-    def factors(self) -> tuple[Element, ...]:
-        return (self,)
+    def products(self) -> Products:
+        return ((self,),)
+
+
+Products = tuple[tuple[Element, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -76,17 +106,33 @@ class Product(Expression):
 
     elements: tuple[Element, ...]
 
-    def factors(self) -> tuple[Element, ...]:
-        return self.elements
+    def products(self) -> Products:
+        return (self.elements,)
+
+
+@dataclass(frozen=True)
+class Total(Expression):
+    """Products that the semiring's (+) joins, left to right."""
+
+    terms: Products
+
+    def products(self) -> Products:
+        return self.terms
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """An operand: its name, its format, and the names of its dimensions."""
+    """An operand: its name, its format, and the names of its dimensions.
+
+    Parameters
+    ----------
+    sparse: how its rows lie on elements, one of ``STYLES``, if entries alone are stored; else empty
+    """
 
     name: str
     number_format: str
     dimensions: tuple[str, ...]
+    sparse: str = ""
 
     @property
     def order(self) -> int:
@@ -108,11 +154,15 @@ class Tensor:
         return Element(self, subscripts)
 
 
-def tensor(name: str, number_format: str, *dimensions: Index) -> Tensor:
+def tensor(name: str, number_format: str, *dimensions: Index, sparse: str = "") -> Tensor:
     """An operand of 1 to 5 dimensions, of a format of `tilewright.hw.spec.formats.FORMATS`.
 
     ``dimensions`` say how far it goes: where a computation has an index of such a name, that is
     the one which walks the dimension, alone or as ``y + r``. Other names say nothing.
+
+    Of a sparse tensor entries alone are stored, by rows, which the first dimension has: `"csr"` has
+    rows lie on elements as the loops say, `"ciss"` deals them to elements, the longest first. A
+    product of what is not stored is not there: infinity times it is no NaN.
 
     Picture::
 
@@ -123,8 +173,13 @@ def tensor(name: str, number_format: str, *dimensions: Index) -> Tensor:
                 |  |  |  |  |
                 +--+--+--+--+
 
-    Legal with 1 to 5 dimensions, of a format that there is. An element's indices are sums of
-    multiples of indices that are never below 0.
+             i  +--+--+--+--+           S = tensor("S", "fp32", i, k, sparse="csr")
+             |  |s0|        |
+             v  |     |s1|s2|           row 0: s0 at k = 0; row 1: s1 at k = 2, s2 at k = 3
+                +--+--+--+--+
+
+    Legal with 1 to 5 dimensions, of a format that there is, sparse with 2 at least. An element's
+    indices are sums of multiples of indices that are never below 0.
 
     Refused::
 
@@ -132,6 +187,10 @@ def tensor(name: str, number_format: str, *dimensions: Index) -> Tensor:
         -> T: format must be one of FORMATS, not 'fp12'
         tensor("T", "fp32")
         -> T: must have 1 to 5 dimensions, not 0
+        tensor("T", "fp32", i, k, sparse="coo")
+        -> T: sparse must be one of csr, ciss, not 'coo'
+        tensor("T", "fp32", i, sparse="csr")
+        -> T: must have 2 to 5 dimensions if it is sparse, not 1
         tensor("T", "fp32", i, j + k)
         -> T: a dimension must be an index, not `j + k`: of `y + r`, one of its own
         tensor("a b", "fp32", i)
@@ -155,10 +214,19 @@ def tensor(name: str, number_format: str, *dimensions: Index) -> Tensor:
         raise MappingError(
             f"{place}: {name}: must have 1 to {MOST_DIMENSIONS} dimensions, not {len(dimensions)}"
         )
+    if sparse and sparse not in STYLES:
+        raise MappingError(
+            f"{place}: {name}: sparse must be one of {', '.join(STYLES)}, not {sparse!r}"
+        )
+    if sparse and len(dimensions) < 2:
+        raise MappingError(
+            f"{place}: {name}: must have 2 to {MOST_DIMENSIONS} dimensions if it is sparse, not "
+            f"{len(dimensions)}"
+        )
     for one in dimensions:
         if not isinstance(one, Index):
             raise MappingError(
                 f"{place}: {name}: a dimension must be an index, not {shown(one)}: of `y + r`, one "
                 "of its own"
             )
-    return Tensor(name, number_format, tuple(one.name for one in dimensions))
+    return Tensor(name, number_format, tuple(one.name for one in dimensions), sparse)

@@ -4,8 +4,9 @@ laid out, through a loader and a feeder; results go through an unloader into suc
 from __future__ import annotations
 
 from ..compiler.partition import loops_of_words
-from ..language import Computation
+from ..language import Computation, MappingError
 from ..language.isolated import Isolated
+from .gathering import gather_words
 
 __all__ = ["complete"]
 
@@ -14,12 +15,23 @@ _CONSUMING = ("unloader", "deserializer")
 
 
 def complete(computation: Computation) -> Computation:
-    """Add the functions that the mapping does not name; those of the host do without reuse."""
+    """Add the functions that the mapping does not name; those of the host do without reuse.
+
+    Where tensors are sparse, others come through feeders, whose words entries choose. Raises
+    MappingError.
+    """
+    sparse = [one.tensor.name for one in computation.sparse]
     for operand in computation.operands:
         name = operand.tensor.name
+        if name in sparse:
+            continue
         named = {one.role: one for one in computation.chains.get(name, ())}
         chain = [named.get(role) or _added(computation, name, role) for role in _PRODUCING]
         computation.chains[name] = tuple(chain)
+        if sparse:
+            gather_words(computation, *chain[:2])
+        else:
+            _refuse_forward(chain)
     name = computation.name
     there = computation.chains.get(name, ())
     roles = [one.role for one in there]
@@ -38,3 +50,12 @@ def _added(computation: Computation, tensor: str, role: str) -> Isolated:
         there = (one.name for one in loops_of_words(computation, tensor))
         isolated.removed = [(name, computation.place) for name in there if name not in mine]
     return isolated
+
+
+def _refuse_forward(chain: list[Isolated]) -> None:
+    for one in chain:
+        for loop, _, place in one.forwarded:
+            raise MappingError(
+                f"{place}: {one.name}.forward: it has no hardware yet without a sparse tensor: let "
+                f"elements forward {one.tensor} along `{loop}`"
+            )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ....hw.spec.t2s.affine import Affine
-from ....hw.spec.t2s.expressions import Name
+from ....hw.spec.t2s.expressions import Load, Name
 from ....hw.spec.t2s.loops import Loop
 from ....hw.spec.t2s.program import Buffer, Function
 from ....hw.spec.t2s.statements import (
@@ -24,10 +24,11 @@ from ....hw.spec.t2s.statements import (
     Statement,
     Store,
     Until,
+    Visit,
     When,
 )
 from ..sizes import trip_count
-from .values import element_text, lanes_text, sum_text, tuple_text, value_text
+from .values import element_text, lanes_text, place_text, sum_text, tuple_text, value_text
 
 __all__ = ["python_text"]
 
@@ -37,9 +38,9 @@ def python_text(function: Function, bounds: Mapping[str, int]) -> str:
     list of generators: what it does, and what it does at the same time.
 
     It uses names of the machine that runs it: ``queues``, ``depth_of``, ``moved``, ``load``,
-    ``store``, ``plus``, ``times``, ``fold``, ``pack``, ``identity``, ``flagged``, ``word_of``,
-    ``product``, and functions of one word. A word of which an index is beyond its bound is loaded
-    from no place.
+    ``store``, ``stored``, ``plus``, ``times``, ``fold``, ``pack``, ``identity``, ``flagged``,
+    ``word_of``, ``product``, and functions of one word. A word of which an index is beyond its
+    bound is loaded from no place.
     """
     writer = _Writer(function, bounds)
     parameters = ", ".join(f"v_{one.name}" for one in function.instances)
@@ -107,6 +108,14 @@ class _Writer:
         yield from self._inner(one.then)
         yield "else:"
         yield from self._inner(one.otherwise)
+
+    def visit(self, one: Visit) -> Iterator[str]:
+        products = (
+            " and ".join(f"stored({word.tensor!r}, {self._place(word)})" for word in words)
+            for words in one.products
+        )
+        yield f"if {' or '.join(products)}:"
+        yield from self._inner(one.body)
 
     def flag(self, one: When) -> Iterator[str]:
         yield f"if f_{one.word}.{one.flag}:"
@@ -182,12 +191,9 @@ class _Writer:
 
     def store(self, one: Store) -> Iterator[str]:
         places = f"[{tuple_text(one.indices)}]"
-        value = self._value(one)
         if one.lanes:
             places = lanes_text(one.indices, one.lanes, self._bounds)
-        else:
-            value = f"({value},)"
-        yield f"store({one.tensor!r}, {places}, {value})"
+        yield f"store({one.tensor!r}, {places}, {self._value(one)})"
 
     def write(self, one: BufferWrite) -> Iterator[str]:
         place = element_text(self._buffers[one.buffer], one.indices, writes=True)
@@ -197,6 +203,9 @@ class _Writer:
         state = f"r_{one.buffer}[0]"
         yield f"{state} = ({state} + 1) % {self._buffers[one.buffer].words}"
 
+    def _place(self, word: Load) -> str:
+        return place_text(word, self._bounds, self._known)
+
     def _value(self, one: Send | Store | BufferWrite) -> str:
         return value_text(one.value, self._bounds, self._buffers, self._known)
 
@@ -204,6 +213,7 @@ class _Writer:
 _WRITTEN: Mapping[type[Statement], Callable[[_Writer, Any], Iterator[str]]] = {
     For: _Writer.loop,
     If: _Writer.condition,
+    Visit: _Writer.visit,
     When: _Writer.flag,
     Ever: _Writer.ever,
     Until: _Writer.until,
@@ -222,7 +232,7 @@ def _loops(body: Body) -> Iterator[Loop]:
     for one in body:
         if isinstance(one, For):
             yield one.loop
-        if isinstance(one, For | When | Ever | Until | Counted | Block):
+        if isinstance(one, For | Visit | When | Ever | Until | Counted | Block):
             yield from _loops(one.body)
         elif isinstance(one, If):
             yield from _loops((*one.then, *one.otherwise))

@@ -20,7 +20,7 @@ from ....hw.spec.t2s.loops import Loop
 from ....hw.spec.t2s.program import Buffer
 from ..sizes import trip_count
 
-__all__ = ["element_text", "lanes_text", "sum_text", "tuple_text", "value_text"]
+__all__ = ["element_text", "lanes_text", "place_text", "sum_text", "tuple_text", "value_text"]
 
 
 def value_text(
@@ -45,7 +45,7 @@ def value_text(
     if isinstance(value, Name):
         return f"n_{value.name}"
     if isinstance(value, Load):
-        place = f"{tuple_text(value.indices)}{_inside(value, bounds, loops)}"
+        place = place_text(value, bounds, loops)
         if value.lanes is None:
             return f"load({value.tensor!r}, {place})"
         lanes = f"v_{value.lanes.name} in range({trip_count(value.lanes, bounds)})"
@@ -66,15 +66,16 @@ def value_text(
     return f"{value.operator}({', '.join(map(text, value.arguments))})"
 
 
-def _inside(load: Load, bounds: Mapping[str, int], loops: Mapping[str, Loop]) -> str:
-    """What makes a place none where an index is beyond its bound."""
+def place_text(load: Load, bounds: Mapping[str, int], loops: Mapping[str, Loop]) -> str:
+    """The place of a word; none where an index is beyond its bound."""
     sums: dict[str, Affine] = {}
     lanes = {load.lanes.name: load.lanes} if load.lanes else {}
     for name in dict.fromkeys(name for one in load.indices for name in one.variables):
         one = lanes.get(name) or loops[name]
         sums[one.index] = sums.get(one.index, Affine()) + variable(name).times(one.step)
     held = [f"{sum_text(one)} < {bounds[index]}" for index, one in sums.items()]
-    return f" if {' and '.join(held)} else None" if held else ""
+    place = tuple_text(load.indices)
+    return f"{place} if {' and '.join(held)} else None" if held else place
 
 
 def element_text(buffer: Buffer, indices: tuple[Affine, ...], *, writes: bool) -> str:

@@ -22,6 +22,9 @@ A, B = tensor("A", "fp32", i, k), tensor("B", "fp32", k, j)
 T = tensor("T", "fp32", i, j)
 C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
 D = compute("D", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
+R, S = (tensor(name, "fp32", i, k, sparse="csr") for name in "RS")
+X = tensor("X", "fp32", k)
+Y = compute("Y", "fp32", i, sum_over=k)[S[i, k] * X[k]]
 C.tile(i, (ii, 2), (iii, 2)).tile(j, (jj, 3), (jjj, 2)).tile(k, (kk, 4))
 C.order(i, j, k, ii, jj, iii, jjj, kk).unroll(ii, jj)
 feed, load = C.producers(A, "feeder", "loader")
