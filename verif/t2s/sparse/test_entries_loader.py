@@ -174,14 +174,22 @@ def test_after_an_error_it_begins_anew() -> None:
     assert whole == bench.wanted(healthy)
 
 
-@pytest.mark.parametrize(
-    ("token_bytes", "elements", "steps", "times"),
-    [(4, 4, 100, 2), (4, 1, 200, 2), (7, 1, 150, 2), (3, 4, 1, 60), (4, 4, 1, 60), (5, 8, 40, 2)],
-    ids=["a_beat", "four_a_beat", "odd", "one_vector", "one_beat", "wider"],
-)
-def test_no_pause(token_bytes: int, elements: int, steps: int, times: int) -> None:
+STREAMS = {
+    "a_beat": (4, 4, 100, 2),
+    "four_a_beat": (4, 1, 200, 2),
+    "odd": (7, 1, 150, 2),
+    "one_vector": (3, 4, 1, 60),
+    "one_beat": (4, 4, 1, 60),
+    "wider": (5, 8, 40, 2),
+}
+"""Bytes of a token, elements, vectors, how often they come."""
+
+
+@pytest.mark.parametrize("name", slow_but(["odd", "one_vector"], STREAMS))
+def test_no_pause(name: str) -> None:
     """A vector, or a beat, a cycle, also from an image's end to its beginning, behind a memory that
     takes its time."""
+    token_bytes, elements, steps, times = STREAMS[name]
     part = entries_part(layout_of(token_bytes), elements, "j")
     manner = Manner(latency=(LATENCY, LATENCY))
     bench = Bench(part, manner=manner, stall=0.0, outstanding=LATENCY + 4)
@@ -226,9 +234,14 @@ def test_an_element_that_waits() -> None:
         assert all(b > a for a, b in zip(late.cycles, other.cycles[1:], strict=False))
 
 
-@pytest.mark.parametrize(("base", "steps"), [(0, 1024), (48, 1024), (4096 - 16, 9), (496, 5)])
-def test_requests_are_bursts(base: int, steps: int) -> None:
+PLACES = [(0, 192), (48, 200), (4096 - 16, 9), (496, 5)]
+"""Where images lie, and their vectors of half a beat."""
+
+
+@pytest.mark.parametrize("place", slow_but([(48, 200)], PLACES))
+def test_requests_are_bursts(place: tuple[int, int]) -> None:
     """Each ends where a burst must, or with the image."""
+    base, steps = place
     part = entries_part(layout_of(4), 2, "j2")
     bench = Bench(part, stall=0.0, manner=Manner())
     loader, asked = bench.loading.loader, list[tuple[int, int]]()
