@@ -1,0 +1,1 @@
+"""Sparse operands: how the host lays out their entries, and what is computed with them."""
