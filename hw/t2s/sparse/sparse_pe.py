@@ -158,8 +158,9 @@ def _check(part: SparseElementPart) -> None:
             raise ValueError(f"`{name}` must be {allowed}, not {value}")
     if part.union and element.vector > 1:
         raise ValueError(f"`vector` of a union must be 1, not {element.vector}")
-    if any(one.starts for one in element.operands):
-        raise ValueError("sums of entries must start from the identity, not from an operand")
+    for operand in element.operands:
+        if operand.starts:
+            raise ValueError(f"sums of entries must start from the identity, not {operand.name}")
     for one in part.ring:
         if one.extent is None:
             raise ValueError(f"the trip count of {one.name} must be a constant, not a register's")

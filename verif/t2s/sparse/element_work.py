@@ -16,10 +16,21 @@ from tilewright.hw.spec.t2s.arithmetic import LaneSum
 from tilewright.hw.spec.t2s.parts import Count, ElementPart, OperandPart
 from tilewright.hw.spec.t2s.sparse_parts import SparseElementPart
 from tilewright.hw.spec.t2s.tokens import Coordinate, TokenLayout
-from tilewright.hw.t2s.sparse.layouts import token_layout
+from tilewright.sim.t2s.element_sums import ElementSums
 from tilewright.verif.t2s.hardware.elements import after, random_words
 
-__all__ = ["Entry", "Work", "element_of", "random_entries", "work_of"]
+from .tokens import token
+
+__all__ = [
+    "INNER",
+    "LAST",
+    "Entry",
+    "Work",
+    "element_of",
+    "random_entries",
+    "results_of_model",
+    "work_of",
+]
 
 Words = npt.NDArray[np.uint64]
 
@@ -58,6 +69,10 @@ class Entry:
     ends: int = 0
 
 
+LAST, INNER = Entry(ends=0b11), Entry(ends=0b10)
+"""Ends of a tile: with an iteration of the outermost level, and of the inner one alone."""
+
+
 @dataclass
 class Work:
     """Words of an element's streams, and what it makes of them.
@@ -76,10 +91,6 @@ class Work:
     results: list[int] = field(default_factory=list)
     operations: int = 0
     factors: list[dict[str, Words]] = field(default_factory=list)
-
-
-LAST, INNER = Entry(ends=0b11), Entry(ends=0b10)
-"""Ends of a tile: with an iteration of the outermost level, and of the inner one alone."""
 
 
 def random_entries(
@@ -105,7 +116,7 @@ def work_of(part: SparseElementPart, entries: Sequence[Entry], seed: Any) -> Wor
     """Random words for such tokens."""
     rng = np.random.default_rng(seed)
     found = Work(words={one.name: [] for one in part.dense})
-    element, layout, config = part.element, token_layout(part.layout), part.element.arithmetic
+    element, config = part.element, part.element.arithmetic
     identity = config.semirings[0].identity_in(config.result)
     shape = (part.layout.slots, part.ring_words * element.vector)
     sums = np.full(shape, identity, np.uint64)
@@ -116,55 +127,65 @@ def work_of(part: SparseElementPart, entries: Sequence[Entry], seed: Any) -> Wor
         slot = entry.slot if entry.slot is not None else int(rng.integers(part.layout.slots))
         values = random_words(rng, config.element, (1, part.layout.words))
         fields = dict(zip(value_names, values[0].tolist(), strict=True))
-        found.tokens.append(
-            layout.const(
-                {
-                    **fields,
-                    "at_k": int(rng.integers(16)),
-                    "slot": slot,
-                    "ends": entry.ends,
-                    "present": int(present),
-                }
-            )
-            .as_value()
-            .value
-        )
+        fields |= {"at_k": int(rng.integers(16)), "slot": slot, "ends": entry.ends}
+        found.tokens.append(token(part.layout, **fields, present=int(present)))
         if present:
             found.operations += part.ring_words
             words = {one.name: values[:, n : n + 1] for n, one in enumerate(part.values)}
             for one in part.dense:
                 here = random_words(rng, config.element, (part.ring_words, one.lanes))
                 words[one.name] = here
-                found.words[one.name] += [_packed(part, row) for row in here.tolist()]
+                found.words[one.name] += [
+                    _packed(row, config.element.container_bits) for row in here.tolist()
+                ]
             found.factors.append(words)
             sums[slot] = _after(part, sums[slot], words)
         if entry.ends & 1:
-            bits = config.result.container_bits
             rows = sums.reshape(-1, element.vector).tolist()
-            found.results += [sum(word << bits * n for n, word in enumerate(row)) for row in rows]
+            found.results += [_packed(row, config.result.container_bits) for row in rows]
             sums = np.full(shape, identity, np.uint64)
     return found
 
 
-def _packed(part: SparseElementPart, row: list[int]) -> int:
-    bits = part.element.arithmetic.element.container_bits
+def _packed(row: list[int], bits: int) -> int:
     return sum(word << bits * lane for lane, word in enumerate(row))
 
 
 def _after(part: SparseElementPart, sums: Words, words: dict[str, Words]) -> Words:
     """A row's sums after an entry."""
+    factors = part.factors
+    flat = _lanes_of_sums(part, words)
+    return after(factors.of_a_lane() if factors.vector > 1 else factors, sums, flat)
+
+
+def _lanes_of_sums(part: SparseElementPart, words: dict[str, Words]) -> dict[str, Words]:
+    """Factors of each sum, (sums, lanes): those that stand side by side one behind the other."""
     factors, operations = part.factors, part.ring_words
     if part.union:
         lanes = np.concatenate([words[one.name] for one in part.values], axis=1)
-        words = {name: words[name] for name in (one.name for one in part.dense)}
+        words = {one.name: words[one.name] for one in part.dense}
         words[factors.operands[0].name] = lanes
     if factors.vector > 1:
-        # One behind the other, as they stand side by side.
         shape = (operations, factors.vector)
-        words = {name: np.broadcast_to(one, shape).reshape(-1, 1) for name, one in words.items()}
-        factors = factors.of_a_lane()
-    else:
-        words = {
-            name: np.broadcast_to(one, (operations, one.shape[1])) for name, one in words.items()
-        }
-    return after(factors, sums, words)
+        return {name: np.broadcast_to(one, shape).reshape(-1, 1) for name, one in words.items()}
+    return {name: np.broadcast_to(one, (operations, one.shape[1])) for name, one in words.items()}
+
+
+def results_of_model(part: SparseElementPart, entries: Sequence[Entry], work: Work) -> list[int]:
+    """The same results of :class:`ElementSums`, as models compute them: entry by entry."""
+    element = part.element
+    model = ElementSums(element.arithmetic)
+    shape = (part.layout.slots, part.ring_words * element.vector)
+    bits, results = element.arithmetic.result.container_bits, list[int]()
+    sums = np.full(shape, model.identity, np.uint64)
+    factors = iter(work.factors)
+    for entry in entries:
+        if entry.slot is not None:
+            flat = _lanes_of_sums(part, next(factors))
+            words = [flat[one.name].T for one in part.factors.operands]
+            sums[entry.slot] = model.inner(words, sums[entry.slot])
+        if entry.ends & 1:
+            rows = sums.reshape(-1, element.vector).tolist()
+            results += [_packed(row, bits) for row in rows]
+            sums = np.full(shape, model.identity, np.uint64)
+    return results
