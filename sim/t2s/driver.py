@@ -6,12 +6,13 @@ anything else that is a ``T2sDevice``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...hw.spec.formats import Format
 from ...hw.spec.jobs.t2s import job_spec, memory_parts
 from ...hw.spec.t2s.config import T2sConfig
 from ..device.driver import JobDriver
@@ -22,6 +23,8 @@ from .bounds import bounds_of_shapes
 from .counts import Counts
 from .images import laid_out, operand_names, placement, taken_out
 from .job import Job, job_at
+from .sparse.entries import Entries, entries_of_numbers, entries_of_words, is_sparse
+from .sparse.operands import laid_out_operands, missing_word
 
 __all__ = ["Driver", "T2sDevice"]
 
@@ -58,44 +61,40 @@ class Driver(JobDriver[T2sConfig]):
             addr_bits=config.addr_bits,
         )
 
-    def compute(
-        self, bounds: Mapping[str, int] | None = None, **operands: npt.ArrayLike
-    ) -> npt.NDArray[Any]:
+    def compute(self, bounds: Mapping[str, int] | None = None, **operands: Any) -> npt.NDArray[Any]:
         """The result for tensors of numbers, which are rounded to the format of words.
 
         Parameters
         ----------
         bounds: of indices, where the tensors' shapes do not tell them
-        operands: the tensors, by name
+        operands: the tensors, by name. Sparse ones: sparse arrays or matrices of SciPy, sparse
+            tensors (:class:`~tilewright.sim.sparse.tensor.Tensor`), or dense arrays, of which what
+            is the pad of a tile has no entry: 0, an infinity
 
         Raises
         ------
         ValueError for tensors that the design does not have, shapes that contradict each other,
         bounds that registers do not hold, numbers that are complex, or have fractions in a format
-        of integers, and if the memory is too small; JobError if the array reports an error.
+        of integers, and if the memory is too small; TypeError for sparse operands that are dense in
+        the design; JobError if the array reports an error.
         """
-        self._check_names(operands)
         design = self.config.plan
-        words = {
-            name: to_container(given, design.word_format(name)) for name, given in operands.items()
-        }
-        result = self._run(bounds, words)
+        result = self._run(bounds, operands, to_container, entries_of_numbers)
         return from_container(result, design.word_format(design.program.result))
 
     def run_words(
-        self, bounds: Mapping[str, int] | None = None, **operands: npt.ArrayLike
+        self, bounds: Mapping[str, int] | None = None, **operands: Any
     ) -> npt.NDArray[np.uint64]:
-        """As :meth:`compute`, of container words, and to such.
+        """As :meth:`compute`, of container words, and to such; sparse operands store each place
+        once.
 
         Raises TypeError and ValueError for what are none, too.
         """
-        self._check_names(operands)
-        design = self.config.plan
-        words = {
-            name: words_of(given, design.word_format(name).container_bits)
-            for name, given in operands.items()
-        }
-        return self._run(bounds, words)
+
+        def as_words(given: Any, fmt: Format) -> npt.NDArray[np.uint64]:
+            return words_of(given, fmt.container_bits)
+
+        return self._run(bounds, operands, as_words, entries_of_words)
 
     def submit(self, job: Job) -> None:
         """Write the job registers, run, and take the counters. Raises JobError if it failed."""
@@ -113,21 +112,36 @@ class Driver(JobDriver[T2sConfig]):
                 raise ValueError(f"operands must be {', '.join(names)}, not {name!r}")
 
     def _run(
-        self, given: Mapping[str, int] | None, operands: Mapping[str, npt.NDArray[np.uint64]]
+        self,
+        given: Mapping[str, int] | None,
+        operands: Mapping[str, Any],
+        dense_words: Callable[[Any, Format], npt.NDArray[np.uint64]],
+        entries_of: Callable[[Any, Format, int], Entries],
     ) -> npt.NDArray[np.uint64]:
-        config, design = self.config, self.config.plan
-        shapes = {name: words.shape for name, words in operands.items()}
+        self._check_names(operands)
+        config, design, beat = self.config, self.config.plan, self.config.beat_bytes
+        words, entries = {}, {}
+        for name, one in operands.items():
+            fmt = design.word_format(name)
+            if name in design.program.sparse:
+                entries[name] = entries_of(one, fmt, missing_word(design, name))
+            elif is_sparse(one):
+                raise TypeError(f"{name} must be dense in this design, not {type(one).__name__}")
+            else:
+                words[name] = dense_words(one, fmt)
+        shapes = {name: (words | entries)[name].shape for name in operands}
         bounds = bounds_of_shapes(design.program, shapes, given)
-        sizes = {
-            part.tensor: placement(design, part.tensor, bounds, config.beat_bytes).size
-            for part in memory_parts(config)
-        }
+        sparse = laid_out_operands(design, bounds, entries, beat)
+        sizes = {name: len(image.content) for name, image in sparse.images.items()}
+        for part in memory_parts(config):
+            sizes[part.tensor] = placement(design, part.tensor, sparse.bounds, beat).size
         places = self._memory.fit(sizes, f"the images of {', '.join(sizes)}")
-        job = job_at(config, bounds, places)
-        for name, words in operands.items():
-            content = laid_out(design, name, bounds, words, config.beat_bytes)
-            self._device.write_memory(places[name], content)
+        job = job_at(config, bounds, places, sparse.steps)
+        for name, image in sparse.images.items():
+            self._device.write_memory(places[name], image.content)
+        for name, one in words.items():
+            self._device.write_memory(places[name], laid_out(design, name, bounds, one, beat))
         self.submit(job)
         result = design.program.result
         content = self._device.read_memory(places[result], sizes[result])
-        return taken_out(design, bounds, content, config.beat_bytes)
+        return sparse.put_back(design, taken_out(design, sparse.bounds, content, beat))

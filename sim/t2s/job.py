@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from ...hw.spec.formats import FloatFormat
-from ...hw.spec.jobs.t2s import base_register, memory_parts, stride_register, trips_register
+from ...hw.spec.jobs.t2s import (
+    base_register,
+    entries_parts,
+    image_parts,
+    memory_parts,
+    steps_register,
+    stride_register,
+    trips_register,
+)
 from ...hw.spec.t2s.config import T2sConfig
 from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.parts import MemoryPart
+from ...hw.spec.t2s.periods import walked_loops
 from ...hw.spec.t2s.program import Program
+from ...hw.spec.t2s.tokens import STEPS_BITS
 from .images import Image, image_of
 from .sizes import check_padding, trip_count
 
@@ -40,18 +51,23 @@ class Job:
     ----------
     trips: trip counts of the indices' outermost loops
     base: addresses of images, by tensor
-    strides: by tensor and loop
+    strides: of dense ones, by tensor and loop
+    steps: of sparse ones, vectors of tokens, by tensor
     """
 
     trips: Mapping[str, int]
     base: Mapping[str, int]
     strides: Mapping[str, Mapping[str, int]]
+    steps: Mapping[str, int] = field(default_factory=dict)
 
     def registers(self, config: T2sConfig) -> dict[str, int]:
         """What each of the registers holds, by name."""
         values = {trips_register(name): count for name, count in self.trips.items()}
+        for one in image_parts(config):
+            values[base_register(one)] = self.base[one.tensor]
+        for entries in entries_parts(config):
+            values[steps_register(entries)] = self.steps[entries.tensor]
         for part in memory_parts(config):
-            values[base_register(part)] = self.base[part.tensor]
             for loop in part.strides:
                 values[stride_register(part, loop)] = self.strides[part.tensor][loop]
         return values
@@ -62,36 +78,54 @@ class Job:
         parts = memory_parts(config)
         return cls(
             trips={name: values[trips_register(name)] for name in config.plan.indices},
-            base={part.tensor: values[base_register(part)] for part in parts},
+            base={one.tensor: values[base_register(one)] for one in image_parts(config)},
             strides={
                 part.tensor: {loop: values[stride_register(part, loop)] for loop in part.strides}
                 for part in parts
             },
+            steps={one.tensor: values[steps_register(one)] for one in entries_parts(config)},
         )
 
     def bounds(self, program: Program) -> dict[str, int]:
-        """How far indices go with their tiles filled up."""
+        """How far indices go with their tiles filled up; one that no register tells of, since only
+        entries have it, as far as one tile."""
         return {
-            name: self.trips[name] * loop.step if loop.extent is None else loop.step * loop.extent
+            name: loop.step * (loop.extent or self.trips.get(name, 1))
             for name, loop in outermost(program).items()
         }
 
 
 def outermost(program: Program) -> dict[str, Loop]:
     """The outermost loop of each index."""
-    loops = {loop.name: loop for tensor in program.tensors for loop in tensor.image}
+    nests = (walked_loops(function) for function in program.functions)
+    images = (tensor.image for tensor in program.tensors)
+    loops = {loop.name: loop for loop in chain(*nests, *images)}
     return {name: loops[name] for name in program.indices}
 
 
-def job_at(config: T2sConfig, bounds: Mapping[str, int], base: Mapping[str, int]) -> Job:
+def job_at(
+    config: T2sConfig,
+    bounds: Mapping[str, int],
+    base: Mapping[str, int],
+    steps: Mapping[str, int] | None = None,
+) -> Job:
     """The job for bounds, with images that take as little memory as they can at these addresses.
 
+    Parameters
+    ----------
+    steps: vectors of tokens of sparse operands, by tensor
+
     Raises ValueError for bounds that need more iterations than registers hold, or that padding does
-    not fill up.
+    not fill up, and for more vectors than registers hold.
     """
     design = config.plan
     words = design.element.arithmetic.element
-    check_padding(design.program, bounds, infinities=isinstance(words, FloatFormat))
+    if design.sparse is None:
+        check_padding(design.program, bounds, infinities=isinstance(words, FloatFormat))
+    for tensor, count in (steps or {}).items():
+        if count >> STEPS_BITS:
+            most = (1 << STEPS_BITS) - 1
+            raise ValueError(f"{tensor} must have at most {most} vectors of tokens, not {count}")
     trips = {}
     for name in design.indices:
         loop = outermost(design.program)[name]
@@ -103,7 +137,7 @@ def job_at(config: T2sConfig, bounds: Mapping[str, int], base: Mapping[str, int]
         part.tensor: image_of(design, part.tensor, bounds).placement(config.beat_bytes).strides
         for part in memory_parts(config)
     }
-    return Job(trips=trips, base=base, strides=strides)
+    return Job(trips=trips, base=base, strides=strides, steps=steps or {})
 
 
 def run_places(config: T2sConfig, job: Job, image: Image, memory_bytes: int, error: str) -> Places:
