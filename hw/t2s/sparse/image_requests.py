@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...axi.layouts import request_layout
+from ...spec.jobs.t2s import steps_register
 from ...spec.t2s.config import T2sConfig
 from ...spec.t2s.parts import MemoryPart, Step
 from ...spec.t2s.sparse_parts import EntriesPart
 from ...spec.t2s.tokens import STEPS_BITS
 from ..layouts import run_count_bits
-from ..run_walker import RunWalker, walk_members
+from ..run_walker import RunWalker, connect_walk, walk_members
 from .image_size import ImageSize
 
-__all__ = ["ImageRequests", "image_members"]
+__all__ = ["ImageRequests", "connect_image", "image_members"]
 
 
 def _walked(part: EntriesPart) -> MemoryPart:
@@ -28,6 +31,12 @@ def image_members(part: EntriesPart, config: T2sConfig) -> dict[str, wiring.Memb
     """Inputs that say where an image lies, and how often it is read: ``base``, ``steps``, the
     number of its vectors, and ``trips_<name>``."""
     return {"steps": In(STEPS_BITS), **walk_members(_walked(part), config)}
+
+
+def connect_image(m: Module, part: EntriesPart, component: Any, job: data.View[Any]) -> None:
+    """Connect these inputs of a component with the job at hand, see ``job_layout``."""
+    connect_walk(m, _walked(part), component, job)
+    m.d.comb += component.steps.eq(job[steps_register(part).lower()])
 
 
 class ImageRequests(wiring.Component):
