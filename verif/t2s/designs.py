@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import tilewright.hw.t2s.designs
 
-__all__ = ["CGRA", "DESIGNS", "FOLDER", "IN_HARDWARE", "Design", "bounds_of"]
+__all__ = ["CGRA", "DESIGNS", "FOLDER", "IN_HARDWARE", "SPARSE", "Design", "bounds_of"]
 
 FOLDER = Path(tilewright.hw.t2s.designs.__file__).parent
 
@@ -50,7 +50,18 @@ CGRA = {
 """Those in the folder ``cgra``, which start from a tensor T."""
 
 IN_HARDWARE = DESIGNS | {f"cgra/{name}": one for name, one in CGRA.items()}
-"""All that are designs of the unit, by the names that it has for them."""
+"""All that are designs of the unit and have dense operands only, by the names that it has for
+them."""
+
+SPARSE = {
+    "sparse/spmv": Design(8, "i=10 k=11", "ik,k->i"),
+    "sparse/spmv_ciss": Design(8, "i=10 k=11", "ik,k->i"),
+    "sparse/spmm": Design(10, "i=10 j=11 k=13", "ik,kj->ij"),
+    "sparse/spmttkrp": Design(9, "i=10 j=11 k=4 l=5", "ikl,kj,lj->ij"),
+    "sparse/hadamard": Design(9, "i=10 k=11", "ik,ik,k->i"),
+    "sparse/union": Design(9, "i=10 k=11"),
+}
+"""Those that have sparse operands."""
 
 
 def bounds_of(design: Design) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from .sparse_parts import SparseElementPart
 from .timing import FEW_SUMS, timing_of
 
-__all__ = ["EntryTiming", "entry_begins", "entry_timing"]
+__all__ = ["EntryTiming", "entry_begins", "entry_interval_text", "entry_timing"]
 
 
 class EntryTiming(NamedTuple):
@@ -76,3 +76,13 @@ def entry_begins(part: SparseElementPart, slots: Iterable[int | None]) -> list[i
         rows[slot] = cycle
         cycle += part.ring_words
     return found
+
+
+def entry_interval_text(part: SparseElementPart) -> str:
+    """How often an element begins an operation, in words."""
+    words, again = part.ring_words, entry_timing(part).again
+    said = "an operation" if words == 1 else f"{words} operations"
+    if words < again:
+        rows = f"in a row {said} every {again}, since each waits for the sum before"
+        return f"an operation every cycle; {rows}"
+    return f"an operation every cycle, {said} an entry"

@@ -25,6 +25,10 @@ class LoopNest(Sums):
     number_format: of all numbers
     result, sum_over: indices of the result, and those that are summed over
     products: elements of tensors that are multiplied, of each product that is added
+
+    Members
+    -------
+    ordered_at: the place of ``order``, if that is said
     """
 
     def __init__(
@@ -41,6 +45,7 @@ class LoopNest(Sums):
         }
         self._digits: dict[str, tuple[str, ...]] = {one: (one,) for one in self._loops}
         self._order: tuple[str, ...] | None = None
+        self.ordered_at = ""
 
     @property
     def loop_names(self) -> tuple[str, ...]:
@@ -157,7 +162,7 @@ class LoopNest(Sums):
             if name not in found:
                 raise MappingError(f"{place}: {directive}: loop `{name}` must be named, too")
         self._check_innermost(place, directive, found[-1])
-        self._order = found
+        self._order, self.ordered_at = found, place
         self._check_footprint(place, directive)
         return self
 

@@ -17,10 +17,11 @@ from .completion import complete
 from .connections import all_copies, links
 from .depths import with_depths
 from .elements import element_part, summed_loops, word_bits
-from .memory import memory_part, stored_lanes
+from .memory import check_managers, memory_part, stored_lanes
 from .moving import feeder_part, mover_part
 from .refusal_places import with_places
 from .routing import routes_of
+from .sparse.design import sparse_design
 from .stalls import check_stalls
 
 __all__ = ["DESIGNS", "design_of", "lowered"]
@@ -29,7 +30,11 @@ _FOLDER = Path(designs.__file__).parent
 
 DESIGNS = (
     *sorted(one.stem for one in _FOLDER.glob("[a-z]*.py")),
-    *sorted(f"cgra/{one.stem}" for one in _FOLDER.glob("cgra/[a-z]*.py")),
+    *(
+        f"{folder}/{one.stem}"
+        for folder in ("cgra", "sparse")
+        for one in sorted(_FOLDER.glob(f"{folder}/[a-z]*.py"))
+    ),
 )
 """Names of the designs that ship."""
 
@@ -67,6 +72,10 @@ def _design(config: T2sConfig, file: Path, content: bytes) -> Design:
 @with_places
 def lowered(computation: Computation, config: T2sConfig) -> Design:
     """What the hardware of a mapping is made of. Raises ValueError, see :func:`design_of`."""
+    return (sparse_design if computation.sparse else _dense)(computation, config)
+
+
+def _dense(computation: Computation, config: T2sConfig) -> Design:
     program = compiled(complete(computation))
     arithmetic = arithmetic_of(
         program, computation, config.format, config.accumulator, config.pipeline
@@ -96,11 +105,7 @@ def lowered(computation: Computation, config: T2sConfig) -> Design:
         if isolated.role in ("drainer", "collector"):
             function = program.function(isolated.name)
             movers.append(mover_part(function, isolated.role, bits, (), flagged=False))
-    if config.managers > len(loaders) + 1:
-        raise ValueError(
-            f"`managers` must be at most {len(loaders) + 1} for {program.name}, "
-            f"not {config.managers}"
-        )
+    check_managers(program, len(loaders), config.managers)
     unloader = program.function(f"{program.name}_unloader")
     stored = stored_lanes(unloader) * arithmetic.result.container_bits
     routes = routes_of(program, element)

@@ -11,7 +11,7 @@ from ...spec.t2s.statements import BufferWrite, Receive, Send
 from ..compiler.counting.rotation import summed_inside
 from .steps_of import Done, done_by
 
-__all__ = ["element_part", "lanes_of", "summed_loops", "word_bits"]
+__all__ = ["check_products", "element_part", "lanes_of", "summed_loops", "word_bits"]
 
 
 def summed_loops(function: Function) -> tuple[Loop, ...]:
@@ -67,7 +67,7 @@ def element_part(program: Program, arithmetic: LaneSum, vector: int = 1) -> Elem
         overlaps=all(one.loops == update.loops for one in done if _sends_sum(one)),
         vector=vector,
     )
-    _check_products(part)
+    check_products(part)
     return part
 
 
@@ -98,7 +98,7 @@ def _check_ring(function: Function) -> None:
         )
 
 
-def _check_products(part: ElementPart) -> None:
+def check_products(part: ElementPart) -> None:
     """Refuse sums of a format that words have not, where products are multiplied once more."""
     try:
         if part.outer:

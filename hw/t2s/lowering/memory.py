@@ -10,7 +10,7 @@ from ...spec.t2s.program import Function, Program
 from ...spec.t2s.statements import Store
 from .steps_of import done_by
 
-__all__ = ["memory_part", "stored_lanes"]
+__all__ = ["check_managers", "memory_part", "stored_lanes"]
 
 
 def memory_part(
@@ -51,3 +51,11 @@ def stored_lanes(function: Function) -> int:
     stores = [one.what for one in done_by(function) if isinstance(one.what, Store)]
     lanes = stores[0].lanes
     return 1 if lanes is None else lanes.extent or 1
+
+
+def check_managers(program: Program, loaders: int, managers: int) -> None:
+    """Refuse managers for which a program has no function. Raises ValueError."""
+    if managers > loaders + 1:
+        raise ValueError(
+            f"`managers` must be at most {loaders + 1} for {program.name}, not {managers}"
+        )

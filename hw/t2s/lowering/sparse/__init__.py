@@ -1,0 +1,1 @@
+"""From computations with sparse operands to designs."""
