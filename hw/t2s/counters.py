@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from ..job.activity import Activity, count, counter_members, ones
-from ..spec.jobs.t2s import job_spec
+from ..spec.jobs.t2s import image_parts, job_spec
 from ..spec.t2s.config import T2sConfig
 
 __all__ = ["Counters"]
@@ -30,7 +30,7 @@ class Counters(wiring.Component):
         super().__init__(
             {
                 **{name: In(1) for name in ("clear", "running", "begins", "wrote")},
-                "beats": In(len(config.plan.loaders)),
+                "beats": In(len(image_parts(config)) - 1),
                 "strobe": In(config.beat_bytes),
                 **counter_members(job_spec(config)),
             }

@@ -9,14 +9,18 @@ from amaranth.lib import wiring
 
 from ..axi.managers import ReadManager, WriteManager
 from ..job.accelerator_top import AcceleratorTop
-from ..spec.jobs.t2s import job_spec, trips_register
+from ..spec.jobs.t2s import entries_parts, image_parts, job_spec, trips_register
 from ..spec.t2s.config import ID_BITS, T2sConfig
+from ..spec.t2s.sparse_parts import EntriesPart
 from .array import PeArray
 from .counters import Counters
 from .job_control import JobControl
 from .layouts import run_count_bits
 from .loader import Loader
 from .run_walker import connect_walk
+from .sparse.array import SparseArray
+from .sparse.entries_loader import EntriesLoader
+from .sparse.image_requests import connect_image
 from .unloader import Unloader
 
 __all__ = ["T2s"]
@@ -59,30 +63,51 @@ class T2s(AcceleratorTop):
         m = Module()
         config, plan = self._config, self._config.plan
         m.submodules.control = control = JobControl(config)
-        m.submodules.array = array = PeArray(plan, config.trip_bits)
+        m.submodules.array = array = self._array(m, control)
         unloader = Unloader(plan.unloader, config)
-        loaders = {part.name: Loader(part, config) for part in plan.loaders}
+        loaders: dict[str, Loader | EntriesLoader] = {
+            **{part.name: EntriesLoader(part, config) for part in entries_parts(config)},
+            **{part.name: Loader(part, config) for part in plan.loaders},
+        }
         sides: dict[str, Any] = {**loaders, plan.unloader.name: unloader}
-        for part in (*plan.loaders, plan.unloader):
+        for part in image_parts(config):
             side = sides[part.name]
             m.submodules[part.name] = side
             m.d.comb += [side.start.eq(control.go), side.stop.eq(control.stop)]
+            if isinstance(part, EntriesPart):
+                connect_image(m, part, side, control.job)
+                for o, i in zip(side.o, getattr(array, f"i_{part.tensor}"), strict=True):
+                    wiring.connect(m, o, i)
+                continue
             connect_walk(m, part, side, control.job)
-        for part in plan.loaders:
-            wiring.connect(m, loaders[part.name].o, getattr(array, f"i_{part.tensor}"))
+            if part is not plan.unloader:
+                wiring.connect(m, side.o, getattr(array, f"i_{part.tensor}"))
         wiring.connect(m, array.o, unloader.i)
         m.d.comb += array.clear.eq(control.stop)
-        for index in plan.indices:
-            trips = control.job[trips_register(index).lower()]
-            m.d.comb += getattr(array, f"trips_{index}").eq(trips)
         bus_idle = self._bus(m, control, loaders, unloader)
         at_rest = ~Cat(side.running for side in sides.values()).any() & bus_idle
         m.d.comb += [control.finished.eq(at_rest), control.quiet.eq(at_rest)]
         self.connect_registers(m, control, self._counters(m, control, array, loaders, unloader))
         return m
 
+    def _array(self, m: Module, control: JobControl) -> PeArray | SparseArray:
+        """All between loaders and the unloader; tokens say where loops end of which a sparse
+        operand has the entries."""
+        plan = self._config.plan
+        if plan.sparse:
+            return SparseArray(plan)
+        array = PeArray(plan, self._config.trip_bits)
+        for index in plan.indices:
+            trips = control.job[trips_register(index).lower()]
+            m.d.comb += getattr(array, f"trips_{index}").eq(trips)
+        return array
+
     def _bus(
-        self, m: Module, control: JobControl, loaders: dict[str, Loader], unloader: Unloader
+        self,
+        m: Module,
+        control: JobControl,
+        loaders: dict[str, Loader | EntriesLoader],
+        unloader: Unloader,
     ) -> Value:
         """The managers; returns whether nothing is under way on any of them."""
         config = self._config
@@ -130,8 +155,8 @@ class T2s(AcceleratorTop):
         self,
         m: Module,
         control: JobControl,
-        array: PeArray,
-        loaders: dict[str, Loader],
+        array: PeArray | SparseArray,
+        loaders: dict[str, Loader | EntriesLoader],
         unloader: Unloader,
     ) -> Counters:
         m.submodules.counters = counters = Counters(self._config)

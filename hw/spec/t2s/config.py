@@ -13,6 +13,7 @@ from .design import Design
 from .parts import MemoryPart
 from .settings import DesignName, Sizes
 from .sparse_parts import EntriesPart
+from .sparse_timing import entry_interval_text
 from .timing import interval_text
 
 __all__ = ["ID_BITS", "T2S", "UNITS", "T2sConfig"]
@@ -134,8 +135,9 @@ class T2sConfig(Config):
     @property
     def notes(self) -> tuple[str, ...]:
         """What else a user should know."""
-        element = self.plan.element
-        return (f"An element of {element.name} begins {interval_text(element)}.",)
+        element, sparse = self.plan.element, self.plan.sparse
+        told = entry_interval_text(sparse.element) if sparse else interval_text(element)
+        return (f"An element of {element.name} begins {told}.",)
 
 
 def _names(parts: tuple[EntriesPart | MemoryPart, ...]) -> tuple[str, ...]:
