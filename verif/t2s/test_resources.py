@@ -26,7 +26,7 @@ def test_two_elements_each_way(name: str) -> None:
         {one.name: one.extent for function in plan.program.functions for one in function.instances}
         for plan in (config.plan, few)
     )
-    assert set(fewer.values()) == {2}
+    assert set(fewer.values()) == ({2} if loops else set())
     assert set(fewer) == set(loops)
     assert few.element.arithmetic == config.plan.element.arithmetic
 

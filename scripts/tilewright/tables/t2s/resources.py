@@ -149,7 +149,8 @@ def small_sizes(config: T2sConfig) -> str:
 
 def _areas(config: T2sConfig, report: AsicReport) -> tuple[float, ...]:
     """Of all elements and of everything, and memory."""
-    (element,) = (one for one in report.modules if one.name == f"{report.unit}_pe")
+    kind = "sparse_pe" if config.plan.sparse else "pe"
+    (element,) = (one for one in report.modules if one.name == f"{report.unit}_{kind}")
     loops = config.plan.program.function(config.plan.program.name).instances
     assert element.instances == prod(one.extent or 1 for one in loops)
     return (element.whole * element.instances, report.area, report.memory_bits)
