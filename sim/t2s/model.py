@@ -72,7 +72,7 @@ class T2sModel(ModelDevice):
         config, design, memory = self._config, self._config.plan, self.memory
         bounds = job.bounds(design.program)
         plan = design.sparse
-        entries = fetched_entries(config, plan, job, memory) if plan else None
+        entries = fetched_entries(config, plan, job, memory) if plan is not None else None
         operands = {
             name: self._words(job, name, bounds)
             for name in operand_names(design.program)
@@ -80,7 +80,7 @@ class T2sModel(ModelDevice):
         }
         image = image_of(design, design.program.result, bounds)
         places = run_places(config, job, image, len(memory), "bus_write")
-        if plan and entries:
+        if plan is not None and entries is not None:
             found = sums_of_entries(design.program, plan, bounds, entries, operands)
             done = sparse_operations(job, plan, entries)
         else:

@@ -9,7 +9,7 @@ from tilewright.sim.t2s.job import outermost
 from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sizes import shape_of
 
-from .unit.jobs import random_words
+from .unit.random_words import random_words
 
 __all__ = ["exercise"]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tilewright.hw.spec.formats import FloatFormat, Format
 from tilewright.hw.spec.jobs.t2s import job_spec, memory_parts
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.program import Program
@@ -18,11 +17,13 @@ from tilewright.sim.t2s.images import laid_out, operand_names, placement
 from tilewright.sim.t2s.job import Job, job_at, outermost
 from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sizes import shape_of
+from tilewright.sim.t2s.sparse.operands import laid_out_operands
 from tilewright.verif.kit.job_checks import JobRtl, Mismatch, QuietAtEnd
 
-__all__ = ["Case", "check_case", "largest_case_bytes", "random_case", "random_words", "run_case"]
+from .random_words import random_words
+from .sparse_jobs import largest_images, random_sparse
 
-Words = npt.NDArray[np.uint64]
+__all__ = ["Case", "check_case", "largest_case_bytes", "random_case", "run_case"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,18 +47,6 @@ class Case:
         return self.job.registers(self.config)
 
 
-def random_words(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...]) -> Words:
-    """Container words: any patterns, or numbers whose sums do not overflow at once."""
-    words = rng.integers(0, 1 << 64, shape, np.uint64) >> np.uint64(64 - fmt.container_bits)
-    if isinstance(fmt, FloatFormat) and rng.random() < 0.7:
-        # Exponents near that of one.
-        low = fmt.container_bits - fmt.bits + fmt.fraction_bits
-        field = np.uint64(fmt.exponent_mask << low)
-        near = rng.integers(fmt.bias - 3, fmt.bias + 4, shape).astype(np.uint64) << np.uint64(low)
-        words = (words & ~field) | near
-    return words
-
-
 def random_case(
     rng: np.random.Generator, config: T2sConfig, memory_bytes: int, most: int = 2
 ) -> Case:
@@ -66,15 +55,17 @@ def random_case(
     program = config.plan.program
     bounds = _random_bounds(rng, program, most)
     beat = config.beat_bytes
-    content: dict[str, bytes] = {}
+    sparse = laid_out_operands(config.plan, bounds, random_sparse(rng, config.plan, bounds), beat)
+    content = {name: image.content for name, image in sparse.images.items()}
     for name in operand_names(program):
+        if name in program.sparse:
+            continue
         shape = shape_of(program.tensor(name).dimensions, bounds)
         words = random_words(rng, config.plan.word_format(name), shape)
         content[name] = laid_out(config.plan, name, bounds, words, beat)
-    sizes = {
-        part.tensor: placement(config.plan, part.tensor, bounds, beat).size
-        for part in memory_parts(config)
-    }
+    sizes = {name: len(image) for name, image in content.items()}
+    for part in memory_parts(config):
+        sizes[part.tensor] = placement(config.plan, part.tensor, bounds, beat).size
     free = memory_bytes - sum(sizes.values())
     memory = rng.integers(0, 256, memory_bytes, dtype=np.uint8)
     address, places = 0, {}
@@ -84,17 +75,19 @@ def random_case(
         address += gap + sizes[name]
     for name, image in content.items():
         memory[places[name] : places[name] + len(image)] = np.frombuffer(image, np.uint8)
-    return Case(config=config, job=job_at(config, bounds, places), bounds=bounds, memory=memory)
+    job = job_at(config, bounds, places, sparse.steps)
+    return Case(config=config, job=job, bounds=bounds, memory=memory)
 
 
 def largest_case_bytes(config: T2sConfig, most: int) -> int:
     """Bytes of all images of the largest random case."""
     loops = outermost(config.plan.program)
     bounds = {name: most * loops[name].step for name in config.plan.program.indices}
-    return sum(
+    dense = sum(
         placement(config.plan, part.tensor, bounds, config.beat_bytes).size
         for part in memory_parts(config)
     )
+    return dense + largest_images(config, bounds)
 
 
 def _random_bounds(rng: np.random.Generator, program: Program, most: int) -> dict[str, int]:
