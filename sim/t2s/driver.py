@@ -43,6 +43,7 @@ class Driver(JobDriver[T2sConfig]):
     Members
     -------
     counts: the counters of the last job
+    steps: vectors of tokens of its sparse operands, by tensor
 
     Raises
     ------
@@ -50,6 +51,7 @@ class Driver(JobDriver[T2sConfig]):
     """
 
     counts: Counts
+    steps: Mapping[str, int]
 
     def __init__(self, device: T2sDevice, first_address: int = 0) -> None:
         config = device.config
@@ -99,7 +101,7 @@ class Driver(JobDriver[T2sConfig]):
     def submit(self, job: Job) -> None:
         """Write the job registers, run, and take the counters. Raises JobError if it failed."""
         status = self._registers.submit(job.registers(self.config))
-        self.counts = Counts(**status.counts)
+        self.counts, self.steps = Counts(**status.counts), job.steps
         status.check()
 
     def _check_names(self, operands: Mapping[str, object]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from tilewright.sim.t2s.driver import Driver, T2sDevice
 from tilewright.sim.t2s.images import operand_names
@@ -10,6 +12,7 @@ from tilewright.sim.t2s.model import T2sModel
 from tilewright.sim.t2s.sizes import shape_of
 
 from .unit.random_words import random_words
+from .unit.sparse_jobs import random_sparse
 
 __all__ = ["exercise"]
 
@@ -26,7 +29,7 @@ def exercise(device: T2sDevice, rng: np.random.Generator) -> int:
         {name: steps[name] + 1 for name in program.indices},
     ]
     for bounds in jobs:
-        operands = {
+        operands: dict[str, Any] = {
             name: random_words(
                 rng,
                 config.plan.word_format(name),
@@ -34,6 +37,7 @@ def exercise(device: T2sDevice, rng: np.random.Generator) -> int:
             )
             for name in operand_names(program)
         }
+        operands |= random_sparse(rng, config.plan, bounds)
         model = T2sModel(config, device.memory_bytes)
         found, wanted = (Driver(one).run_words(bounds, **operands) for one in (device, model))
         assert np.array_equal(found, wanted), bounds

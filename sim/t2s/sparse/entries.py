@@ -44,11 +44,11 @@ class Entries:
 
 
 def is_sparse(given: object) -> bool:
-    """Whether an operand is of SciPy's sparse arrays and matrices, or a sparse tensor: then what it
-    stores are its entries, zeros too."""
+    """Whether an operand is of SciPy's sparse arrays and matrices, a sparse tensor, or entries:
+    what it stores are its entries then, zeros too."""
     from scipy.sparse import issparse
 
-    return isinstance(given, Tensor) or bool(issparse(given))
+    return isinstance(given, Tensor | Entries) or bool(issparse(given))
 
 
 def entries_of_numbers(given: Any, fmt: Format, pad: int) -> Entries:
@@ -63,6 +63,8 @@ def entries_of_numbers(given: Any, fmt: Format, pad: int) -> Entries:
 
     Raises ValueError for imaginary parts, and for fractions in a format of integers.
     """
+    if isinstance(given, Entries):
+        raise TypeError("numbers must be of a sparse or a dense array, not of entries of words")
     if not is_sparse(given):
         return _of_dense(to_container(given, fmt), fmt, pad)
     fitting = real_numbers if isinstance(fmt, FloatFormat) else whole_numbers
@@ -74,11 +76,13 @@ def entries_of_numbers(given: Any, fmt: Format, pad: int) -> Entries:
 
 
 def entries_of_words(given: Any, fmt: Format, pad: int) -> Entries:
-    """As :func:`entries_of_numbers`, of container words.
+    """As :func:`entries_of_numbers`, of container words, or of entries.
 
     Raises TypeError and ValueError for what are none, and ValueError for a place that is there more
     than once.
     """
+    if isinstance(given, Entries):
+        return given
     if not is_sparse(given):
         return _of_dense(words_of(given, fmt.container_bits), fmt, pad)
     shape, places, values = _parts(given)

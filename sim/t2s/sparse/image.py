@@ -16,7 +16,14 @@ from .interleaving import interleaved
 from .tile_ends import tile_ends
 from .token_bytes import put_field, put_fields
 
-__all__ = ["SparseImage", "laid_out_entries", "row_places", "tile_steps"]
+__all__ = [
+    "SparseImage",
+    "laid_out_entries",
+    "most_bytes",
+    "row_places",
+    "tile_count",
+    "tile_steps",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -53,6 +60,18 @@ def tile_steps(plan: SparsePlan) -> dict[str, int]:
     layout = plan.entries[0].layout
     extents = {one.index: one.extent for one in layout.coordinates}
     return {name: extents.get(name, plan.rows.tile) for name in layout.levels}
+
+
+def tile_count(plan: SparsePlan, bounds: Mapping[str, int]) -> int:
+    """Tiles of a tensor."""
+    return prod(-(-bounds[name] // step) for name, step in tile_steps(plan).items())
+
+
+def most_bytes(
+    plan: SparsePlan, part: EntriesPart, bounds: Mapping[str, int], entries: int, beat_bytes: int
+) -> int:
+    """Bytes of an image of so many entries at most: if one element has all of them."""
+    return (tile_count(plan, bounds) + entries) * part.vector_bytes + beat_bytes
 
 
 def laid_out_entries(

@@ -10,7 +10,7 @@ from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.design import Design
 from tilewright.sim.t2s.sizes import shape_of
 from tilewright.sim.t2s.sparse.entries import Entries
-from tilewright.sim.t2s.sparse.image import tile_steps
+from tilewright.sim.t2s.sparse.image import most_bytes
 
 from .random_words import random_words
 
@@ -49,6 +49,5 @@ def largest_images(config: T2sConfig, bounds: Mapping[str, int]) -> int:
     plan = config.plan.sparse
     if plan is None:
         return 0
-    tiles = prod(-(-bounds[name] // step) for name, step in tile_steps(plan).items())
-    vectors = tiles + _MOST
-    return sum(vectors * part.vector_bytes + config.beat_bytes for part in plan.entries)
+    beat = config.beat_bytes
+    return sum(most_bytes(plan, part, bounds, _MOST, beat) for part in plan.entries)

@@ -11,8 +11,11 @@ __all__ = ["expression_of", "same_expression"]
 
 
 def expression_of(program: Program) -> str:
-    """As "ik,kj->ij", by the program's own letters. Raises UserError if einsum has no name for it:
-    other semirings, initial values, functions of words, and indices that are sums."""
+    """As "ik,kj->ij", by the program's own letters; of sums of products as "ik,k+ik,k->i".
+
+    Raises UserError if einsum has no name for it: other semirings, initial values, functions of
+    words, and indices that are sums.
+    """
     if program.semiring != "mma":
         raise UserError(f"{program.name} is no einsum: its semiring is {program.semiring}")
     if program.start:
@@ -26,14 +29,13 @@ def expression_of(program: Program) -> str:
     letters = dict(zip(program.indices, ascii_letters, strict=False))
     if all(len(name) == 1 for name in program.indices):
         letters = {name: name for name in program.indices}
-    operands, result = [], ""
-    for tensor in program.tensors:
-        text = "".join(letters[index.variables[0]] for index in tensor.dimensions)
-        if tensor.name == program.result:
-            result = text
-        elif not tensor.image:
-            operands.append(text)
-    return f"{','.join(operands)}->{result}"
+    texts = {
+        tensor.name: "".join(letters[index.variables[0]] for index in tensor.dimensions)
+        for tensor in program.tensors
+        if not tensor.image
+    }
+    products = (",".join(texts[name] for name in names) for names in program.products)
+    return f"{'+'.join(products)}->{texts[program.result]}"
 
 
 def same_expression(given: str, meant: str) -> bool:

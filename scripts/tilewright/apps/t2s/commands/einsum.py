@@ -17,10 +17,18 @@ _BACKENDS = ("rtl", "cycles", "model")
 
 def einsum(
     expression: Annotated[
-        str, typer.Argument(metavar="EXPRESSION", help='What NumPy calls it, as "ik,kj->ij".')
+        str,
+        typer.Argument(
+            metavar="EXPRESSION",
+            help='What NumPy calls it, as "ik,kj->ij"; of a sum of products "ik,k+ik,k->i".',
+        ),
     ],
     operands: Annotated[
-        list[Path], typer.Argument(metavar="OPERAND...", help="Tensors, .npy or matrix files.")
+        list[Path],
+        typer.Argument(
+            metavar="OPERAND...",
+            help="Tensors, each once: .npy or matrix files; of sparse ones .tns files, too.",
+        ),
     ],
     *,
     config_file: Annotated[
@@ -42,12 +50,17 @@ def einsum(
             rich_help_panel=PANEL,
         ),
     ] = "rtl",
+    zero_based: Annotated[
+        bool, typer.Option("--zero-based", help="Indices of .tns files count from 0.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the result, .npy or .mtx.")
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Compute sums of products of tensors on an array that a mapping describes, against NumPy."""
+    """Compute sums of products of tensors on an array that a mapping describes, against NumPy.
+
+    Operands that are sparse in the mapping are held against SciPy."""
     from ....hw.spec.t2s.config import T2S, T2sConfig
     from ....settings import read_config
     from ...common.files import check_array_name, check_output, check_readable
@@ -64,4 +77,12 @@ def einsum(
         check_readable(file)
     from ..einsum_run import run_einsum
 
-    run_einsum(expression, operands, cast(T2sConfig, config), backend, output, json_file)
+    run_einsum(
+        expression,
+        operands,
+        cast(T2sConfig, config),
+        backend,
+        output,
+        json_file,
+        zero_based=zero_based,
+    )
