@@ -41,19 +41,30 @@ def remove(program: Program, computation: Computation) -> Program:
         for place, isolated in enumerate(chain):
             gone = [name for name, _ in isolated.removed]
             for name, where in isolated.removed:
-                unrolled = [one.name for one in program.function(isolated.name).instances]
-                if computation.loop(name) not in loops_of_words(computation, isolated.tensor):
-                    raise MappingError(f"{where}: {isolated.name}.remove: it has no loop `{name}`")
-                if name in unrolled:
-                    raise MappingError(
-                        f"{where}: {isolated.name}.remove: loop `{name}` is unrolled in it"
-                    )
+                _check_removed(program, computation, isolated, name, where)
             program = drop_loops(program, chain, place, gone)
         _check_streams(program, computation, chain)
         for isolated in chain:
             if isolated.buffered:
                 program = _buffer(program, computation, chain, isolated)
     return program
+
+
+def _check_removed(
+    program: Program, computation: Computation, isolated: Isolated, name: str, place: str
+) -> None:
+    """Refuse a loop that is not there, or of which iterations are copies at either end."""
+    loop, directive = computation.loop(name), f"{place}: {isolated.name}.remove"
+    if loop not in loops_of_words(computation, isolated.tensor):
+        raise MappingError(f"{directive}: it has no loop `{name}`")
+    if loop in program.function(isolated.name).instances:
+        raise MappingError(f"{directive}: loop `{name}` is unrolled in it")
+    for one in program.channels:
+        if one.source == isolated.name and loop in one.dimensions:
+            raise MappingError(
+                f"{directive}: loop `{name}` is unrolled in {one.sink}, which would have to "
+                "forward along it"
+            )
 
 
 def _check_streams(program: Program, computation: Computation, chain: tuple[Isolated, ...]) -> None:

@@ -91,6 +91,9 @@ class Isolated:
             -> C_drainer.remove: results have no reuse loops
             load.unroll(jj).remove(jj); feed.buffer(k)
             -> A_loader.remove: loop `jj` is unrolled in it
+            load.remove(jj); feed.buffer(k).unroll(jj)
+            -> A_loader.remove: loop `jj` is unrolled in A_feeder, which would have to forward along
+               it
         """
         place, directive = self._device("remove")
         if not self.is_producer:
