@@ -1,4 +1,6 @@
-"""How often functions go round, and what they move, for given bounds; nothing is run."""
+"""How often functions go round, and what they move, for given bounds; nothing is run.
+
+Of iterations that sparse tensors visit all are counted: it is as often as can be."""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from math import prod
 from ...hw.spec.t2s.expressions import Load
 from ...hw.spec.t2s.loops import Loop
 from ...hw.spec.t2s.program import Function, Program
-from ...hw.spec.t2s.statements import Body, For, If, Receive, Send, Store
+from ...hw.spec.t2s.statements import Body, For, If, Receive, Send, Store, Visit
 from .sizes import check_bounds, trip_count
 
 __all__ = ["iterations", "memory_words", "operations", "products"]
@@ -35,6 +37,8 @@ def _receiving(body: Body, bounds: Mapping[str, int], instances: set[str]) -> li
         if isinstance(one, For):
             times = 1 if one.loop.name in instances else trip_count(one.loop, bounds)
             found += [times * inner for inner in _receiving(one.body, bounds, instances)]
+        elif isinstance(one, Visit):
+            found += _receiving(one.body, bounds, instances)
         elif isinstance(one, If):
             found += _receiving((*one.then, *one.otherwise), bounds, instances)
         elif isinstance(one, Receive):
@@ -74,6 +78,8 @@ def _iterations(
                 inner = max(_iterations((part,), bounds, instances, levels) for part in one.body)
             spatial = one.loop.name in instances
             parts.append(inner * (1 if spatial else trip_count(one.loop, bounds)))
+        elif isinstance(one, Visit):
+            parts.append(_iterations(one.body, bounds, instances, levels))
         elif isinstance(one, If) and any(isinstance(part, For) for part in one.then):
             parts.append(_iterations(one.then, bounds, instances, levels))
     return sum(parts) if parts else 1
@@ -90,6 +96,8 @@ def _moved(
                 (tensor, times * reads, times * writes)
                 for tensor, reads, writes in _moved(one.body, bounds, instances)
             ]
+        elif isinstance(one, Visit):
+            found += _moved(one.body, bounds, instances)
         elif isinstance(one, If):
             found += _moved((*one.then, *one.otherwise), bounds, instances)
         elif isinstance(one, Store):

@@ -13,10 +13,13 @@ __all__ = ["counter_rows", "counters_of", "element_of"]
 
 
 def element_of(computation: Computation, program: Program) -> ElementPart | None:
-    """In hardware, in the formats and the pipeline of the mapping; None if there is none yet."""
+    """In hardware, in the formats and the pipeline of the mapping; None if there is none yet, or
+    if it waits for entries of sparse tensors."""
     from ...hw.t2s.lowering.arithmetic import arithmetic_of
     from ...hw.t2s.lowering.elements import element_part
 
+    if program.sparse:
+        return None
     try:
         return element_part(program, arithmetic_of(program, computation))
     except ValueError:

@@ -20,8 +20,11 @@ def depths_found(
 ) -> dict[str, Any]:
     """Depths, and why they hold for these bounds only, if they do.
 
-    Raises UserError if the mapping makes a channel too short.
+    Of sparse tensors they depend on the entries. Raises UserError if the mapping makes a channel
+    too short.
     """
+    if program.sparse:
+        return {"depths": {}, "depths_depend_on_bounds": "they depend on where entries are"}
     from ...sim.t2s.any_bounds import DependsOnBounds, WaitForEver, depths_for_any_bounds
 
     try:

@@ -67,7 +67,11 @@ def show(
 
     counts = _counts(computation, program, sizes) if sizes else {}
     if sizes:
-        counts["predicted"] = predicted(file, options, sizes, counts["iterations"][program.name])
+        counts["predicted"] = (
+            {"not_known": "they depend on where entries are"}
+            if program.sparse
+            else predicted(file, options, sizes, counts["iterations"][program.name])
+        )
     hardware = queues(file, options)
     if json_file:
         element = element_of(computation, program)
@@ -92,7 +96,8 @@ def show(
     rows = _rows(computation, program)
     if told := element_of(computation, program):
         rows.append(("rate", interval_text(told)))
-    rows += [(f"counters, {name}", told) for name, told in counter_rows(found[passes[-1]])]
+    if not program.sparse:
+        rows += [(f"counters, {name}", told) for name, told in counter_rows(found[passes[-1]])]
     rows += queue_rows(hardware)
     print_rows(file.name, [*rows, *_count_rows(program, counts)])
 
@@ -157,7 +162,7 @@ def _counts(computation: Computation, program: Program, sizes: dict[str, int]) -
         "words": {name: {"read": r, "written": w} for name, (r, w) in moved.items()},
         "products": products(program, sizes),
         "multiplications": {
-            "defined": products(program, sizes) * (len(computation.factors) - 1),
+            "defined": products(program, sizes) * sum(len(one) - 1 for one in computation.products),
             "done": _done(computation, program, sizes),
         },
         **depths_found(computation, program, sizes),
@@ -197,23 +202,27 @@ def _rows(computation: Computation, program: Program) -> list[tuple[str, str]]:
 def _count_rows(program: Program, counts: dict[str, Any]) -> list[tuple[str, str]]:
     if not counts:
         return []
-    rounds = counts["iterations"]
+    rounds, most = counts["iterations"], ", at most" if program.sparse else ""
     busiest = max(rounds, key=lambda name: rounds[name])
     deep = {name: depth for name, depth in counts["depths"].items() if depth > 1}
     rows = [
-        ("iterations", ", ".join(f"{name} {count:,}" for name, count in rounds.items())),
+        (f"iterations{most}", ", ".join(f"{name} {count:,}" for name, count in rounds.items())),
         ("most", f"{busiest}, {rounds[busiest]:,}"),
         ("(x), defined", f"{counts['multiplications']['defined']:,}"),
-        ("(x), done", f"{counts['multiplications']['done']:,}, those of padding among them"),
+        (
+            f"(x), done{most}",
+            f"{counts['multiplications']['done']:,}, those of padding among them",
+        ),
     ]
     rows += [
-        (f"memory, {name}", f"{one['read']:,} words read, {one['written']:,} written")
+        (f"memory, {name}{most}", f"{one['read']:,} words read, {one['written']:,} written")
         for name, one in counts["words"].items()
     ]
     rows += predicted_rows(counts["predicted"])
     told = ", ".join(f"{name} {depth}" for name, depth in deep.items())
     why = counts["depths_depend_on_bounds"]
     said = "depths, these bounds" if why else "depths, any bounds"
-    rows.append((said, f"1 ends without a deadlock{f', but for {told}' if told else ''}"))
+    if not program.sparse:
+        rows.append((said, f"1 ends without a deadlock{f', but for {told}' if told else ''}"))
     rows += [("depths, any bounds", f"none is known: {why}")] if why else []
     return rows
