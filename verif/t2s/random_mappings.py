@@ -37,18 +37,27 @@ CONSUMING = (("drainer", "collector", "unloader", "deserializer"),
 
 
 def random_mapping(
-    kernel: str, rng: np.random.Generator, words: np.random.Generator | None = None
+    kernel: str,
+    rng: np.random.Generator,
+    words: np.random.Generator | None = None,
+    copies: np.random.Generator | None = None,
 ) -> Computation:
     """A kernel with random directives; by ``words`` also with initial values, and functions of
-    operands and results. Raises MappingError if one of them cannot be followed."""
-    return _Drawn(kernel, rng, words).computation
+    operands and results; by ``copies`` also with feeders that forward. Raises MappingError if one
+    of them cannot be followed."""
+    return _Drawn(kernel, rng, words, copies).computation
 
 
 class _Drawn:
     def __init__(
-        self, kernel: str, rng: np.random.Generator, words: np.random.Generator | None
+        self,
+        kernel: str,
+        rng: np.random.Generator,
+        words: np.random.Generator | None,
+        copies: np.random.Generator | None,
     ) -> None:
-        self._rng, self._words, self._levels = rng, words, rng.spawn(1)[0]
+        self._rng, self._words, self._copies = rng, words, copies
+        self._levels = rng.spawn(1)[0]
         result, operands = KERNELS[kernel]
         name, letters = result.split("_")
         summed = sorted({i for one in operands for i in one.split("_")[1]} - set(letters))
@@ -141,7 +150,7 @@ class _Drawn:
         chain = computation.producers(operand, *PRODUCING[rng.integers(len(PRODUCING))])
         mine = computation.loops_of(operand)
         for loop in self._unrolled:
-            if loop not in mine and rng.random() < 0.8:
+            if loop not in mine and rng.random() < 0.8 and not self._copies_pass():
                 computation.forward(chain[0], **{loop: int(rng.choice([1, -1]))})
         reuse = [name for name in computation.loop_names if name not in mine]
         registers = [n for n, one in enumerate(computation.loops) if one.extent is None]
@@ -155,6 +164,8 @@ class _Drawn:
                     chain[behind - 1].buffer(level, double=bool(rng.random() < 0.5))
                 break
         self._feed(chain[0])
+        if chain[0].role == "feeder" and len(chain) > 1:
+            self._pass_on(chain[0])
 
     def _feed(self, feeder: Isolated) -> None:
         rng = self._rng
@@ -163,6 +174,20 @@ class _Drawn:
             feeder.unroll(Index(names[0]))
             if rng.random() < 0.8:
                 feeder.scatter(**{names[0]: int(rng.choice([1, -1]))})
+
+    def _pass_on(self, feeder: Isolated) -> None:
+        """Copies along loops along which the elements do not forward."""
+        if self._copies is None or feeder.scattered:
+            return
+        passed = [one for one, _, _ in self.computation.forwarded.get(feeder.tensor, [])]
+        for name in self._unrolled:
+            free = name not in passed and name not in self.computation.loops_of(feeder.tensor)
+            if free and self._copies.random() < 0.8:
+                feeder.unroll(Index(name)).forward(**{name: int(self._copies.choice([1, -1]))})
+
+    def _copies_pass(self) -> bool:
+        """Whether copies of a feeder forward, not the elements."""
+        return self._copies is not None and bool(self._copies.random() < 0.6)
 
     def _consumers(self) -> None:
         rng = self._rng

@@ -32,6 +32,25 @@ def test_passes(kernel: str) -> None:
             assert wrong_elements(program, bounds, operands, wanted) == 0, (kernel, seed, name)
 
 
+def test_feeders_that_forward() -> None:
+    """Copies of a feeder in a row along loops that do not choose the word."""
+    forwarding = 0
+    for kernel in KERNELS:
+        for seed, computation, found, rng in legal(kernel, by_size(8, 15, 150), copies=True):
+            if not any(one.forwarded for chain in computation.chains.values() for one in chain):
+                continue
+            forwarding += 1
+            bounds = {
+                name: int(rng.integers(1, 5))
+                for name in (*computation.result, *computation.sum_over)
+            }
+            operands = random_operands(found[0][1], bounds, seed)
+            wanted = definition_result(found[0][1], bounds, operands)
+            for name, program in found:
+                assert wrong_elements(program, bounds, operands, wanted) == 0, (kernel, seed, name)
+    assert forwarding >= by_size(3, 6, 60)
+
+
 def test_mappings_have_everything() -> None:
     """Of what is drawn, each directive is in five mappings of ninety at least; few are refused."""
     seen: Counter[str] = Counter()
@@ -43,16 +62,20 @@ def test_mappings_have_everything() -> None:
 
 
 def legal(
-    kernel: str, count: int
+    kernel: str, count: int, *, copies: bool = False
 ) -> Iterator[tuple[int, Computation, list[tuple[str, Program]], np.random.Generator]]:
-    """Mappings that are not refused, with their seeds; half of those drawn at least."""
+    """Mappings that are not refused, with their seeds; half of those drawn at least.
+
+    ``copies``: copies of feeders forward, too
+    """
     drawn = 0
     for done in range(count):
         while True:
             drawn += 1
             rng = np.random.default_rng([drawn, *map(ord, kernel)])
             try:
-                computation = random_mapping(kernel, rng)
+                passing = rng.spawn(1)[0] if copies else None
+                computation = random_mapping(kernel, rng, copies=passing)
                 found = list(programs(computation))
             except MappingError:
                 continue
