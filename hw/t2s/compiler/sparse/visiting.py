@@ -40,19 +40,25 @@ def visit(program: Program, computation: Computation) -> Program:
         return program
     tensors = {one.tensor.name for one in computation.sparse}
     names = computation.loop_names
-    place = max(names.index(loop) for one in tensors for loop in computation.loops_of(one))
+    choosing = {loop for one in tensors for loop in computation.loops_of(one)}
+    place = max(map(names.index, choosing))
     nest = _Nest(program, computation, names[place])
     for operand in computation.operands:
         tensor = operand.tensor.name
         for isolated in computation.chain(tensor):
             if isolated.on_host:
                 break
+            keeps = isolated.buffered and names.index(isolated.buffered[0]) < place
+            if not keeps and choosing & {loop for loop, _, _ in isolated.forwarded}:
+                # What comes is for others, too.
+                program = nest.passing(program, isolated.name)
+                break
             again: set[str] = set()
             if tensor in tensors:
                 copies = {one.name for one in program.channel(isolated.name).dimensions}
                 again = set(names[place + 1 :]) - copies
             program = nest.sending(program, isolated.name, again)
-            if isolated.buffered and names.index(isolated.buffered[0]) < place:
+            if keeps:
                 break
     return nest.computing(program, tensors)
 
@@ -89,6 +95,16 @@ class _Nest:
             name,
             lambda one: replace(one, body=self._changed(without_loops(one.body, again), change)),
         )
+
+    def passing(self, program: Program, name: str) -> Program:
+        """A function that takes all words, and sends where there are entries."""
+
+        def change(one: Statement) -> Body | None:
+            if isinstance(one, Send) and one.channel == name:
+                return self._visited((one,))
+            return None
+
+        return program.with_function(name, lambda one: replace(one, body=rewrite(one.body, change)))
 
     def computing(self, program: Program, tensors: set[str]) -> Program:
         """Elements that compute where there are entries, whose words they take once."""

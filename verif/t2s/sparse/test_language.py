@@ -1,0 +1,160 @@
+"""What is refused of sparse tensors, forwarding feeders and sums of products, and what is completed
+for hardware. The page of directives has more of what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tilewright.hw.t2s.compiler.passes import compiled
+from tilewright.hw.t2s.language import Computation, MappingError
+from tilewright.hw.t2s.language.mapping_file import load_mapping
+from tilewright.hw.t2s.lowering.completion import complete
+from tilewright.verif.t2s.designs import FOLDER
+
+START = """\
+from tilewright.hw.t2s.language import compute, indices, tensor
+
+i, j, k, ii, jj, kk = indices("i j k ii jj kk")
+A, S = (tensor(name, "fp32", i, k, sparse="csr") for name in "AS")
+B, X = tensor("B", "fp32", k, j), tensor("X", "fp32", k)
+"""
+SPMM = (
+    START
+    + """\
+C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
+C.tile(i, (ii, 2)).tile(j, (jj, 2)).tile(k, (kk, 4)).order(i, j, k, ii, kk, jj).unroll(ii)
+feed, load = C.producers(B, "feeder", "loader")
+"""
+)
+DENSE = """\
+from tilewright.hw.t2s.language import compute, indices, tensor
+
+i, j, k, ii = indices("i j k ii")
+A, B = tensor("A", "fp32", i, k), tensor("B", "fp32", k, j)
+C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]
+C.tile(i, (ii, 2)).unroll(ii)
+feed, load = C.producers(B, "feeder", "loader")
+"""
+
+
+def y(expression: str) -> str:
+    return f'compute("Y", "fp32", i, sum_over=k)[{expression}]'
+
+
+REFUSED = [
+    (START, y("A[i, k] * X[k] + A[i, k] * X[k]"), "Y: A must stand in it once, not twice"),
+    (START, y("A[i, k] * A[i, k]"), "Y: A must stand in it once, not twice"),
+    (START, y("X[k] + X[k]"),
+     "Y: a product must have a sparse tensor if others are added to it, unlike that of X"),
+    (START, y("A[i, k] * X[k] + S[i, k] * X[k] * X[k]"),
+     "Y: products that are added must have the same dense elements, unlike that of S and X and X "
+     "and that of A and X"),
+    (START, y("A[i, k] * X[k] + S[i, k] * X[i]"),
+     "Y: products that are added must have the same dense elements, unlike that of S and X and "
+     "that of A and X"),
+    (START, y("X[k] * (A[i, k] + S[i, k])"),
+     "a sum of products must not be multiplied: each product is written out"),
+    (START, y("X[k] + 2"), "must be a sum of products of tensors' elements, not of 2"),
+    (START, y("2 + A[i, k]"), "must be a sum of products of tensors' elements, not of 2"),
+    (START, 'compute("Y", "fp32", i, sum_over=k, semiring="addnorm")[A[i, k] * X[k]]',
+     "Y: semiring must be one of mma, minplus, maxplus, minmax, maxmin, orand, as A is sparse, not "
+     "addnorm"),
+    (START, 'compute("Y", "fp32", i, sum_over=k, semiring="minplus")[A[i, k] * S[i, k] * X[k]]',
+     "Y: must be a product of 1 or 2 tensors on minplus, not 3"),
+    (START, 'tensor("T", "fp32", i, k, sparse=True)',
+     "T: sparse must be one of csr, ciss, not True"),
+    (SPMM, "C.forward(feed, ii=1)",
+     "C.forward: loop `ii` chooses entries of A: not every element takes the word"),
+    (SPMM, "feed.unroll(ii).scatter(ii=1)",
+     "B_feeder.scatter: A is sparse: words are forwarded"),
+    (SPMM, "feed.unroll(jj).forward(jj=1)",
+     "B_feeder.forward: loop `jj` chooses the element of B"),
+    (SPMM, "feed.buffer(k).unroll(ii); load.remove(ii)",
+     "B_loader.remove: loop `ii` is unrolled in B_feeder, which would have to forward along it"),
+    (SPMM, 'C.producers(A, "feeder", "loader")',
+     "C.producers: A is sparse: it has a loader of entries"),
+    (SPMM, 'C.consumers("collector", "unloader")',
+     "C.consumers: A is sparse: there is no collector"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "line", "message"), REFUSED)
+def test_refused(before: str, line: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(before + line)
+    with pytest.raises(MappingError) as told:
+        compiled(load_mapping(file))
+    assert str(told.value) == f"mine.py:{before.count(chr(10)) + 1}: {message}"
+
+
+def test_feeders_of_dense_computations_have_no_hardware(tmp_path: Path) -> None:
+    """They run in the interpreter: `verif/t2s/compiler/test_random_mappings.py`."""
+    file = tmp_path / "mine.py"
+    file.write_text(DENSE + "feed.buffer(k).unroll(ii).forward(ii=1)\n")
+    compiled(load_mapping(file))
+    with pytest.raises(MappingError) as told:
+        complete(load_mapping(file))
+    assert str(told.value) == (
+        "mine.py:8: B_feeder.forward: it has no hardware yet without a sparse tensor: let elements "
+        "forward B along `ii`"
+    )
+
+
+def said(computation: Computation, tensor: str) -> dict[str, object]:
+    """What there is of its producers."""
+    feeder, loader, serializer = computation.chain(tensor)
+    assert feeder.buffered
+    return {
+        "buffer": feeder.buffered[:2],
+        "unrolled": [one for one, _ in feeder.unrolled],
+        "forwarded": [one[:2] for one in feeder.forwarded],
+        "not loaded again": {one for one, _ in loader.removed},
+        "laid out": {*computation.loop_names} - {one for one, _ in serializer.removed},
+    }
+
+
+def test_what_is_left_out_is_completed() -> None:
+    """Feeders are filled from the innermost loop on that chooses their words."""
+    computation = complete(load_mapping(FOLDER / "sparse" / "spmttkrp.py"))
+    shared = {"unrolled": ["ii"], "forwarded": [("ii", 1)]}
+    assert said(computation, "B") == shared | {
+        "buffer": ("k", True),
+        "not loaded again": {"l", "ll", "iii", "ii"},
+        "laid out": {"j", "jj", "jjj", "k", "kk"},
+    }
+    assert said(computation, "C") == shared | {
+        "buffer": ("l", True),
+        "not loaded again": {"kk", "iii", "ii"},
+        "laid out": {"j", "jj", "jjj", "l", "ll"},
+    }
+    assert [one.role for one in computation.chain("A")] == ["loader"]
+    assert [one.role for one in computation.chain("D")] == ["unloader", "deserializer"]
+
+
+def test_what_is_said_stays() -> None:
+    """The mapping of the product of matrices says all of it; completing it again adds nothing."""
+    written = load_mapping(FOLDER / "sparse" / "spmm.py")
+    computation = complete(written)
+    wanted = {
+        "buffer": ("k", True),
+        "unrolled": ["ii"],
+        "forwarded": [("ii", 1)],
+        "not loaded again": {"iii", "ii"},
+        "laid out": {"j", "jj", "jjj", "k", "kk", "ii", "iii"},
+    }
+    assert said(computation, "B") == wanted
+    assert said(complete(computation), "B") == wanted
+
+
+def test_one_element_needs_no_copies() -> None:
+    computation = complete(load_mapping(FOLDER / "sparse" / "union.py"))
+    assert said(computation, "X") == {
+        "buffer": ("k", True),
+        "unrolled": [],
+        "forwarded": [],
+        "not loaded again": {"iii"},
+        "laid out": {"k", "kk"},
+    }
+    assert [one.tensor.name for one in computation.sparse] == ["A", "B"]
+    assert [len(one) for one in computation.products] == [2, 2]
