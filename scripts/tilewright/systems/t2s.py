@@ -21,6 +21,7 @@ SYSTEM = System(
                 {"design": "ttv", "data_bits": 64},
                 {"design": "apsp", "managers": 3},
                 {"design": "ttm", "format": "fp8e5m2"},
+                {"design": "sparse/spmm"},
             ),
         ),
     ),
