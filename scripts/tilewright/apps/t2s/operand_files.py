@@ -21,6 +21,7 @@ from ..common.limits import check_size
 from ..common.matrix_files import read_array
 from ..common.rounding import round_to, warn_rounding
 from ..common.tensor_files import read_tensor
+from ..common.words import counted
 
 __all__ = ["Operand", "read_operands"]
 
@@ -62,10 +63,9 @@ def read_operands(
         sparse = name in design.program.sparse
         found[name] = _sparse(file, fmt, zero_based=zero_based) if sparse else _dense(file, fmt)
         order = len(design.program.tensor(name).dimensions)
-        if len(found[name].shape) != order:
-            raise UserError(
-                f"{file}: must have {order} dimensions for {meant}, not {len(found[name].shape)}"
-            )
+        if (given := len(found[name].shape)) != order:
+            wanted = counted(order, "dimension")
+            raise UserError(f"{file}: must have {wanted} for {meant}, not {given}")
     open_ended = {name for name, file in zip(names, files, strict=True) if kind_of(file) == ".tns"}
     return _grown(design, found, open_ended)
 
