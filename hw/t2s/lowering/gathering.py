@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..language import Computation
+from ..language import Computation, MappingError
 from ..language.isolated import Isolated
 
 __all__ = ["gather_words"]
@@ -14,12 +14,17 @@ def gather_words(computation: Computation, feeder: Isolated, loader: Isolated) -
     The feeder keeps the words of a tile, in two blocks, from the innermost loop on that chooses
     them and has its trip count from a register. It has a copy for each element; the first one
     receives, and each passes on. The loader does without the loops in a tile that do not choose
-    words.
+    words. Raises MappingError.
     """
     names, place = computation.loop_names, computation.place
     own = computation.loops_of(feeder.tensor)
     if feeder.buffered is None:
         levels = [name for name in names if name in own and computation.loop(name).extent is None]
+        if not levels:
+            raise MappingError(
+                f"{place}: {computation.name} has no hardware yet: no loop chooses the word of "
+                f"{feeder.tensor}"
+            )
         feeder.buffered = (levels[-1], True, place)
     level = feeder.buffered[0]
     spatial = [name for name, _ in computation.unrolled if name not in own]
