@@ -188,8 +188,8 @@ REFUSED = {
     "t2s show GEMM --largest x": "--largest must be an integer in 1..1000000, not 'x'",
     "t2s show GEMM --dump flat": (
         "--dump must be one of define, tile, accumulate, partition, unroll, forward, remove, "
-        "scatter, gather, vectorise, factor, overlap, fifo, signal, rotate, perfect, flatten, "
-        "infinitise, not 'flat'"
+        "scatter, gather, vectorise, factor, visit, overlap, fifo, signal, rotate, perfect, "
+        "flatten, infinitise, not 'flat'"
     ),
     "t2s show GEMM --bounds i=7": "--bounds must be given j=...; there are i, j, k",
     "t2s show GEMM --svg x.png": "x.png: must end in .svg, not '.png'",
