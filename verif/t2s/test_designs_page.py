@@ -10,7 +10,7 @@ from tilewright.cli import main
 from tilewright.hw.t2s.lowering.design import DESIGNS as SHIPPED
 from tilewright.verif.kit.pages import page
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.t2s.designs import CGRA, DESIGNS, FOLDER
+from tilewright.verif.t2s.designs import CGRA, DESIGNS, FOLDER, SPARSE
 
 PAGE = page("t2s-designs.md")
 
@@ -21,7 +21,7 @@ def _drawing(name: str) -> Path:
 
 def test_every_design_has_a_section() -> None:
     sections = dict(re.findall(r"^## (\S+)\n\n    (.+)$", PAGE.read_text(), re.MULTILINE))
-    assert list(sections) == [*DESIGNS, *(f"cgra/{name}" for name in CGRA)]
+    assert list(sections) == [*DESIGNS, *(f"cgra/{name}" for name in CGRA), *SPARSE]
     assert set(sections) == set(SHIPPED)
     for name, definition in sections.items():
         assert f"]({_drawing(name).relative_to(PAGE.parent)})" in PAGE.read_text()

@@ -20,21 +20,11 @@ from tilewright.sim.t2s.checking import random_operands, wrong_elements
 from tilewright.sim.t2s.definition_result import definition_result
 from tilewright.sim.t2s.interpreter import Numbers, interpret
 from tilewright.verif.kit.sampling import by_size
-from tilewright.verif.t2s.designs import FOLDER
+from tilewright.verif.t2s.designs import FOLDER, SPARSE, bounds_of
 from tilewright.verif.t2s.sparse.random_mappings import KERNELS, random_sparse_mapping
 
 MAPPINGS = by_size(3, 10, 100)
 """Legal ones of each kernel."""
-
-DESIGNS = {
-    "spmv": ("i=13 k=10", "ik,k->i"),
-    "spmv_ciss": ("i=13 k=10", "ik,k->i"),
-    "spmm": ("i=13 j=11 k=10", "ik,kj->ij"),
-    "spmttkrp": ("i=10 j=7 k=5 l=4", "ikl,kj,lj->ij"),
-    "hadamard": ("i=13 k=10", "ik,ik,k->i"),
-    "union": ("i=13 k=10", ""),
-}
-"""Bounds that no tile of factors of 3 at most divides, and what NumPy calls them."""
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -99,26 +89,26 @@ def filled(words: Numbers) -> Numbers:
 
 
 @pytest.mark.parametrize("completed", [False, True])
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", SPARSE)
 def test_designs(name: str, completed: bool) -> None:
     """Beside NumPy's sums over all indices, as they stand and completed for hardware."""
-    bounds, einsum = DESIGNS[name]
-    sizes = {one: int(bound) for one, bound in (word.split("=") for word in bounds.split())}
-    computation = load_mapping(FOLDER / "sparse" / f"{name}.py", {}, 3)
+    design = SPARSE[name]
+    bounds = bounds_of(design)
+    computation = load_mapping(FOLDER / f"{name}.py", {}, 3)
     found = list(programs(complete(computation) if completed else computation))
-    operands = random_operands(found[0][1], sizes, 1)
+    operands = random_operands(found[0][1], bounds, 1)
     plain = [filled(operands[one.tensor.name]) for one in computation.factors]
-    wanted = np.einsum(einsum, *plain) if einsum else (plain[0] + plain[1]) @ plain[2]
-    assert (definition_result(found[0][1], sizes, operands) == wanted).all()
+    wanted = np.einsum(design.einsum, *plain) if design.einsum else (plain[0] + plain[1]) @ plain[2]
+    assert (definition_result(found[0][1], bounds, operands) == wanted).all()
     for after, program in found:
-        assert wrong_elements(program, sizes, operands, wanted) == 0, after
+        assert wrong_elements(program, bounds, operands, wanted) == 0, after
 
 
 def test_every_design_is_here() -> None:
-    assert set(DESIGNS) == {one.stem for one in FOLDER.glob("sparse/[a-z]*.py")}
-    for name in DESIGNS:
-        lines = (FOLDER / "sparse" / f"{name}.py").read_text().splitlines()
-        assert len([one for one in lines if one]) <= 40
+    assert set(SPARSE) == {f"sparse/{one.stem}" for one in FOLDER.glob("sparse/[a-z]*.py")}
+    for name, design in SPARSE.items():
+        _, *lines = filter(None, (FOLDER / f"{name}.py").read_text().splitlines())
+        assert len(lines) <= design.lines, name
 
 
 def test_what_is_not_stored_is_not_there() -> None:
