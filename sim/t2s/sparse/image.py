@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -27,6 +27,10 @@ __all__ = [
 
 Ints = npt.NDArray[np.int64]
 
+_MOST_PARTS = 1 << 25
+"""Entries of rows are told by tiles of the other indices if these are not more, times rows and
+elements: they take time and memory."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SparseImage:
@@ -42,17 +46,28 @@ class SparseImage:
     steps: int
 
 
-def row_places(plan: SparsePlan, counts: Ints) -> Ints:
+def row_places(plan: SparsePlan, bounds: Mapping[str, int], tensors: Sequence[Entries]) -> Ints:
     """Where each row lies: as the loops say, or, of one tensor in "ciss", dealt to the elements.
 
     Parameters
     ----------
-    counts: entries of each row
+    tensors: of the plan; dimensions are the levels' indices, in their order
     """
-    first, *others = plan.entries
-    if others or first.style == "csr":
-        return np.arange(len(counts))
-    return dealt(plan.rows, counts)
+    if len(tensors) > 1 or plan.entries[0].style == "csr":
+        return np.arange(bounds[plan.rows.index])
+    (tensor,), part = tensors, np.zeros(len(tensors[0]), np.int64)
+    parts = 1
+    for column, (name, step) in zip(tensor.places.T, tile_steps(plan).items(), strict=True):
+        if name == plan.rows.index:
+            rows = column
+        else:
+            trips = -(-bounds[name] // step)
+            part, parts = part * trips + column // step, parts * trips
+    count = bounds[plan.rows.index]
+    if count * plan.rows.element_extent * parts > _MOST_PARTS:
+        part, parts = np.zeros_like(part), 1
+    counts = np.bincount(rows * parts + part, minlength=count * parts)
+    return dealt(plan.rows, counts.reshape(count, parts))
 
 
 def tile_steps(plan: SparsePlan) -> dict[str, int]:

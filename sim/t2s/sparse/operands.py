@@ -74,10 +74,7 @@ def laid_out_operands(
         indices = walked_indices(design.program.tensor(name).dimensions)
         turned[name] = one.transposed(tuple(indices.index(level) for level in levels))
     rows = plan.rows
-    counts = np.zeros(bounds[rows.index], np.int64)
-    for one in turned.values():
-        counts += np.bincount(one.places[:, levels.index(rows.index)], minlength=len(counts))
-    places = row_places(plan, counts)
+    places = row_places(plan, bounds, [turned[part.tensor] for part in plan.entries])
     apart = entry_timing(plan.element).again
     images = {
         part.tensor: laid_out_entries(

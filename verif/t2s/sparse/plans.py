@@ -58,10 +58,7 @@ class Made:
             name: one.transposed(tuple(self.sparse[name].index(level) for level in levels))
             for name, one in tensors.items()
         }
-        counts = sum(
-            np.bincount(one.places[:, 0], minlength=bounds["i"]) for one in turned.values()
-        )
-        places = row_places(self.plan, np.asarray(counts))
+        places = row_places(self.plan, bounds, list(turned.values()))
         found = [
             laid_out_entries(
                 self.plan, part, bounds, turned[part.tensor], places, beat_bytes=BEAT, apart=apart

@@ -143,22 +143,35 @@ def test_dealing_balances() -> None:
     assert steps["csr"] > 1.3 * steps["ciss"]
 
 
+def test_dealing_looks_at_tiles() -> None:
+    """Of rows with as many entries: those of one tile of k go to elements of their own."""
+    rows = RowLoops("i", "iii", "ii", 2, 1, 2, 2)
+    counts = np.array([[4, 0], [0, 4], [4, 0], [0, 4]])
+    tile, _, element = row_digits(rows, dealt(rows, counts))
+    assert tile.tolist() == [0] * 4
+    assert element[0] != element[2]
+    assert element[1] != element[3]
+
+
 @pytest.mark.parametrize("seed", range(cases(40)))
 def test_dealing_never_takes_more_steps(seed: int) -> None:
     rng = rng_of(seed)
     slots, elements = rng.integers(1, 6, 2).tolist()
     rows = RowLoops("i", "iii", "ii", elements, 1, slots, elements)
-    counts = rng.geometric(0.1, int(rng.integers(1, 60))) - 1
+    counts = rng.geometric(0.1, (int(rng.integers(1, 60)), int(rng.integers(1, 5)))) - 1
     places = dealt(rows, counts)
     assert len(set(places.tolist())) == len(counts)
 
     def steps(places: Ints) -> int:
-        loads: Counter[tuple[int, int]] = Counter()
-        for place, count in zip(places.tolist(), counts.tolist(), strict=True):
+        loads: Counter[tuple[int, int, int]] = Counter()
+        for place, row in zip(places.tolist(), counts.tolist(), strict=True):
             tile, _, element = (int(one) for one in row_digits(rows, np.array(place)))
-            loads[tile, element] += count
-        tiles = {tile for tile, _ in loads}
-        return sum(max(n for (tile, _), n in loads.items() if tile == one) for one in tiles)
+            for part, count in enumerate(row):
+                loads[tile, part, element] += count
+        longest: Counter[tuple[int, int]] = Counter()
+        for (tile, part, _), count in loads.items():
+            longest[tile, part] = max(longest[tile, part], count)
+        return longest.total()
 
     assert steps(places) <= steps(np.arange(len(counts)))
 
