@@ -84,6 +84,6 @@ SYSTEM = System(
             ),
         },
     },
-    pages=("t2s.md", "t2s-directives.md", "t2s-designs.md"),
+    pages=("t2s.md", "t2s-directives.md", "t2s-designs.md", "t2s-sparse.md"),
     place=10,
 )
