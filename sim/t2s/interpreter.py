@@ -109,6 +109,7 @@ class _Machine:
             "plus": _on_lanes(arithmetic.plus),
             "times": _on_lanes(arithmetic.times),
             "fold": arithmetic.fold,
+            "fold_each": _on_all_lanes(arithmetic.fold),
             "pack": _packed,
             "flagged": _Flagged,
             "word_of": _word_of,
@@ -233,6 +234,19 @@ def _on_lanes(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         left = a if isinstance(a, tuple) else (a,) * lanes
         right = b if isinstance(b, tuple) else (b,) * lanes
         return tuple(map(operator, left, right))
+
+    return apply
+
+
+def _on_all_lanes(fold: Callable[[Any, tuple[Any, ...]], Any]) -> Callable[..., Any]:
+    """A sum and terms more, or of vectors, lane by lane."""
+
+    def apply(*given: Any) -> Any:
+        lanes = max((len(one) for one in given if isinstance(one, tuple)), default=0)
+        if not lanes:
+            return fold(given[0], given[1:])
+        each = (one if isinstance(one, tuple) else (one,) * lanes for one in given)
+        return tuple(fold(words[0], words[1:]) for words in zip(*each, strict=True))
 
     return apply
 

@@ -16,6 +16,7 @@ __all__ = [
     "Name",
     "Neutral",
     "Pack",
+    "Together",
     "Value",
 ]
 
@@ -70,10 +71,18 @@ class Apply:
 
 @dataclass(frozen=True)
 class Fold:
-    """``start (+) lane 0 (+) lane 1 ...``: a word of a vector."""
+    """``start (+) lane 0 (+) lane 1 ...``: a word of a vector; or of products that are added at
+    once, a word or a vector as they are."""
 
     start: Value
     vector: Value
+
+
+@dataclass(frozen=True)
+class Together:
+    """Products that are added to a sum at once, as if each were in a lane of its own."""
+
+    terms: tuple[Value, ...]
 
 
 @dataclass(frozen=True)
@@ -97,4 +106,4 @@ class Flagged:
     last: tuple[tuple[str, Affine], ...]
 
 
-Value = Neutral | Name | Load | BufferRead | Apply | Fold | Pack | Flagged
+Value = Neutral | Name | Load | BufferRead | Apply | Fold | Together | Pack | Flagged

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .affine import Affine
-from .expressions import Apply, BufferRead, Flagged, Fold, Load, Name, Neutral, Pack, Value
+from .expressions import (
+    Apply,
+    BufferRead,
+    Flagged,
+    Fold,
+    Load,
+    Name,
+    Neutral,
+    Pack,
+    Together,
+    Value,
+)
 from .loops import Loop
 from .program import Function, Program
 from .statements import (
@@ -175,6 +186,8 @@ def _value(value: Value) -> str:
         return f"{value.buffer}({_list(value.indices)})"
     if isinstance(value, Pack):
         return f"[{', '.join(map(_value, value.parts))}]"
+    if isinstance(value, Together):
+        return ", ".join(map(_value, value.terms))
     if isinstance(value, Fold):
         return f"fold({_value(value.start)}, {_value(value.vector)})"
     if isinstance(value, Flagged):

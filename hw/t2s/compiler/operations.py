@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...spec.t2s.expressions import Apply, Fold, Name, Value
+from ...spec.t2s.expressions import Apply, Fold, Name, Together, Value
 from ...spec.t2s.program import Program
 from ...spec.t2s.statements import BufferWrite
 from ..language import Computation
@@ -34,6 +34,8 @@ def _counted(value: Value, wide: set[str], lanes: int) -> tuple[int, bool]:
         return 0, value.name in wide
     if isinstance(value, Fold):
         return _counted(value.start, wide, lanes)[0] + _counted(value.vector, wide, lanes)[0], False
+    if isinstance(value, Together):
+        return sum(_counted(one, wide, lanes)[0] for one in value.terms), False
     if isinstance(value, Apply):
         parts = [_counted(one, wide, lanes) for one in value.arguments]
         vector = any(one for _, one in parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from ...spec.t2s.expressions import Apply, Flagged, Fold, Pack, Value
+from ...spec.t2s.expressions import Apply, Flagged, Fold, Pack, Together, Value
 from ...spec.t2s.loops import Loop
 from ...spec.t2s.statements import (
     Block,
@@ -92,6 +92,8 @@ def revalue(body: Body, change: Callable[[Value], Value | None]) -> Body:
             return replace(given, arguments=tuple(value(one) for one in given.arguments))
         if isinstance(given, Fold):
             return Fold(value(given.start), value(given.vector))
+        if isinstance(given, Together):
+            return Together(tuple(value(one) for one in given.terms))
         if isinstance(given, Pack):
             return Pack(tuple(value(one) for one in given.parts))
         if isinstance(given, Flagged):

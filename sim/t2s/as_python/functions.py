@@ -38,9 +38,9 @@ def python_text(function: Function, bounds: Mapping[str, int]) -> str:
     list of generators: what it does, and what it does at the same time.
 
     It uses names of the machine that runs it: ``queues``, ``depth_of``, ``moved``, ``load``,
-    ``store``, ``stored``, ``plus``, ``times``, ``fold``, ``pack``, ``identity``, ``flagged``,
-    ``word_of``, ``product``, and functions of one word. A word of which an index is beyond its
-    bound is loaded from no place.
+    ``store``, ``stored``, ``plus``, ``times``, ``fold``, ``fold_each``, ``pack``, ``identity``,
+    ``flagged``, ``word_of``, ``product``, and functions of one word. A word of which an index is
+    beyond its bound is loaded from no place.
     """
     writer = _Writer(function, bounds)
     parameters = ", ".join(f"v_{one.name}" for one in function.instances)

@@ -14,6 +14,7 @@ from ....hw.spec.t2s.expressions import (
     Name,
     Neutral,
     Pack,
+    Together,
     Value,
 )
 from ....hw.spec.t2s.loops import Loop
@@ -54,6 +55,8 @@ def value_text(
         return element_text(buffers[value.buffer], value.indices, writes=False)
     if isinstance(value, Pack):
         return f"pack({', '.join(map(text, value.parts))})"
+    if isinstance(value, Fold) and isinstance(value.vector, Together):
+        return f"fold_each({', '.join(map(text, (value.start, *value.vector.terms)))})"
     if isinstance(value, Fold):
         return f"fold({text(value.start)}, {text(value.vector)})"
     if isinstance(value, Flagged):

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ....spec.t2s.expressions import Load
+from ....spec.t2s.expressions import Apply, Fold, Load, Together, Value
 from ....spec.t2s.program import Program
 from ....spec.t2s.statements import Body, BufferWrite, For, Receive, Send, Statement, Visit
 from ...language import Computation
 from ..definition import loaded
-from ..rewriting import all_statements, rewrite, without_loops
+from ..rewriting import all_statements, revalue, rewrite, without_loops
 
 __all__ = ["unless_sparse", "visit"]
 
@@ -128,8 +128,17 @@ class _Nest:
             return (*before, *self._visited((*entries, *rest)), *behind)
 
         return program.with_function(
-            self._element, lambda one: replace(one, body=self._changed(one.body, change))
+            self._element,
+            lambda one: replace(one, body=revalue(self._changed(one.body, change), self._at_once)),
         )
+
+    def _at_once(self, value: Value) -> Value | None:
+        """Products that were added one after the other; if there is one, as it is."""
+        total, terms = value, list[Value]()
+        while isinstance(total, Apply) and total.operator == "plus":
+            total, term = total.arguments
+            terms.insert(0, term)
+        return Fold(total, Together(tuple(terms))) if len(terms) > 1 else None
 
     def _visited(self, body: Body) -> Body:
         return (Visit(self._lattice, body),)
