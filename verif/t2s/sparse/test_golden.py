@@ -279,6 +279,19 @@ def test_not_stored_is_not_there() -> None:
     assert np.array_equal(decode(found, fmt), wanted, equal_nan=True)
 
 
+def test_an_infinity_times_a_pad() -> None:
+    """Elements of a union add both products at once: the one that is missing is zero times x."""
+    plan = made({"A": "ik", "B": "ik"}, {"x": "k"}, "i", merge="union", extents={"k": 2})
+    fmt = FORMATS["fp32"]
+    first, second = (
+        Entries(shape=(2, 2), places=np.array(places), words=encode(np.ones(len(places)), fmt))
+        for places in ([(0, 0), (1, 0), (1, 1)], [(0, 0)])
+    )
+    x = encode(np.array([np.inf, 1.0]), fmt)
+    found = plan.computed({"i": 2, "k": 2}, {"A": first, "B": second}, {"x": x})
+    assert np.array_equal(decode(found, fmt), [np.inf, np.nan], equal_nan=True)
+
+
 def test_entries_that_do_not_ascend() -> None:
     """Two tensors cannot be merged then."""
     plan = made({"A": "ik", "B": "ik"}, {}, "i", merge="union", slots=2, extents={"k": 4})
