@@ -57,8 +57,9 @@ def sums_of_entries(
     inner = [name for name in element.inner if name in tables]
     total = np.full((bounds[plan.rows.index], *width), sums.identity, np.uint64)
     taken, axes = first[longest_first], (...,) + (np.newaxis,) * len(width)
+    shorter = -counts[longest_first]
     for number in range(int(counts.max(initial=0))):
-        some = longest_first[: int(np.count_nonzero(counts > number))]
+        some = longest_first[: int(np.searchsorted(shorter, -number))]
         which = order[taken[: len(some)] + number]
         values = [words[axes] for words in entries.words[:, which]]
         lanes = [np.stack(values)] if plan.element.union else [one[np.newaxis] for one in values]
