@@ -83,6 +83,6 @@ def entry_interval_text(part: SparseElementPart) -> str:
     words, again = part.ring_words, entry_timing(part).again
     said = "an operation" if words == 1 else f"{words} operations"
     if words < again:
-        rows = f"in a row {said} every {again}, since each waits for the sum before"
-        return f"an operation every cycle; {rows}"
+        waits = "an entry waits for the sums of the one before"
+        return f"an operation every cycle, but {said} every {again} in the same row: {waits}"
     return f"an operation every cycle, {said} an entry"

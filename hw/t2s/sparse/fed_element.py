@@ -16,12 +16,12 @@ from .gather_feeder import GatherFeeder
 from .layouts import token_layout
 from .sparse_pe import SparsePe
 
-__all__ = ["FedElement"]
+__all__ = ["ELEMENT_TOKENS", "FEEDER_TOKENS", "FedElement"]
 
-_ELEMENT_TOKENS = 4
+ELEMENT_TOKENS = 4
 """Tokens that wait for an element: words for them come two cycles later."""
 
-_FEEDER_TOKENS = 2
+FEEDER_TOKENS = 2
 """Tokens that wait for a feeder."""
 
 
@@ -75,7 +75,7 @@ class FedElement(wiring.Component):
             wiring.connect(m, feeder.o, getattr(element, f"i_{one.tensor}"))
             sinks[one.name] = feeder.t
         for (name, sink), source in zip(sinks.items(), self._tokens(m, len(sinks)), strict=True):
-            depth = _ELEMENT_TOKENS if name == "element" else _FEEDER_TOKENS
+            depth = ELEMENT_TOKENS if name == "element" else FEEDER_TOKENS
             m.submodules[f"{name}_tokens"] = queue = Queue(self.t.payload.shape(), depth)
             wiring.connect(m, source, queue.i)
             wiring.connect(m, queue.o, sink)

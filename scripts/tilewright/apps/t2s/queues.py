@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ..common.options import named_parameters
 from ..common.words import counted
 from .mapping_given import MappingOptions
+from .sparse_queues import sparse_queues
 
 if TYPE_CHECKING:
     from ...hw.spec.t2s.config import T2sConfig
     from ...hw.spec.t2s.network import End, Link
 
-__all__ = ["hardware_config", "queue_rows", "queues"]
+__all__ = ["entry_rate", "hardware_config", "queue_rows", "queues"]
 
 
 def hardware_config(file: Path, options: MappingOptions) -> T2sConfig:
@@ -38,6 +39,8 @@ def queues(file: Path, options: MappingOptions) -> dict[str, Any]:
         config = hardware_config(file, options)
     except ValueError as error:
         return {"refused": str(error)}
+    if config.plan.sparse:
+        return {"queues": sparse_queues(config.plan)}
     channels: dict[str, list[Link]] = {}
     for link in config.plan.links:
         channels.setdefault(link.channel, []).append(link)
@@ -51,6 +54,18 @@ def queues(file: Path, options: MappingOptions) -> dict[str, Any]:
         for name, links in channels.items()
     }
     return {"queues": found}
+
+
+def entry_rate(file: Path, options: MappingOptions) -> str:
+    """How often elements to which entries come begin operations, in words; empty if there is no
+    hardware, or no sparse operand."""
+    from ...hw.spec.t2s.sparse_timing import entry_interval_text
+
+    try:
+        plan = hardware_config(file, options).plan.sparse
+    except ValueError:
+        return ""
+    return entry_interval_text(plan.element) if plan else ""
 
 
 def queue_rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from ..counters_shown import counter_rows, counters_of, element_of
 from ..depths_found import depths_found
 from ..mapping_given import BoundsOption, MappingOptions, bounds_given, mapping_given
 from ..predicted import predicted, predicted_rows
-from ..queues import queue_rows, queues
+from ..queues import entry_rate, queue_rows, queues
 
 if TYPE_CHECKING:
     from ....hw.spec.t2s.program import Function, Program
@@ -76,7 +76,7 @@ def show(
     if json_file:
         element = element_of(computation, program)
         more = {
-            "counters": counters_of(found[passes[-1]]),
+            "counters": {} if program.sparse else counters_of(found[passes[-1]]),
             "interval": interval_of(element)._asdict() if element else None,
             "hardware": hardware,
         }
@@ -96,6 +96,8 @@ def show(
     rows = _rows(computation, program)
     if told := element_of(computation, program):
         rows.append(("rate", interval_text(told)))
+    if program.sparse and (rate := entry_rate(file, options)):
+        rows.append(("rate", rate))
     if not program.sparse:
         rows += [(f"counters, {name}", told) for name, told in counter_rows(found[passes[-1]])]
     rows += queue_rows(hardware)
