@@ -23,7 +23,7 @@ def check_feeder(feeder: Isolated, loops: SparseLoops) -> None:
     elements = loops.elements.name if loops.elements else ""
     for loop, place in feeder.unrolled:
         if loop != elements:
-            raise _refused(place, feeder, f"loop `{loop}` is unrolled, which is not in elements")
+            raise _refused(place, feeder, f"loop `{loop}` is unrolled, and not in elements")
     for loop, step, place in feeder.forwarded:
         if step != 1:
             raise _refused(place, feeder, f"words must go to higher numbers of `{loop}`")

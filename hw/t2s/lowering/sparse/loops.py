@@ -47,7 +47,7 @@ def loops_of(computation: Computation, row: str, coordinates: tuple[str, ...]) -
     Raises MappingError for loops that hardware does not have.
     """
     entries = (row, *coordinates)
-    _check_space(computation, row, entries)
+    _check_space(computation, row)
     unrolled = [name for name, _ in computation.unrolled]
     wide = computation.vectorised[0] if computation.vectorised else ""
     outer = [one for one in computation.loops if one.extent is None]
@@ -72,19 +72,15 @@ def loops_of(computation: Computation, row: str, coordinates: tuple[str, ...]) -
     return found
 
 
-def _check_space(computation: Computation, row: str, entries: tuple[str, ...]) -> None:
+def _check_space(computation: Computation, row: str) -> None:
     for number, (name, place) in enumerate(computation.unrolled):
         if computation.loop(name).index != row:
-            why = f"loop `{name}` is unrolled, which is not one of rows, of index `{row}`"
+            why = f"loop `{name}` is unrolled: only one of rows is, of index `{row}`"
             raise refused(computation, why, place)
         if number:
             first = computation.unrolled[0][0]
-            why = f"loops `{first}` and `{name}` are unrolled, one more than elements have"
+            why = f"loops `{first}` and `{name}` are unrolled, at most one"
             raise refused(computation, why, place)
-    name, place = computation.vectorised or ("", "")
-    if name and computation.loop(name).index in entries:
-        why = f"loop `{name}` is vectorised, which chooses entries"
-        raise refused(computation, why, place)
 
 
 def _only(computation: Computation, index: str, loops: list[Loop]) -> Loop:
@@ -98,7 +94,7 @@ def _at_most_one(computation: Computation, loops: list[Loop]) -> None:
     if len(loops) > 1:
         names = " and ".join(f"`{one.name}`" for one in loops)
         raise refused(
-            computation, f"index `{loops[0].index}` has loops {names} in an element, one too many"
+            computation, f"index `{loops[0].index}` has loops {names} in an element, at most one"
         )
 
 

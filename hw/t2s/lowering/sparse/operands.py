@@ -35,14 +35,10 @@ def operands_of(computation: Computation) -> SparseOperands:
     sparse = computation.sparse
     names = [one.tensor.name for one in sparse]
     if len(sparse) > 2:
-        raise refused(computation, f"{', '.join(names)} are sparse, more than two")
+        raise refused(computation, f"{', '.join(names)} are sparse: two at most")
     merge = ""
     if len(sparse) == 2:
         merge = "intersection" if len(computation.products) == 1 else "union"
-    if len(computation.products) > 1 and any(
-        sum(1 for one in product if one.tensor.sparse) > 1 for product in computation.products
-    ):
-        raise refused(computation, f"{names[0]} and {names[1]} are multiplied, and one is added")
     row, *coordinates = _indices(computation, sparse[0])
     for one in sparse[1:]:
         if _indices(computation, one) != [row, *coordinates]:
