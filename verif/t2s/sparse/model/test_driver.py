@@ -79,7 +79,7 @@ def test_whole_numbers(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(cases(8)))
+@pytest.mark.parametrize("seed", range(cases(10)))
 def test_floats(name: str, seed: int) -> None:
     rng = rng_of(seed)
     given = random_operands(name, rng, 0.3, float32_of(rng))

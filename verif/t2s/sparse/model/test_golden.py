@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from tilewright.hw.spec.formats import FORMATS, FloatFormat
 from tilewright.sim.numbers.values import decode, encode
 from tilewright.sim.t2s.sparse.entries import Entries
-from tilewright.verif.kit.sampling import cases, rng_of
+from tilewright.verif.kit.sampling import by_size, cases, rng_of
 from tilewright.verif.oracles.values import round_exact
 
 from .kernels import KERNELS, Kernel, operands
@@ -67,7 +67,7 @@ def by_numpy(kernel: Kernel, sparse: Mapping[str, Any], dense: Mapping[str, Any]
 
 @pytest.mark.parametrize("style", ["csr", "ciss"])
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("seed", range(cases(8)))
+@pytest.mark.parametrize("seed", range(cases(10)))
 def test_integers(name: str, seed: int, style: str) -> None:
     """Exact, whatever the order."""
     rng = rng_of(seed)
@@ -138,7 +138,7 @@ def by_fractions(
 
 @pytest.mark.parametrize("style", ["csr", "ciss"])
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("seed", range(cases(4)))
+@pytest.mark.parametrize("seed", range(cases(10)))
 def test_fractions(name: str, seed: int, style: str) -> None:
     """Sums of fp16 lose bits with nearly every entry: their order shows."""
     rng = rng_of(seed)
@@ -190,7 +190,7 @@ def floats(entries: Entries, fmt: Any) -> npt.NDArray[np.float64]:
 def test_large() -> None:
     """Many entries take seconds."""
     rng = rng_of(5)
-    count = 100_000 if cases(4) == 4 else 20_000
+    count = by_size(20_000, 20_000, 100_000)
     bounds = {"i": 4000, "j": 4, "k": 3000}
     plan = made({"A": "ik"}, {"B": "kj"}, "ij", style="ciss", slots=32, elements=4, ring=4,
                 extents={"k": 1024})  # fmt: skip

@@ -13,7 +13,7 @@ from tilewright.sim.t2s.sparse.entries import Entries
 from tilewright.sim.t2s.sparse.image import SparseImage
 from tilewright.sim.t2s.sparse.token_bytes import put_field
 from tilewright.verif.kit.refusal import refused
-from tilewright.verif.kit.sampling import cases, rng_of
+from tilewright.verif.kit.sampling import by_size, cases, rng_of
 
 from .plans import Made, made, random_entries
 
@@ -121,7 +121,7 @@ def test_bytes_of_an_image() -> None:
 @pytest.mark.parametrize("style", ["csr", "ciss"])
 def test_large(style: str) -> None:
     """Many entries take seconds."""
-    entries = 1_000_000 if cases(4) == 4 else 50_000
+    entries = by_size(50_000, 50_000, 1_000_000)
     rng = rng_of(2)
     bounds = {"i": entries // 10, "k": 1 << 20}
     given = random_entries(rng, (bounds["i"], bounds["k"]), entries)
