@@ -29,7 +29,7 @@ COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
     "busy_cycles": "cycles in which the last element began products",
     "stalls": "cycles in which it did not, between the first and the last of them",
-    "operations": "iterations of that element; all elements have as many",
+    "operations": "iterations of that element; all have as many, but of sparse operands",
     "bytes_read": "bytes of the beats that were read",
     "bytes_written": "bytes of results that were written",
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tilewright.cli import main
 from tilewright.hw.spec.jobs.t2s import job_spec
 from tilewright.hw.spec.registers.job_spec import Rule
 from tilewright.hw.spec.t2s.config import T2sConfig
@@ -15,9 +17,10 @@ from tilewright.hw.spec.t2s.sparse_parts import SparsePlan
 from tilewright.hw.spec.t2s.tokens import TokenLayout
 from tilewright.hw.t2s.language import MappingError
 from tilewright.hw.t2s.lowering.design import lowered
+from tilewright.hw.t2s.sparse.fed_element import ELEMENT_TOKENS, FEEDER_TOKENS
 from tilewright.verif.kit.sampling import by_size
 
-from ..designs import SPARSE
+from ..designs import FOLDER, SPARSE
 from .drawn import FORMS, DrawnSparse
 from .random_mappings import KERNELS, random_sparse_mapping
 
@@ -275,3 +278,23 @@ def test_forms_have_hardware(kernel: str) -> None:
     """Whatever is drawn of what hardware takes."""
     for seed in range(10):
         assert DrawnSparse(kernel=kernel, seed=seed, format="int8").plan.sparse
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_shown(name: str, tmp_path: Path) -> None:
+    """Queues of hardware, a rate, and a drawing."""
+    found = tmp_path / "found.json"
+    drawing = tmp_path / "found.svg"
+    file = FOLDER / f"{name}.py"
+    assert main(["t2s", "show", str(file), "--json", str(found), "--svg", str(drawing)]) == 0
+    assert drawing.read_text().startswith("<svg")
+    plan = T2sConfig(design=str(file)).plan.sparse
+    assert plan
+    queues = json.loads(found.read_text())["hardware"]["queues"]
+    tokens = {one: told for one, told in queues.items() if one.endswith("_tokens")}
+    bits = [plan.element.layout.bits]
+    elements = {"queues": plan.rows.element_extent, "depth": ELEMENT_TOKENS, "bits": bits}
+    assert tokens.pop(f"{plan.element.element.name}_tokens") == elements
+    assert tokens == {
+        f"{one.name}_tokens": {**elements, "depth": FEEDER_TOKENS} for one in plan.gathers
+    }
