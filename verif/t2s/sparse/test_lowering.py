@@ -58,20 +58,20 @@ def test_parts_fit(name: str) -> None:
 def test_one_element() -> None:
     plan = _plan("spmv")
     assert plan.element.layout == plan.entries[0].layout
-    assert plan.order == ("iii", "kk")
+    assert plan.order == ("kk", "iii")
     assert (plan.rows.slots, plan.rows.elements) == ("iii", "")
     (feeder,) = plan.gathers
     assert (feeder.level, feeder.double, feeder.coordinates) == ("k", True, ("k",))
-    assert (feeder.read, feeder.extents) == ((), (256,))
+    assert (feeder.read, feeder.extents) == ((), (128,))
     assert (plan.collect.elements, plan.collect.words) == ("", 1)
     assert plan.element.halves == 2
 
 
 def test_rows_on_elements() -> None:
     rows = _plan("spmm").rows
-    assert (rows.slot_step, rows.slot_extent) == (4, 16)
+    assert (rows.slot_step, rows.slot_extent) == (4, 64)
     assert (rows.element_step, rows.element_extent) == (1, 4)
-    assert rows.tile == 64
+    assert rows.tile == 256
 
 
 def test_words_of_entries() -> None:
@@ -106,7 +106,7 @@ def test_two_tensors() -> None:
 
 def test_tokens() -> None:
     layout: TokenLayout = _plan("spmm", format="int8").element.layout
-    assert [one.bits for one in layout.fields] == [8, 6, 4, 2, 1]
+    assert [one.bits for one in layout.fields] == [8, 5, 6, 2, 1]
     assert layout.bytes == 3
 
 

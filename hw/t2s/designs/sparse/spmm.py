@@ -2,7 +2,7 @@
 
 from tilewright.hw.t2s.language import compute, indices, sizes, tensor
 
-II, III, JJ, JJJ, KK = sizes(II=4, III=16, JJ=4, JJJ=8, KK=64)
+II, III, JJ, JJJ, KK = sizes(II=4, III=64, JJ=4, JJJ=8, KK=32)
 i, j, k, ii, iii, jj, jjj, kk = indices("i j k ii iii jj jjj kk")
 A, B = tensor("A", "fp32", i, k, sparse="ciss"), tensor("B", "fp32", k, j)
 C = compute("C", "fp32", i, j, sum_over=k)[A[i, k] * B[k, j]]

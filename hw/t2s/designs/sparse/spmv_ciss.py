@@ -2,7 +2,7 @@
 
 from tilewright.hw.t2s.language import compute, indices, sizes, tensor
 
-II, III, KK = sizes(II=4, III=64, KK=256)
+II, III, KK = sizes(II=4, III=64, KK=128)
 i, k, ii, iii, kk = indices("i k ii iii kk")
 A, X = tensor("A", "fp32", i, k, sparse="ciss"), tensor("X", "fp32", k)
 Y = compute("Y", "fp32", i, sum_over=k)[A[i, k] * X[k]]
