@@ -33,6 +33,10 @@ class _Sum:
     level: int
 
 
+class _Absent(int):
+    """The pad of a sparse tensor, where it has no entry."""
+
+
 @dataclass(slots=True, frozen=True)
 class _Product:
     """Words that are multiplied, and a sum over lanes with which they are, or none."""
@@ -77,6 +81,8 @@ class HardwareNumbers:
     def __init__(self, arithmetic: LaneSum) -> None:
         self._sums = ElementSums(arithmetic)
         self.identity = _Sum(0, 0)
+        padding = arithmetic.semirings[0].padding_in(arithmetic.element)
+        self._pad = padding[1] if padding else 0
         self._count = 1
         self._starts: list[tuple[int, int]] = [(0, self._sums.identity)]
         self._operations: defaultdict[tuple[int, int, int, bool], _Operations] = defaultdict(
@@ -86,7 +92,8 @@ class HardwareNumbers:
 
     def pad(self, tensor: TensorDeclaration) -> int:
         """The pattern that pads an operand."""
-        return pad_pattern(tensor.functions, tensor.pad, self._sums.arithmetic.element)
+        pad = pad_pattern(tensor.functions, tensor.pad, self._sums.arithmetic.element)
+        return _Absent(pad) if tensor.sparse else pad
 
     def started(self, words: npt.ArrayLike) -> npt.NDArray[np.object_]:
         """Sums that are known: patterns of sums from which others start."""
@@ -110,8 +117,11 @@ class HardwareNumbers:
         return self.fold(total, (term,))
 
     def times(self, a: int | _Product | _Sum, b: int | _Product | _Sum) -> _Product:
-        """The product of words, of which one may be a sum over lanes."""
+        """The product of words, of which one may be a sum over lanes. Where a sparse tensor has no
+        entry, it is that of pads."""
         left, right = _product(a), _product(b)
+        if any(isinstance(one, _Absent) for one in left.words):
+            right = _Product((self._pad,) * len(right.words))
         return _Product(left.words + right.words, left.inner or right.inner)
 
     def fold(self, total: _Sum, terms: tuple[int | _Product, ...]) -> _Sum:
@@ -166,4 +176,6 @@ class HardwareNumbers:
 def _product(value: int | _Product | _Sum) -> _Product:
     if isinstance(value, _Product):
         return value
-    return _Product((), value) if isinstance(value, _Sum) else _Product((int(value),))
+    if isinstance(value, _Sum):
+        return _Product((), value)
+    return _Product((value if isinstance(value, _Absent) else int(value),))

@@ -102,8 +102,9 @@ class SparseElementPart:
     layout: of the tokens, after merging
     ring: loops inside of an entry
     halves: 2: sums leave while the next ones are computed; 1: they do not
-    union: each value of a token is a lane, and all lanes have the same words of dense operands;
-        ``vector`` is 1 then. Else values are multiplied, too
+    union: each value of a token is a lane, and all lanes have the same words of dense operands, or
+        what pads these where the value is not there; ``vector`` is 1 then. Else values are
+        multiplied, too
     """
 
     element: ElementPart
@@ -147,8 +148,9 @@ class SparseElementPart:
         while any(one.name == name for one in self.dense):
             name += "_"  # A tensor may be called like two others together.
         lanes = OperandPart(name, self.layout.words)
-        inner = (name, *(one.name for one in self.dense))
-        return replace(self.element, operands=(lanes, *self.dense), inner=inner)
+        dense = tuple(replace(one, lanes=self.layout.words) for one in self.dense)
+        inner = (name, *(one.name for one in dense))
+        return replace(self.element, operands=(lanes, *dense), inner=inner)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,8 @@ class TokenLayout:
     From the lowest bit on: ``value`` (or ``value_0``, ``value_1``, ... of tensors that are merged),
     a word each, in its container; ``at_<index>``, a place within the tile for each index whose
     entries alone are stored; ``slot``, which of its element's rows the entry is of; ``ends``; and
-    ``present``: the token is an entry. Zeros fill it up to whole bytes.
+    ``present``: the token is an entry. Zeros fill it up to whole bytes. Where values may be
+    missing, ``there`` has a bit for each: one that is not there is what pads its tensor.
 
     A token that is not present and has no bit of ``ends`` set says nothing. One that has stands
     behind all entries of its tile: bit n says that the iteration of loop ``levels[n]`` ends with
@@ -62,6 +63,7 @@ class TokenLayout:
     slots: rows of an element
     levels: loops around a tile, outermost first: their trip counts are registers'
     words: values of a token
+    lacking: whether some of them may not be there
     """
 
     word: Format
@@ -69,6 +71,7 @@ class TokenLayout:
     slots: int
     levels: tuple[str, ...]
     words: int = 1
+    lacking: bool = False
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -78,6 +81,7 @@ class TokenLayout:
         sizes += [(f"at_{one.index}", one.bits) for one in self.coordinates]
         sizes += [("slot", max(1, (self.slots - 1).bit_length()))]
         sizes += [("ends", len(self.levels)), ("present", 1)]
+        sizes += [("there", self.words)] if self.lacking else []
         found, low = [], 0
         for name, bits in sizes:
             found.append(Field(name, low, bits))
@@ -98,6 +102,6 @@ class TokenLayout:
         """That a token takes in memory."""
         return -(-self.bits // 8)
 
-    def merged(self, words: int = 2) -> TokenLayout:
-        """That of tokens of so many tensors which are merged."""
-        return replace(self, words=words)
+    def merged(self, words: int = 2, *, lacking: bool = False) -> TokenLayout:
+        """That of tokens of so many tensors which are merged; ``lacking``: where any is enough."""
+        return replace(self, words=words, lacking=lacking)

@@ -41,19 +41,21 @@ class Merger(wiring.Component):
     Members
     -------
     i_a, i_b: the tokens of two tensors
-    o: tokens of both, with ``value_0`` of the first and ``value_1`` of the second
+    o: tokens of both, with ``value_0`` of the first and ``value_1`` of the second; of a union
+        ``there`` says which are
     """
 
     def __init__(
         self, layout: TokenLayout, kind: str, order: Sequence[str], *, pad: int = 0
     ) -> None:
         self._layout, self._kind, self._order, self._pad = layout, kind, tuple(order), pad
+        self._merged = layout.merged(lacking=_ANY[kind])
         token = stream.Signature(token_layout(layout))
         super().__init__(
             {
                 "i_a": In(token),
                 "i_b": In(token),
-                "o": Out(stream.Signature(token_layout(layout.merged()))),
+                "o": Out(stream.Signature(token_layout(self._merged))),
             }
         )
 
@@ -107,6 +109,8 @@ class Merger(wiring.Component):
             if _ANY[self._kind]:
                 word = Mux(present[name], value, Const(self._pad, len(value)))
             m.d.comb += merged[name].eq(word)
+        if self._merged.lacking:
+            m.d.comb += merged.there.eq(Cat(present.values()))
         for one in self._layout.fields:
             if one.name == "value":
                 continue

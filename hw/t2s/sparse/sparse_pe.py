@@ -128,11 +128,21 @@ class SparsePe(wiring.Component):
         part, layout = self._part, self._part.layout
         names = [one.name for one in layout.fields[: layout.words]]
         values: list[Value] = [self.t.payload[name] for name in names]
+        dense: list[Value] = [getattr(self, f"i_{one.name}").payload.data for one in part.dense]
         if part.union:
-            values = [Cat(values)]
-        dense = [getattr(self, f"i_{one.name}").payload.data for one in part.dense]
+            values, dense = [Cat(values)], [self._where_there(word) for word in dense]
         operands = part.factors.operands
         return {one.name: word for one, word in zip(operands, values + dense, strict=True)}
+
+    def _where_there(self, word: Value) -> Value:
+        """A dense operand's word for each value of the token; where that is not there, its pad: the
+        product of two pads alone changes no sum."""
+        arithmetic = self._part.element.arithmetic
+        fmt = arithmetic.element
+        padding = arithmetic.semirings[0].padding_in(fmt)
+        assert padding is not None
+        pad = Const(padding[1] << (fmt.container_bits - fmt.bits), len(word))
+        return Cat(Mux(there, word, pad) for there in self.t.payload.there)
 
 
 def _check(part: SparseElementPart) -> None:
@@ -146,12 +156,14 @@ def _check(part: SparseElementPart) -> None:
         ("lanes", element.arithmetic.lanes, str(lanes)),
         ("inner", ", ".join(element.inner), f"all operands, {names}"),
         ("halves", part.halves, "1 or 2"),
+        ("lacking", layout.lacking, str(part.union)),
     ]
     kept = [
         element.sums == sums,
         element.arithmetic.lanes == lanes,
         element.inner == tuple(one.name for one in element.operands),
         part.halves in (1, 2),
+        layout.lacking == part.union,
     ]
     for (name, value, allowed), holds in zip(refused, kept, strict=True):
         if not holds:

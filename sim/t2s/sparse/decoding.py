@@ -17,6 +17,7 @@ __all__ = ["Decoded", "decoded"]
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,6 +32,7 @@ class Decoded:
     slots: its row there
     coordinates: by index, its place within the tile
     words: container words, of each tensor in a row of its own
+    there: whether they are, where some may not be
     """
 
     trips: dict[str, int]
@@ -39,6 +41,7 @@ class Decoded:
     slots: Ints
     coordinates: dict[str, Ints]
     words: Words
+    there: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.tiles)

@@ -59,6 +59,7 @@ def merged(plan: SparsePlan, images: tuple[Decoded, ...], pad: int) -> Decoded:
             name: of_either(one, b.coordinates[name]) for name, one in a.coordinates.items()
         },
         words=words,
+        there=there if plan.merge == "union" else None,
     )
 
 

@@ -55,6 +55,9 @@ def sums_of_entries(
         for name, words in dense.items()
     }
     inner = [name for name in element.inner if name in tables]
+    # Where a value is not there, of dense words too: only products of pads change no sum.
+    padding = element.arithmetic.semirings[0].padding_in(element.arithmetic.element)
+    pad = padding[1] if padding else 0
     total = np.full((bounds[plan.rows.index], *width), sums.identity, np.uint64)
     taken, axes = first[longest_first], (...,) + (np.newaxis,) * len(width)
     shorter = -counts[longest_first]
@@ -67,6 +70,9 @@ def sums_of_entries(
             table[tuple(numbers[name][which] for name in summed)][np.newaxis]
             for summed, table in (tables[name] for name in inner)
         ]
+        if entries.there is not None:
+            there = entries.there[:, which][axes]
+            words = [np.where(there, one, np.uint64(pad)) for one in words]
         total[some] = sums.inner([*lanes, *words], total[some])
     axis = result.index(plan.rows.index)
     return np.moveaxis(total, 0, axis)

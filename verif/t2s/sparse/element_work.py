@@ -54,7 +54,7 @@ def element_of(
     )
     counts = tuple(Count(f"n{number}", extent) for number, extent in enumerate(ring))
     layout = TokenLayout(
-        arithmetic.word, (Coordinate("k", "kk", 16),), slots, ("i", "k"), len(values)
+        arithmetic.word, (Coordinate("k", "kk", 16),), slots, ("i", "k"), len(values), union
     )
     sums = slots * int(np.prod([*ring, 1]))
     element = ElementPart("C", operands, arithmetic, names, (), sums, vector=vector)
@@ -68,6 +68,9 @@ class Entry:
     slot: int | None = None
     ends: int = 0
 
+
+THERE = "there"
+"""Of factors: which of a token's values are there."""
 
 LAST, INNER = Entry(ends=0b11), Entry(ends=0b10)
 """Ends of a tile: with an iteration of the outermost level, and of the inner one alone."""
@@ -126,12 +129,19 @@ def work_of(part: SparseElementPart, entries: Sequence[Entry], seed: Any) -> Wor
         # What a token that is no entry has in these fields means nothing.
         slot = entry.slot if entry.slot is not None else int(rng.integers(part.layout.slots))
         values = random_words(rng, config.element, (1, part.layout.words))
+        there = int(rng.integers(1, 1 << part.layout.words))
+        are = np.array([there >> n & 1 for n in range(part.layout.words)], np.bool_)
+        if part.union:
+            values[0, ~are] = _padding(part)[0]
         fields = dict(zip(value_names, values[0].tolist(), strict=True))
         fields |= {"at_k": int(rng.integers(16)), "slot": slot, "ends": entry.ends}
+        if part.union:
+            fields["there"] = there
         found.tokens.append(token(part.layout, **fields, present=int(present)))
         if present:
             found.operations += part.ring_words
             words = {one.name: values[:, n : n + 1] for n, one in enumerate(part.values)}
+            words[THERE] = are.astype(np.uint64)
             for one in part.dense:
                 here = random_words(rng, config.element, (part.ring_words, one.lanes))
                 words[one.name] = here
@@ -145,6 +155,13 @@ def work_of(part: SparseElementPart, entries: Sequence[Entry], seed: Any) -> Wor
             found.results += [_packed(row, config.result.container_bits) for row in rows]
             sums = np.full(shape, identity, np.uint64)
     return found
+
+
+def _padding(part: SparseElementPart) -> tuple[np.uint64, np.uint64]:
+    arithmetic = part.element.arithmetic
+    padding = arithmetic.semirings[0].padding_in(arithmetic.element)
+    assert padding is not None
+    return np.uint64(padding[0]), np.uint64(padding[1])
 
 
 def _packed(row: list[int], bits: int) -> int:
@@ -161,9 +178,12 @@ def _after(part: SparseElementPart, sums: Words, words: dict[str, Words]) -> Wor
 def _lanes_of_sums(part: SparseElementPart, words: dict[str, Words]) -> dict[str, Words]:
     """Factors of each sum, (sums, lanes): those that stand side by side one behind the other."""
     factors, operations = part.factors, part.ring_words
+    words = dict(words)
+    there = words.pop(THERE).astype(np.bool_)
     if part.union:
         lanes = np.concatenate([words[one.name] for one in part.values], axis=1)
-        words = {one.name: words[one.name] for one in part.dense}
+        pad = _padding(part)[1]
+        words = {one.name: np.where(there, words[one.name], pad) for one in part.dense}
         words[factors.operands[0].name] = lanes
     if factors.vector > 1:
         shape = (operations, factors.vector)

@@ -42,7 +42,7 @@ def test_parts_fit(name: str) -> None:
     dense = (design.feeders, design.movers, design.routes, design.copies, design.links)
     assert dense == ((),) * 5
     for one in plan.entries:
-        assert one.layout.merged(len(plan.entries)) == element.layout
+        assert one.layout.merged(len(plan.entries), lacking=element.union) == element.layout
         assert one.elements == plan.rows.element_extent
     assert [one.tensor for one in plan.gathers] == [one.name for one in element.dense]
     assert [one.tensor for one in plan.gathers] == [one.tensor for one in design.loaders]

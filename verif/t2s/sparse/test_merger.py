@@ -55,8 +55,14 @@ def add_tile(
     for place in sorted(places):
         words = {f"value_{n}": tile.get(place, merger.pad) for n, tile in enumerate(tiles)}
         at = dict(zip(order, place, strict=True))
-        job.put("o", token(layout.merged(), present=1, **words, **at))
-    job.put("o", token(layout.merged(), ends=ends))
+        if merger.kind == "union":
+            words["there"] = sum((place in tile) << n for n, tile in enumerate(tiles))
+        job.put("o", token(_merged(merger), present=1, **words, **at))
+    job.put("o", token(_merged(merger), ends=ends))
+
+
+def _merged(merger: Merger) -> TokenLayout:
+    return merger.layout.merged(lacking=merger.kind == "union")
 
 
 class Said(wiring.Component):
@@ -157,4 +163,4 @@ def test_an_end_waits_for_the_other(kind: str) -> None:
     o = Sink(said.o)
     run_agents(said, [a, b, o], until=lambda _, cycle: cycle == 20)
     assert (a.cycles, b.cycles) == ([10], [10])
-    assert (o.words, o.cycles) == ([token(layout.merged(), ends=2)], [11])
+    assert (o.words, o.cycles) == ([token(layout.merged(lacking=kind == "union"), ends=2)], [11])

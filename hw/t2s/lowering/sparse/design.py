@@ -92,7 +92,8 @@ def _plan(
         slots=_extent(loops.slots),
         levels=tuple(one.name for one in loops.levels),
     )
-    merged = layout.merged(len(operands.sparse))
+    union = operands.merge == "union"
+    merged = layout.merged(len(operands.sparse), lacking=union)
     part = sparse_element(
         computation, operands, loops, merged, arithmetic, sums_side_by_side(computation)
     )

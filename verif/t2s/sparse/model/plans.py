@@ -153,6 +153,7 @@ def made(
         outer=(),
         sums=slots * ring,
     )
+    union = merge == "union"
     plan = SparsePlan(
         entries=entries,
         merge=merge,
@@ -160,7 +161,7 @@ def made(
         rows=rows,
         gathers=(),
         element=SparseElementPart(
-            element, layout.merged(len(sparse)), (Count("jj", ring),), 2, union=merge == "union"
+            element, layout.merged(len(sparse), lacking=union), (Count("jj", ring),), 2, union=union
         ),
         collect=CollectPart(config.result.container_bits, (), "", ring),
     )
