@@ -47,7 +47,7 @@ def test_random_mappings() -> None:
     """Of initial values with feeders and loaders of all kinds, and of functions."""
     started = applied = ended = 0
     for kernel in KERNELS:
-        for seed in range(by_size(4, 12, 90)):
+        for seed in range(by_size(8, 12, 90)):
             rng = np.random.default_rng([seed, 7, *map(ord, kernel)])
             try:
                 computation = random_mapping(kernel, rng, np.random.default_rng(seed))

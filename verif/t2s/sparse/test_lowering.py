@@ -263,7 +263,7 @@ def test_random_mappings() -> None:
     config = T2sConfig(design="sparse/spmv")
     said: list[str] = []
     for kernel in KERNELS:
-        for seed in range(by_size(10, 30, 300)):
+        for seed in range(by_size(20, 40, 300)):
             try:
                 mapping = random_sparse_mapping(kernel, np.random.default_rng([seed, 3]))
                 said.append("" if lowered(mapping, config).sparse else "no entries")
