@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 
 from ..axi.managers import ReadManager, WriteManager
@@ -31,6 +31,10 @@ class T2s(AcceleratorTop):
 
     Loaders bring the images of operands, as the host has laid them out; an unloader takes that of
     the result to memory. Outermost loops have their trip counts from registers.
+
+    Of images of entries that no host lays out the result may be anything, and nothing else is
+    written; where the end of a tile is missing, a job waits for it until a soft reset. The next job
+    knows nothing of them.
 
     Source: T2S-Tensor, chapter 3 of the thesis; registers, memory and control are ours.
 
@@ -70,10 +74,11 @@ class T2s(AcceleratorTop):
             **{part.name: Loader(part, config) for part in plan.loaders},
         }
         sides: dict[str, Any] = {**loaders, plan.unloader.name: unloader}
+        drop = self._drop(m, control)
         for part in image_parts(config):
             side = sides[part.name]
             m.submodules[part.name] = side
-            m.d.comb += [side.start.eq(control.go), side.stop.eq(control.stop)]
+            m.d.comb += [side.start.eq(control.go), side.stop.eq(drop)]
             if isinstance(part, EntriesPart):
                 connect_image(m, part, side, control.job)
                 for o, i in zip(side.o, getattr(array, f"i_{part.tensor}"), strict=True):
@@ -83,7 +88,7 @@ class T2s(AcceleratorTop):
             if part is not plan.unloader:
                 wiring.connect(m, side.o, getattr(array, f"i_{part.tensor}"))
         wiring.connect(m, array.o, unloader.i)
-        m.d.comb += array.clear.eq(control.stop)
+        m.d.comb += array.clear.eq(drop)
         bus_idle = self._bus(m, control, loaders, unloader)
         at_rest = ~Cat(side.running for side in sides.values()).any() & bus_idle
         m.d.comb += [control.finished.eq(at_rest), control.quiet.eq(at_rest)]
@@ -101,6 +106,15 @@ class T2s(AcceleratorTop):
             trips = control.job[trips_register(index).lower()]
             m.d.comb += getattr(array, f"trips_{index}").eq(trips)
         return array
+
+    def _drop(self, m: Module, control: JobControl) -> Value:
+        """Whether all words are dropped. Of images that no host lays out some may be left at the
+        end of a job: they are dropped a cycle later, before the next one can begin."""
+        if not self._config.plan.sparse:
+            return control.stop
+        ended = Signal(name="ended")
+        m.d.sync += ended.eq(control.done)
+        return control.stop | ended
 
     def _bus(
         self,
