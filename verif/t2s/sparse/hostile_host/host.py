@@ -1,0 +1,222 @@
+"""A host that does all that is legal: images of tokens in any order with nothings anywhere, and the
+result in exact numbers. Nothing of the project's own host is used for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from .exact_sums import FLOATS, ExactSums
+from .mapping_files import DrawnFile
+
+__all__ = ["Host", "vector_bytes"]
+
+Place = tuple[int, ...]
+_BITS = {"int8": 8, "int16": 16, "fp16": 16, "bf16": 16, "fp32": 32, "int32": 32}
+
+
+@dataclass(frozen=True)
+class Token:
+    """Fields of a token.
+
+    Parameters
+    ----------
+    at: a place within a tile for each coordinate
+    """
+
+    value: int
+    at: tuple[int, ...]
+    slot: int
+    ends: int
+    present: int
+
+
+def _bits(extent: int) -> int:
+    return max(1, (extent - 1).bit_length())
+
+
+def token_bytes(drawn: DrawnFile) -> int:
+    fields = [_BITS[drawn.format], *(_bits(drawn.tiles[one]) for one in drawn.coordinates)]
+    return -(-(sum(fields) + _bits(drawn.slots) + len(drawn.levels) + 1) // 8)
+
+
+def vector_bytes(drawn: DrawnFile) -> int:
+    """Bytes of a vector, a token an element."""
+    return drawn.elements * token_bytes(drawn)
+
+
+def packed(drawn: DrawnFile, vectors: list[list[Token]]) -> bytes:
+    """Tokens as bytes: fields from the lowest bit on."""
+    size = token_bytes(drawn)
+    found = bytearray()
+    for vector in vectors:
+        for one in vector:
+            word, low = one.value, _BITS[drawn.format]
+            for place, name in zip(one.at, drawn.coordinates, strict=True):
+                word |= place << low
+                low += _bits(drawn.tiles[name])
+            word |= one.slot << low
+            low += _bits(drawn.slots)
+            word |= one.ends << low
+            low += len(drawn.levels)
+            word |= one.present << low
+            found += word.to_bytes(size, "little")
+    return bytes(found)
+
+
+class Host:
+    """Draws a job's operands, lays them out, and computes."""
+
+    def __init__(self, rng: np.random.Generator, drawn: DrawnFile, most: int, dense: float) -> None:
+        self._rng, self._drawn = rng, drawn
+        names = ("i", *drawn.coordinates, *drawn.across)
+        self.trips = {one: int(rng.integers(1, most + 1)) for one in names}
+        self.bounds = {one: self.trips[one] * drawn.tiles[one] for one in names}
+        self.entries = {one: self._entries(dense) for one in drawn.sparse}
+        self.words: dict[str, npt.NDArray[np.uint64]] = {}
+        self._order: dict[Place, list[Place]] = {}
+        """Of each row's tile, places in the order in which they come to its element."""
+
+    def word(self) -> int:
+        """A pattern: floats near one, now and then any; integers that no padding is."""
+        rng, fmt = self._rng, self._drawn.format
+        bits = _BITS[fmt]
+        if fmt not in FLOATS:
+            low = 0 if self._drawn.semiring == "mma" else 1
+            most = (1 << (bits - 1)) - low
+            return int(rng.integers(-most, most)) % (1 << bits) * int(rng.random() < 0.9)
+        exponent_bits, fraction_bits = FLOATS[fmt]
+        if rng.random() < 0.03 and self._drawn.kind != "union":
+            return int(rng.integers(0, 1 << bits))
+        bias = (1 << (exponent_bits - 1)) - 1
+        fraction = int(rng.integers(0, 1 << fraction_bits))
+        if self._drawn.kind == "union":
+            fraction &= ~((1 << max(0, fraction_bits - 9)) - 1)
+        exponent = bias + int(rng.integers(-3, 4))
+        return int(rng.integers(2)) << (bits - 1) | exponent << fraction_bits | fraction
+
+    def _entries(self, density: float) -> dict[Place, int]:
+        shape = [self.bounds[one] for one in ("i", *self._drawn.coordinates)]
+        every = int(np.prod(shape))
+        count = min(int(self._rng.binomial(every, density)), 400)
+        places = self._rng.choice(every, count, replace=False)
+        if self._rng.random() < 0.3:  # One element, or one row, has nearly all.
+            rows = every // shape[0]
+            few = int(self._rng.integers(shape[0])) + self._drawn.tiles["i"] * np.arange(shape[0])
+            few = few[few < shape[0]]
+            mine = (few[:, np.newaxis] * rows + np.arange(rows)).ravel()
+            places = np.union1d(places[: count // 8], mine[: int(self._rng.integers(200))])
+        found = np.stack(np.unravel_index(places, shape), axis=1)
+        return {tuple(map(int, one)): self.word() for one in found}
+
+    def image(self, tensor: str) -> tuple[bytes, int]:
+        """An image, and its vectors; sets the order of entries of one tensor."""
+        drawn, rng = self._drawn, self._rng
+        quiet = float(rng.choice([0, 0, 0.1, 0.5]))
+        vectors: list[list[Token]] = []
+        for tile in product(*(range(self.trips[one]) for one in drawn.levels)):
+            at = dict(zip(drawn.levels, tile, strict=True))
+            streams = [
+                self._stream(tensor, at, element, quiet) for element in range(drawn.elements)
+            ]
+            longest = max(map(len, streams)) + int(rng.integers(3)) * int(rng.random() < 0.2)
+            for one in streams:
+                while len(one) < longest:
+                    one.insert(int(rng.integers(len(one) + 1)), self._nothing())
+            vectors += [list(one) for one in zip(*streams, strict=True)]
+            ends = sum(
+                all(at[inner] == self.trips[inner] - 1 for inner in drawn.levels[n + 1 :]) << n
+                for n in range(len(drawn.levels))
+            )
+            end = self._nothing()
+            vectors.append([Token(end.value, end.at, end.slot, ends, 0)] * drawn.elements)
+        return packed(drawn, vectors), len(vectors)
+
+    def _nothing(self) -> Token:
+        """Of what is not present no field but two says anything."""
+        rng, drawn = self._rng, self._drawn
+        at = tuple(int(rng.integers(1 << _bits(drawn.tiles[one]))) for one in drawn.coordinates)
+        value = int(rng.integers(1 << _BITS[drawn.format]))
+        return Token(value, at, int(rng.integers(1 << _bits(drawn.slots))), 0, 0)
+
+    def _stream(
+        self, tensor: str, at: Mapping[str, int], element: int, quiet: float
+    ) -> list[Token]:
+        drawn, rng = self._drawn, self._rng
+        mine = []
+        for place, word in self.entries[tensor].items():
+            row, within = divmod(place[0], drawn.tiles["i"])
+            slot = within // drawn.slot_step % drawn.slots
+            if within // drawn.element_step % drawn.elements != element or row != at["i"]:
+                continue
+            parts = [
+                divmod(n, drawn.tiles[one])
+                for n, one in zip(place[1:], drawn.coordinates, strict=True)
+            ]
+            if all(at[name] == parts[n][0] for n, name in enumerate(drawn.coordinates)):
+                mine.append((place, Token(word, tuple(n for _, n in parts), slot, 0, 1)))
+        if len(drawn.sparse) > 1:
+            mine.sort(key=lambda one: self._key(one[1]))
+        else:
+            rng.shuffle(mine)  # type: ignore[arg-type]
+        for place, _ in mine:
+            tile = tuple(at[one] for one in drawn.levels)
+            self._order.setdefault((place[0], *tile), []).append(place)
+        found = []
+        for _, token in mine:
+            while rng.random() < quiet:
+                found.append(self._nothing())
+            found.append(token)
+        return found
+
+    def _key(self, token: Token) -> Place:
+        drawn = self._drawn
+        at = {2 * one: place for one, place in zip(drawn.coordinates, token.at, strict=True)}
+        return tuple(({"iii": token.slot} | at)[one] for one in drawn.order)
+
+    def result(self) -> npt.NDArray[np.uint64]:
+        """By the result's indices."""
+        drawn = self._drawn
+        sums = ExactSums(drawn.format, drawn.semiring)
+        across = drawn.across
+        shape = [self.bounds[one] for one in drawn.result]
+        found = np.full(shape, sums.identity, np.uint64)
+        for row in range(self.bounds["i"]):
+            places = self._places_of(row)
+            for others in product(*(range(self.bounds[one]) for one in across)):
+                numbers = dict(zip(across, others, strict=True)) | {"i": row}
+                total = sums.identity
+                for place in places:
+                    at = numbers | dict(zip(drawn.coordinates, place[1:], strict=True))
+                    total = sums.added(total, self._products(place, at))
+                found[tuple(numbers[one] for one in drawn.result)] = total
+        return found
+
+    def _places_of(self, row: int) -> list[Place]:
+        drawn = self._drawn
+        found = []
+        for tile in product(*(range(self.trips[one]) for one in drawn.levels)):
+            here = list(dict.fromkeys(self._order.get((row, *tile), [])))
+            if len(drawn.sparse) > 1:
+                walked = [one for one in drawn.order if one != "iii"]
+                axes = [1 + drawn.coordinates.index(one[0]) for one in walked]
+                here.sort(key=lambda place: tuple(place[axis] for axis in axes))
+            found += here
+        if drawn.kind == "intersection":
+            found = [one for one in found if all(one in some for some in self.entries.values())]
+        return found
+
+    def _products(self, place: Place, at: Mapping[str, int]) -> list[list[int]]:
+        drawn = self._drawn
+        words = [
+            int(self.words[name][tuple(sum(at[n] for n in by) for by in subscripts)])
+            for name, subscripts in drawn.dense.items()
+        ]
+        values = [self.entries[one][place] for one in drawn.sparse if place in self.entries[one]]
+        if drawn.kind == "union":
+            return [[value, *words] for value in values]
+        return [[*values, *words]]

@@ -1,0 +1,149 @@
+"""Drawn mappings with sparse operands and a host of their own: the model and the Verilog beside
+exact rational sums, every byte of memory; and images that no host lays out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tilewright.hw.emit.unit import emit
+from tilewright.hw.spec.jobs.t2s import job_spec
+from tilewright.hw.spec.t2s.config import T2S, T2sConfig
+from tilewright.sim.device.job_registers import JobRegisters
+from tilewright.sim.rtl.accelerator import AcceleratorTimeout, AxiBehaviour, NativeAccelerator
+from tilewright.sim.t2s.model import T2sModel
+from tilewright.verif.kit.behaviours import any_behaviour
+from tilewright.verif.kit.job_checks import QuietAtEnd, soft_reset_after
+from tilewright.verif.kit.sampling import by_size
+
+from .jobs import HostileJob, hostile_job
+from .mapping_files import DrawnFile, drawn_file
+from .spoilt_images import KINDS, spoilt
+
+_MEMORY = 1 << 17
+_CYCLES = 20_000
+"""Jobs that end take a tenth of that."""
+
+_SEMIRINGS = ["mma", "mma", "minplus", "maxplus", "minmax", "maxmin", "orand"]
+
+
+def _drawn(rng: np.random.Generator, file: Path, fmt: str = "") -> tuple[DrawnFile, T2sConfig]:
+    """A mapping and a configuration of it."""
+    drawn = drawn_file(
+        rng,
+        kind=str(rng.choice(["one", "one", "intersection", "union"])),
+        semiring=str(rng.choice(_SEMIRINGS)),
+        format=fmt or str(rng.choice(["int8", "int16", "fp16", "bf16", "fp32"])),
+    )
+    file.write_text(drawn.text)
+    images = len(drawn.sparse) + len(drawn.dense) + 1
+    config = T2sConfig(
+        design=str(file),
+        trip_bits=6,
+        data_bits=int(rng.choice([64, 128, 256, 512])),
+        managers=int(rng.integers(1, min(3, images) + 1)),
+        outstanding=int(rng.choice([1, 2, 8])),
+    )
+    return drawn, config
+
+
+def _run(device: Any, registers: JobRegisters, job: HostileJob) -> Any:
+    """Memory behind a job that ends well."""
+    device.write_memory(0, job.before.tobytes())
+    status = registers.submit(job.job.registers(job.config))
+    assert status.error == "none", status
+    return np.frombuffer(device.read_memory(0, _MEMORY), np.uint8)
+
+
+def _check(device: Any, registers: JobRegisters, job: HostileJob) -> None:
+    found = _run(device, registers, job)
+    wrong = np.flatnonzero(found != job.behind)
+    assert not len(wrong), f"{len(wrong)} bytes are wrong, the first at {wrong[0]:#x}"
+
+
+def _device(config: T2sConfig) -> NativeAccelerator[T2sConfig]:
+    return NativeAccelerator(emit(T2S, config), config, memory_bytes=_MEMORY, time_out=_CYCLES)
+
+
+@pytest.mark.parametrize("seed", range(by_size(4, 24, 300)))
+def test_model(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    drawn, config = _drawn(rng, tmp_path / "mine.py")
+    device = T2sModel(config, _MEMORY)
+    registers = JobRegisters(device, job_spec(config))
+    for _ in range(4):
+        _check(device, registers, hostile_job(rng, config, drawn, _MEMORY))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1000, 1030))
+def test_verilog(seed: int, tmp_path: Path) -> None:
+    """Jobs one after the other from memories of any kind, some of them after a soft reset."""
+    rng = np.random.default_rng(seed)
+    drawn, config = _drawn(rng, tmp_path / "mine.py")
+    with _device(config) as device:
+        registers = JobRegisters(QuietAtEnd(device), job_spec(config))
+        for number in range(9):
+            job = hostile_job(rng, config, drawn, _MEMORY, most=2 + number % 2)
+            device.behave(any_behaviour(rng) if number % 3 else AxiBehaviour())
+            if number % 3 == 2:
+                device.write_memory(0, job.before.tobytes())
+                registers.write_all(job.job.registers(config))
+                soft_reset_after(device, registers, int(rng.integers(600)))
+            _check(device, registers, job)
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(1, marks=pytest.mark.slow),
+        *(pytest.param(seed, marks=pytest.mark.long) for seed in (3, 4, 5, 7, 8)),
+    ],
+)
+def test_images_that_are_none(seed: int, tmp_path: Path) -> None:
+    """Nothing but the result's image is written. Where the job does not end, a soft reset ends it;
+    nothing of it meets the next job. With seeds 1 and 3 tokens, and words of the result, were left
+    for it."""
+    rng = np.random.default_rng(seed)
+    kind = str(rng.choice(["one", "one", "intersection", "union"]))
+    drawn = drawn_file(rng, kind=kind)
+    file = tmp_path / "mine.py"
+    file.write_text(drawn.text)
+    config = T2sConfig(design=str(file), trip_bits=6, data_bits=64, outstanding=2)
+    ended = set()
+    with _device(config) as device:
+        registers = JobRegisters(QuietAtEnd(device), job_spec(config))
+        for number in range(60):
+            job = hostile_job(rng, config, drawn, _MEMORY, density=float(rng.choice([0.1, 0.5])))
+            device.behave(any_behaviour(rng, latency=(1, 10)) if number % 2 else AxiBehaviour())
+            bad = spoilt(rng, drawn, job, str(rng.choice(KINDS)))
+            ended.add(_ends(device, registers, bad))
+            device.behave(AxiBehaviour())
+            _check(device, registers, hostile_job(rng, config, drawn, _MEMORY))
+    assert ended == {True, False}
+
+
+def _ends(device: Any, registers: JobRegisters, bad: HostileJob) -> bool:
+    """Whether the job ends; if not, a soft reset has ended it."""
+    try:
+        found = _run(device, registers, bad)
+        ends = True
+    except AcceleratorTimeout:
+        found = np.frombuffer(device.read_memory(0, _MEMORY), np.uint8)
+        ends = False
+        _reset(device, registers)
+    changed = np.flatnonzero(found != bad.before)
+    assert np.all((changed >= bad.written.start) & (changed < bad.written.stop))
+    return ends
+
+
+def _reset(device: Any, registers: JobRegisters) -> None:
+    status, control = registers.register("STATUS"), registers.register("CTRL")
+    registers.write("CTRL", control.put(soft_reset=1, irq_enable=1))
+    for _ in range(100):
+        if not status.get(registers.read("STATUS"), "busy"):
+            return
+        device.run(20)
+    raise AssertionError("busy long after a soft reset")
