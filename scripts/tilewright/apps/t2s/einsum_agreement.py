@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def _by_scipy(
             if name not in sparse:
                 dense = dense * _rows(program, name, numbers[name], places, across)
         with np.errstate(all="ignore"):
-            product = matrix @ dense.reshape(len(used), -1)
+            product = matrix @ dense.reshape(len(used), prod(dense.shape[1:]))
         found = product.reshape(bounds[row], *dense.shape[1:])
         total = total + np.moveaxis(found, 0, result.index(row))
     return np.asarray(total)

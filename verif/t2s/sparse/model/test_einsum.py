@@ -70,6 +70,31 @@ def test_on_the_model(
     assert "cycles" not in found
 
 
+@pytest.mark.parametrize("design", ["spmv", "spmm", "spmttkrp", "hadamard", "union"])
+def test_no_entries(design: str, files: dict[str, str], tmp_path: Path) -> None:
+    """Of tensors without entries, and of two that have none in common, all sums are of nothing."""
+    places = np.arange(9)
+    first = csr_array((np.ones(9), (places, places)), shape=(9, 13))
+    second = csr_array((np.ones(9), (places, places + 1)), shape=(9, 13))
+    empty = csr_array((9, 13))
+    for name, matrix in (("first", first), ("second", second), ("empty", empty)):
+        save_npz(tmp_path / f"{name}.npz", matrix)
+        files[f"{name}.npz"] = str(tmp_path / f"{name}.npz")
+    files["none.npy"] = str(tmp_path / "none.npy")
+    np.save(files["none.npy"], np.zeros((3, 13, 6)))
+    given = {
+        "spmv": "empty.npz x.npy",
+        "spmm": "empty.npz m.npy",
+        "spmttkrp": "none.npy m.npy n.npy",
+        "hadamard": "first.npz second.npz x.npy",
+        "union": "empty.npz empty.npz x.npy",
+    }[design]
+    out = tmp_path / "y.npy"
+    words = ["--backend", "model", "-o", str(out)]
+    assert run(design, files, tmp_path / "r.json", *words, names=given)[0] == 0
+    assert not np.any(np.load(out))
+
+
 @pytest.mark.parametrize("design", slow_but([], RUNS, ["spmm"]))
 def test_on_the_verilog(design: str, files: dict[str, str], tmp_path: Path) -> None:
     report = tmp_path / "r.json"
