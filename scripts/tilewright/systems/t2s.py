@@ -63,6 +63,14 @@ SYSTEM = System(
             "tilewright.tables.t2s.engine:t2s_engine",
             "A mapped matrix product beside the tile engine: area, period, cycles.",
         ),
+        "t2s-sparse": Work(
+            "tilewright.tables.t2s.sparse:t2s_sparse",
+            "Mapped products of sparse tensors beside Tensaurus: cycles, bytes, area.",
+        ),
+        "t2s-merge": Work(
+            "tilewright.tables.t2s.merge:t2s_merge",
+            "Two sparse matrices that are merged as they come: cycles an entry.",
+        ),
     },
     commands={
         "einsum": Work(

@@ -1,0 +1,157 @@
+"""Products of sparse tensors on a mapped array and on a Tensaurus: what each took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...errors import UserError
+
+if TYPE_CHECKING:
+    from ...sim.sparse.tensor import Tensor
+
+__all__ = ["LATENCY", "Kernel", "Sides", "Took", "product"]
+
+LATENCY = 20
+"""Of the memory, in cycles."""
+
+_MEMORY_BYTES = 1 << 22
+_DENSE = "BC"
+"""Names of the dense operands of mappings, but for a vector, X."""
+
+
+class Took(NamedTuple):
+    """What a product took.
+
+    Parameters
+    ----------
+    cycles: of the job
+    busy: multiplications over those that all multipliers could do in the job's cycles
+    bytes_read: from memory
+    """
+
+    cycles: int
+    busy: float
+    bytes_read: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """A product, and what computes it.
+
+    Parameters
+    ----------
+    kernel: Tensaurus' name for it
+    shape: of the sparse tensor
+    columns: of the dense operands; 1: they are vectors
+    mapped: parameters of the mapped array
+    tensaurus: of the Tensaurus
+    """
+
+    kernel: str
+    shape: tuple[int, ...]
+    columns: int
+    mapped: dict[str, Any]
+    tensaurus: dict[str, Any]
+
+    def operands(self, seed: int = 2) -> list[Any]:
+        """Dense operands of whole numbers, one a mode that is summed over."""
+        import numpy as np
+
+        rng = np.random.default_rng(seed)
+        return [
+            rng.integers(-8, 8, (size, self.columns), endpoint=True).astype(np.float64)
+            for size in self.shape[1:]
+        ]
+
+
+def product(tensor: Tensor, operands: list[Any]) -> Any:
+    """What it is by SciPy, or, of more than two modes, by NumPy."""
+    import numpy as np
+
+    from ...sim.sparse.tensor import to_csr
+    from .sparse_inputs import dense_of
+
+    if tensor.order == 2:
+        return to_csr(tensor) @ operands[0]
+    return np.einsum("ikl,kj,lj->ij", dense_of(tensor), *operands, optimize=True)
+
+
+class Sides:
+    """Devices, built when they are first asked for; a context manager.
+
+    Parameters
+    ----------
+    progress: is told what is built
+    """
+
+    def __init__(self, progress: Callable[[str], None]) -> None:
+        self._progress, self._open = progress, ExitStack()
+        self._devices: dict[Any, Any] = {}
+
+    def __enter__(self) -> Sides:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def mapped(self, kernel: Kernel, parameters: dict[str, Any], tensor: Tensor) -> Took:
+        """On the array of a mapping. Raises UserError if the result is wrong."""
+        from ...hw.spec.t2s.config import T2S, T2sConfig
+        from ...sim.t2s.driver import Driver
+
+        config = T2sConfig(**parameters)
+        driver = Driver(self._device(T2S, config))
+        operands = kernel.operands()
+        given = dict(zip(_DENSE, operands, strict=False))
+        if kernel.columns == 1:
+            given = {"X": operands[0][:, 0]}
+        found = driver.compute(A=tensor, **given)
+        _check(T2S.name, found, product(tensor, operands))
+        plan = config.plan
+        assert plan.sparse is not None
+        lanes = plan.sparse.rows.element_extent * plan.element.lanes
+        counts = driver.counts
+        # Each lane has a multiplier for every dense operand, and each entry uses all.
+        busy = tensor.nnz * kernel.columns / (lanes * counts.cycles)
+        return Took(counts.cycles, busy, counts.bytes_read)
+
+    def tensaurus(self, kernel: Kernel, tensor: Tensor) -> Took:
+        """On the Tensaurus. Raises UserError if the result is wrong."""
+        from ...hw.spec.tensaurus import TENSAURUS, TensaurusConfig
+        from ...sim.numbers.values import decode, encode
+        from ...sim.tensaurus.driver import TensorDriver, plan_of
+        from ...sim.tensaurus.work import Work
+
+        config = TensaurusConfig(**kernel.tensaurus)
+        driver = TensorDriver(self._device(TENSAURUS, config))
+        ranks = (kernel.columns,) * (tensor.order - 1)
+        work = Work(kernel=kernel.kernel, shape=kernel.shape, ranks=ranks)
+        operands = kernel.operands()
+        words = {mode: encode(one, config.format) for mode, one in enumerate(operands, 1)}
+        cut = plan_of(config, work, tensor).cut
+        found = decode(driver.sparse(work, cut, tensor, words), config.sum_format)
+        _check(TENSAURUS.name, found, product(tensor, operands))
+        counts = driver.counts
+        multiplications = counts["operations"] / 2
+        multipliers = config.rows * config.unit_values
+        busy = multiplications / (multipliers * counts["cycles"])
+        return Took(counts["cycles"], busy, counts["bytes_read"])
+
+    def _device(self, unit: Any, config: Any) -> Any:
+        from ...apps.common.native import native
+
+        if config not in self._devices:
+            self._progress(f"building {unit.name}")
+            device = native(unit, config, LATENCY)(_MEMORY_BYTES)
+            self._devices[config] = self._open.enter_context(device)
+        return self._devices[config]
+
+
+def _check(unit: str, found: Any, wanted: Any) -> None:
+    import numpy as np
+
+    if not np.array_equal(np.ravel(found), np.ravel(wanted)):
+        raise UserError(f"the result of {unit} is not that of SciPy and NumPy")
