@@ -107,20 +107,25 @@ class EntriesLoader(wiring.Component):
             self.i.ready.eq(vectors.lines.ready),
             brought.eq(vectors.o.valid & vectors.o.ready & vectors.o.payload.last & ~self.stop),
         ]
-        for element, (o, given) in enumerate(zip(self.o, self._shared(m, vectors), strict=True)):
-            token = given.payload.data.word_select(element, 8 * part.layout.bytes)
+        for element, (o, taking) in enumerate(zip(self.o, self._shared(m, vectors), strict=True)):
+            token = vectors.o.payload.data.word_select(element, 8 * part.layout.bytes)
             m.d.comb += [
-                o.valid.eq(given.valid & ~self.stop),
+                o.valid.eq(taking.valid & ~self.stop),
                 Cat(o.payload).eq(token),
-                given.ready.eq(o.ready),
+                taking.ready.eq(o.ready),
             ]
         return brought
 
     def _shared(self, m: Module, vectors: Gearbox) -> list[Any]:
-        """The vectors, for each element."""
+        """For each element, whether its token of the vector at hand is there, and whether it takes
+        it. Only that is shared: vectors for all elements would be as wide as these squared."""
         if self._part.elements == 1:
             return [vectors.o]
-        m.submodules.fork = fork = Fork(vectors.o.payload.shape(), self._part.elements, eager=True)
-        wiring.connect(m, vectors.o, fork.i)
-        m.d.comb += fork.clear.eq(self.stop)
+        m.submodules.fork = fork = Fork(1, self._part.elements, eager=True)
+        m.d.comb += [
+            fork.i.valid.eq(vectors.o.valid),
+            fork.i.payload.eq(vectors.o.payload.last),
+            vectors.o.ready.eq(fork.i.ready),
+            fork.clear.eq(self.stop),
+        ]
         return list(fork.o)

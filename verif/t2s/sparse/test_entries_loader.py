@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 import pytest
+from amaranth.back import rtlil
 from tilewright.hw.spec.formats import FORMATS
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.hw.spec.t2s.parts import Count
@@ -291,6 +292,15 @@ def test_any_width(elements: int, data_bits: int) -> None:
     image = draw_image(part, bench.config.beat_bytes, rng, most_bytes=6000)
     (found,) = bench.run([(image, None)])
     assert found == bench.wanted(image)
+
+
+def test_many_elements() -> None:
+    """Text is as long as vectors are wide, not as these squared: Amaranth has at most 65,536 bits
+    at the outputs of a module."""
+    part = entries_part(layout_of(6), 100, "j")
+    assert 100 * 8 * part.vector_bytes > 1 << 16
+    text = rtlil.convert(EntriesLoader(part, config_of(part)))
+    assert f"wire width {8 * part.vector_bytes} " in text
 
 
 @pytest.mark.long
