@@ -16,6 +16,8 @@ def gather_words(computation: Computation, feeder: Isolated, loader: Isolated) -
     receives, and each passes on. The loader does without the loops in a tile that do not choose
     words. Raises MappingError.
     """
+    for loop, where in loader.unrolled:
+        raise MappingError(f"{where}: {loader.name} has no hardware yet: loop `{loop}` is unrolled")
     names, place = computation.loop_names, computation.place
     own = computation.loops_of(feeder.tensor)
     if feeder.buffered is None:

@@ -174,6 +174,11 @@ REFUSED = {
         "feed, load = C.producers(X, 'feeder', 'loader')\nfeed.unroll(ii).forward(ii=-1)",
         "8: X_feeder has no hardware yet: words must go to higher numbers of `ii`",
     ),
+    "loader of many": (
+        SPMV + "C.tile(k, (kk, 2)).tile(i, (ii, 2)).order(i, k, ii, kk).unroll(ii)\n"
+        "_, load = C.producers(X, 'feeder', 'loader')\nload.unroll(ii)",
+        "8: X_loader has no hardware yet: loop `ii` is unrolled",
+    ),
     "merged for many": (
         BOTH + "C.tile(k, (kk, 2)).tile(i, (ii, 2)).order(i, k, ii, kk)\nC.unroll(ii)",
         "7: C has no hardware yet: loop `ii` is unrolled: A and S are merged for one element",
