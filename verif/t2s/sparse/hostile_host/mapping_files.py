@@ -233,7 +233,8 @@ class _Writer:
             if rng.random() < 0.5:
                 continue
             own = {one for by in subscripts for one in by}
-            level = [one for one in levels if one in own][-1]
+            innermost = max(levels.index(one) for one in levels if one in own)
+            level = str(rng.choice(levels[innermost:]))
             lines.append(f'feed_{name}, load_{name} = C.producers({name}, "feeder", "loader")')
             double = bool(rng.integers(2))
             lines.append(f"feed_{name}.buffer({level}, double={double})")
