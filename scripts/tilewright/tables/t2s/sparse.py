@@ -43,7 +43,8 @@ def t2s_sparse(
     of the dense operand (``spm_bytes`` in both columns), each twice; but of the mapped array's each
     element has a quarter, with the same words in it. Tensaurus has a scratchpad of scalars besides,
     and the same sizes for spmttkrp, of which the mapped array has 8 KiB of sums and 32 KiB of
-    operands. Of spmv it is 1 KiB of sums and 2 KiB of the vector.
+    operands. Of spmv it is 1 KiB of sums and 2 KiB of the vector. "Half sums": a Tensaurus with
+    16 KiB of sums, which cuts tiles otherwise and takes fewer cycles of some matrices.
 
     Random matrices and tensors have entries at all places alike; in a skewed one the n-th longest
     row has an n-th of the longest one's. "csr": rows lie on elements as they come, and are not

@@ -32,6 +32,11 @@ KERNELS = {
         kernel="mm", shape=(256, 256), columns=64, tensaurus=_VECTORS,
         mapped={"design": "sparse/spmm", **_MAPPED},
     ),
+    "spmm, half sums": Kernel(
+        kernel="mm", shape=(256, 256), columns=64,
+        tensaurus={**_VECTORS, "out_bytes": 16384},
+        mapped={"design": "sparse/spmm", **_MAPPED},
+    ),
     "spmttkrp": Kernel(
         kernel="mttkrp", shape=(64, 64, 64), columns=64, tensaurus=_VECTORS,
         mapped={"design": "sparse/spmttkrp", **_MAPPED},
