@@ -19,7 +19,7 @@ from tilewright.sim.t2s.interpreter import interpret
 from tilewright.tables.t2s.designs import CGRA as PAPER_CGRA
 from tilewright.tables.t2s.designs import PAPER, t2s_designs
 from tilewright.verif.kit.pages import page
-from tilewright.verif.t2s.designs import CGRA, DESIGNS, FOLDER, bounds_of
+from tilewright.verif.t2s.designs import CGRA, DESIGNS, FOLDER, SPARSE, bounds_of
 from tilewright.verif.t2s.numpy_results import by_numpy
 
 
@@ -70,7 +70,11 @@ def test_table() -> None:
     table = t2s_designs("cmos")
     rows = {row.label: row for row in table.rows}
     others = sorted(set(DESIGNS) - set(PAPER))
-    assert list(rows) == [*PAPER, *others, *(f"cgra/{name}" for name in CGRA)]
+    cgra = [f"cgra/{name}" for name in CGRA]
+    assert list(rows) == [*PAPER, *others, *cgra, *sorted(SPARSE)]
+    for name, design in SPARSE.items():
+        assert (rows[name].ours[0] or 99) <= design.lines
+    assert rows["sparse/spmm"].ours[1:4] == (4, 8, 32)
     for name, most in PAPER_CGRA.items():
         assert rows[f"cgra/{name}"].paper == (most, None, None, None, None)
         assert rows[f"cgra/{name}"].ours[1:3] == (16, 4)

@@ -44,6 +44,8 @@ def t2s_designs(target: str, progress: Callable[[str], None] = lambda said: None
     others = sorted({one.stem for one in folder.glob("[!_]*.py")} - set(PAPER))
     papers: dict[str, tuple[int | None, ...]] = {**PAPER, **dict.fromkeys(others, (None,) * 5)}
     papers |= {f"cgra/{name}": (lines, *(None,) * 4) for name, lines in CGRA.items()}
+    sparse = sorted(one.stem for one in folder.glob("sparse/[!_]*.py"))
+    papers |= {f"sparse/{name}": (None,) * 5 for name in sparse}
     for name, paper in papers.items():
         progress(name)
         file = folder / f"{name}.py"
