@@ -216,6 +216,12 @@ def test_interrupted_output_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
+    # What the command caches is there: that is written in the same way.
+    before = tmp_path / "before.v"
+    assert main(["generate", "m3xu", *SMALL, "-o", str(before)]) == 0
+    for one in tmp_path.iterdir():
+        one.unlink()
+    capsys.readouterr()
     monkeypatch.setattr("tilewright.hw.spec.host.outputs.os.replace", full)
     path = tmp_path / "unit.v"
     said = complaint(["generate", "m3xu", *SMALL, "-o", str(path)], capsys)

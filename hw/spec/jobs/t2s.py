@@ -29,7 +29,7 @@ COUNTERS: dict[str, str] = {
     "cycles": "clock cycles of the job",
     "busy_cycles": "cycles in which the last element began products",
     "stalls": "cycles in which it did not, between the first and the last of them",
-    "operations": "iterations of that element; all have as many, but of sparse operands",
+    "operations": "iterations of that element: of dense operands, all have as many",
     "bytes_read": "bytes of the beats that were read",
     "bytes_written": "bytes of results that were written",
 }
