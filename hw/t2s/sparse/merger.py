@@ -85,7 +85,7 @@ class Merger(wiring.Component):
         both = Signal()
         takes_a = Signal()
         takes_b = Signal()
-        sends = Signal()
+        moves = Signal()
         m.d.comb += [
             nothing_a.eq(says_nothing(a)),
             nothing_b.eq(says_nothing(b)),
@@ -96,11 +96,17 @@ class Merger(wiring.Component):
         m.d.comb += [
             takes_a.eq(a.present & (~b.present | (key_a <= key_b)) | ~a.present & ~b.present),
             takes_b.eq(b.present & (~a.present | (key_b <= key_a)) | ~a.present & ~b.present),
-            sends.eq(1 if _ANY[self._kind] else takes_a & takes_b),
-            register.i.valid.eq(both & sends),
-            self.i_a.ready.eq(nothing_a | (both & takes_a & (register.i.ready | ~sends))),
-            self.i_b.ready.eq(nothing_b | (both & takes_b & (register.i.ready | ~sends))),
+            self.i_a.ready.eq(nothing_a | (both & takes_a & moves)),
+            self.i_b.ready.eq(nothing_b | (both & takes_b & moves)),
         ]
+        if _ANY[self._kind]:
+            m.d.comb += [register.i.valid.eq(both), moves.eq(register.i.ready)]
+        else:
+            # What one tensor alone has goes without being sent.
+            m.d.comb += [
+                register.i.valid.eq(both & takes_a & takes_b),
+                moves.eq(register.i.ready | ~(takes_a & takes_b)),
+            ]
         merged = register.i.payload
         present = {"value_0": takes_a & a.present, "value_1": takes_b & b.present}
         values = {"value_0": a.value, "value_1": b.value}
