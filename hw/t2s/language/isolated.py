@@ -14,14 +14,8 @@ __all__ = ["CONSUMERS", "MOST_BITS", "PRODUCERS", "Isolated"]
 
 
 class Isolated(IsolatedFunction):
-    """One function of a chain, and what is said about it.
-
-    Parameters
-    ----------
-    nest: from which it is isolated
-    tensor: that it brings, or the result
-    role: one of ``PRODUCERS`` or ``CONSUMERS``
-    place: of the directive that isolates it
+    """One function of a chain, and all that is said about it: made as its base is, and with more
+    members.
 
     Members
     -------
