@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-__all__ = ["Agent", "Pulse", "Sink", "Source", "Wire", "run_agents"]
+__all__ = ["Agent", "Each", "Pulse", "Sink", "Source", "Wire", "run_agents"]
 
 
 class Agent(Protocol):
@@ -168,6 +168,18 @@ class Wire:
         if value != self._shown:
             sim.set(self._port, value)
             self._shown = value
+
+    def observe(self, sim: Any, cycle: int) -> None: ...
+
+
+class Each:
+    """An agent that calls something in every cycle."""
+
+    def __init__(self, call: Callable[[int], None]) -> None:
+        self._call = call
+
+    def drive(self, sim: Any, cycle: int) -> None:
+        self._call(cycle)
 
     def observe(self, sim: Any, cycle: int) -> None: ...
 

@@ -17,7 +17,7 @@ from tilewright.hw.t2s.pe import Pe
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import slow_but
-from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
+from tilewright.verif.stream.agents import Agent, Each, Sink, Source, Wire, run_agents
 from tilewright.verif.t2s.hardware.elements import (
     Operations,
     RegisteredPe,
@@ -104,18 +104,6 @@ class _Busy:
         self.cycles += sim.get(self._port)
 
 
-class _Each:
-    """Calls something in every cycle."""
-
-    def __init__(self, call: Callable[[int], None]) -> None:
-        self._call = call
-
-    def drive(self, sim: Any, cycle: int) -> None:
-        self._call(cycle)
-
-    def observe(self, sim: Any, cycle: int) -> None: ...
-
-
 class _Run:
     """An element between sources and sinks."""
 
@@ -150,7 +138,7 @@ class _Run:
         element: Any = self.element
         if reset_in is not None:
             element = ResetInserter(reset)(element)
-        agents: list[Agent] = [_Each(each), *self.sources.values(), *self.passed_on.values()]
+        agents: list[Agent] = [Each(each), *self.sources.values(), *self.passed_on.values()]
         count = len(self.operations.results)
         run_agents(
             element,

@@ -19,7 +19,7 @@ from tilewright.hw.t2s.sparse.sparse_pe import SparsePe
 from tilewright.verif.kit.front_ends import FRONT_ENDS, complaints
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
-from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
+from tilewright.verif.stream.agents import Agent, Each, Sink, Source, Wire, run_agents
 
 from .element_work import (
     INNER,
@@ -87,18 +87,6 @@ class _Busy:
             self.cycles.append(cycle)
 
 
-class _Each:
-    """Calls something in every cycle."""
-
-    def __init__(self, call: Callable[[int], None]) -> None:
-        self._call = call
-
-    def drive(self, sim: Any, cycle: int) -> None:
-        self._call(cycle)
-
-    def observe(self, sim: Any, cycle: int) -> None: ...
-
-
 class _Run:
     """An element between sources and a sink."""
 
@@ -139,7 +127,7 @@ class _Run:
             if reset_in is not None and then is not None and cycle == reset_in + 1:
                 self._restart(then)
 
-        agents: list[Agent] = [_Each(restart), self.tokens, *self.dense.values(), self.results]
+        agents: list[Agent] = [Each(restart), self.tokens, *self.dense.values(), self.results]
         run_agents(
             element,
             [*agents, self.busy, Wire(reset, lambda cycle: cycle == reset_in)],
