@@ -81,3 +81,11 @@ def test_table() -> None:
     assert small <= modules <= small + 1
     assert short <= lines <= short + 100
     assert few < copies
+
+
+def test_sparse_operands() -> None:
+    """Their arrays are of another module, whose copies are counted, too."""
+    (row,) = t2s_compile("cmos", only="sparse/spmv_ciss").rows
+    assert row.ours[7] is not None
+    assert row.ours[8] is not None
+    assert row.ours[7] > row.ours[8] > 0

@@ -26,7 +26,7 @@ BARS = (10, 30)
 """Seconds of processor time: of a design that ships, and of a larger one."""
 
 _MODULE = re.compile(r"^module \w+.*?^endmodule", re.MULTILINE | re.DOTALL)
-_COPIES = "module t2s_pe_array "
+_COPIES = ("module t2s_pe_array ", "module t2s_sparse_array ")
 
 
 class Text(NamedTuple):
