@@ -29,8 +29,10 @@ class BurstWriter(wiring.Component):
     """Writes what is requested, as INCR bursts that never cross 4 KiB.
 
     A burst is issued when all its data is in the buffer and fewer than ``outstanding`` wait for
-    their response, so that W never waits for data. Its beats follow its address, never lead
-    it. One burst a cycle and one beat a cycle, over all boundaries.
+    their response, so that W never waits for data. Its first beat is offered two cycles after its
+    address at the earliest, whether AWREADY has come or not; beats of the next burst wait until
+    the address before has been accepted. One burst a cycle and one beat a cycle, over all
+    boundaries.
 
     After a response other than OKAY and EXOKAY no further burst is issued, and ``error`` stays
     until ``stop``.
@@ -94,6 +96,7 @@ class BurstWriter(wiring.Component):
         draining = Signal()
         stopping = Signal()
         clean = Signal()
+        queued = Signal()
         busy = self._issue(m, stopping, addresses, buffer)
         self._send(m, stopping, lengths, buffer)
         self._respond(m, stopping, addresses)
@@ -103,11 +106,14 @@ class BurstWriter(wiring.Component):
             buffer.i.valid.eq(self.i.valid & ~stopping),
             buffer.i.payload.eq(self.i.payload),
             self.i.ready.eq(buffer.i.ready & ~stopping),
-            lengths.i.valid.eq(self.aw.valid & self.aw.ready),
+            # In the first cycle of AWVALID: W must not wait for AWREADY (AXI4, A3.3.1). The queue
+            # has room, since an unsent burst has a beat in the buffer or at its output.
+            lengths.i.valid.eq(self.aw.valid & ~queued),
             lengths.i.payload.eq(self.aw.payload.length),
             clean.eq(~self.aw.valid & ~addresses.o.valid & ~lengths.o.valid & ~self.w.valid),
             self.idle.eq(clean & ~busy),
         ]
+        m.d.sync += queued.eq(self.aw.valid & ~self.aw.ready)
         with m.If(self.stop):
             m.d.sync += draining.eq(1)
         with m.Elif(clean):
@@ -116,8 +122,9 @@ class BurstWriter(wiring.Component):
 
     def _addresses(self) -> Queue | DeepQueue:
         """The queue of addresses. A response comes four cycles after its burst was issued at the
-        earliest, when the address has also left a memory; until then ``aw.valid`` says that the bus
-        is not clean."""
+        earliest: the length takes a cycle each through AW's register, its queue and W's register,
+        and a response follows the last beat. By then the address has also left a memory; until
+        then ``aw.valid`` says that the bus is not clean."""
         if self._outstanding < _DEEP:
             return Queue(self._addr_bits, self._outstanding)
         # It holds one more at its output.

@@ -115,8 +115,8 @@ class WriteInterconnect(wiring.Component):
     response to the writer whose ID it has.
 
     A writer's ID is its index. Responses may come in any order between IDs; one with another ID
-    is dropped. W of a burst never leads its AW. Latency: AW and W one cycle, B none. One transfer
-    a cycle.
+    is dropped. W of a burst never leads its AWVALID, and does not wait for its AWREADY. Latency: AW
+    and W one cycle, B none. One transfer a cycle.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ class WriteInterconnect(wiring.Component):
         # Whose data comes next.
         turn_bits = len(arbiter.o.payload.source)
         m.submodules.turns = turns = Queue(turn_bits, self._outstanding)
-        # The bus may take its ready back: then the turn's valid goes, which its queue allows.
-        m.submodules.burst_fork = fork = Fork(arbiter.o.payload.shape(), 2)
+        # The turn is queued in the first cycle of AWVALID: W must not wait for AWREADY.
+        m.submodules.burst_fork = fork = Fork(arbiter.o.payload.shape(), 2, eager=True)
         wiring.connect(m, arbiter.o, fork.i)
         burst, turn = fork.o
         chosen, answer = burst.payload, self.b.payload
