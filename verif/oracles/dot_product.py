@@ -87,10 +87,10 @@ def exact_terms(
     products = len(present)
     special = None
     if nan or len(infinities) == 2:
-        special = ((1 << result.exponent_bits) * 2 - 1) << (result.fraction_bits - 1)
+        special = result.nan
     elif infinities:
         sign = int(infinities.pop()) << (result.bits - 1)
-        special = sign | ((1 << result.exponent_bits) - 1) << result.fraction_bits
+        special = sign | result.infinity if result.has_infinity else result.nan
     if addend.integer:
         present.append((addend.integer, addend.exponent))
     if special is not None or not present:
