@@ -85,24 +85,24 @@ def grid(fmt: FloatFormat) -> Patterns:
 
 
 def _random(rng: np.random.Generator, count: int, fmt: FloatFormat) -> Patterns:
-    """Random values; an eighth of each half has any fraction, the others have patterned ones."""
+    """Random values; a quarter has any fraction, the others sums of patterned ones."""
     fractions = np.array(_fractions(fmt), np.uint64)
     patterned: Patterns = rng.choice(fractions, (2, count)).sum(axis=0, dtype=np.uint64)
-    any_fraction = rng.integers(0, fmt.fraction_mask, count, np.uint64, endpoint=True)
+    any_fraction = rng.integers(0, fmt.fraction_mask, count, dtype=np.uint64, endpoint=True)
     mask = np.uint64(fmt.fraction_mask)
     fraction = np.where(rng.integers(0, 4, count) == 0, any_fraction, patterned & mask)
     listed = rng.choice(np.array(_exponents_out(fmt), np.uint64), count)
     # A range around an exponent of 0: all fields, or the middle 2, 4, 8, ... of them.
     widths = np.array([fmt.exponent_bits, *range(fmt.exponent_bits, 2, -1)], np.uint64)
     width = rng.choice(widths, count)
-    draw = rng.integers(0, fmt.exponent_mask, count, np.uint64, endpoint=True)
+    draw = rng.integers(0, fmt.exponent_mask, count, dtype=np.uint64, endpoint=True)
     span = np.uint64(1) << width
     middle = np.uint64(1 << (fmt.exponent_bits - 1)) - span // np.uint64(2)
     ranged = (draw & (span - np.uint64(1))) + middle
     field = np.where(rng.integers(0, 2, count) == 0, listed, ranged)
-    sign = rng.integers(0, 2, count, np.uint64) << np.uint64(fmt.bits - 1)
-    found: Patterns = sign | (field << np.uint64(fmt.fraction_bits)) | fraction
-    return found
+    sign: Patterns = rng.integers(0, 2, count, dtype=np.uint64) << np.uint64(fmt.bits - 1)
+    exponent: Patterns = field << np.uint64(fmt.fraction_bits)
+    return np.asarray(sign + exponent + fraction, np.uint64)
 
 
 def _cases(
