@@ -1,4 +1,4 @@
-"""Builds the bench for a simulator, and runs it: ``python run.py [icarus|verilator]``."""
+"""Builds the bench for a simulator, and runs it: ``python run.py [verilator|icarus]``."""
 
 import sys
 
@@ -7,7 +7,7 @@ from cocotb_tools.runner import get_results, get_runner
 
 def main() -> int:
     """Returns 0 if all tests pass."""
-    simulator = sys.argv[1] if len(sys.argv) > 1 else "icarus"
+    simulator = sys.argv[1] if len(sys.argv) > 1 else "verilator"
     runner = get_runner(simulator)
     runner.build(
         sources=["engine.v"],

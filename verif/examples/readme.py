@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus, find_verilator
+from tilewright.sim.rtl.toolchain import ToolMissing, find_icarus
+from tilewright.toolchain import install_verilator
 from tilewright.verif.examples.scripts import EXAMPLES
 
 __all__ = ["Example", "needs_icarus"]
@@ -50,9 +51,8 @@ class Example:
         path.chmod(0o755)
 
     def with_verilator(self) -> None:
-        """From now on there is a command ``verilator``."""
-        found = find_verilator()
-        self._program("verilator", f'env VERILATOR_ROOT="{found.root}" "{found.program}"')
+        """From now on there is the command ``verilator`` that an environment of ours has."""
+        self._program("verilator", f'"{install_verilator()}"')
 
     @property
     def page(self) -> str:

@@ -10,10 +10,21 @@ from tilewright.verif.examples.readme import Example, needs_icarus
 
 
 @pytest.mark.slow
+def test_in_verilator(tmp_path: Path) -> None:
+    """With the command that the environment has for everybody's benches."""
+    example = Example("cocotb", tmp_path)
+    example.with_verilator()
+    _, generate, run = example.commands
+    example.prints(generate)
+    assert example.prints(run).splitlines()[-1] == "PASS: 3 tests, 0 failed"
+
+
+@pytest.mark.slow
 def test_in_icarus(tmp_path: Path) -> None:
     needs_icarus()
     example = Example("cocotb", tmp_path)
     _, generate, run = example.commands
+    run += " icarus"
     example.prints(generate)
     assert example.prints(run).splitlines()[-1] == "PASS: 3 tests, 0 failed"
     # The greatest is not the least.

@@ -30,10 +30,25 @@ def test_the_command_of_ones_own_benches(tmp_path: Path, monkeypatch: pytest.Mon
     assert said.stdout.startswith("Verilator 5.")
     (tmp_path / "unit.v").write_text("module unit(input a, output b); assign b = !a; endmodule\n")
     subprocess.run([command, "--lint-only", "-Wall", "unit.v"], cwd=tmp_path, check=True)
+    makes = list(tmp_path.glob("share/tilewright/verilator-*/include/verilated.mk"))
+    assert len(makes) == 1
+    for setting in ("CFG_CXXFLAGS_PCH_I = -include\n", "CFG_CXXFLAGS_COROUTINES = -fcoroutines\n"):
+        assert setting in makes[0].read_text()
     written = command.stat().st_mtime_ns
     assert toolchain.install_verilator() == command
     assert command.stat().st_mtime_ns == written
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["unit.v", "verilator"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["share", "unit.v", "verilator"]
+
+
+@pytest.mark.slow
+def test_programs_of_ones_own(tmp_path: Path) -> None:
+    """``verilator --binary`` compiles delays, and precompiled headers that g++ finds."""
+    text = 'module top; initial begin #3 $display("later"); $finish; end endmodule\n'
+    (tmp_path / "top.sv").write_text(text)
+    build = [str(toolchain.install_verilator()), "--binary", "-O0", "top.sv"]
+    subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)
+    done = subprocess.run([tmp_path / "obj_dir" / "Vtop"], capture_output=True, text=True)
+    assert done.stdout.startswith("later\n")
 
 
 def test_a_place_that_cannot_be_written(
