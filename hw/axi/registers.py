@@ -38,6 +38,7 @@ def field_members(register_map: RegisterMap) -> Iterator[tuple[str, wiring.Membe
             yield name, Out(field.width, init=field.reset if access != "wo" else 0)
             if access == "w1c":
                 yield f"{name}_set", In(field.width)
+                yield f"{name}_clear", In(field.width)
 
 
 class AxiLiteRegisters(wiring.Component):
@@ -62,7 +63,8 @@ class AxiLiteRegisters(wiring.Component):
 
     rw: out; the value
     ro: in; the value (a constant field has no member)
-    w1c: out; the value. ``<member>_set``: in; bits to set, which wins over clearing
+    w1c: out; the value. ``<member>_clear``: in; bits that the hardware clears. ``<member>_set``:
+        in; bits to set, which wins over both ways of clearing
     wo: out; the value written, for one cycle, zero in all others. It comes in the cycle in which
         rw fields show what the same write put there
     """
@@ -176,7 +178,10 @@ class AxiLiteRegisters(wiring.Component):
         if access == "wo":
             m.d.sync += value.eq(0)
         if access == "w1c":
-            m.d.sync += value.eq(value | getattr(self, register.member(field) + "_set"))
+            cleared, set_bits = (
+                getattr(self, f"{register.member(field)}_{kind}") for kind in ("clear", "set")
+            )
+            m.d.sync += value.eq((value & ~cleared) | set_bits)
         for part in _parts(field):
             bits, own = slice(part.low, part.low + part.width), value[part.start : part.end]
             with m.If(written[register.name, part.word]):
@@ -185,8 +190,8 @@ class AxiLiteRegisters(wiring.Component):
                 elif access == "wo":
                     m.d.sync += own.eq(word[bits] & mask[bits])
                 else:
-                    set_bits = getattr(self, register.member(field) + "_set")[part.start : part.end]
-                    m.d.sync += own.eq((own & ~(word[bits] & mask[bits])) | set_bits)
+                    both = cleared[part.start : part.end] | (word[bits] & mask[bits])
+                    m.d.sync += own.eq((own & ~both) | set_bits[part.start : part.end])
 
     def _read(self, m: Module) -> None:
         """Answer reads."""

@@ -66,7 +66,7 @@ class JobStates(wiring.Component):
 
     A job that fails its check ends there. One that meets an error, or a soft reset, is stopped;
     when all is quiet, idle follows. A soft reset ends a job without ``done`` and without
-    ``error``.
+    ``error``. A start while busy is ignored.
 
     Parameters
     ----------
@@ -81,13 +81,16 @@ class JobStates(wiring.Component):
         ``stop``
     finished: the running job has reached its end
     quiet: nothing is under way
-    taken: pulse: a job is taken, and will be checked
+    taken: pulse: a job is taken, and will be checked; ``busy`` rises in the next cycle, in which
+        what is left of the former job has to be gone
     go: pulse: begin
     stop: level: begin nothing more, drop all
-    busy; done, error: pulses; code, detail: why the last job failed
+    busy; done, error: pulses, in the last cycle of ``busy``
+    code, detail: why the last job failed; 0 while busy, so they appear when ``error`` is set
     """
 
     def __init__(self, codes: type[enum.IntEnum]) -> None:
+        self._codes = codes
         causes = ("wrong", "failed")
         super().__init__(
             {
@@ -101,20 +104,24 @@ class JobStates(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        code = Signal(self._codes, name="failure_code")
+        detail = Signal(DETAIL_BITS, name="failure_detail")
         m.d.comb += self.busy.eq(1)
+        with m.If(~self.busy):
+            m.d.comb += [self.code.eq(code), self.detail.eq(detail)]
         with m.FSM(name="job"):
             with m.State("idle"):
                 m.d.comb += self.busy.eq(0)
                 with m.If(self.start & ~self.soft_reset):
                     m.d.comb += self.taken.eq(1)
-                    m.d.sync += [self.code.eq(self.wrong_code), self.detail.eq(self.wrong_detail)]
+                    m.d.sync += [code.eq(self.wrong_code), detail.eq(self.wrong_detail)]
                     m.next = "check"
             with m.State("check"):
                 # The code is that of this job's check.
                 with m.If(self.soft_reset):
-                    m.d.sync += [self.code.eq(0), self.detail.eq(0)]
+                    m.d.sync += [code.eq(0), detail.eq(0)]
                     m.next = "idle"
-                with m.Elif(self.code != 0):
+                with m.Elif(code != 0):
                     m.d.comb += self.error.eq(1)
                     m.next = "idle"
                 with m.Elif(self.prepared):
@@ -124,7 +131,7 @@ class JobStates(wiring.Component):
                 with m.If(self.soft_reset):
                     m.next = "stop"
                 with m.Elif(self.failed):
-                    m.d.sync += [self.code.eq(self.failed_code), self.detail.eq(self.failed_detail)]
+                    m.d.sync += [code.eq(self.failed_code), detail.eq(self.failed_detail)]
                     m.next = "stop"
                 with m.Elif(self.finished):
                     m.d.comb += self.done.eq(1)
@@ -132,9 +139,9 @@ class JobStates(wiring.Component):
             with m.State("stop"):
                 m.d.comb += self.stop.eq(1)
                 with m.If(self.soft_reset):
-                    m.d.sync += [self.code.eq(0), self.detail.eq(0)]
+                    m.d.sync += [code.eq(0), detail.eq(0)]
                 with m.If(self.quiet):
-                    m.d.comb += self.error.eq((self.code != 0) & ~self.soft_reset)
+                    m.d.comb += self.error.eq((code != 0) & ~self.soft_reset)
                     m.next = "idle"
         return m
 
@@ -214,18 +221,25 @@ def run_states(
 def connect_control(m: Module, registers: Any, control: Any, irq: Value) -> None:
     """Connect the fields of CTRL, STATUS and ERROR_DETAIL, and the interrupt.
 
+    A start that is taken clears done and error: they are low when busy rises. The interrupt falls
+    a cycle before, in the first one of the response to the start, so that nobody who waits for that
+    response sees the former job's.
+
     Parameters
     ----------
     registers: an ``AxiLiteRegisters`` with those of a ``JobSpec``
     control: a component with the members of :class:`JobStates` of these names
     """
+    ended = registers.status_done | registers.status_error
     m.d.comb += [
         control.start.eq(registers.ctrl_start),
         control.soft_reset.eq(registers.ctrl_soft_reset),
         registers.status_busy.eq(control.busy),
         registers.status_done_set.eq(control.done),
+        registers.status_done_clear.eq(control.taken),
         registers.status_error_set.eq(control.error),
+        registers.status_error_clear.eq(control.taken),
         registers.status_error_code.eq(control.code),
         registers.error_detail.eq(control.detail),
-        irq.eq(registers.ctrl_irq_enable & (registers.status_done | registers.status_error)),
+        irq.eq(registers.ctrl_irq_enable & ended & ~control.taken),
     ]

@@ -17,9 +17,18 @@ __all__ = ["register_page"]
 _HEAD = """# Registers of all accelerators
 
 What software sees at `s_axil`, in words of 32 bits; a register of 64 bits is two words, the low
-one first. `rw`: read and write; `ro`: read only; `w1c`: set by the hardware, cleared by writing 1;
-`wo`: acts once when written, reads 0. Other addresses, and writes to registers that are read only,
-answer SLVERR. A job works on the job registers as they were at its start.
+one first. `rw`: read and write; `ro`: read only; `w1c`: set by the hardware, cleared by writing 1,
+and by a start; `wo`: acts once when written, reads 0. Other addresses, and writes to registers that
+are read only, answer SLVERR. A job works on the job registers as they were at its start.
+
+A start is taken if busy is 0. In the cycle in which busy rises, done, error, error_code and
+ERROR_DETAIL are 0: a read of STATUS that is issued after the response to the start, and `irq` after
+it, say nothing of the former job. A start while busy is 1, or with soft_reset in the same write, is
+ignored and clears nothing. If the hardware sets done or error while software clears it, it is set.
+error_code and ERROR_DETAIL appear in the cycle in which error is set.
+
+VERSION counts changes of the registers and of what they do: the upper 16 bits those that break
+drivers, the lower 16 bits those that a driver may ignore.
 
 `python -m tilewright.register_page` prints this page, for the default configurations: multiples of
 bases follow the parameters, and so do the values of ID and CONFIG registers. Of any other

@@ -147,6 +147,6 @@ class ModelDevice(ABC):
         for name in self._spec.counters:
             values[name.upper()] = counts.get(name, 0)
         values["ERROR_DETAIL"] = detail
+        # A start that is taken clears what the job before has left.
         ended = status.put(error=1) if code else status.put(done=1)
-        kept = values["STATUS"] & ~status.field("error_code").mask
-        values["STATUS"] = kept | ended | status.put(error_code=code)
+        values["STATUS"] = ended | status.put(error_code=code)

@@ -155,7 +155,7 @@ class Check:
 
 
 async def _hardware(dut: Any, model: Model, generator: random.Random) -> None:
-    """Change what the hardware reports, and set bits that software clears."""
+    """Change what the hardware reports; set and clear bits that software clears, too."""
     edge = RisingEdge(dut.clk)
     for register in REGISTERS:
         for field in register.fields:
@@ -164,14 +164,16 @@ async def _hardware(dut: Any, model: Model, generator: random.Random) -> None:
                 model.values[name] = generator.getrandbits(field.width)
                 getattr(dut, name).value = model.values[name]
             elif access == "w1c":
-                bits = generator.getrandbits(field.width)
+                bits, gone = (generator.getrandbits(field.width) for _ in range(2))
                 getattr(dut, f"{name}_set").value = bits
-                model.values[name] |= bits
+                getattr(dut, f"{name}_clear").value = gone
+                model.values[name] = (model.values[name] & ~gone) | bits
     await edge
     for register in REGISTERS:
         for field in register.fields:
             if register.access_of(field) == "w1c":
-                getattr(dut, f"{register.member(field)}_set").value = 0
+                for kind in ("set", "clear"):
+                    getattr(dut, f"{register.member(field)}_{kind}").value = 0
     await edge
 
 
@@ -211,12 +213,14 @@ async def _both_at_once(check: Check, generator: random.Random) -> None:
 
 
 async def _setting_wins(dut: Any, master: Any, model: Model, faults: list[str]) -> None:
-    """Bits that are being set cannot be cleared, the others of the same write can."""
+    """Bits that are being set cannot be cleared, the others of the same write can, and so can those
+    that the hardware clears meanwhile."""
     edge = RisingEdge(dut.clk)
     dut.status_flags_set.value = 0b11111
     await edge
     dut.status_flags_set.value = 0b00101
-    clearing = (0x7C2).to_bytes(4, "little")
+    dut.status_flags_clear.value = 0b10001
+    clearing = (0x3C2).to_bytes(4, "little")
     write = cocotb.start_soon(master.write(REGISTERS["STATUS"].offset, clearing))
     while not write.done():
         await edge
@@ -226,6 +230,7 @@ async def _setting_wins(dut: Any, master: Any, model: Model, faults: list[str]) 
     if int(dut.status_flags.value) != 0b00101:
         faults.append("clearing does not work beside setting")
     dut.status_flags_set.value = 0
+    dut.status_flags_clear.value = 0
     model.values |= {"status_done": 0, "status_flags": 0b00101}
 
 
@@ -235,7 +240,8 @@ async def run_accesses(dut: Any) -> None:
     directory = settings_directory()
     settings = json.loads((directory / "settings.json").read_text())
     cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
-    for name in ("status_busy", "status_done_set", "status_flags_set", "span_count", "cycles"):
+    kinds = [f"status_{name}_{kind}" for name in ("done", "flags") for kind in ("set", "clear")]
+    for name in ("status_busy", *kinds, "span_count", "cycles"):
         getattr(dut, name).value = 0
     master = lite_master(dut, reset=dut.rst, seed=str(settings["seed"]), stall=settings["stall"])
     dut.rst.value = 1

@@ -67,9 +67,10 @@ def test_a_map_that_cannot_be(second: Register, message: str) -> None:
 
 def test_two_fields_must_not_make_one_member() -> None:
     done = Register(name="S", offset=0, access="w1c", fields=(Field(name="done"),))
-    other = Register(name="S_DONE", offset=4, fields=(Field(name="set"),))
-    message = "two members would be called `s_done_set`"
-    assert refusal(lambda: RegisterMap(registers=(done, other))) == message
+    for kind in ("set", "clear"):
+        other = Register(name="S_DONE", offset=4, fields=(Field(name=kind),))
+        message = f"two members would be called `s_done_{kind}`"
+        assert refusal(lambda other=other: RegisterMap(registers=(done, other))) == message
 
 
 def test_fields_in_and_out_of_a_word() -> None:
@@ -122,8 +123,10 @@ def test_members_of_the_hardware() -> None:
     )
     table = RegisterMap(registers=(register(fields=fields), register(name="B", offset=12)))
     members = dict(field_members(table))
-    assert [*members] == ["a_start", "a_done", "a_done_set", "a_mode", "a_busy", "b"]
-    assert [m.flow.name for m in members.values()] == ["Out", "Out", "In", "Out", "In", "Out"]
+    done = ["a_done", "a_done_set", "a_done_clear"]
+    assert [*members] == ["a_start", *done, "a_mode", "a_busy", "b"]
+    flows = ["Out", "Out", "In", "In", "Out", "In", "Out"]
+    assert [m.flow.name for m in members.values()] == flows
     assert members["a_mode"].init == 5
 
 

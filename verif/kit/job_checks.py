@@ -16,6 +16,7 @@ __all__ = [
     "Mismatch",
     "QuietAtEnd",
     "check_interrupt",
+    "check_restarts",
     "register_answers",
     "soft_reset_after",
     "started_twice",
@@ -46,6 +47,13 @@ class JobRtl(AcceleratorDevice[Config], Protocol[Config]):
     @property
     def moved(self) -> list[tuple[int, int]]:
         """Bytes read and written over each manager."""
+
+
+class Interrupting(AcceleratorDevice[Config], Protocol[Config]):
+    """Any device, a model among them, whose interrupt can be looked at."""
+
+    def irq(self) -> bool:
+        """The interrupt line."""
 
 
 class QuietAtEnd(Generic[Config]):
@@ -135,6 +143,97 @@ def check_interrupt(
     expect(code | status.put(error=1), True, "after a job that cannot run")
     registers.write("STATUS", status.put(error=1))
     expect(code, False, "after its error was acknowledged")
+    check_restarts(device, spec, job)
+    _restart_around_the_end(device, registers, job)
+
+
+def check_restarts(
+    device: Interrupting[Any], spec: JobSpec, job: Mapping[str, int], *, at_once: bool = False
+) -> None:
+    """Run jobs, good ones and one that cannot run, without an acknowledgement between them. From
+    the response to a start on, STATUS, ERROR_DETAIL and the interrupt show nothing of the former
+    job; at the interrupt they show the end of the new one only. Raises Mismatch.
+
+    Parameters
+    ----------
+    job: registers of a job that completes without error, as often as it is run
+    at_once: whether jobs are over as soon as they are started, as those of models
+    """
+    registers = JobRegisters(device, spec)
+    control, status = registers.register("CTRL"), registers.register("STATUS")
+    start, busy = control.put(start=1, irq_enable=1), status.put(busy=1)
+    rule, value = next(iter(wrong_values(spec, job).items()))
+    good = status.put(done=1), 0
+    bad = (
+        status.put(error=1, error_code=spec.code(rule.error)),
+        spec.registers[rule.register].offset,
+    )
+    registers.write_all(job)
+    for end in (good, good, bad, bad, good):
+        registers.write(rule.register, value if end == bad else job.get(rule.register, 0))
+        registers.write("CTRL", start)
+        irq, word = device.irq(), registers.read("STATUS")
+        ended = (True, end[0])
+        allowed = [ended] if at_once else [(False, busy)]
+        if end == bad and not at_once:
+            # Its check takes two cycles: it may end between the two looks, or before them.
+            allowed += [(False, end[0]), ended]
+        if (irq, word) not in allowed:
+            raise Mismatch(f"interrupt and status {(irq, word)} right after a start, not {allowed}")
+        device.wait()
+        found = registers.read("STATUS"), registers.read("ERROR_DETAIL")
+        if found != end or not device.irq():
+            raise Mismatch(f"status and detail {found} at the interrupt, not {end}")
+    registers.write("CTRL", control.put(start=1, soft_reset=1, irq_enable=1))
+    if (found := (registers.read("STATUS"), device.irq())) != (good[0], True):
+        raise Mismatch(f"status and interrupt {found} after a start with a soft reset")
+    registers.write("STATUS", good[0])
+    if (found := (registers.read("STATUS"), device.irq())) != (0, False):
+        raise Mismatch(f"status and interrupt {found} after an acknowledgement")
+
+
+_LAST_CYCLES, _BEYOND = 8, 4
+"""Cycles before the end of a job, and after it, in which it is started again."""
+
+
+def _restart_around_the_end(
+    device: JobRtl[Any], registers: JobRegisters, job: Mapping[str, int]
+) -> None:
+    """Start a job a second time in each of the cycles around its end: a start that comes while it
+    runs does nothing, one that comes later clears its end. Raises Mismatch.
+
+    Parameters
+    ----------
+    job: its registers; it takes the same number of cycles whenever it runs
+    """
+    control, status = registers.register("CTRL"), registers.register("STATUS")
+    start, busy, done = (
+        control.put(start=1, irq_enable=1), status.put(busy=1), status.put(done=1)
+    )  # fmt: skip
+    registers.write_all(job)
+    registers.write("CTRL", start)
+    cycles = 0
+    while not device.irq():
+        device.run(1)
+        cycles += 1
+    seen = set()
+    for wait in range(max(0, cycles - _LAST_CYCLES), cycles + _BEYOND):
+        registers.write("STATUS", done)
+        registers.write("CTRL", start)
+        device.run(wait)
+        registers.write("CTRL", start)
+        word = registers.read("STATUS")
+        seen.add(word)
+        if word == done:
+            # The second start was none: no job follows, and the end is still there.
+            device.run(_LAST_CYCLES)
+        elif word == busy:
+            device.wait()
+        if (found := registers.read("STATUS")) != done or not device.irq():
+            raise Mismatch(f"status {word:#x}, then {found:#x}, {wait} of {cycles} cycles later")
+    if seen != {busy, done}:
+        raise Mismatch(f"starts around the end of a job left status {seen}")
+    registers.write("STATUS", done)
 
 
 def started_twice(device: JobRtl[Any], registers: JobRegisters, job: Mapping[str, int]) -> None:

@@ -13,7 +13,7 @@ __all__ = ["rdl"]
 _ACCESS = {
     "rw": "sw = rw; hw = r;",
     "ro": "sw = r; hw = w;",
-    "w1c": "sw = rw; hw = rw; onwrite = woclr; hwset;",
+    "w1c": "sw = rw; hw = rw; onwrite = woclr; hwset; hwclr;",
     "wo": "sw = w; hw = r;",
 }
 """The properties of a field by its access in the sidecar."""

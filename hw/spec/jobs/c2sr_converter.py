@@ -145,7 +145,7 @@ def job_spec(config: C2srConverterConfig) -> JobSpec:
     return JobSpec(
         accelerator="converter",
         letters=b"TWCV",
-        version=0x0001_0000,
+        version=0x0001_0001,
         constants=_constants(config),
         detail="wrong register, bus address or row",
         counters=COUNTERS,

@@ -169,7 +169,7 @@ def job_spec(config: EngineConfig) -> JobSpec:
     return JobSpec(
         accelerator="engine",
         letters=b"TWTE",
-        version=0x0001_0000,
+        version=0x0001_0001,
         constants=_constants(config),
         detail="offset of the wrong register, or the bus address",
         counters=COUNTERS,

@@ -225,7 +225,7 @@ def job_spec(config: GtaConfig) -> JobSpec:
     return JobSpec(
         accelerator="accelerator",
         letters=b"TWGT",
-        version=0x0001_0000,
+        version=0x0001_0001,
         constants=_constants(config),
         detail="wrong register, bus address, lane, or number of a command",
         counters=COUNTERS,

@@ -166,7 +166,7 @@ def job_spec(config: MatRaptorConfig) -> JobSpec:
     return JobSpec(
         accelerator="accelerator",
         letters=b"TWMR",
-        version=0x0001_0000,
+        version=0x0001_0001,
         constants=_constants(config),
         detail="wrong register, bus address or row of C",
         counters=COUNTERS,

@@ -202,7 +202,7 @@ def job_spec(config: SidaConfig) -> JobSpec:
     return JobSpec(
         accelerator="accelerator",
         letters=b"TWSD",
-        version=0x0001_0000,
+        version=0x0001_0001,
         constants=_constants(config),
         detail="wrong register, bus address, column, row, or instruction",
         counters=COUNTERS | (WINDOW_COUNTERS if config.windowed else {}),

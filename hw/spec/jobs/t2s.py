@@ -183,7 +183,7 @@ def job_spec(config: T2sConfig) -> JobSpec:
     return JobSpec(
         accelerator="array",
         letters=b"TWT2",
-        version=0x0001_0000,
+        version=0x0001_0001,
         constants=_constants(config),
         detail="offset of the wrong register, or the bus address",
         counters=COUNTERS,

@@ -248,7 +248,7 @@ def job_spec(config: TensaurusConfig) -> JobSpec:
     return JobSpec(
         accelerator="accelerator",
         letters=b"TWTS",
-        version=0x0001_0001,
+        version=0x0001_0002,
         constants=_constants(config),
         detail="wrong register, bus address, tile, or entry of a tile's stream",
         counters=COUNTERS,

@@ -159,7 +159,8 @@ class JobSpec:
     ----------
     accelerator: what messages call it
     letters: what register ID holds, four letters
-    version: of the register map
+    version: of the register map and of what registers do: the upper 16 bits count changes that
+        break drivers, the lower 16 those that a driver may ignore
     constants: the CONFIG registers
     detail: what ERROR_DETAIL holds, one line
     counters: what is counted from the start of a job to its end, each (name, doc); registers have

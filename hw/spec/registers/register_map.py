@@ -20,7 +20,7 @@ WORD_BITS = 32
 ACCESSES: dict[str, str] = {
     "rw": "read and write",
     "ro": "read only",
-    "w1c": "set by the hardware, cleared by writing ones",
+    "w1c": "set by the hardware, cleared by writing ones, and by the hardware",
     "wo": "write only: acts once for each write, reads as zero",
 }
 
@@ -198,7 +198,8 @@ class RegisterMap:
         for register in self.registers:
             for field in register.fields:
                 member = register.member(field)
-                extra = [f"{member}_set"] if register.access_of(field) == "w1c" else []
+                kinds = ("set", "clear") if register.access_of(field) == "w1c" else ()
+                extra = [f"{member}_{kind}" for kind in kinds]
                 for name in (member, *extra):
                     if name in members:
                         raise ValueError(f"two members would be called `{name}`")

@@ -59,14 +59,21 @@ def number(
     )
 
 
+_START = (
+    "1: take the job registers and run; clears done, error, error_code and ERROR_DETAIL; "
+    "ignored while busy"
+)
+_SOFT_RESET = "1: back to idle, whatever runs; wins over start"
+_CODE = "why the last job failed; 0: it did not, or busy is 1"
+
 CONTROL = (
     Register(
         name="CTRL",
         offset=0x20,
         access="rw",
         fields=(
-            Field(name="start", low=0, access="wo", doc="1: take the job registers and run"),
-            Field(name="soft_reset", low=1, access="wo", doc="1: back to idle, whatever runs"),
+            Field(name="start", low=0, access="wo", doc=_START),
+            Field(name="soft_reset", low=1, access="wo", doc=_SOFT_RESET),
             Field(name="irq_enable", low=2, doc="irq is high while done or error is set"),
         ),
         doc="commands",
@@ -79,7 +86,7 @@ CONTROL = (
             Field(name="busy", low=0, doc="a job runs, or the bus still owes answers"),
             Field(name="done", low=1, access="w1c", doc="a job has ended well"),
             Field(name="error", low=2, access="w1c", doc="a job has failed"),
-            Field(name="error_code", low=8, width=8, doc="why the last job failed; 0: it did not"),
+            Field(name="error_code", low=8, width=8, doc=_CODE),
         ),
         doc="state",
     ),

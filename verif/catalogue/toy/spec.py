@@ -51,7 +51,7 @@ def job_spec(config: ToyAdderConfig) -> JobSpec:
     return JobSpec(
         accelerator="toy adder",
         letters=b"TWTA",
-        version=0x0001_0000,
+        version=0x0001_0001,
         constants=(
             constants(
                 "CONFIG0", 0x08, "memory", ("beat_bytes", 8, config.beat_bytes, "bytes of a beat")
