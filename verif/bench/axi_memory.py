@@ -1,8 +1,9 @@
 """A memory behind an AXI4 manager, for cocotb, that does what a real one may do to it.
 
 Responses come after random latencies, out of order and interleaved between IDs, with pauses on all
-channels and errors at chosen beats; every rule that the manager has to keep is checked. Whole
-beats are integers.
+channels and errors at chosen beats; READY may wait for VALID, of its own channel or of another, as
+far as the standard allows; every rule that the manager has to keep is checked. Whole beats are
+integers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ReadWrite, RisingEdge
 
 from .axi_storage import Storage
 from .streams import Pauser, cycle
@@ -40,12 +41,23 @@ class Behaviour:
         to its response, 1 being the next cycle
     stall: share of the cycles in which a channel pauses, for each channel by itself
     mixed: responses of different IDs overtake each other, and read beats interleave
+    aw_after_w: AWREADY is high only in a cycle in which WVALID is high; the last beat of a burst
+        whose address has not been accepted is taken together with its address
+    w_after_aw: WREADY is high only while AWVALID is high or an accepted address waits for data
+    ready_after_valid: ARREADY, AWREADY and WREADY rise only after VALID has been high for a cycle
+    one_read: ARREADY is high only while no read is under way
+    write_latency: as ``latency``, for writes, from the last beat and the address; None: the same
     read_error, write_error: response to the beat at an address, or to the burst that starts there
     """
 
     latency: tuple[int, int] = (1, 1)
     stall: float = 0.0
     mixed: bool = False
+    aw_after_w: bool = False
+    w_after_aw: bool = False
+    ready_after_valid: bool = False
+    one_read: bool = False
+    write_latency: tuple[int, int] | None = None
     read_error: Callable[[int], int] = _nothing
     write_error: Callable[[int], int] = _nothing
 
@@ -104,9 +116,10 @@ class AxiMemory:
     Members
     -------
     faults: broken rules, one line each: a payload or valid that changes before ready, a burst
-        that is not INCR of whole aligned beats within 4 KiB, a wrong WLAST, W before AW or
-        with a pause within a burst, too many bursts under way, RREADY or BREADY low when a
-        response comes
+        that is not INCR of whole aligned beats within 4 KiB, a wrong WLAST; and what our own
+        managers promise beyond AXI: no WVALID of a burst before its AWVALID, no pause of WVALID
+        within a burst, no more bursts under way than ``outstanding``, no RREADY or BREADY low
+        when a response comes
     record: what happened
     bytes: by side, of the beats read, and of those written that a strobe named
     """
@@ -135,7 +148,11 @@ class AxiMemory:
         self._moved = {"read": 0, "write": 0}
         self._reads: dict[int, deque[_Burst]] = {}
         self._writes: dict[int, deque[_Burst]] = {}
+        # Addresses that wait for data, and beats that wait for their address: one is empty.
         self._waiting: deque[_Burst] = deque()
+        self._early: deque[tuple[int, int, int]] = deque()
+        # Bursts whose AWVALID has been high, and those of which a beat was offered.
+        self._shown = self._begun = 0
         self._accepting: dict[str, bool] = {"ar": False, "aw": False, "w": False}
         self._held: dict[str, tuple[int, ...] | None] = {"ar": None, "aw": None, "w": None}
         self._sending = False
@@ -178,26 +195,62 @@ class AxiMemory:
         self.faults.append(f"`{self._prefix}`: {text}, cycle {cycle()}")
 
     async def _run(self) -> None:
-        edge = RisingEdge(self._clock)
+        edge, settled = RisingEdge(self._clock), ReadWrite()
+        follows = self._behaviour.aw_after_w or self._behaviour.w_after_aw
         while True:
             await edge
             self._now += 1
-            beat = self._take("w")
-            if beat is not None:
-                self._write(*beat)
-            elif self._sending and self._valid["w"].value != 1:
-                self._fault("w pauses within a burst")
             for channel, queues in (("ar", self._reads), ("aw", self._writes)):
                 burst = self._take(channel)
                 if burst is not None:
                     self._accept(channel, queues, *burst)
+            self._take_beat()
+            self._place()
             self._send_beat()
             self._send_answer()
+            ready = self._willing()
+            self._set_ready("ar", ready["ar"])
+            if follows:
+                await settled
+                self._follow(ready)
+            self._set_ready("aw", ready["aw"])
+            self._set_ready("w", ready["w"])
+
+    def _willing(self) -> dict[str, bool]:
+        """Which channels may have their READY in the next cycle, by what has happened so far."""
+        how = self._behaviour
+        ready = {channel: not self._pause[channel]() for channel in ("ar", "aw", "w")}
+        if how.ready_after_valid:
+            ready = {c: ready[c] and self._held[c] is not None for c in ready}
+        if how.one_read and self.owed("read"):
+            ready["ar"] = False
+        return ready
+
+    def _follow(self, ready: dict[str, bool]) -> None:
+        """Take back what the VALIDs of this cycle do not allow, of AW and W."""
+        how = self._behaviour
+        address, beat = (self._valid[channel].value == 1 for channel in ("aw", "w"))
+        if how.aw_after_w and not beat:
+            ready["aw"] = False
+        if self._waiting:
+            return
+        if how.w_after_aw and not address:
+            ready["w"] = False
+        # Once its last beat is gone, no WVALID would come for the address to follow.
+        if how.aw_after_w and beat and self._payload["w"][2].value == 1:
+            ready["w"] = ready["w"] and address and ready["aw"]
+
+    def _set_ready(self, channel: str, ready: bool) -> None:
+        if ready != self._accepting[channel]:
+            self._accepting[channel] = ready
+            self._ready[channel].value = int(ready)
 
     def _take(self, channel: str) -> tuple[int, ...] | None:
         """The payload that moved over a channel, checking its rules."""
         moved = None
         if self._valid[channel].value == 1:
+            if channel == "aw" and self._held["aw"] is None:
+                self._shown += 1
             payload = tuple(int(handle.value) for handle in self._payload[channel])
             held = self._held[channel]
             if held is not None and held != payload:
@@ -209,14 +262,13 @@ class AxiMemory:
         elif self._held[channel] is not None:
             self._fault(f"{channel} took back its valid")
             self._held[channel] = None
-        accepting = not self._pause[channel]()
-        if accepting != self._accepting[channel]:
-            self._accepting[channel] = accepting
-            self._ready[channel].value = int(accepting)
         return moved
 
-    def _due(self) -> int:
-        return self._now + self._random.randint(*self._behaviour.latency) - 1
+    def _due(self, side: str) -> int:
+        latency = self._behaviour.latency
+        if side == "write":
+            latency = self._behaviour.write_latency or latency
+        return self._now + self._random.randint(*latency) - 1
 
     def _accept(
         self,
@@ -234,36 +286,51 @@ class AxiMemory:
         if address % PAGE_BYTES + beats * width > PAGE_BYTES:
             self._fault(f"{channel} {address:#x}, {beats} beats, crosses 4 KiB")
         queue = queues.setdefault(id, deque())
-        burst = _Burst(id, address, address, beats, self._now, self._due())
+        side = "read" if channel == "ar" else "write"
+        burst = _Burst(id, address, address, beats, self._now, self._due(side))
         record = self.record.ar if channel == "ar" else self.record.aw
         record.append((cycle(), id, address, beats))
         queue.append(burst)
         if channel == "aw":
             self._waiting.append(burst)
-        side = "read" if channel == "ar" else "write"
         self._moved[side] = self._now
         self.record.most[side] = max(self.record.most[side], len(queue))
         if len(queue) > self._outstanding:
             self._fault(f"ID {id} has {len(queue)} bursts under way on {channel}")
 
-    def _write(self, value: int, strobe: int, last: int) -> None:
+    def _take_beat(self) -> None:
+        """What happens on W."""
+        offered = self._valid["w"].value == 1
+        if offered and not self._sending and self._held["w"] is None:
+            self._begun += 1
+            if self._begun > self._shown:
+                self._fault("w is offered before its aw")
+        beat = self._take("w")
+        if beat is None:
+            if self._sending and not offered:
+                self._fault("w pauses within a burst")
+            return
+        value, strobe, last = beat
+        self._sending = not last
         self._moved["write"] = self._now
         self.bytes["write"] += strobe.bit_count()
         self.record.w.append(cycle())
-        if not self._waiting:
-            self._fault("w leads its aw")
-            return
-        burst = self._waiting[0]
-        self._sending = burst.left > 1
-        if not self._behaviour.write_error(burst.start):
-            self._storage.put(burst.address, value, strobe)
-        burst.address += self._storage.bytes
-        burst.left -= 1
-        if last != (burst.left == 0):
-            self._fault(f"wlast is {last} with {burst.left} beats of {burst.start:#x} left")
-        if burst.left == 0:
-            self._waiting.popleft()
-            burst.due = self._due()
+        self._early.append((value, strobe, last))
+
+    def _place(self) -> None:
+        """Store the beats whose address has come."""
+        while self._early and self._waiting:
+            value, strobe, last = self._early.popleft()
+            burst = self._waiting[0]
+            if not self._behaviour.write_error(burst.start):
+                self._storage.put(burst.address, value, strobe)
+            burst.address += self._storage.bytes
+            burst.left -= 1
+            if last != (burst.left == 0):
+                self._fault(f"wlast is {last} with {burst.left} beats of {burst.start:#x} left")
+            if burst.left == 0:
+                self._waiting.popleft()
+                burst.due = self._due("write")
 
     def _choose(self, queues: dict[int, deque[_Burst]]) -> _Burst | None:
         """The burst that answers next: of the ready ones any, or the oldest."""
