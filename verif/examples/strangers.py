@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import numpy as np
 from tilewright.verif.examples.readme import Example
+from tilewright.verif.kit.pages import page
 
-__all__ = ["Stranger"]
+__all__ = ["Stranger", "memory_lines", "page_of_memory"]
+
+_LINE = re.compile(r"^ *(0x[0-9a-f]+): ((?:[0-9a-f]{2} )*[0-9a-f]{2})\b(?! [0-9a-f]{2}\b)", re.M)
 
 
 class Stranger(Example):
@@ -40,3 +44,19 @@ class Stranger(Example):
         """Fail unless Tilewright cannot be imported and NumPy can."""
         done = self.run('python -c "import numpy, tilewright"')
         assert "No module named 'tilewright'" in done.stderr, done.stderr
+
+
+def memory_lines(text: str) -> dict[int, bytes]:
+    """The bytes of memory that a page or a program shows, by address.
+
+    A line is ``ADDRESS: BYTES``, in hexadecimal; what a page says of it comes three blanks later.
+    """
+    found = {int(address, 16): bytes.fromhex(content) for address, content in _LINE.findall(text)}
+    assert found
+    return found
+
+
+def page_of_memory(name: str) -> str:
+    """The section of a page of ``docs`` that shows the memory of a job."""
+    section = page(name).read_text().partition("## Memory of a job, byte by byte\n")[2]
+    return section.partition("\n## ")[0]
