@@ -13,6 +13,8 @@ __all__ = ["CHANNELS", "AxiBehaviour", "BehaviourStruct", "ManagerTraffic", "Tra
 
 CHANNELS = ("ar", "aw", "w", "r", "b")
 _RESPONSES = (1, 2, 3)
+_MODES = ("mixed", "aw_after_w", "w_after_aw", "ready_after_valid", "one_read")
+_ORDERS = ("together", "address", "data")
 _LONGEST = (1 << 32) - 1
 
 
@@ -29,27 +31,48 @@ class AxiBehaviour:
         all channels, or by channel (a key of ``CHANNELS``)
     mixed: bursts of different IDs overtake each other, and their read beats interleave; else all
         of a manager's reads are answered in order, and all of its writes
+    aw_after_w: AWREADY is high only in a cycle in which WVALID is high, or while data are there
+        whose address has not come
+    w_after_aw: WREADY is high only in a cycle in which AWVALID is high, or while an address is
+        there whose data have not all come
+    ready_after_valid: READY of every channel rises only after its VALID, the register bus's B and
+        R included
+    one_read: ARREADY is high only while no read of the manager is in flight
+    write_latency: of B, where it is not ``latency``
     beat_cycles: cycles that a beat takes at least, reads and writes of a manager taking turns; need
         not be whole. 0: a beat in every cycle each way
     read_errors: response (1 to 3) by the address of a beat, whose data are then random
     write_errors: response by the address at which a burst starts, nothing of which is written
     register_stall: share of the cycles in which a channel of the register bus pauses
+    register_order: "together": address and data of a write to a register are offered in the same
+        cycle, but for pauses; "address" or "data": that one first, the other once it was accepted
     """
 
     seed: int = 0
     latency: tuple[int, int] = (1, 1)
     stall: float | Mapping[str, float] = 0.0
     mixed: bool = False
+    aw_after_w: bool = False
+    w_after_aw: bool = False
+    ready_after_valid: bool = False
+    one_read: bool = False
+    write_latency: tuple[int, int] | None = None
     beat_cycles: float = 0.0
     read_errors: Mapping[int, int] = field(default_factory=dict)
     write_errors: Mapping[int, int] = field(default_factory=dict)
     register_stall: float = 0.0
+    register_order: str = "together"
 
     def __post_init__(self) -> None:
-        low, high = self.latency
-        if not 1 <= low <= high <= _LONGEST:
+        for name in ("latency", "write_latency"):
+            low, high = getattr(self, name) or self.latency
+            if not 1 <= low <= high <= _LONGEST:
+                raise ValueError(
+                    f"`{name}` must be two numbers in 1..{_LONGEST}, ascending, not ({low}, {high})"
+                )
+        if self.register_order not in _ORDERS:
             raise ValueError(
-                f"`latency` must be two numbers in 1..{_LONGEST}, ascending, not {self.latency}"
+                f"`register_order` must be one of {', '.join(_ORDERS)}, not {self.register_order!r}"
             )
         if unknown := set(self.stalls) - set(CHANNELS):
             raise ValueError(
@@ -81,8 +104,10 @@ class BehaviourStruct(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_uint64) for name in ("seed", "least_latency", "most_latency")),
+        *((name, ctypes.c_uint64) for name in ("least_write_latency", "most_write_latency")),
         *((f"stall_{name}", ctypes.c_uint64) for name in (*CHANNELS, "registers")),
-        *((n, ctypes.c_uint64) for n in ("mixed", "beat_cost", "read_errors", "write_errors")),
+        *((name, ctypes.c_uint64) for name in (*_MODES, "register_order")),
+        *((n, ctypes.c_uint64) for n in ("beat_cost", "read_errors", "write_errors")),
         *((f"read_{name}", ctypes.c_void_p) for name in ("addresses", "responses")),
         *((f"write_{name}", ctypes.c_void_p) for name in ("addresses", "responses")),
     ]
@@ -90,12 +115,14 @@ class BehaviourStruct(ctypes.Structure):
     @classmethod
     def of(cls, behaviour: AxiBehaviour) -> BehaviourStruct:
         """The same for C++; it holds the arrays that it points into."""
-        low, high = behaviour.latency
-        found = cls(behaviour.seed & (1 << 64) - 1, low, high)
+        writes = behaviour.write_latency or behaviour.latency
+        found = cls(behaviour.seed & (1 << 64) - 1, *behaviour.latency, *writes)
         shares: dict[str, Any] = {**behaviour.stalls, "registers": behaviour.register_stall}
         for name, share in shares.items():
             setattr(found, f"stall_{name}", int(share * 2**32))
-        found.mixed = behaviour.mixed
+        for mode in _MODES:
+            setattr(found, mode, getattr(behaviour, mode))
+        found.register_order = _ORDERS.index(behaviour.register_order)
         found.beat_cost = round(behaviour.beat_cycles * 2**16)
         found.kept = []
         for side in ("read", "write"):

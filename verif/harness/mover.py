@@ -35,6 +35,8 @@ class Rule(IntEnum):
     REGISTER_CHANGED = 15
     REPLY_TO_NOTHING = 16
     NO_REPLY = 17
+    W_WAITS_FOR_AWREADY = 18
+    AW_WAITS_FOR_WREADY = 19
 
 
 def _value(name: str, offset: int, width: int, access: str = "rw", bits: int = 32) -> Register:
@@ -93,6 +95,7 @@ class AxiMover(wiring.Component):
         m.submodules.registers = registers = AxiLiteRegisters(REGISTERS, self._lite.addr_bits)
         self._lite.connect(m, self, registers)
         rule = Signal(Rule)
+        self._data_left = Signal(16, name="w_left")
         # Not reset itself.
         valid_in_reset = Signal(reset_less=True)
         # The bursts whose addresses, and whose responses, are to come.
@@ -112,7 +115,7 @@ class AxiMover(wiring.Component):
                 ]
         with m.If(valid_in_reset & ResetSignal()):
             m.d.comb += self.m0_axi_arvalid.eq(1)
-        self._write(m, registers, rule)
+        self._write(m, registers, rule, left["aw"])
         self._replies(m, registers, left["r"], left["b"])
         self._registers(m, rule)
         busy = Cat(left.values()).any()
@@ -131,6 +134,11 @@ class AxiMover(wiring.Component):
         m.d.sync += waits.eq(getattr(self, f"{port}valid") & ~getattr(self, f"{port}ready"))
         return waits
 
+    def _waits_for_data(self, rule: Value, name: str, left: Value) -> Value:
+        """Whether an address waits until its data were accepted, which AXI forbids."""
+        waits = (rule == Rule.AW_WAITS_FOR_WREADY) & (name == "aw")
+        return waits & (self._data_left >= left)
+
     def _addresses(
         self, m: Module, registers: AxiLiteRegisters, name: str, left: Signal, rule: Value
     ) -> None:
@@ -143,7 +151,7 @@ class AxiMover(wiring.Component):
         dropped = (rule == Rule[f"{name.upper()}_DROPPED"]) & self._waits(m, name)
         changed = (rule == Rule[f"{name.upper()}_CHANGED"]) & self._waits(m, name)
         m.d.comb += [
-            port["valid"].eq(left.any() & ~dropped),
+            port["valid"].eq(left.any() & ~dropped & ~self._waits_for_data(rule, name, left)),
             port["addr"].eq(Mux(changed, address + width, address)),
             port["len"].eq(registers.beats - 1),
             port["id"].eq(number),
@@ -159,11 +167,14 @@ class AxiMover(wiring.Component):
         with m.If(registers.ctrl_read if name == "ar" else registers.ctrl_write):
             m.d.sync += [address.eq(registers.address), number.eq(0)]
 
-    def _write(self, m: Module, registers: AxiLiteRegisters, rule: Value) -> None:
+    def _write(
+        self, m: Module, registers: AxiLiteRegisters, rule: Value, addresses_left: Value
+    ) -> None:
         """W, whether AW was taken or not."""
         waits = self._waits(m, "w")
         number = Signal(32)
-        left = Signal(16, name="w_left")
+        left = self._data_left
+        held = (rule == Rule.W_WAITS_FOR_AWREADY) & (addresses_left >= left)
         beat = Signal(9)
         last = Signal()
         lowest = registers.address[: (self._axi.data_bits // 8).bit_length() - 1]
@@ -173,7 +184,7 @@ class AxiMover(wiring.Component):
         early = (rule == Rule.LAST_EARLY) & (beat == registers.beats - 2)
         m.d.comb += [
             last.eq(beat == registers.beats - 1),
-            self.m0_axi_wvalid.eq(left.any() & ~((rule == Rule.W_DROPPED) & waits)),
+            self.m0_axi_wvalid.eq(left.any() & ~((rule == Rule.W_DROPPED) & waits) & ~held),
             self.m0_axi_wdata.eq(number + ((rule == Rule.W_CHANGED) & waits)),
             self.m0_axi_wstrb.eq(Mux(below, strobe ^ 1, strobe)),
             self.m0_axi_wlast.eq((last | early) & (rule != Rule.LAST_MISSING)),

@@ -34,6 +34,11 @@ STRESS = [
     AxiBehaviour(seed=5, latency=(20, 90), mixed=True, beat_cycles=4),
     # Data run ahead of their addresses until no more are taken.
     AxiBehaviour(seed=6, stall={"aw": 0.99}),
+    AxiBehaviour(seed=7, aw_after_w=True, stall=0.3, register_order="address"),
+    AxiBehaviour(seed=8, w_after_aw=True, stall=0.3, register_order="data"),
+    AxiBehaviour(seed=9, aw_after_w=True, w_after_aw=True, mixed=True, latency=(1, 30)),
+    AxiBehaviour(seed=10, ready_after_valid=True, one_read=True, register_stall=0.3),
+    AxiBehaviour(seed=11, aw_after_w=True, w_after_aw=True, ready_after_valid=True, stall=0.5),
 ]
 
 
@@ -88,6 +93,59 @@ def test_bandwidth(device: NativeAccelerator[None], cost: float) -> None:
         assert abs(move(device, control, bursts=16, beats=32) - total * cost) < 30
     device.behave(AxiBehaviour())
     assert move(device, READ | WRITE, bursts=16, beats=32) < beats + 10
+
+
+@pytest.mark.parametrize(
+    ("memory", "rule"),
+    [
+        (AxiBehaviour(aw_after_w=True), Rule.W_WAITS_FOR_AWREADY),
+        (AxiBehaviour(w_after_aw=True), Rule.AW_WAITS_FOR_WREADY),
+    ],
+)
+def test_a_valid_that_waits_for_ready_hangs(
+    device: NativeAccelerator[None], memory: AxiBehaviour, rule: Rule
+) -> None:
+    """A unit whose W waits for AWREADY works until a memory waits for WVALID, which it may; and
+    likewise the other way round."""
+    assert move(device, WRITE, rule=rule) > 0
+    device.behave(memory)
+    assert move(device, WRITE) > 0
+    start(device, WRITE, rule=rule)
+    with pytest.raises(AcceleratorTimeout):
+        device.wait(2000)
+    device.reset()
+    assert move(device, WRITE) > 0
+
+
+def test_ready_after_valid(device: NativeAccelerator[None]) -> None:
+    """Each transfer to the memory takes a cycle more, and without pauses no more than that. So does
+    the response to the start, from which on cycles are counted."""
+    device.behave(AxiBehaviour(ready_after_valid=True))
+    assert move(device, READ, bursts=1, beats=8) == (1 + 1) + 8 + 1 - 1
+    assert move(device, WRITE, bursts=1, beats=8) == 2 * 8 + 1 + 1 - 1
+
+
+def test_one_read_in_flight(device: NativeAccelerator[None]) -> None:
+    device.behave(AxiBehaviour(latency=(20, 20), one_read=True))
+    cycles = move(device, READ, bursts=8, beats=8)
+    assert device.traffic["m0_axi"].read.most_under_way == 1
+    assert 8 * (20 + 8) <= cycles <= 8 * (20 + 8 + 2)
+
+
+def test_responses_to_writes_may_come_later(device: NativeAccelerator[None]) -> None:
+    device.behave(AxiBehaviour(latency=(3, 3), write_latency=(100, 100)))
+    assert move(device, READ, bursts=1, beats=8) == 3 + 8 + 1
+    assert move(device, WRITE, bursts=1, beats=8) == 8 + 100 + 1
+
+
+@pytest.mark.parametrize("order", ["together", "address", "data"])
+def test_orders_of_a_register_write(device: NativeAccelerator[None], order: str) -> None:
+    """Address and data of a write to a register, offered in one cycle or one after the other."""
+    device.behave(AxiBehaviour(register_order=order))
+    begun = device.cycles
+    write(device, "BURSTS", 77)
+    assert device.cycles - begun == 3 + (order != "together")
+    assert read(device, "BURSTS") == 77
 
 
 def test_stalls_by_channel(device: NativeAccelerator[None]) -> None:
@@ -223,6 +281,8 @@ def test_time_outs(device: NativeAccelerator[None]) -> None:
     ("arguments", "text"),
     [
         ({"latency": (0, 3)}, "`latency` must be two numbers in 1..4294967295, ascending, not (0,"),
+        ({"write_latency": (4, 3)}, "`write_latency` must be two numbers in 1..4294967295, ascen"),
+        ({"register_order": "any"}, "`register_order` must be one of together, address, data, not"),
         ({"latency": (4, 3)}, "`latency` must be two numbers in 1..4294967295, ascending, not (4,"),
         ({"stall": 1.0}, "stall of ar must be at least 0 and below 1, not 1.0"),
         ({"stall": {"x": 0.5}}, "`stall` must be of the channels ar, aw, w, r, b, not x"),

@@ -48,8 +48,12 @@ public:
 
     void behave(const Behaviour& behaviour) {
         memory_.behave(behaviour);
-        lite_.behave(behaviour.stall_registers, behaviour.seed);
-        for (auto& manager : managers_) manager->behave(behaviour);
+        lite_.behave(behaviour);
+        follows_ = false;
+        for (auto& manager : managers_) {
+            manager->behave(behaviour);
+            follows_ = follows_ || manager->follows_valid();
+        }
     }
 
     int reset() {
@@ -111,6 +115,10 @@ private:
         lite_.offer();
         for (auto& manager : managers_) manager->offer(cycle_);
         model_.settle();
+        if (follows_) {
+            for (auto& manager : managers_) manager->follow_valid();
+            model_.settle();
+        }
         lite_.sample();
         for (auto& manager : managers_) manager->sample(cycle_);
         model_.edge();
@@ -120,6 +128,7 @@ private:
     ClockedModel model_;
     const Pins pins_;
     uint64_t cycle_ = 0;
+    bool follows_ = false;  // a manager has a READY that depends on a VALID of the same cycle
     Memory memory_;
     Faults faults_;
     LiteMaster lite_;

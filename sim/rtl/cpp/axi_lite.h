@@ -4,6 +4,7 @@
 #include <string>
 
 #include "axi_faults.h"
+#include "axi_memory.h"
 #include "axi_pins.h"
 #include "random.h"
 
@@ -14,20 +15,19 @@ public:
           ar_(pins, prefix + "_ar"), b_(pins, prefix + "_b"), r_(pins, prefix + "_r"),
           faults_(faults) {}
 
-    void behave(uint64_t stall, uint64_t seed) {
-        stall_ = stall;
-        seed_ = seed;
-        random_ = Random(seed);
+    void behave(const Behaviour& behaviour) {
+        behaviour_ = behaviour;
+        random_ = Random(behaviour.seed);
     }
 
     void reset() {
-        random_ = Random(seed_);
+        random_ = Random(behaviour_.seed);
         for (Request* request : {&aw_, &w_, &ar_}) {
             request->due = request->offered = false;
             request->valid.set(0);
         }
         for (Reply* reply : {&b_, &r_}) {
-            reply->due = false;
+            reply->due = reply->waits = false;
             reply->held.clear();
             reply->ready.set(0);
         }
@@ -55,12 +55,17 @@ public:
     uint32_t value() const { return value_; }
 
     void offer() {
+        const uint64_t stall = behaviour_.stall_registers;
         for (Request* request : {&aw_, &w_, &ar_}) {
-            if (!request->offered) request->offered = request->due && !random_.chance(stall_);
+            const bool behind = (request == &w_ && behaviour_.register_order == 1 && aw_.due) ||
+                                (request == &aw_ && behaviour_.register_order == 2 && w_.due);
+            if (!request->offered)
+                request->offered = request->due && !behind && !random_.chance(stall);
             request->valid.set(request->offered);
         }
         for (Reply* reply : {&b_, &r_}) {
-            reply->accepts = reply->due && !random_.chance(stall_);
+            const bool late = behaviour_.ready_after_valid && !reply->waits;
+            reply->accepts = reply->due && !late && !random_.chance(stall);
             reply->ready.set(reply->accepts);
         }
     }
@@ -98,10 +103,12 @@ private:
         Pin valid, ready, resp, data;
         Held<Answer> held;
         bool due = false, accepts = false;
+        bool waits = false;  // valid, not ready, a cycle ago
     };
 
     void take(Reply& reply, bool early) {
         const bool valid = reply.valid.get();
+        reply.waits = valid && !reply.accepts;
         if (valid && (early || !reply.due))
             faults_.add(prefix_, "%s is valid without a request", reply.name());
         const Answer answer{valid ? reply.resp.get() : 0, valid ? reply.data.get() : 0};
@@ -117,6 +124,6 @@ private:
     Reply b_, r_;
     Faults& faults_;
     Random random_{0};
-    uint64_t stall_ = 0, seed_ = 0;
+    Behaviour behaviour_{};
     uint32_t response_ = 0, value_ = 0;
 };

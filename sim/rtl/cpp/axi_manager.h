@@ -48,6 +48,7 @@ public:
         awaiting_.clear();
         behave(behaviour_);
         r_out_ = b_out_ = more_data_ = false;
+        ar_waits_ = aw_waits_ = w_waits_ = false;
         traffic = {};
     }
 
@@ -59,9 +60,12 @@ public:
 
     // Sets the unit's inputs for a cycle.
     void offer(uint64_t now) {
-        ar_ready_ = !random_.chance(behaviour_.stall_ar);
-        aw_ready_ = !random_.chance(behaviour_.stall_aw);
-        bool take = !random_.chance(behaviour_.stall_w) && ahead_.size() < kAhead;
+        const bool late = behaviour_.ready_after_valid;
+        ar_ready_ = !random_.chance(behaviour_.stall_ar) && (!late || ar_waits_) &&
+                    !(behaviour_.one_read && traffic[kRead].under_way);
+        aw_ready_ = !random_.chance(behaviour_.stall_aw) && (!late || aw_waits_);
+        bool take = !random_.chance(behaviour_.stall_w) && ahead_.size() < kAhead &&
+                    (!late || w_waits_);
         bool send = !r_out_ && !random_.chance(behaviour_.stall_r);
         Burst* burst = send ? reads_.choose(now, random_) : nullptr;
         if (rate_.limited()) {
@@ -83,13 +87,27 @@ public:
         b_.valid.set(b_out_);
     }
 
+    // Whether this cycle's AWREADY or WREADY depends on a VALID of this cycle.
+    bool follows_valid() const { return behaviour_.aw_after_w || behaviour_.w_after_aw; }
+
+    // Takes those back whose VALID is not there.
+    void follow_valid() {
+        const bool address = aw_.valid.get() || !awaiting_.empty();
+        const bool data = w_.valid.get() || !ahead_.empty();
+        if (behaviour_.aw_after_w) aw_.ready.set(aw_ready_ = aw_ready_ && data);
+        if (behaviour_.w_after_aw) w_.ready.set(w_ready_ = w_ready_ && address);
+    }
+
     // Sees what moves at the end of the cycle.
     void sample(uint64_t now) {
         for (Traffic& side : traffic) side.busy += side.under_way != 0;
         Address address;
+        ar_waits_ = ar_.valid.get() && !ar_ready_;
+        aw_waits_ = aw_.valid.get() && !aw_ready_;
+        w_waits_ = w_.valid.get() && !w_ready_;
         if (take_address(ar_, ar_held_, ar_ready_, traffic[kRead], address)) {
             Burst burst = begin(address);
-            burst.due = now + latency();
+            burst.due = now + read_latency();
             reads_.push(burst);
         }
         if (take_address(aw_, aw_held_, aw_ready_, traffic[kWrite], address)) {
@@ -109,8 +127,11 @@ public:
     std::array<Traffic, 2> traffic{};
 
 private:
-    uint64_t latency() {
+    uint64_t read_latency() {
         return random_.between(behaviour_.least_latency, behaviour_.most_latency);
+    }
+    uint64_t write_latency() {
+        return random_.between(behaviour_.least_write_latency, behaviour_.most_write_latency);
     }
 
     static Burst begin(const Address& address) {
@@ -161,7 +182,7 @@ private:
             write(burst, ahead_.front());
             ahead_.pop_front();
             if (burst.left) continue;
-            burst.due = now + latency();
+            burst.due = now + write_latency();
             writes_.push(burst);
             awaiting_.pop_front();
         }
@@ -242,6 +263,7 @@ private:
     std::deque<Burst> awaiting_;    // writes whose data are not all here
     ResponseQueue reads_, writes_;
     bool ar_ready_ = false, aw_ready_ = false, w_ready_ = false;
+    bool ar_waits_ = false, aw_waits_ = false, w_waits_ = false;  // valid, not ready, a cycle ago
     bool r_out_ = false, r_last_ = false, b_out_ = false;
     bool more_data_ = false;        // W is likely to have a beat in the next cycle
     bool read_last_ = false;        // the last beat at a limited rate was a read

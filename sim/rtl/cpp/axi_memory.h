@@ -11,8 +11,10 @@ constexpr uint8_t kOkay = 0, kDecodeError = 3;
 struct Behaviour {
     uint64_t seed;
     uint64_t least_latency, most_latency;
+    uint64_t least_write_latency, most_write_latency;
     uint64_t stall_ar, stall_aw, stall_w, stall_r, stall_b, stall_registers;
-    uint64_t mixed;
+    uint64_t mixed, aw_after_w, w_after_aw, ready_after_valid, one_read;
+    uint64_t register_order;  // of a write: 0 address and data together, 1 address, 2 data first
     uint64_t beat_cost;  // cycles of a beat in units of 2^-16, 0: reads and writes at full rate
     uint64_t read_errors, write_errors;
     const uint64_t* read_addresses;
