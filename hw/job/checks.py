@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import groupby
-from operator import mul, or_
+from operator import and_, mul, or_
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
@@ -42,10 +42,14 @@ def _field(spec: JobSpec, job: Any, register: str, field: str) -> Value:
 
 
 def _holds(spec: JobSpec, job: Any, condition: Condition) -> Value:
-    value = _field(spec, job, condition.register, condition.field)
+    return reduce(and_, (_has(spec, job, part) for part in condition.parts))
+
+
+def _has(spec: JobSpec, job: Any, part: Condition) -> Value:
+    value = _field(spec, job, part.register, part.field)
     if len(value) == 1:
-        return value if condition.value else ~value
-    return value == condition.value
+        return value if part.value else ~value
+    return value == part.value
 
 
 def _product_above(factors: Sequence[Value], most: int) -> Value:

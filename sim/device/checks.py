@@ -22,7 +22,10 @@ def counts(spec: JobSpec, when: Condition | None, values: Mapping[str, int]) -> 
     """Whether a rule with a condition counts in a job, see :func:`first_broken`."""
     if when is None:
         return True
-    return spec.registers[when.register].get(values[when.register], when.field) == when.value
+    return all(
+        spec.registers[part.register].get(values[part.register], part.field) == part.value
+        for part in when.parts
+    )
 
 
 def breaks(spec: JobSpec, check: Check, values: Mapping[str, int]) -> bool:

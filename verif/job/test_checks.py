@@ -35,6 +35,7 @@ _FACTORS = ("FACTOR_0", "FACTOR_1", "FACTOR_2")
 def _every_rule() -> JobSpec:
     """No accelerator's: every rule, with and without a condition on a field of several bits."""
     is_2, is_0 = (Condition(register="KIND", field="which", value=value) for value in (2, 0))
+    both = replace(is_2, also=Condition(register="KIND", field="twice"))
     when = {"OF_2": is_2, "OF_0": is_0}
     errors = ("choice", "zero", "size", "range", "multiple")
     return JobSpec(
@@ -46,7 +47,11 @@ def _every_rule() -> JobSpec:
         counters={"cycles": "of the job"},
         errors=tuple(Error(name, code, "register", "") for code, name in enumerate(errors, 7)),
         job=(
-            Register(name="KIND", offset=0x80, fields=(Field(name="which", low=3, width=2),)),
+            Register(
+                name="KIND",
+                offset=0x80,
+                fields=(Field(name="which", low=3, width=2), Field(name="twice", low=9)),
+            ),
             number("OF_2", 0x84, "rw", 7, ""),
             number("OF_0", 0x88, "rw", 33, ""),
             number("CHOICE", 0x90, "rw", 32, ""),
@@ -62,6 +67,7 @@ def _every_rule() -> JobSpec:
             *checks_of("range", when, Rule.BELOW, 1 << 6),
             *checks_of("multiple", when, Rule.MULTIPLE_OF, 4, when=when),
             *checks_of("multiple", ("SIZE",), Rule.MULTIPLE_OF, 1),
+            *checks_of("multiple", ("SIZE",), Rule.MULTIPLE_OF, 2, when={"SIZE": both}),
             *checks_of("zero", _FACTORS, Rule.NON_ZERO),
             Check(
                 register=_FACTORS[0],
@@ -148,9 +154,12 @@ def _conditions(spec: JobSpec) -> list[Values]:
     """Registers for each case that rules tell apart."""
     found: list[Values] = [{}]
     for when in {check.when for check in spec.checks if check.when is not None}:
-        word = spec.registers[when.register].put(**{when.field: when.value})
-        if {when.register: word} not in found:
-            found.append({when.register: word})
+        job: Values = {}
+        for part in when.parts:
+            word = spec.registers[part.register].put(**{part.field: part.value})
+            job[part.register] = job.get(part.register, 0) | word
+        if job not in found:
+            found.append(job)
     return found
 
 

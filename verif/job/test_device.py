@@ -14,6 +14,7 @@ from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.device.model import ModelDevice
 from tilewright.sim.device.placement import Placement
 from tilewright.sim.device.protocol import JobError
+from tilewright.verif.kit.job_checks import Mismatch, check_restarts
 
 SPEC = JobSpec(
     accelerator="adder",
@@ -89,6 +90,21 @@ def test_a_job_that_fails(job: dict[str, int], error: str, detail: int, where: s
     assert str(raised.value) == f"the adder stopped with error {error} ({where})"
     assert (raised.value.error, raised.value.detail) == (error, detail)
     status.check("another", error)
+
+
+class Hoarder(Adder):
+    """A start leaves what the job before has left."""
+
+    def _start(self) -> None:
+        before = self._values["STATUS"] & 6
+        super()._start()
+        self._values["STATUS"] |= before
+
+
+def test_a_start_clears_the_end_of_the_job_before() -> None:
+    check_restarts(Adder(), SPEC, {"COUNT": 3, "BASE": 8}, at_once=True)
+    with pytest.raises(Mismatch, match=r"^interrupt and status \(True, 262\) right after a start"):
+        check_restarts(Hoarder(), SPEC, {"COUNT": 3, "BASE": 8}, at_once=True)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,8 @@ def wrong_values(spec: JobSpec, job: Mapping[str, int]) -> dict[Check, int]:
 
 
 def _counts(spec: JobSpec, check: Check, job: Mapping[str, int]) -> bool:
-    if check.when is None:
-        return True
-    word = job.get(check.when.register, 0)
-    return spec.registers[check.when.register].get(word, check.when.field) == check.when.value
+    parts = check.when.parts if check.when else ()
+    return all(
+        spec.registers[part.register].get(job.get(part.register, 0), part.field) == part.value
+        for part in parts
+    )

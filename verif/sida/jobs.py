@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.hw.spec.elementwise.instructions import SCALARS, Instruction
 from tilewright.hw.spec.elementwise.program import Program
-from tilewright.hw.spec.jobs.sida import VECTOR_BASES, WINDOW_BASES, job_spec
+from tilewright.hw.spec.jobs.sida import BY_ROWS, VECTOR_BASES, WINDOW_BASES, job_spec
 from tilewright.hw.spec.semirings import Semiring
 from tilewright.hw.spec.sida import SidaConfig
 from tilewright.sim.device.job_registers import JobRegisters, JobStatus
@@ -258,6 +258,7 @@ def place(rng: np.random.Generator, config: SidaConfig, case: SidaCase, size: in
         **dict(zip(("STOP_1", "STOP_2", "LIMIT"), stop, strict=True)),
         **dict.fromkeys((name.upper() for name in VECTOR_BASES), 0),
         **{name.upper(): begin for name, (begin, _) in spans.items()},
+        **_unused(rng, config, case),
     }
     stored = stored_vectors(case.program, second=second is not None)
     return Placed(
@@ -267,6 +268,17 @@ def place(rng: np.random.Generator, config: SidaConfig, case: SidaCase, size: in
         spans=spans,
         stored=tuple(f"vector_{n}" for n in stored),
     )
+
+
+def _unused(rng: np.random.Generator, config: SidaConfig, case: SidaCase) -> dict[str, int]:
+    """Anything in the registers with addresses that a job does not use, by name: odd numbers, most
+    of them above all addresses."""
+    names: list[str] = []
+    if case.semirings[1] is None or case.transposed:
+        names += BY_ROWS
+    if case.semirings[1] is None and config.windowed:
+        names.append("w_spill")
+    return {name.upper(): int(rng.integers(1 << 63)) | 1 for name in names}
 
 
 def random_job(

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tilewright.hw.emit.unit import emit
-from tilewright.hw.spec.jobs.sida import job_spec
+from tilewright.hw.spec.jobs.sida import BY_ROWS, job_spec
 from tilewright.hw.spec.sida import SIDA, SidaConfig
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.kit.behaviours import any_behaviour
 from tilewright.verif.kit.broken_rules import wrong_values
+from tilewright.verif.kit.job_checks import check_interrupt
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 from tilewright.verif.sida.configs import CONFIGS, WINDOWED, small
 from tilewright.verif.sida.jobs import JOB_SHAPES, check_job, place, random_case, random_job
@@ -88,9 +89,9 @@ def test_jobs_that_cannot_run(device: Device) -> None:
     config, spec = device.config, job_spec(device.config)
     device.behave(AxiBehaviour())
     pair = (config.operators[0], config.operators[-1])
-    placed = random_job(rng, config, device.memory_bytes, semirings=pair)
+    placed = random_job(rng, config, device.memory_bytes, semirings=pair, transposed=False)
     found = wrong_values(spec, placed.registers)
-    assert len(found) > 10
+    assert {name.upper() for name in BY_ROWS} < {rule.register for rule in found}
     assert check_job(device, placed).counts["passes_done"] > 0
     for rule, value in found.items():
         status = check_job(device, placed.with_registers(**{rule.register: value}))
@@ -98,6 +99,27 @@ def test_jobs_that_cannot_run(device: Device) -> None:
         assert status.detail == spec.registers[rule.register].offset
         assert not any(status.counts.values())
     assert check_job(device, placed).error == "none"
+
+
+def test_addresses_that_a_job_does_not_use(device: Device) -> None:
+    """Of rows that are not read, and of sums that there are none of: any, misaligned or out of
+    range, one by one."""
+    rng = rng_of(18)
+    config, spec = device.config, job_spec(device.config)
+    device.behave(AxiBehaviour())
+    one, two = (config.operators[0], None), (config.operators[0], config.operators[-1])
+    unused = {*BY_ROWS, *(["w_spill"] if config.windowed else [])}
+    for semirings, transposed, names in ((one, False, unused), (two, True, set(BY_ROWS))):
+        placed = random_job(
+            rng, config, device.memory_bytes, size=9, semirings=semirings, transposed=transposed
+        )
+        assert {name for name in names if placed.registers[name.upper()] & 1} == names
+        used = {rule.register for rule in wrong_values(spec, placed.registers)}
+        assert not used & {name.upper() for name in names}
+        for name in sorted(names):
+            for value in (1, config.line_bytes // 2, 1 << config.addr_bits, (1 << 64) - 1):
+                changed = placed.with_registers(**{name.upper(): value % (1 << 64)})
+                assert check_job(device, changed).error == "none"
 
 
 def test_matrices_and_programs_that_are_wrong(device: Device) -> None:
@@ -294,6 +316,13 @@ def test_soft_reset_at_any_time(device: Device) -> None:
         stopped += check_reset(device, placed, int(rng.integers(0, 3000)))
         assert check_job(device, placed).error == "none"
     assert stopped > count // 4
+
+
+def test_interrupt(device: Device) -> None:
+    device.behave(AxiBehaviour())
+    placed = random_job(rng_of(17), device.config, device.memory_bytes, size=5)
+    device.write_memory(0, placed.memory.tobytes())
+    check_interrupt(device, job_spec(placed.config), placed.registers, 20_000)
 
 
 def test_starts_and_soft_resets_in_any_order(device: Device) -> None:

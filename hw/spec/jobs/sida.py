@@ -10,6 +10,7 @@ from ..sida import VALUES, SidaConfig
 
 __all__ = [
     "BASES",
+    "BY_ROWS",
     "COUNTERS",
     "ERRORS",
     "VECTOR_BASES",
@@ -80,6 +81,9 @@ BASES = {
 }
 """Registers with addresses, and of what."""
 
+BY_ROWS = ("row_pointers", "column_numbers", "row_values")
+"""Those that a job uses only if it has a second product, and that not with the transpose."""
+
 WINDOW_COUNTERS = {
     "bytes_windows_read": "of BYTES_READ those of x, z and w",
     "bytes_windows_written": "of BYTES_WRITTEN those of x, z and w",
@@ -105,6 +109,8 @@ def _checks(config: SidaConfig) -> tuple[Check, ...]:
     if config.windowed:
         bases += [name.upper() for name in WINDOW_BASES]
     twice = Condition(register="SECOND_PRODUCT")
+    by_rows = Condition(register="SECOND_PRODUCT", also=Condition(register="TRANSPOSED", value=0))
+    when = {name.upper(): by_rows for name in BY_ROWS} | {"W_SPILL": twice}
     return (
         *checks_of("zero_size", ("ROWS", "PASSES", "WORDS"), Rule.NON_ZERO),
         *checks_of("size_limit", ("ROWS",), Rule.AT_MOST, config.most_rows),
@@ -112,8 +118,8 @@ def _checks(config: SidaConfig) -> tuple[Check, ...]:
         *checks_of("size_limit", ("ENTRY",), Rule.AT_MOST, config.program_words - 1),
         Check(register="FIRST", rule=Rule.ONE_OF, choices=built, error="semiring"),
         Check(register="SECOND", rule=Rule.ONE_OF, choices=built, error="semiring", when=twice),
-        *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, config.line_bytes),
-        *checks_of("address_range", bases, Rule.BELOW, 1 << config.addr_bits),
+        *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, config.line_bytes, when=when),
+        *checks_of("address_range", bases, Rule.BELOW, 1 << config.addr_bits, when=when),
     )
 
 

@@ -64,11 +64,18 @@ class Condition:
     ----------
     register, field: which
     value: what it has to be
+    also: another condition that must hold, too
     """
 
     register: str
     field: str = "value"
     value: int = 1
+    also: Condition | None = None
+
+    @property
+    def parts(self) -> tuple[Condition, ...]:
+        """It and those that must hold, too."""
+        return (self, *(self.also.parts if self.also else ()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,8 +204,8 @@ class JobSpec:
                     raise ValueError(f"{name} must be one number to be checked")
             if self.error(check.error).detail != "register":
                 raise ValueError(f"`detail` of {check.error} must be register: {check.register}")
-            if check.when is not None:
-                self._job_register(check.when.register).field(check.when.field)
+            for part in check.when.parts if check.when else ():
+                self._job_register(part.register).field(part.field)
 
     def _job_register(self, name: str) -> Register:
         for register in self.job:

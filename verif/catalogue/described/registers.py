@@ -44,12 +44,15 @@ class Rules:
         """Those that count for these registers."""
         for rule in self._jobs["rules"]:
             when = rule.get("when")
-            if when is not None:
-                field = self.field(when["register"], when["field"])
-                value = registers[when["register"]] >> field["low"] & ((1 << field["width"]) - 1)
-                if value != when["value"]:
-                    continue
-            yield rule
+            if when is None or self._holds(when, registers):
+                yield rule
+
+    def _holds(self, when: Mapping[str, Any], registers: Mapping[str, int]) -> bool:
+        """Whether a condition holds for these registers, and so do those behind it."""
+        field = self.field(when["register"], when["field"])
+        value = registers[when["register"]] >> field["low"] & ((1 << field["width"]) - 1)
+        also = "also" not in when or self._holds(when["also"], registers)
+        return bool(value == when["value"]) and also
 
     def broken(self, registers: Mapping[str, int]) -> list[dict[str, Any]]:
         """Those that these registers break."""

@@ -14,7 +14,7 @@ from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.t2s.driver import Driver
 from tilewright.verif.kit.behaviours import any_behaviour
-from tilewright.verif.kit.job_checks import soft_reset_after
+from tilewright.verif.kit.job_checks import check_interrupt, soft_reset_after
 from tilewright.verif.kit.sampling import cases, slow_but
 
 from ..designs import FOLDER, IN_HARDWARE
@@ -130,6 +130,15 @@ def test_a_soft_reset_at_any_time() -> None:
             registers.write_all(case.registers)
             soft_reset_after(device, registers, int(rng.integers(400)))
             check_case(device, random_case(rng, config, size))
+
+
+def test_interrupt() -> None:
+    config = _config("gemm", "int8")
+    size = 1 << 16
+    with NativeAccelerator(emit(T2S, config), config, memory_bytes=size) as device:
+        case = random_case(np.random.default_rng(8), config, size)
+        device.write_memory(0, case.memory.tobytes())
+        check_interrupt(device, job_spec(config), case.registers, 10_000)
 
 
 def test_numbers() -> None:
