@@ -273,12 +273,13 @@ def place(rng: np.random.Generator, config: SidaConfig, case: SidaCase, size: in
 def _unused(rng: np.random.Generator, config: SidaConfig, case: SidaCase) -> dict[str, int]:
     """Anything in the registers with addresses that a job does not use, by name: odd numbers, most
     of them above all addresses."""
+    (own_rng,) = rng.spawn(1)
     names: list[str] = []
     if case.semirings[1] is None or case.transposed:
         names += BY_ROWS
     if case.semirings[1] is None and config.windowed:
         names.append("w_spill")
-    return {name.upper(): int(rng.integers(1 << 63)) | 1 for name in names}
+    return {name.upper(): int(own_rng.integers(1 << 63)) | 1 for name in names}
 
 
 def random_job(
