@@ -1,0 +1,1 @@
+"""Proofs: paths that the hardware does not have, and properties that no inputs break."""

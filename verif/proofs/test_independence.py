@@ -1,0 +1,142 @@
+"""No VALID follows from a READY in the same cycle: in the whole netlist of every accelerator,
+and of every part with streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from inspect import getmembers, isclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from tilewright.hw.emit.unit import emit_component
+from tilewright.hw.stream.fork import Fork
+from tilewright.registry import entries
+from tilewright.verif.catalogue.toy.adder import ToyAdder
+from tilewright.verif.catalogue.toy.spec import ToyAdderConfig
+from tilewright.verif.kit.units import emitted_unit
+from tilewright.verif.proofs.independence import bus_paths, other_bus_paths, stream_paths
+from tilewright.verif.proofs.netlist import Netlist, read_netlists
+from tilewright.verif.proofs.parts import PARTS
+
+ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs is not None]
+HW = Path(__file__).resolve().parents[2] / "hw"
+
+
+class LazyAdder(ToyAdder):
+    """The toy with a lazy fork at its bus, which asks for a read and a write together."""
+
+    def connect_manager(
+        self, m: Module, number: int, *, read: Any = None, write: Any = None
+    ) -> None:
+        m.submodules.lazy = lazy = Fork(read.ar.payload.shape(), 2)
+        wiring.connect(m, read.ar, lazy.i)
+        both = SimpleNamespace(ar=lazy.o[0], r=read.r, aw=lazy.o[1], w=write.w, b=write.b)
+        super().connect_manager(m, number, read=both, write=both)
+
+
+def netlists_of(parts: Mapping[str, wiring.Component], directory: Path) -> dict[str, Netlist]:
+    numbers = {name: f"part_{number}" for number, name in enumerate(parts)}
+    units = {
+        numbers[name]: emit_component(part, name=numbers[name]).verilog
+        for name, part in parts.items()
+    }
+    found = read_netlists(units, directory)
+    return {name: found[number] for name, number in numbers.items()}
+
+
+def netlist_of(part: wiring.Component, directory: Path) -> Netlist:
+    return netlists_of({"part": part}, directory)["part"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ACCELERATORS)
+def test_no_valid_of_an_accelerator_follows_from_a_ready(name: str, tmp_path: Path) -> None:
+    small = dict(entries()[name].small)
+    netlist = read_netlists({name: emitted_unit(name, **small).verilog}, tmp_path)[name]
+    ready = [port for port in netlist.inputs if port.endswith("ready")]
+    assert {"s_axil_bready", "s_axil_rready", "m0_axi_arready", "m0_axi_awready"} < set(ready)
+    assert [str(path) for path in bus_paths(netlist)] == []
+    # What follows from an input in the same cycle is a READY.
+    others = other_bus_paths(netlist)
+    assert {path.sink for path in others if not path.sink.endswith("ready")} == set()
+
+
+@pytest.mark.slow
+def test_a_lazy_fork_at_a_bus_is_named_with_its_path(tmp_path: Path) -> None:
+    config = ToyAdderConfig()
+    assert bus_paths(netlist_of(ToyAdder(config), tmp_path)) == []
+    found = bus_paths(netlist_of(LazyAdder(config), tmp_path))
+    assert {(path.source, path.sink) for path in found} == {
+        ("m0_axi_awready", "m0_axi_arvalid"),
+        ("m0_axi_arready", "m0_axi_awvalid"),
+    }
+    for path in found:
+        assert any(name.startswith("lazy.") for name in path.names), str(path)
+
+
+@pytest.mark.slow
+def test_no_valid_of_a_stream_follows_from_its_ready(tmp_path: Path) -> None:
+    parts = {name: build() for name, build in PARTS.items()}
+    netlists = netlists_of(parts, tmp_path)
+    assert [f"{name}: {path}" for name in parts for path in stream_paths(netlists[name])] == []
+
+
+class Impatient(wiring.Component):
+    """A stream that offers only what is taken at once."""
+
+    def __init__(self) -> None:
+        signature = stream.Signature(1)
+        super().__init__({"i": wiring.In(signature), "o": wiring.Out(signature)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += [
+            self.i.ready.eq(self.o.ready),
+            self.o.valid.eq(self.i.valid & self.o.ready),
+            self.o.payload.eq(self.i.payload),
+        ]
+        return m
+
+
+@pytest.mark.slow
+def test_a_valid_that_waits_for_ready_is_named(tmp_path: Path) -> None:
+    found = stream_paths(netlist_of(Impatient(), tmp_path))
+    assert [str(path) for path in found] == ["o__ready -> i__ready -> o__valid"]
+
+
+def components_with_streams(folder: str) -> set[type]:
+    """The classes of components of a folder of hw, without those that start with an underscore."""
+    found: set[type] = set()
+    for file in (HW / folder).glob("*.py"):
+        module = import_module(f"tilewright.hw.{folder}.{file.stem}")
+        found |= {
+            one
+            for name, one in getmembers(module, isclass)
+            if issubclass(one, wiring.Component)
+            and one.__module__ == module.__name__
+            and not name.startswith("_")
+        }
+    return found
+
+
+WITHOUT_STREAMS = {"AcceleratorTop", "Activity", "DelayRing", "JobStates", "ValidPipeline"}
+"""The bus of the first is that of the accelerators above."""
+
+
+def test_every_part_with_streams_is_there() -> None:
+    built = set()
+    for build in PARTS.values():
+        part = build()
+        part._MustUse__silence = True
+        built.add(type(part))
+    missing = {
+        one.__name__
+        for folder in ("stream", "axi", "job", "channels")
+        for one in components_with_streams(folder) - built
+    }
+    assert missing == WITHOUT_STREAMS
