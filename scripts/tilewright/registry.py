@@ -51,6 +51,10 @@ class Entry:
     exercise: of an accelerator, the function that has a few small jobs of every kind run on any
         device, through the unit's driver, and checks what they leave: from the device and a NumPy
         generator to the number of jobs
+    soak: of an accelerator, the function that draws long random jobs, has them run through the
+        unit's driver and checks what they leave, for ``scripts/test --soak``: from the device and a
+        NumPy generator to a list of (address, bytes) of memory that jobs leave undefined, or to
+        None. Without it the exercise is run
     models: of an accelerator, what is behind the backends of a device: "model", the class of its
         model, from a configuration and the size of the memory; "cycles", that of its cycle model if
         there is one, which takes ``memory``, what each channel does, and ``gigahertz``, too
@@ -66,6 +70,7 @@ class Entry:
     simulate: Mapping[str, str]
     golden: str = ""
     exercise: str = ""
+    soak: str = ""
     models: Mapping[str, str] = field(default_factory=dict)
     driver: str = ""
     small: Mapping[str, Any] = field(default_factory=dict)

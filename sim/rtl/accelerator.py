@@ -11,7 +11,7 @@ import os
 import weakref
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,7 +160,7 @@ class NativeAccelerator(Generic[Config]):
         """End the simulation and complete the wave file; only the memory is of use afterwards."""
         check_waves(self._waves, self._finish())
 
-    def __enter__(self) -> NativeAccelerator[Config]:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

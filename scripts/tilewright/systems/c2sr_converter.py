@@ -11,6 +11,7 @@ SYSTEM = System(
             simulate={"verilator": "tilewright.verif.c2sr.simulate:run"},
             golden="tilewright.sim.c2sr_converter.golden:golden",
             exercise="tilewright.verif.c2sr.exercise:exercise",
+            soak="tilewright.verif.c2sr.soak:soak",
             models={"model": "tilewright.sim.c2sr_converter.model:ConverterModel"},
             driver="tilewright.sim.c2sr_converter.driver:ConverterDriver",
             small={"channels": 2, "outstanding": 2, "value": "fp16", "index_bits": 16},

@@ -11,6 +11,7 @@ SYSTEM = System(
             simulate={"verilator": "tilewright.verif.matraptor.simulate:run"},
             golden="tilewright.sim.matraptor.golden:golden",
             exercise="tilewright.verif.matraptor.exercise:exercise",
+            soak="tilewright.verif.matraptor.soak:soak",
             models={
                 "model": "tilewright.sim.matraptor.model:MatRaptorModel",
                 "cycles": "tilewright.sim.matraptor.timed:TimedMatRaptor",
