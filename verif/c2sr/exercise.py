@@ -1,4 +1,4 @@
-"""A few small conversions on any converter, through its driver."""
+"""Conversions on any converter: a few small ones through its driver, and large ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import numpy as np
 from tilewright.hw.spec.jobs.c2sr_converter import MODES
 from tilewright.sim.c2sr_converter.driver import ConverterDevice, ConverterDriver
 from tilewright.verif.c2sr.cases import matrix_of
+from tilewright.verif.c2sr.jobs import Converter, any_case, check
 
-__all__ = ["exercise"]
+__all__ = ["exercise", "soak"]
+
+_ROWS, _COLS = 700, 40
 
 _SHAPES = (1, 1), (13, 9)
 
@@ -26,3 +29,11 @@ def exercise(device: ConverterDevice, rng: np.random.Generator) -> int:
                 assert np.array_equal(one, other), direction
             count += 1
     return count
+
+
+def soak(device: Converter, rng: np.random.Generator) -> None:
+    """One conversion in each direction."""
+    for direction in MODES:
+        rows = int(rng.integers(1, _ROWS)) if rng.integers(4) else None
+        case = any_case(rng, device.config, direction, rows=rows, most=_COLS if rows else None)
+        check(rng, device, case)

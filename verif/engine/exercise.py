@@ -1,4 +1,4 @@
-"""A few small products on any engine, through its driver."""
+"""Products on any engine, through its driver: a few small ones, and large ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import numpy.typing as npt
 from tilewright.sim.engine.driver import Driver, EngineDevice
 from tilewright.sim.engine.matrices import container_bits, formats_of
 from tilewright.sim.engine.model import EngineModel
+from tilewright.verif.engine.jobs import EngineRtl, check_job, fill, random_job
 
-__all__ = ["exercise"]
+__all__ = ["exercise", "soak"]
+
+_MOST = 48, 48, 48
+"""M, N and K."""
 
 _SHAPE = 3, 5, 3
 """M, N and K: multiples of no tile."""
@@ -47,3 +51,11 @@ def _computed(device: EngineDevice, operation: str, words: list[Words], rest: bo
         driver.load_words(matrix, content)
     driver.mmo(operation, d, a, b, c if rest else None)
     return driver.store_words(d)
+
+
+def soak(device: EngineRtl, rng: np.random.Generator) -> None:
+    """Two products of any operations, the second on the memory that the first one left."""
+    model = EngineModel(device.config, device.memory_bytes)
+    fill(rng, device, model)
+    for _ in range(2):
+        check_job(device, model, random_job(rng, device.config, device.memory_bytes, most=_MOST))

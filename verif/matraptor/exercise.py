@@ -1,13 +1,18 @@
-"""A few small products on any MatRaptor, through its driver."""
+"""Products on any MatRaptor: a few small ones through its driver, and large ones."""
 
 from __future__ import annotations
 
 import numpy as np
 from tilewright.sim.matraptor.driver import MODES, SparseDevice, SparseDriver
 from tilewright.sim.matraptor.model import MatRaptorModel
-from tilewright.verif.matraptor.cases import random_matrix
+from tilewright.verif.matraptor.cases import random_case, random_matrix
+from tilewright.verif.matraptor.jobs import SparseRtl, check_case
+from tilewright.verif.matraptor.outer.outer_cases import in_rows, random_outer
+from tilewright.verif.matraptor.outer.outer_jobs import check_outer
 
-__all__ = ["exercise"]
+__all__ = ["exercise", "soak"]
+
+_MOST = 60
 
 _SHAPES = (1, 1, 1), (9, 7, 8)
 """Rows of A, of B, and columns of B."""
@@ -29,3 +34,13 @@ def exercise(device: SparseDevice, rng: np.random.Generator) -> int:
                 assert np.array_equal(one, other), mode
             count += 1
     return count
+
+
+def soak(device: SparseRtl, rng: np.random.Generator) -> None:
+    """A product in either mode of the device."""
+    config, size = device.config, device.memory_bytes
+    if config.outer_product and rng.integers(2):
+        check_outer(rng, device, random_outer(rng, config, size))
+        return
+    case = random_case(rng, config, size, most=_MOST)
+    check_case(rng, device, in_rows(rng, case) if config.outer_product else case)

@@ -1,4 +1,4 @@
-"""A few small jobs on any SIDA."""
+"""Random jobs on any SIDA: a few small ones, and any."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from tilewright.hw.spec.jobs.sida import WINDOW_BASES, job_spec
 from tilewright.sim.device.job_registers import JobRegisters
 from tilewright.sim.sida.driver import SidaDevice
 from tilewright.sim.sida.model import SidaModel, timeless
-from tilewright.verif.sida.jobs import random_job
+from tilewright.verif.sida.jobs import SidaRtl, check_job, random_job
 
-__all__ = ["exercise"]
+__all__ = ["exercise", "soak"]
 
 _MOST_BYTES = 1 << 16
 
@@ -47,3 +47,11 @@ def exercise(device: SidaDevice, rng: np.random.Generator) -> int:
             ends.append((content, timeless(status.counts)))
         assert ends[0] == ends[1], placed.registers
     return len(built) + 1
+
+
+def soak(device: SidaRtl, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """A job of one product or of two. Returns the places and sizes of spilled vectors in memory,
+    which hold anything afterwards."""
+    placed = random_job(rng, device.config, device.memory_bytes, passes=int(rng.integers(1, 9)))
+    check_job(device, placed)
+    return [placed.spans[name] for name in WINDOW_BASES if name in placed.spans]

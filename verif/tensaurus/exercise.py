@@ -1,13 +1,15 @@
-"""A few small products on any Tensaurus, through its driver."""
+"""Products on any Tensaurus, through its driver: a few small ones, and large ones."""
 
 from __future__ import annotations
 
 import numpy as np
 from tilewright.sim.tensaurus.driver import TensorDevice, TensorDriver
 from tilewright.sim.tensaurus.model import TensaurusModel
-from tilewright.verif.tensaurus.jobs import fitting, random_case, run_case
+from tilewright.verif.tensaurus.jobs import TensorRtl, check_case, fitting, random_case, run_case
 
-__all__ = ["exercise"]
+__all__ = ["exercise", "soak"]
+
+_MOST, _VALUES = 16, 1200
 
 
 def exercise(device: TensorDevice, rng: np.random.Generator) -> int:
@@ -27,3 +29,9 @@ def exercise(device: TensorDevice, rng: np.random.Generator) -> int:
         assert np.array_equal(found, expected), case.work
         count += 1
     return count
+
+
+def soak(device: TensorRtl, rng: np.random.Generator) -> None:
+    """A product of any kernel, of a sparse or a dense tensor, with sums on chip or in memory."""
+    case = random_case(rng, device.config, store=None, most=_MOST, values=_VALUES)
+    check_case(rng, device, case)

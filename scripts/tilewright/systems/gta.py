@@ -10,7 +10,7 @@ SYSTEM = System(
             unit=GTA,
             simulate={"verilator": "tilewright.verif.gta.simulate:run"},
             exercise="tilewright.verif.gta.exercise:exercise",
-            soak="tilewright.verif.gta.soak:soak",
+            soak="tilewright.verif.gta.exercise:soak",
             models={
                 "model": "tilewright.sim.gta.model:GtaModel",
                 "cycles": "tilewright.sim.gta.timed:TimedGta",

@@ -11,7 +11,7 @@ SYSTEM = System(
             simulate={"verilator": "tilewright.verif.matraptor.simulate:run"},
             golden="tilewright.sim.matraptor.golden:golden",
             exercise="tilewright.verif.matraptor.exercise:exercise",
-            soak="tilewright.verif.matraptor.soak:soak",
+            soak="tilewright.verif.matraptor.exercise:soak",
             models={
                 "model": "tilewright.sim.matraptor.model:MatRaptorModel",
                 "cycles": "tilewright.sim.matraptor.timed:TimedMatRaptor",

@@ -10,7 +10,7 @@ SYSTEM = System(
             unit=SIDA,
             simulate={"verilator": "tilewright.verif.sida.simulate:run"},
             exercise="tilewright.verif.sida.exercise:exercise",
-            soak="tilewright.verif.sida.soak:soak",
+            soak="tilewright.verif.sida.exercise:soak",
             models={
                 "model": "tilewright.sim.sida.model:SidaModel",
                 "cycles": "tilewright.sim.sida.cycles.device:SidaCycles",

@@ -10,7 +10,7 @@ SYSTEM = System(
             unit=T2S,
             simulate={"verilator": "tilewright.verif.t2s.simulate:run"},
             exercise="tilewright.verif.t2s.exercise:exercise",
-            soak="tilewright.verif.t2s.soak:soak",
+            soak="tilewright.verif.t2s.exercise:soak",
             models={
                 "model": "tilewright.sim.t2s.model:T2sModel",
                 "cycles": "tilewright.sim.t2s.cycles.device:T2sCycles",

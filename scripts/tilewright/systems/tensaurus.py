@@ -11,7 +11,7 @@ SYSTEM = System(
             simulate={"verilator": "tilewright.verif.tensaurus.simulate:run"},
             golden="tilewright.sim.tensaurus.golden:golden",
             exercise="tilewright.verif.tensaurus.exercise:exercise",
-            soak="tilewright.verif.tensaurus.soak:soak",
+            soak="tilewright.verif.tensaurus.exercise:soak",
             models={
                 "model": "tilewright.sim.tensaurus.model:TensaurusModel",
                 "cycles": "tilewright.sim.tensaurus.cycles.device:TensaurusCycles",
