@@ -70,16 +70,20 @@ def soak(
     end = time.monotonic() + seconds
     turn = min(_TURN, seconds / len(units))
     known = {unit.name: progress.of(unit.name, unit.design) for unit in units}
+
+    def enough(own: UnitProgress) -> bool:
+        return cycles is not None and own.cycles >= cycles
+
     while time.monotonic() < end:
         unit = min(units, key=lambda one: known[one.name].cycles)
-        if cycles is not None and known[unit.name].cycles >= cycles:
-            return
         own = known[unit.name]
+        if enough(own):
+            return
         first, done = own.seed, own.cycles
         until = min(end, time.monotonic() + turn)
         begun = time.process_time()
         try:
-            while own.seed == first or time.monotonic() < until:
+            while own.seed == first or not (enough(own) or time.monotonic() >= until):
                 jobs, took = run_seed(unit, own.seed)
                 own.seed, own.jobs, own.cycles = own.seed + 1, own.jobs + jobs, own.cycles + took
         finally:
