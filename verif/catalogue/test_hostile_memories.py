@@ -18,7 +18,15 @@ from tilewright.verif.kit.job_checks import soft_reset_after
 from tilewright.verif.kit.sampling import by_size, rng_of, slow_but
 
 ACCELERATORS = [name for name, entry in entries().items() if entry.unit.jobs is not None]
-EVERY_ACCELERATOR = slow_but(["t2s"], ACCELERATORS)
+STRUCTURES = [
+    f"{name}:{number}"
+    for name in ACCELERATORS
+    for number in range(len(entries()[name].variants) + 1)
+]
+"""Accelerators, and numbers of their variants, 0 being the small one."""
+SMALL = [f"{name}:0" for name in ACCELERATORS]
+EVERY_STRUCTURE = slow_but(["t2s:0"], STRUCTURES, [*SMALL, "gta:1", "t2s:3", "t2s:5"])
+"""By default besides the small ones: one manager instead of two; three; a sparse matrix."""
 
 MEMORIES = {
     "aw_after_w": AxiBehaviour(aw_after_w=True),
@@ -48,19 +56,20 @@ CYCLES = 300_000
 
 
 @cache
-def built(name: str) -> Emitted:
+def built(structure: str) -> tuple[Emitted, Any]:
+    """A structure, and its configuration."""
+    name, number = structure.split(":")
     entry = entries()[name]
-    return emit(entry.unit, entry.small_config)
+    config = entry.unit.config(**{**entry.small, **({}, *entry.variants)[int(number)]})
+    return emit(entry.unit, config), config
 
 
 @pytest.fixture(scope="module")
 def accelerator(request: pytest.FixtureRequest) -> Iterator[Accelerator]:
-    """A small one with a memory, and its name."""
-    config: Any = entries()[request.param].small_config
-    with NativeAccelerator(
-        built(request.param), config, memory_bytes=MEMORY_BYTES, time_out=CYCLES
-    ) as made:
-        yield request.param, made
+    """One with a memory, and its name."""
+    made, config = built(request.param)
+    with NativeAccelerator(made, config, memory_bytes=MEMORY_BYTES, time_out=CYCLES) as device:
+        yield request.param.split(":")[0], device
 
 
 def exercise(device: NativeAccelerator[Any], name: str, seed: int) -> None:
@@ -70,7 +79,7 @@ def exercise(device: NativeAccelerator[Any], name: str, seed: int) -> None:
     assert device.faults == []
 
 
-@pytest.mark.parametrize("accelerator", EVERY_ACCELERATOR, indirect=True)
+@pytest.mark.parametrize("accelerator", EVERY_STRUCTURE, indirect=True)
 def test_jobs(accelerator: Accelerator) -> None:
     """With each of the memories, and with some that are drawn."""
     name, device = accelerator
@@ -82,7 +91,7 @@ def test_jobs(accelerator: Accelerator) -> None:
         exercise(device, name, seed)
 
 
-@pytest.mark.parametrize("accelerator", EVERY_ACCELERATOR, indirect=True)
+@pytest.mark.parametrize("accelerator", EVERY_STRUCTURE, indirect=True)
 def test_soft_resets(accelerator: Accelerator) -> None:
     """In the middle of a job, whose registers the exercise before has left: busy falls, and the
     next jobs are right."""
