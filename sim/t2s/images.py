@@ -158,14 +158,11 @@ def image_of(design: Design, tensor: str, bounds: Mapping[str, int]) -> Image:
     declared = program.tensor(tensor)
     loops = program.tensor(f"{tensor}_image").image
     fmt = design.word_format(tensor)
-    inside = {one.name for one in part.run}
-    moved = [one for one in loops if one.name in part.strides]
-    run = [one for one in loops if one.name in inside]
-    lanes = [one for one in loops if one not in moved and one not in run]
+    moved, inside = design.image_loops(part)
     names = walked_indices(declared.dimensions)
     return Image(
         part=part,
-        extents={one.name: trip_count(one, bounds) for one in (*moved, *run, *lanes)},
+        extents={one.name: trip_count(one, bounds) for one in (*moved, *inside)},
         steps=len(moved),
         dimensions=declared.dimensions,
         indices={name: _by_loops(name, loops) for name in names},

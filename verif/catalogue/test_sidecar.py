@@ -255,6 +255,19 @@ def test_a_wrong_tensor_is_found(
 
 
 @pytest.mark.slow
+def test_a_wrong_order_of_words_is_found() -> None:
+    """Of the result's image, whose innermost loop is the columns of elements."""
+    made = emitted("t2s")
+    sidecar = as_read(made.sidecar)
+    (operation,) = sidecar["operations"]
+    loops = operation["operands"][-1]["placement"]["loops"]
+    loops.insert(-2, loops.pop())
+    assert faults(sidecar) == []
+    with pytest.raises(AssertionError, match="C: C"):
+        drive_jobs(Emitted(made.verilog, sidecar), golden_of("t2s"), seed=1)
+
+
+@pytest.mark.slow
 def test_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On units that are built for the driver, too."""
     monkeypatch.chdir(tmp_path)

@@ -8,9 +8,18 @@ from ..registers.job_spec import Check, Error, JobSpec, Rule, checks_of
 from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
 from ..t2s.config import T2sConfig
-from ..t2s.parts import MemoryPart
 from ..t2s.sparse_parts import EntriesPart
 from ..t2s.tokens import STEPS_BITS
+from .t2s_operations import operations
+from .t2s_registers import (
+    base_register,
+    entries_parts,
+    image_parts,
+    memory_parts,
+    steps_register,
+    stride_register,
+    trips_register,
+)
 
 __all__ = [
     "COUNTERS",
@@ -56,41 +65,6 @@ _IMAGE_BYTES = 0x100
 
 _INDICES = 16
 """Indices of a computation at most."""
-
-
-def memory_parts(config: T2sConfig) -> tuple[MemoryPart, ...]:
-    """The loaders of dense operands, and the unloader, of a design."""
-    return (*config.plan.loaders, config.plan.unloader)
-
-
-def entries_parts(config: T2sConfig) -> tuple[EntriesPart, ...]:
-    """The loaders of sparse operands of a design."""
-    return config.plan.sparse.entries if config.plan.sparse else ()
-
-
-def image_parts(config: T2sConfig) -> tuple[EntriesPart | MemoryPart, ...]:
-    """What has an image in memory, in the order of their registers."""
-    return (*entries_parts(config), *memory_parts(config))
-
-
-def trips_register(index: str) -> str:
-    """The register of the trip count of an index's outermost loop."""
-    return f"TRIPS_{index.upper()}"
-
-
-def base_register(part: EntriesPart | MemoryPart) -> str:
-    """The register of an image's address."""
-    return f"{part.tensor.upper()}_BASE"
-
-
-def steps_register(part: EntriesPart) -> str:
-    """The register of the number of vectors of a sparse operand's image."""
-    return f"{part.tensor.upper()}_STEPS"
-
-
-def stride_register(part: MemoryPart, loop: str) -> str:
-    """The register of the distance between an image's places in two iterations of a loop."""
-    return f"{part.tensor.upper()}_STRIDE_{loop.upper()}"
 
 
 def _checks(config: T2sConfig) -> tuple[Check, ...]:
@@ -190,5 +164,6 @@ def job_spec(config: T2sConfig) -> JobSpec:
         errors=ERRORS,
         job=_job(config),
         checks=_checks(config),
+        operations=operations(config),
         traffic=config.traffic,
     )

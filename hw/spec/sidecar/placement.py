@@ -12,6 +12,8 @@ __all__ = [
     "CissPlacement",
     "ColumnsByLanes",
     "CsrPlacement",
+    "ImageLoop",
+    "ImagePlacement",
     "MatrixPlacement",
     "Part",
     "Placement",
@@ -210,6 +212,38 @@ class CissPlacement:
     no_op: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class ImageLoop:
+    """A loop of an image: it walks the index of ``size`` in steps of ``step``.
+
+    ``count``: its iterations; None of the outermost loop of an index, which has as many as the size
+    asks for; ``stride``: the register of the bytes from an iteration to the next; None where
+    iterations follow each other at once.
+    """
+
+    size: str
+    step: int
+    count: int | None = None
+    stride: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImagePlacement:
+    """In memory in the order of loops, outermost first; runs, which are the iterations of all loops
+    without a stride, begin with a beat.
+
+    ``base``: register of the address; ``align``: what base and strides are multiples of;
+    ``read_bytes``: what is read are whole aligned blocks of so many bytes.
+    """
+
+    kind: ClassVar[str] = "image"
+    base: str
+    align: int
+    element_bytes: int
+    read_bytes: int | None = None
+    loops: tuple[ImageLoop, ...]
+
+
 Placement = (
     StreamPlacement
     | RegisterPlacement
@@ -217,4 +251,5 @@ Placement = (
     | C2srPlacement
     | CsrPlacement
     | CissPlacement
+    | ImagePlacement
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..formats import Format
+from .loops import Loop
 from .network import Copy, Link
 from .parts import Count, ElementPart, FeederPart, MemoryPart, MoverPart, RoutePart
 from .program import Program
@@ -53,6 +54,16 @@ class Design:
         sums."""
         of_sums = tensor in (self.program.result, self.program.start)
         return self.element.arithmetic.result if of_sums else self.element.arithmetic.element
+
+    def image_loops(self, part: MemoryPart) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
+        """Loops of a part's image in the order in which memory has them, outermost first: those
+        with a stride each, and those whose words follow each other."""
+        loops = self.program.tensor(f"{part.tensor}_image").image
+        inside = {one.name for one in part.run}
+        moved = tuple(one for one in loops if one.name in part.strides)
+        run = tuple(one for one in loops if one.name in inside)
+        lanes = tuple(one for one in loops if one not in moved and one not in run)
+        return moved, (*run, *lanes)
 
 
 def _from_registers(part: MemoryPart) -> list[Count]:

@@ -9,6 +9,7 @@ SYSTEM = System(
         Entry(
             unit=T2S,
             simulate={"verilator": "tilewright.verif.t2s.simulate:run"},
+            golden="tilewright.sim.t2s.golden:golden",
             exercise="tilewright.verif.t2s.exercise:exercise",
             soak="tilewright.verif.t2s.exercise:soak",
             models={

@@ -13,6 +13,7 @@ from tilewright.verif.catalogue.described.images import arrays, write_list, writ
 from tilewright.verif.catalogue.described.operations import (
     Matrices,
     Shape,
+    located,
     operands,
     operands_of,
     shape_of,
@@ -182,7 +183,7 @@ class JobSource:
             placed[LIST] = [(registers[listed["base"]], listed["bytes"])]
         for index in self._rng.permutation(len(operation["operands"])).tolist():
             operand = operation["operands"][index]
-            place = operand["placement"]
+            place = located(operand)
             if place["kind"] == "register":
                 continue
             shape = shape_of(operand, sizes)
@@ -210,7 +211,7 @@ class JobSource:
         return rooms, placed
 
     def _write(self, job: Job, operand: Mapping[str, Any], transposed: bool) -> None:
-        place, matrix = operand["placement"], job.operands.get(operand["name"])
+        place, matrix = located(operand), job.operands.get(operand["name"])
         if matrix is None:
             return
         if place["kind"] == "register":

@@ -17,6 +17,8 @@ Place = tuple[int, ...]
 """Row, column and, of tensors, further indices."""
 Places = dict[Place, int]
 
+_DENSE = ("matrix", "image")
+
 
 @dataclass(frozen=True)
 class Arrays:
@@ -83,6 +85,15 @@ def arrays(
             strides = {place["stride"]: stride}
         size = _up(down * stride + behind * element, block)
         return Arrays(place["align"], {place["base"]: size}, strides)
+    if place["kind"] == "image":
+        distances = _distances(place, shape)
+        strides = {
+            loop["stride"]: distance
+            for loop, (distance, _) in zip(place["loops"], distances, strict=True)
+            if "stride" in loop
+        }
+        first, count = distances[0]
+        return Arrays(place["align"], {place["base"]: _up(first * count, block)}, strides)
     if place["kind"] == "ciss":
         # However unevenly they are dealt out: an element, or a header, an entry, and the last one.
         size = (room + 1) * place["rows"] * place["slot_bytes"]
@@ -103,6 +114,33 @@ def arrays(
         for array, count in ((place["pairs"], rows), (entries, room))
     }
     return Arrays(place["align"], sizes, room=room)
+
+
+def _distances(place: Mapping[str, Any], shape: Sequence[int]) -> list[tuple[int, int]]:
+    """Of each loop of an image the bytes from an iteration to the next, where runs follow each
+    other at once, and its iterations."""
+    sizes = dict(zip(place["modes"], shape, strict=True))
+    found: list[tuple[int, int]] = []
+    behind = place["element_bytes"]
+    for loop in reversed(place["loops"]):
+        count = loop.get("count", sizes[loop["size"]] // loop["step"])
+        if "stride" in loop:
+            behind = _up(behind, place["align"])
+        found.append((behind, count))
+        behind *= count
+    return found[::-1]
+
+
+def _image_element(
+    place: Mapping[str, Any], registers: Mapping[str, int], shape: Sequence[int], at: Place
+) -> list[int]:
+    """Addresses of the bytes of an element of an image."""
+    indices = dict(zip(place["modes"], at, strict=True))
+    first = registers[place["base"]]
+    for loop, (distance, count) in zip(place["loops"], _distances(place, shape), strict=True):
+        iteration = indices[loop["size"]] // loop["step"] % count
+        first += iteration * registers.get(loop.get("stride", ""), distance)
+    return list(range(first, first + place["element_bytes"]))
 
 
 def _record(memory: Memory, where: Sequence[int], parts: Mapping[str, Any]) -> dict[str, int]:
@@ -176,6 +214,8 @@ def _element(
     transposed: bool = False,
 ) -> list[int]:
     """Addresses of the bytes of an element of a dense matrix, or tensor."""
+    if place["kind"] == "image":
+        return _image_element(place, registers, shape, at)
     down, across = at[0], 0
     for index, size in zip(at[1:], shape[1:], strict=True):
         across = across * size + index
@@ -242,7 +282,7 @@ def write_matrix(
     gaps: np.random.Generator,
 ) -> None:
     """Put a matrix where the registers say; C2SR leaves gaps between rows, 0 or 1 entry each."""
-    if place["kind"] == "matrix":
+    if place["kind"] in _DENSE:
         for at, word in np.ndenumerate(matrix):
             where = _element(place, registers, shape, at, transposed=transposed)
             memory[where] = list(int(word).to_bytes(len(where), "little"))
@@ -280,7 +320,7 @@ def read_matrix(
 
     Raises AssertionError if a row ends outside of the room, or its columns do not ascend.
     """
-    if place["kind"] == "matrix":
+    if place["kind"] in _DENSE:
         words = [
             int.from_bytes(memory[_element(place, registers, shape, at)].tobytes(), "little")
             for at in np.ndindex(*shape)
@@ -304,7 +344,7 @@ def touched(
     memory: Memory, place: Mapping[str, Any], registers: Mapping[str, int], shape: Place
 ) -> list[int]:
     """Addresses of the bytes of a result: all that a job may change."""
-    if place["kind"] == "matrix":
+    if place["kind"] in _DENSE:
         return [byte for at in np.ndindex(*shape) for byte in _element(place, registers, shape, at)]
     sparse = _Sparse(place, registers)
     heads = range(shape[0] if sparse.c2sr else shape[0] + 1)

@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.verif.catalogue.described.drawing import LIST, Job, JobSource
 from tilewright.verif.catalogue.described.images import read_matrix, touched
-from tilewright.verif.catalogue.described.operations import Matrices, operands_of
+from tilewright.verif.catalogue.described.operations import Matrices, located, operands_of
 from tilewright.verif.catalogue.described.registers import Rules
 
 __all__ = ["Job", "JobDriver"]
@@ -100,7 +100,7 @@ class JobDriver:
         memory = np.frombuffer(self._device.read_memory(0, len(job.memory)), np.uint8)
         unchanged, found = np.ones(len(memory), np.bool_), {}
         for operand in operands_of(job.operation, "out"):
-            place, shape = operand["placement"], job.shape(operand)
+            place, shape = located(operand), job.shape(operand)
             room = job.rooms.get(operand["name"], 0)
             found[operand["name"]] = read_matrix(memory, place, job.registers, shape, room)
             unchanged[touched(memory, place, job.registers, shape)] = False

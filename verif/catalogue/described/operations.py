@@ -17,6 +17,7 @@ __all__ = [
     "Shape",
     "by_definition",
     "contracted",
+    "located",
     "numbers_of",
     "operands",
     "operands_of",
@@ -47,6 +48,11 @@ def _indices(operand: Mapping[str, Any]) -> tuple[str, ...]:
 def shape_of(operand: Mapping[str, Any], sizes: Mapping[str, int]) -> Shape:
     """Of an operand, with sizes by name."""
     return tuple(sizes[name] for name in _indices(operand))
+
+
+def located(operand: Mapping[str, Any]) -> dict[str, Any]:
+    """An operand's placement, and the sizes of its modes as ``modes``."""
+    return {**operand["placement"], "modes": _indices(operand)}
 
 
 def _present(rng: np.random.Generator, operand: Mapping[str, Any], shape: Shape) -> list[Shape]:
@@ -168,18 +174,33 @@ def contracted(
     numbers: Mapping[str, Mapping[Shape, Any]],
     sizes: Mapping[str, int],
 ) -> dict[Shape, float]:
-    """A contraction of the numbers of operands that go in, by place: einsum of small integers."""
+    """A contraction of the numbers of operands that go in, by place, of small integers."""
     compute = operation["compute"]
-    assert (compute["kind"], compute["plus"], compute["times"]) == ("contraction", "add", "mul")
-    letter = {name: chr(ord("a") + number) for number, name in enumerate(sizes)}
-    terms, given = [], []
+    assert compute["kind"] == "contraction"
+    (result,) = operands_of(operation, "out")
+    kept = _indices(result)
+    # All indices are axes, those of the result first; operands are as they are along the others.
+    axes = [*kept, *(name for name in sizes if name not in kept)]
+    terms = []
     for operand in operands_of(operation, "in"):
         dense = np.zeros(shape_of(operand, sizes))
         for at, number in numbers[operand["name"]].items():
             dense[at] = number
-        given.append(dense)
-        terms.append("".join(letter[name] for name in _indices(operand)))
-    (result,) = operands_of(operation, "out")
-    wanted = "".join(letter[name] for name in _indices(result))
-    found = np.einsum(f"{','.join(terms)}->{wanted}", *given)
+        modes = _indices(operand)
+        order = np.argsort([axes.index(name) for name in modes])
+        shape = [sizes[name] if name in modes else 1 for name in axes]
+        terms.append(dense.transpose(order).reshape(shape))
+    products = np.broadcast_to(reduce(_UFUNCS[compute["times"]], terms), [sizes[x] for x in axes])
+    summed = tuple(range(len(kept), len(axes)))
+    found = _UFUNCS[compute["plus"]].reduce(products, axis=summed)
     return {at: float(number) for at, number in np.ndenumerate(found)}
+
+
+_UFUNCS: dict[str, Any] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
