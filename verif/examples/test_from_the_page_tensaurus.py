@@ -25,7 +25,7 @@ def test_on_the_rtl(tmp_path: Path) -> None:
     assert printed.splitlines()[-1] == "PASS"
     assert memory_lines(printed) == memory_lines(PAGE)
     # The second operand takes the first one's place.
-    example.change("run.py", "region_2=cut * vectors", "region_2=0")
+    example.change("run.py", "REGION_2=cut * vectors", "REGION_2=0")
     done = example.run(run)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "FAIL")
 
