@@ -1,4 +1,4 @@
-"""What a part of several streams is simulated with, in Amaranth's simulator.
+"""What a part of several streams is simulated with, in Amaranth's simulator or natively.
 
 An agent has two methods, both called in every cycle: ``drive`` sets inputs; then, when all agents
 have, ``observe`` looks at what moves at the cycle's end.
@@ -193,7 +193,10 @@ def run_agents(
     wires: Iterable[tuple[Any, int]] = (),
 ) -> int:
     """Simulate until ``until``, which is asked behind every cycle with the simulator and the number
-    of the cycle, says so. Returns the cycles. Raises AssertionError after ``most`` of them."""
+    of the cycle, says so. Returns the cycles. Raises AssertionError after ``most`` of them.
+
+    ``part`` is a component, for Amaranth's simulator, or what runs a bench on one.
+    """
     ran = 0
 
     async def bench(sim: Any) -> None:
@@ -211,6 +214,9 @@ def run_agents(
                 return
         raise AssertionError(f"not done after {most} cycles")
 
+    if callable(part):
+        part(bench)
+        return ran
     # The simulator writes masks of wide signals as decimal numbers.
     sys.set_int_max_str_digits(0)
     simulator = Simulator(part)

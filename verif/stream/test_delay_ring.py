@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 from tilewright.hw.stream.delay_ring import DelayRing
+from tilewright.verif.kit.native_parts import NativeParts
 from tilewright.verif.kit.refusal import refusal
-from tilewright.verif.stream.simulated import simulate
 
 
-@pytest.mark.parametrize("cycles", [2, 3, 4, 9])
+CYCLES = [2, 3, 4, 9]
+RTL = NativeParts("delay_rings", {f"ring_{n}": partial(DelayRing, 7, n) for n in CYCLES})
+
+
+@pytest.mark.parametrize("cycles", CYCLES)
 def test_words_come_so_many_cycles_later(cycles: int) -> None:
-    ring = DelayRing(7, cycles)
+    ring = RTL[f"ring_{cycles}"]
     words = [(37 * n + 5) % 128 for n in range(40)]
     found = []
 
@@ -22,7 +27,7 @@ def test_words_come_so_many_cycles_later(cycles: int) -> None:
             found.append(sim.get(ring.o))
             await sim.tick()
 
-    simulate(ring, bench)
+    RTL.simulate(f"ring_{cycles}", bench)
     assert found[cycles:] == words[:-cycles]
 
 

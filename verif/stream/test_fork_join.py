@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
 from tilewright.hw.stream.fork import Fork
 from tilewright.hw.stream.join import Join
+from tilewright.verif.kit.native_parts import NativeParts
 from tilewright.verif.kit.refusal import refusal
-from tilewright.verif.stream.simulated import simulate
 
 CYCLES = 1500
 BITS = 12
+INPUTS = ("a", "b", "c")
+RTL = NativeParts(
+    "fork_join",
+    {
+        **{f"eager_{n}": partial(Fork, BITS, n, eager=True) for n in (2, 3)},
+        **{f"lazy_{n}": partial(Fork, BITS, n) for n in (2, 3)},
+        "join": lambda: Join(dict.fromkeys(INPUTS, BITS)),
+    },
+)
 
 
 def targets(number: int, outputs: int) -> int:
@@ -26,7 +36,7 @@ def targets(number: int, outputs: int) -> int:
 def test_an_eager_fork(outputs: int, clear: float) -> None:
     """Each output takes each of its transfers once and in order, as soon as it is ready; only what
     is at the input when a clear comes is offered to all once more."""
-    part, chosen = Fork(BITS, outputs, eager=True), random.Random(outputs)
+    part, chosen = RTL[f"eager_{outputs}"], random.Random(outputs)
     seen: Counter[str] = Counter()
 
     async def bench(sim: Any) -> None:
@@ -58,7 +68,7 @@ def test_an_eager_fork(outputs: int, clear: float) -> None:
             number += moves
             await sim.tick()
 
-    simulate(part, bench)
+    RTL.simulate(f"eager_{outputs}", bench)
     assert seen["moved"] > CYCLES // 5
     assert seen["ahead"] > 100
     assert (seen["cleared"] > 10) == (clear > 0)
@@ -67,7 +77,7 @@ def test_an_eager_fork(outputs: int, clear: float) -> None:
 @pytest.mark.parametrize("outputs", [2, 3])
 def test_a_lazy_fork(outputs: int) -> None:
     """All that a transfer is for take it in the same cycle, as soon as all are ready."""
-    part, chosen = Fork(BITS, outputs), random.Random(outputs)
+    part, chosen = RTL[f"lazy_{outputs}"], random.Random(outputs)
     seen: Counter[str] = Counter()
 
     async def bench(sim: Any) -> None:
@@ -98,12 +108,12 @@ def test_a_lazy_fork(outputs: int) -> None:
             number += moves
             await sim.tick()
 
-    simulate(part, bench)
+    RTL.simulate(f"lazy_{outputs}", bench)
     assert min(seen["moved"], seen["some"], seen["waited"]) > CYCLES // 8
 
 
 def test_a_fork_left_alone_serves_all() -> None:
-    part, seen = Fork(BITS, 3), []
+    part, seen = RTL["lazy_3"], []
 
     async def bench(sim: Any) -> None:
         sim.set(part.i.valid, 1)
@@ -112,15 +122,15 @@ def test_a_fork_left_alone_serves_all() -> None:
                 sim.set(o.ready, ready >> n & 1)
             seen.append(sim.get(part.i.ready))
 
-    simulate(part, bench)
+    RTL.simulate("lazy_3", bench)
     assert seen == [0] * 7 + [1]
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 def test_a_join(stall: float) -> None:
     """A transfer of every input that is needed, all in one cycle, in the order of each."""
-    names = ("a", "b", "c")
-    part, chosen = Join(dict.fromkeys(names, BITS)), random.Random(3)
+    names = INPUTS
+    part, chosen = RTL["join"], random.Random(3)
     seen: Counter[str] = Counter()
 
     async def bench(sim: Any) -> None:
@@ -153,7 +163,7 @@ def test_a_join(stall: float) -> None:
             moved += moves
             await sim.tick()
 
-    simulate(part, bench)
+    RTL.simulate("join", bench)
     assert min(seen[name] for name in names) > CYCLES // 10
     assert seen["a"] > max(seen["b"], seen["c"])
     assert (seen["waited"] > 100) == (stall > 0)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 from tilewright.hw.stream.gearbox import Gearbox, entries_layout, entry_layout
+from tilewright.verif.kit.native_parts import NativeParts
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
 from tilewright.verif.stream.agents import Sink, Source, Wire, run_agents
@@ -22,6 +24,10 @@ SIZES: dict[str, tuple[int, tuple[int, ...]]] = {
     "multiple": (8, (32,)),
 }
 """Bytes of a line, and of entries."""
+
+RTL = NativeParts(
+    "gearboxes", {name: partial(Gearbox, line, sizes, 16) for name, (line, sizes) in SIZES.items()}
+)
 
 
 @dataclass
@@ -38,7 +44,7 @@ class Run:
     def __post_init__(self) -> None:
         line_bytes, sizes = SIZES[self.name]
         rng = random.Random(f"{self.name} {self.seed}")
-        part = Gearbox(line_bytes, sizes, 16)
+        part = RTL[self.name]
         layout, entry = entries_layout(sizes, 16), entry_layout(sizes)
         self.lines: list[bytes] = []
         self.expected: list[tuple[bytes, int]] = []
@@ -67,7 +73,8 @@ class Run:
                     one.words += words
             return len(self.sink.words) == len(self.expected)
 
-        run_agents(part, [source, self.source, self.sink, clear], until=until)
+        agents = [source, self.source, self.sink, clear]
+        run_agents(partial(RTL.simulate, self.name), agents, until=until)
         self.found = []
         for (content, _), word in zip(self.expected, self.sink.words, strict=True):
             view = entry.from_bits(word)

@@ -11,7 +11,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.stream.multiplex import bypass_unless, demultiplex, multiplex
-from tilewright.verif.stream.simulated import simulate
+from tilewright.verif.kit.native_parts import NativeParts
 
 BITS = 12
 TRANSFERS = 60
@@ -46,10 +46,20 @@ def _bypass(m: Module, top: Any) -> None:
     bypass_unless(m, top.select, top.i_0, (top.o_0, top.i_1), top.o_1)
 
 
-def _run(connect: Callable[[Module, Any], None], seed: int) -> dict[str, list[tuple[int, int]]]:
+RTL = NativeParts(
+    "multiplex",
+    {
+        "demultiplex": lambda: Paths(_demultiplex),
+        "multiplex": lambda: Paths(_multiplex),
+        "bypass": lambda: Paths(_bypass),
+    },
+)
+
+
+def _run(connect: str, seed: int) -> dict[str, list[tuple[int, int]]]:
     """(select, payload) of the transfers at each stream; the select changes when nothing is on
     offer."""
-    part, chosen = Paths(connect), random.Random(seed)
+    part, chosen = RTL[connect], random.Random(seed)
     names = ("i_0", "i_1", "o_0", "o_1")
     moved: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
 
@@ -75,13 +85,13 @@ def _run(connect: Callable[[Module, Any], None], seed: int) -> dict[str, list[tu
             idle = not any(sim.get(getattr(part, name).valid) for name in ("o_0", "o_1"))
             await sim.tick()
 
-    simulate(part, bench)
+    RTL.simulate(connect, bench)
     return moved
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_demultiplex(seed: int) -> None:
-    moved = _run(_demultiplex, seed)
+    moved = _run("demultiplex", seed)
     assert len(moved["i_0"]) == TRANSFERS
     for path in range(2):
         mine = [item for item in moved["i_0"] if item[0] == path]
@@ -91,7 +101,7 @@ def test_demultiplex(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_multiplex(seed: int) -> None:
-    moved = _run(_multiplex, seed)
+    moved = _run("multiplex", seed)
     for path in range(2):
         assert [item for item in moved["o_0"] if item[0] == path] == moved[f"i_{path}"]
         assert len(moved[f"i_{path}"]) == TRANSFERS
@@ -100,7 +110,7 @@ def test_multiplex(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_bypass_unless(seed: int) -> None:
-    moved = _run(_bypass, seed)
+    moved = _run("bypass", seed)
     past, through = ([item for item in moved["i_0"] if item[0] == path] for path in range(2))
     assert min(len(past), len(through)) > 10
     assert moved["o_0"] == through

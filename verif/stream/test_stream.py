@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 from tilewright.hw.stream.deep_queue import DeepQueue
 from tilewright.hw.stream.gate import Gate
 from tilewright.hw.stream.output_register import OutputRegister
 from tilewright.hw.stream.queue import Queue
 from tilewright.hw.stream.round_robin import RoundRobin
 from tilewright.hw.stream.skid_buffer import SkidBuffer
+from tilewright.verif.kit.native_parts import NativeParts
 from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.stream.rigid_pipeline import RigidPipeline
 
@@ -34,6 +35,34 @@ PARTS: dict[str, tuple[Callable[[], Any], int, int]] = {
     "valid_pipeline_skid": (lambda: RigidPipeline(BITS, 2, skid=True), 3, 4),
 }
 FULL_RATE = [name for name in PARTS if name != "queue_1"]
+CLEARABLE: dict[str, Callable[[], Any]] = {
+    "skid_buffer": lambda: SkidBuffer(BITS, clearable=True),
+    "output_register": lambda: OutputRegister(BITS, clearable=True),
+    **{name: part[0] for name, part in PARTS.items() if name.startswith(("deep", "valid"))},
+}
+INPUTS = [2, 3, 5]
+RTL = NativeParts(
+    "stream_parts",
+    {
+        **{name: part[0] for name, part in PARTS.items()},
+        **{f"clearable_{name}": build for name, build in CLEARABLE.items()},
+        **{f"round_robin_{n}": partial(RoundRobin, BITS, n) for n in INPUTS},
+        "gate": lambda: Gate(BITS),
+    },
+)
+
+
+_FACTOR = 0x9E35
+
+
+def scrambled(word: int) -> int:
+    """A payload that has both values of each bit, in a few transfers already."""
+    return word * _FACTOR % (1 << BITS)
+
+
+def word_of(payload: int) -> int:
+    """What was scrambled."""
+    return payload * pow(_FACTOR, -1, 1 << BITS) % (1 << BITS)
 
 
 def ports(part: Any) -> tuple[list[Any], Any]:
@@ -45,7 +74,7 @@ class Run:
 
     Parameters
     ----------
-    part: the component
+    name: of the part
     gap, stall: shares of the cycles in which an input offers nothing, the output takes nothing
     counts: transfers for each input
     cycles: length
@@ -55,12 +84,13 @@ class Run:
     -------
     sent: for each input, (cycle, payload) of its transfers
     taken: (cycle, payload) of the output's
+    waits: payload that is offered at the end and not taken, if there is one
     dropped: payloads sent when or before ``clear`` came and not taken until then
     """
 
     def __init__(
         self,
-        part: Any,
+        name: str,
         *,
         counts: list[int],
         cycles: int,
@@ -69,17 +99,15 @@ class Run:
         clear: float = 0.0,
         seed: int = 0,
     ) -> None:
-        self.part, self.random = part, random.Random(seed)
+        self.part, self.random = RTL[name], random.Random(seed)
         self.gap, self.stall, self.clear = gap, stall, clear
         self.counts, self.cycles = counts, cycles
-        self.inputs, self.output = ports(part)
+        self.inputs, self.output = ports(self.part)
         self.sent: list[list[tuple[int, int]]] = [[] for _ in counts]
         self.taken: list[tuple[int, int]] = []
+        self.waits: int | None = None
         self.dropped: set[int] = set()
-        simulator = Simulator(part)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(self._bench)
-        simulator.run()
+        RTL.simulate(name, self._bench)
 
     async def _bench(self, sim: Any) -> None:
         held: int | None = None
@@ -90,12 +118,12 @@ class Run:
                     sim.get(source.valid) == 1 or self.random.random() >= self.gap
                 )
                 sim.set(source.valid, int(offers))
-                sim.set(source.payload, index << 12 | number)
+                sim.set(source.payload, scrambled(index << 12 | number))
             clears = self.random.random() < self.clear
             if self.clear:
                 sim.set(self.part.clear, int(clears))
             sim.set(self.output.ready, int(self.random.random() >= self.stall))
-            held = self._observe(sim, cycle, held, clears)
+            self.waits = held = self._observe(sim, cycle, held, clears)
             await sim.tick()
             for index, source in enumerate(self.inputs):
                 if self.sent[index] and self.sent[index][-1][0] == cycle:
@@ -105,8 +133,9 @@ class Run:
         """What moves in this cycle; the payload that waits afterwards."""
         payload = sim.get(self.output.payload)
         if isinstance(self.part, RoundRobin):
-            assert payload.source == payload.payload >> 12
+            assert payload.source == word_of(payload.payload) >> 12
             payload = payload.payload
+        payload = word_of(payload)
         valid = sim.get(self.output.valid)
         if held is not None:
             assert valid
@@ -133,39 +162,50 @@ PAUSES = [(0.0, 0.6), (0.5, 0.0), (0.5, 0.6)]
 @pytest.mark.parametrize("name", PARTS)
 def test_all_leaves_in_order(name: str, pauses: tuple[float, float]) -> None:
     gap, stall = pauses
-    run = Run(PARTS[name][0](), counts=[120], cycles=700, gap=gap, stall=stall, seed=len(name))
+    run = Run(name, counts=[120], cycles=700, gap=gap, stall=stall, seed=len(name))
     assert [word for _, word in run.taken] == list(range(120))
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_latency_and_throughput(name: str) -> None:
-    build, latency, _ = PARTS[name]
-    run = Run(build(), counts=[60], cycles=150)
+    latency = PARTS[name][1]
+    run = Run(name, counts=[60], cycles=150)
     assert run.taken[0][0] - run.sent[0][0][0] == latency
     if name in FULL_RATE:
         assert run.taken[-1][0] - run.taken[0][0] == 59
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_capacity(name: str) -> None:
-    build, _, capacity = PARTS[name]
-    run = Run(build(), counts=[20], cycles=40, stall=1.0)
-    assert (len(run.sent[0]), run.taken) == (capacity, [])
-
-
-CLEARABLE: dict[str, Callable[[], Any]] = {
-    "skid_buffer": lambda: SkidBuffer(BITS, clearable=True),
-    "output_register": lambda: OutputRegister(BITS, clearable=True),
-    **{name: part[0] for name, part in PARTS.items() if name.startswith(("deep", "valid"))},
+CAPACITIES = {
+    **{name: part[2] for name, part in PARTS.items()},
+    **{f"clearable_{name}": PARTS[name][2] for name in CLEARABLE},
+    **{f"round_robin_{n}": 2 for n in INPUTS},
 }
+
+
+@pytest.mark.parametrize("name", CAPACITIES)
+def test_capacity(name: str) -> None:
+    """While nothing is taken a part fills, and offers what came first."""
+    run = Run(name, counts=[20] * len(ports(RTL[name])[0]), cycles=40, stall=1.0)
+    assert (sum(map(len, run.sent)), run.taken) == (CAPACITIES[name], [])
+    assert run.waits == min(sent for rows in run.sent for sent in rows)[1]
+
+
+@pytest.mark.parametrize("name", [*PARTS, *(f"round_robin_{n}" for n in INPUTS)])
+def test_a_reset_drops_what_is_inside(name: str) -> None:
+    inputs = len(ports(RTL[name])[0])
+    Run(name, counts=[20] * inputs, cycles=30, stall=0.9)
+    run = Run(name, counts=[5] * inputs, cycles=60)
+    assert sorted(word for _, word in run.taken) == [
+        index << 12 | number for index in range(inputs) for number in range(5)
+    ]
+    assert run.taken[0][1] == min(1, inputs - 1) << 12
 
 
 @pytest.mark.parametrize("name", CLEARABLE)
 @pytest.mark.parametrize("seed", slow_but([0], range(3)))
 def test_clear_drops_what_is_inside(name: str, seed: int) -> None:
-    run = Run(
-        CLEARABLE[name](), counts=[400], cycles=900, gap=0.2, stall=0.4, clear=0.05, seed=seed
-    )
+    part = f"clearable_{name}"
+    run = Run(part, counts=[400], cycles=900, gap=0.2, stall=0.4, clear=0.05, seed=seed)
     words = [word for _, word in run.taken]
     assert words == sorted(set(range(400)) - run.dropped)
     assert len(run.dropped) > 20
@@ -175,7 +215,7 @@ def test_clear_drops_what_is_inside(name: str, seed: int) -> None:
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 def test_a_gate_takes_nothing_back(stall: float) -> None:
     """While held it offers nothing but what it has offered before; otherwise it passes all."""
-    part, chosen = Gate(BITS), random.Random(5)
+    part, chosen = RTL["gate"], random.Random(5)
     seen = {"held": 0, "passed": 0, "stays": 0}
 
     async def bench(sim: Any) -> None:
@@ -200,28 +240,25 @@ def test_a_gate_takes_nothing_back(stall: float) -> None:
             if moved:
                 sim.set(part.i.valid, 0)
 
-    simulator = Simulator(part)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    RTL.simulate("gate", bench)
     assert seen["held"] > 100
     assert seen["passed"] > 100
     assert (seen["stays"] > 50) == (stall > 0)
 
 
-@pytest.mark.parametrize("inputs", [2, 3, 5])
+@pytest.mark.parametrize("inputs", INPUTS)
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 def test_round_robin_serves_everyone(inputs: int, stall: float) -> None:
-    part = RoundRobin(BITS, inputs)
-    run = Run(part, counts=[50] * inputs, cycles=900, gap=0.3, stall=stall, seed=inputs)
+    name, counts = f"round_robin_{inputs}", [50] * inputs
+    run = Run(name, counts=counts, cycles=900, gap=0.3, stall=stall, seed=inputs)
     for index in range(inputs):
         mine = [word & 0xFFF for _, word in run.taken if word >> 12 == index]
         assert mine == list(range(50))
 
 
-@pytest.mark.parametrize("inputs", [2, 3, 5])
+@pytest.mark.parametrize("inputs", INPUTS)
 def test_round_robin_is_fair_and_never_pauses(inputs: int) -> None:
-    run = Run(RoundRobin(BITS, inputs), counts=[40] * inputs, cycles=40 * inputs + 5)
+    run = Run(f"round_robin_{inputs}", counts=[40] * inputs, cycles=40 * inputs + 5)
     sources = [word >> 12 for _, word in run.taken]
     assert len(sources) == 40 * inputs
     assert run.taken[-1][0] - run.taken[0][0] == 40 * inputs - 1
@@ -230,9 +267,49 @@ def test_round_robin_is_fair_and_never_pauses(inputs: int) -> None:
     assert sources == first * 40
 
 
+@pytest.mark.parametrize("inputs", INPUTS)
+@pytest.mark.parametrize("gap", [0.3, 0.7, 0.9])
+def test_round_robin_takes_the_next_that_offers(inputs: int, gap: float) -> None:
+    """The first input that offers after the one served last, going round, and no other."""
+    name = f"round_robin_{inputs}"
+    part, chosen = RTL[name], random.Random(f"{inputs} {gap}")
+    served: list[tuple[int, int]] = []
+    found: list[tuple[int, int]] = []
+
+    async def bench(sim: Any) -> None:
+        offers = [False] * inputs
+        number, last = 0, 0
+        words = [0] * inputs
+        for _ in range(700):
+            for index, i in enumerate(part.i):
+                if not offers[index] and chosen.random() >= gap:
+                    offers[index], words[index] = True, scrambled(number)
+                    number += 1
+                sim.set(i.valid, int(offers[index]))
+                sim.set(i.payload, words[index])
+            sim.set(part.o.ready, int(chosen.random() < 0.7))
+            if sim.get(part.o.valid) and sim.get(part.o.ready):
+                payload = sim.get(part.o.payload)
+                found.append((payload.source, payload.payload))
+            round_ = [(last + step) % inputs for step in range(1, inputs + 1)]
+            following = next((index for index in round_ if offers[index]), None)
+            takes = [index for index, i in enumerate(part.i) if sim.get(i.ready) and offers[index]]
+            assert takes in ([], [following])
+            if takes:
+                last = takes[0]
+                served.append((last, words[last]))
+                offers[last] = False
+            await sim.tick()
+
+    RTL.simulate(name, bench)
+    assert found == served[: len(found)]
+    assert len(served) - len(found) <= 2
+    assert {index for index, _ in served} == set(range(inputs))
+
+
 def test_skid_buffer_cuts_the_path_of_ready() -> None:
     """Its ready is the same whatever the output's ready is in the cycle."""
-    part = SkidBuffer(BITS)
+    part = RTL["skid_buffer"]
     seen = []
 
     async def bench(sim: Any) -> None:
@@ -245,8 +322,5 @@ def test_skid_buffer_cuts_the_path_of_ready() -> None:
             seen.append(set(readies))
             await sim.tick()
 
-    simulator = Simulator(part)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    RTL.simulate("skid_buffer", bench)
     assert all(len(readies) == 1 for readies in seen)

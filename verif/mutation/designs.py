@@ -1,0 +1,171 @@
+"""Builds that hold mutations: what replaces the build of Verilated libraries."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tilewright.hw.emit import hierarchy
+from tilewright.sim.rtl import build
+from tilewright.sim.rtl.glue import STREAMS, Harness
+from tilewright.verif.mutation.mutations import (
+    ORIGIN,
+    SELECT,
+    Mutation,
+    all_mutations,
+    sample,
+    with_selector,
+)
+
+__all__ = ["Design", "Designs", "with_origins"]
+
+_MODEL = f"""#include <set>
+struct MutatedModel : Vunit {{
+    static std::set<MutatedModel*>& all() {{ static std::set<MutatedModel*> found; return found; }}
+    static unsigned& selected() {{ static unsigned number = 0; return number; }}
+    explicit MutatedModel(VerilatedContext* context) : Vunit(context) {{
+        {SELECT} = selected();
+        all().insert(this);
+    }}
+    ~MutatedModel() {{ all().erase(this); }}
+    static bool& used() {{ static bool was = false; return was; }}
+    void eval() {{
+        used() = true;
+        Vunit::eval();
+    }}
+}};
+extern "C" __attribute__((visibility("default"), used)) int native_mutant_used() {{
+    const bool was = MutatedModel::used();
+    MutatedModel::used() = false;
+    return was;
+}}
+extern "C" __attribute__((visibility("default"), used)) void native_mutant(unsigned number) {{
+    MutatedModel::selected() = number;
+    for (MutatedModel* model : MutatedModel::all()) model->{SELECT} = number;
+}}
+using Model = MutatedModel;
+"""
+
+
+def with_origins() -> None:
+    """From now on every module of emitted Verilog says in a comment which class it comes from."""
+    add: Any = hierarchy.Hierarchy._add
+
+    def _add(self: Any, text: str, component: Any, *rest: Any) -> Any:
+        block = add(self, text, component, *rest)
+        kind = type(component)
+        line = f"{ORIGIN}{kind.__module__}.{kind.__qualname__}"
+        self.blocks[block.module] = replace(block, comment=(*block.comment, line))
+        return self.blocks[block.module]
+
+    hierarchy.Hierarchy._add = _add  # type: ignore[method-assign]
+
+
+@dataclass
+class Design:
+    """A library with mutations, and what uses it."""
+
+    name: str
+    directory: Path
+    candidates: list[Mutation]
+    library: ctypes.CDLL
+    path: Path
+    users: set[str] = field(default_factory=set)
+
+    def note_use(self, test: str) -> None:
+        """If a model of it was simulated since the last call, the test uses it."""
+        if self.library.native_mutant_used():
+            self.users.add(test)
+
+    def select(self, number: int) -> None:
+        """Let a mutation be there, in all models of it; 0: none."""
+        self.library.native_mutant(ctypes.c_uint(number))
+
+
+class Designs:
+    """All libraries that a run of tests builds.
+
+    Parameters
+    ----------
+    folders: paths of the Python modules whose hardware is mutated begin with one of these
+    stand_ins: classes of benches that stand for a module
+    most: candidates of each module in a design, and in all of them
+    seed: of the choice
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[str],
+        stand_ins: Mapping[str, str],
+        most: tuple[int, int],
+        seed: int,
+    ) -> None:
+        self._folders, self._stand_ins = folders, stand_ins
+        self._most, self._seed = most, seed
+        self._scratch = tempfile.TemporaryDirectory(prefix="mutation-")
+        self._built: dict[str, Design | None] = {}
+        self._counts: Counter[str] = Counter()
+        self._build_library = build.build_library
+
+    @property
+    def found(self) -> list[Design]:
+        """Those that have mutations."""
+        return [design for design in self._built.values() if design is not None]
+
+    def install(self) -> None:
+        """Build with mutations from now on. To be called before anything imports the function."""
+        build.build_library = self.build_library  # type: ignore[assignment]
+
+    def build_library(
+        self,
+        verilog: str,
+        sidecar: Mapping[str, Any],
+        *,
+        harness: Harness = STREAMS,
+        waves: Any = None,
+        **options: Any,
+    ) -> Path:
+        """As `build.build_library`."""
+        if waves is None:
+            text = f"{verilog} {harness.source}"
+            key = f"{sidecar['module']}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+            if key not in self._built:
+                self._built[key] = self._mutated(key, verilog, sidecar, harness)
+            design = self._built[key]
+            if design is not None:
+                return design.path
+        return self._build_library(verilog, sidecar, harness=harness, waves=waves, **options)
+
+    def _mutated(
+        self, name: str, verilog: str, sidecar: Mapping[str, Any], harness: Harness
+    ) -> Design | None:
+        if not any(f"// {ORIGIN}tilewright.{f.replace('/', '.')}" in verilog for f in self._folders):
+            known = [c for c in self._stand_ins if f"// {ORIGIN}{c}\n" in verilog]
+            if not known:
+                return None
+        directory = Path(self._scratch.name) / name
+        directory.mkdir()
+        top = sidecar["module"]
+        there = all_mutations(verilog, top, directory, self._folders, self._stand_ins)
+        here, all_of_it = self._most
+        modules = {one.module for one in there}
+        wanted = {m: max(0, min(here, all_of_it - self._counts[m])) for m in modules}
+        rng = random.Random(f"{self._seed} {name.rpartition('-')[0]}")
+        candidates = sample(there, wanted, rng)
+        if not candidates:
+            return None
+        self._counts.update(one.module for one in candidates)
+        text = with_selector(candidates, top, directory)
+        glued = replace(
+            harness,
+            glue=lambda sidecar: harness.glue(sidecar).replace("using Model = Vunit;\n", _MODEL),
+        )
+        path = self._build_library(text, sidecar, harness=glued)
+        return Design(name, directory, candidates, ctypes.CDLL(str(path)), path)

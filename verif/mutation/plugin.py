@@ -1,0 +1,290 @@
+"""A plugin of pytest: runs the collected tests on mutated designs, and writes what they noticed.
+
+Every test runs once, which builds the designs, and again in a process of its own, as all mutants
+do, without a mutation. Then the tests that use a design run for each of its mutants, until one
+fails.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import random
+import signal
+import sys
+import time
+import weakref
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.tmpdir import tmppath_result_key
+from tilewright.verif.mutation.designs import Design, Designs, with_origins
+from tilewright.verif.mutation.mutations import Mutation
+from tilewright.verif.mutation.proof import is_equivalent
+from tilewright.verif.mutation.settings import Settings
+
+_DEAD = 101
+_SLACK, _TIMES = 10.0, 10.0
+"""A test of a mutant is hung after so many times its processor time, and some seconds."""
+
+
+@dataclass
+class Outcome:
+    """What became of a mutant."""
+
+    mutation: Mutation
+    design: str
+    number: int
+    verdict: str = ""
+    by: str = ""
+    why: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class Use:
+    """A test, its processor time, and how often it killed."""
+
+    item: pytest.Item
+    seconds: float = 0.0
+    runs: int = 0
+    kills: int = 0
+
+    @property
+    def cost(self) -> float:
+        """For a kill."""
+        return (self.seconds + 0.005) * (self.runs + 2) / (self.kills + 1)
+
+
+@dataclass
+class _Child:
+    """How a process that ran tests ended."""
+
+    status: int
+    said: dict[str, Any] = field(default_factory=dict)
+
+
+class Mutants:
+    """The plugin.
+
+    Parameters
+    ----------
+    settings: what to mutate, and how much
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._designs = Designs(
+            settings.folders, settings.stand_ins, (settings.here, settings.most), settings.seed
+        )
+        self._simulations: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.sound = True
+
+    def install(self) -> None:
+        """Before anything that simulates is imported."""
+        with_origins()
+        self._designs.install()
+        from tilewright.sim.rtl import streams
+        from tilewright.verif.kit import kept_units
+
+        # Units kept from other runs do not say where their modules come from.
+        generator = kept_units._generator
+        kept_units._generator = lambda: f"{generator()} with origins"  # type: ignore[assignment]
+        simulations, begin = self._simulations, streams.NativeSimulation.__init__
+
+        def __init__(simulation: Any, *arguments: Any, **options: Any) -> None:
+            begin(simulation, *arguments, **options)
+            simulations.add(simulation)
+
+        streams.NativeSimulation.__init__ = __init__  # type: ignore[method-assign]
+
+    # Running tests
+
+    def _run(self, item: pytest.Item) -> None:
+        """Run a test, with its fixtures; whatever it raises is raised."""
+        state = item.session._setupstate
+        item._initrequest()  # type: ignore[attr-defined]
+        item.stash[tmppath_result_key] = {}
+        try:
+            state.setup(item)
+            item.runtest()
+        finally:
+            state.teardown_exact(None)
+            item.funcargs = None  # type: ignore[attr-defined]
+
+    def _in_child(self, uses: list[Use], design: Design | None, number: int) -> _Child:
+        """Run tests in a process of its own until one fails: 0, 1, or how it ended."""
+        reads, writes = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child == 0:
+            status = _DEAD
+            try:
+                os.close(reads)
+                status = self._child(uses, design, number, writes)
+            finally:
+                os._exit(status)
+        os.close(writes)
+        with os.fdopen(reads) as pipe:
+            lines = [json.loads(line) for line in pipe if line.endswith("\n")]
+        _, status = os.waitpid(child, 0)
+        return _Child(status, {"lines": lines})
+
+    def _child(self, uses: list[Use], design: Design | None, number: int, writes: int) -> int:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        gc.freeze()
+        if design is not None:
+            design.select(number)
+        for index, use in enumerate(uses):
+            begun = time.process_time()
+            limit = _SLACK + _TIMES * use.seconds
+            signal.setitimer(signal.ITIMER_PROF, limit if design is not None else 600)
+            row: dict[str, Any] = {"test": index}
+            os.write(writes, (json.dumps({"begins": index}) + "\n").encode())
+            try:
+                for simulation in list(self._simulations):
+                    simulation.reset()
+                self._run(use.item)
+            except BaseException as error:
+                row["why"] = f"{type(error).__name__}: {str(error).strip()[:200]}"
+            row["seconds"] = time.process_time() - begun
+            os.write(writes, (json.dumps(row) + "\n").encode())
+            if "why" in row and design is not None:
+                return 1
+        return 0
+
+    # The run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Instead of pytest's own."""
+        settings, begun = self._settings, time.monotonic()
+        print(f"\nseed {settings.seed}, {', '.join(settings.folders)}: {len(session.items)} tests")
+        uses = self._first_run(session.items)
+        designs = self._designs.found
+        print(f"{len(designs)} designs, {len(uses)} tests use them, {time.monotonic() - begun:.0f} s")
+        self._second_run(uses)
+        chosen = self._chosen(designs)
+        outcomes = []
+        for design in designs:
+            its = [use for name, use in uses.items() if name in design.users]
+            for number, mutation in enumerate(design.candidates, 1):
+                if mutation in chosen[design.name]:
+                    outcomes.append(self._mutant(design, number, mutation, its))
+        print(f"{len(outcomes)} mutants ran, {time.monotonic() - begun:.0f} s", flush=True)
+        self._prove(outcomes)
+        seconds = time.process_time() + sum(os.times()[2:4])
+        rows = [asdict(outcome) for outcome in outcomes]
+        found = {"seed": settings.seed, "seconds": seconds, "sound": self.sound, "mutants": rows}
+        settings.result.write_text(json.dumps(found, indent=1) + "\n")
+        return True
+
+    def _first_run(self, items: list[pytest.Item]) -> dict[str, Use]:
+        """Those that use a mutated design; they build it."""
+        for item in items:
+            if item.get_closest_marker("skip"):
+                continue
+            try:
+                self._run(item)
+            except (AssertionError, Exception) as error:
+                print(f"{item.nodeid} fails without a mutation: {error!r}"[:600], flush=True)
+                self.sound = False
+            except BaseException as error:
+                if type(error).__name__ != "Skipped":
+                    print(f"{item.nodeid} ends with {error!r}"[:600], flush=True)
+                    self.sound = False
+            for design in self._designs.found:
+                design.note_use(item.nodeid)
+        users = {user for design in self._designs.found for user in design.users}
+        return {item.nodeid: Use(item) for item in items if item.nodeid in users}
+
+    def _second_run(self, uses: dict[str, Use]) -> None:
+        """Note how long each takes; all must pass."""
+        rows = list(uses.values())
+        child = self._in_child(rows, None, 0)
+        for row in child.said["lines"]:
+            if "begins" in row:
+                continue
+            rows[row["test"]].seconds = row["seconds"]
+            if "why" in row:
+                print(f"{rows[row['test']].item.nodeid} fails without a mutation: {row['why']}")
+                self.sound = False
+        if child.status:
+            print(f"the tests without a mutation end with status {child.status}")
+            self.sound = False
+        print(f"they take {sum(use.seconds for use in rows):.1f} s of processor time", flush=True)
+
+    def _chosen(self, designs: list[Design]) -> dict[str, set[Mutation]]:
+        """As many mutants as there are to be, as even over the modules as can be."""
+        rng = random.Random(f"{self._settings.seed} chosen")
+        pool: dict[str, list[tuple[str, Mutation]]] = defaultdict(list)
+        for design in designs:
+            for mutation in design.candidates:
+                pool[mutation.module].append((design.name, mutation))
+        for rows in pool.values():
+            rng.shuffle(rows)
+        chosen: dict[str, set[Mutation]] = {design.name: set() for design in designs}
+        left = self._settings.mutants
+        while left and any(pool.values()):
+            for module in sorted(pool):
+                if left and pool[module]:
+                    design, mutation = pool[module].pop()
+                    chosen[design].add(mutation)
+                    left -= 1
+        return chosen
+
+    def _mutant(
+        self, design: Design, number: int, mutation: Mutation, uses: list[Use]
+    ) -> Outcome:
+        order = sorted(uses, key=lambda use: use.cost)
+        outcome = Outcome(mutation, design.name, number)
+        child = self._in_child(order, design, number)
+        last = None
+        for row in child.said["lines"]:
+            if "begins" in row:
+                last = order[row["begins"]]
+                last.runs += 1
+            else:
+                outcome.seconds += row["seconds"]
+                outcome.why = row.get("why", "")
+        outcome.by = last.item.nodeid if last is not None else ""
+        if os.WIFEXITED(child.status) and os.WEXITSTATUS(child.status) == 0:
+            outcome.verdict, outcome.by = "survivor", ""
+        elif os.WIFEXITED(child.status) and os.WEXITSTATUS(child.status) == 1:
+            outcome.verdict = "killed"
+        elif os.WIFSIGNALED(child.status) and os.WTERMSIG(child.status) == signal.SIGPROF:
+            outcome.verdict, outcome.why = "killed", "time-out"
+        else:
+            outcome.verdict, outcome.why = "survivor", f"ended with status {child.status}"
+        if outcome.verdict == "killed" and last is not None:
+            last.kills += 1
+        return outcome
+
+    def _prove(self, outcomes: list[Outcome]) -> None:
+        """Set those apart that change nothing."""
+        designs = {design.name: design for design in self._designs.found}
+        for outcome in outcomes:
+            if outcome.verdict != "survivor":
+                continue
+            design = designs[outcome.design]
+            with suppress(OSError):
+                if is_equivalent(design.directory, outcome.mutation, self._settings.proof_seconds):
+                    outcome.verdict = "equivalent"
+            print(f"{outcome.verdict}: {outcome.mutation.module}: {outcome.mutation.short}")
+            sys.stdout.flush()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the plugin's instance, which the environment describes."""
+    plugin = Mutants(Settings.from_environment())
+    plugin.install()
+    config.pluginmanager.register(plugin, "mutants")
