@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.hw.emit import hierarchy
+from tilewright.hw.emit import hierarchy, unit
+from tilewright.hw.emit.blocks import Block
 from tilewright.sim.rtl import build
 from tilewright.sim.rtl.glue import STREAMS, Harness
 from tilewright.verif.mutation.mutations import (
@@ -24,7 +25,7 @@ from tilewright.verif.mutation.mutations import (
     with_selector,
 )
 
-__all__ = ["Design", "Designs", "with_origins"]
+__all__ = ["Design", "Designs", "keep_texts", "with_origins"]
 
 _MODEL = f"""#include <set>
 struct MutatedModel : Vunit {{
@@ -65,7 +66,20 @@ def with_origins() -> None:
         self.blocks[block.module] = replace(block, comment=(*block.comment, line))
         return self.blocks[block.module]
 
-    hierarchy.Hierarchy._add = _add  # type: ignore[method-assign]
+    setattr(hierarchy.Hierarchy, "_add", _add)  # noqa: B010
+
+
+def keep_texts() -> None:
+    """From now on no module is written twice: a process that runs tests inherits what was."""
+    write, kept = unit.to_verilog, dict[tuple[Any, ...], str]()
+
+    def to_verilog(blocks: Sequence[Block], *step: Any) -> str:
+        key = tuple((block.module, block.rtlil, block.comment) for block in blocks)
+        if key not in kept:
+            kept[key] = write(blocks, *step)
+        return kept[key]
+
+    setattr(unit, "to_verilog", to_verilog)  # noqa: B010
 
 
 @dataclass
@@ -121,7 +135,7 @@ class Designs:
 
     def install(self) -> None:
         """Build with mutations from now on. To be called before anything imports the function."""
-        build.build_library = self.build_library  # type: ignore[assignment]
+        setattr(build, "build_library", self.build_library)  # noqa: B010
 
     def build_library(
         self,
@@ -146,7 +160,9 @@ class Designs:
     def _mutated(
         self, name: str, verilog: str, sidecar: Mapping[str, Any], harness: Harness
     ) -> Design | None:
-        if not any(f"// {ORIGIN}tilewright.{f.replace('/', '.')}" in verilog for f in self._folders):
+        if not any(
+            f"// {ORIGIN}tilewright.{f.replace('/', '.')}" in verilog for f in self._folders
+        ):
             known = [c for c in self._stand_ins if f"// {ORIGIN}{c}\n" in verilog]
             if not known:
                 return None

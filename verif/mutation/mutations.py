@@ -11,7 +11,15 @@ from pathlib import Path
 
 from tilewright.verif.kit.front_ends import run_yosys
 
-__all__ = ["ORIGIN", "SELECT", "SELECT_BITS", "Mutation", "all_mutations", "sample", "with_selector"]
+__all__ = [
+    "ORIGIN",
+    "SELECT",
+    "SELECT_BITS",
+    "Mutation",
+    "all_mutations",
+    "sample",
+    "with_selector",
+]
 
 ORIGIN = "origin: "
 """Begins the comment that says which Python module a Verilog module comes from."""

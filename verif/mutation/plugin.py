@@ -18,12 +18,11 @@ import weakref
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 from _pytest.tmpdir import tmppath_result_key
-from tilewright.verif.mutation.designs import Design, Designs, with_origins
+from tilewright.verif.mutation.designs import Design, Designs, keep_texts, with_origins
 from tilewright.verif.mutation.mutations import Mutation
 from tilewright.verif.mutation.proof import is_equivalent
 from tilewright.verif.mutation.settings import Settings
@@ -88,20 +87,21 @@ class Mutants:
     def install(self) -> None:
         """Before anything that simulates is imported."""
         with_origins()
+        keep_texts()
         self._designs.install()
         from tilewright.sim.rtl import streams
         from tilewright.verif.kit import kept_units
 
         # Units kept from other runs do not say where their modules come from.
         generator = kept_units._generator
-        kept_units._generator = lambda: f"{generator()} with origins"  # type: ignore[assignment]
+        setattr(kept_units, "_generator", lambda: f"{generator()} with origins")  # noqa: B010
         simulations, begin = self._simulations, streams.NativeSimulation.__init__
 
         def __init__(simulation: Any, *arguments: Any, **options: Any) -> None:
             begin(simulation, *arguments, **options)
             simulations.add(simulation)
 
-        streams.NativeSimulation.__init__ = __init__  # type: ignore[method-assign]
+        setattr(streams.NativeSimulation, "__init__", __init__)  # noqa: B010
 
     # Running tests
 
@@ -171,7 +171,9 @@ class Mutants:
         print(f"\nseed {settings.seed}, {', '.join(settings.folders)}: {len(session.items)} tests")
         uses = self._first_run(session.items)
         designs = self._designs.found
-        print(f"{len(designs)} designs, {len(uses)} tests use them, {time.monotonic() - begun:.0f} s")
+        print(
+            f"{len(designs)} designs, {len(uses)} tests use them, {time.monotonic() - begun:.0f} s"
+        )
         self._second_run(uses)
         chosen = self._chosen(designs)
         outcomes = []
@@ -237,14 +239,12 @@ class Mutants:
         while left and any(pool.values()):
             for module in sorted(pool):
                 if left and pool[module]:
-                    design, mutation = pool[module].pop()
-                    chosen[design].add(mutation)
+                    name, mutation = pool[module].pop()
+                    chosen[name].add(mutation)
                     left -= 1
         return chosen
 
-    def _mutant(
-        self, design: Design, number: int, mutation: Mutation, uses: list[Use]
-    ) -> Outcome:
+    def _mutant(self, design: Design, number: int, mutation: Mutation, uses: list[Use]) -> Outcome:
         order = sorted(uses, key=lambda use: use.cost)
         outcome = Outcome(mutation, design.name, number)
         child = self._in_child(order, design, number)

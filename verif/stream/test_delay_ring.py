@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from tilewright.hw.stream.delay_ring import DelayRing
-from tilewright.verif.kit.native_parts import NativeParts
 from tilewright.verif.kit.refusal import refusal
-
+from tilewright.verif.native.parts import NativeParts
 
 CYCLES = [2, 3, 4, 9]
 RTL = NativeParts("delay_rings", {f"ring_{n}": partial(DelayRing, 7, n) for n in CYCLES})

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tilewright.hw.stream.fork import Fork
 from tilewright.hw.stream.join import Join
-from tilewright.verif.kit.native_parts import NativeParts
 from tilewright.verif.kit.refusal import refusal
+from tilewright.verif.native.parts import NativeParts
 
 CYCLES = 1500
 BITS = 12

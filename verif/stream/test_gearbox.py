@@ -9,10 +9,10 @@ from functools import partial
 
 import pytest
 from tilewright.hw.stream.gearbox import Gearbox, entries_layout, entry_layout
-from tilewright.verif.kit.native_parts import NativeParts
 from tilewright.verif.kit.refusal import refusal
 from tilewright.verif.kit.sampling import by_size, slow_but
-from tilewright.verif.stream.agents import Sink, Source, Wire, run_agents
+from tilewright.verif.native.parts import NativeParts
+from tilewright.verif.stream.agents import Agent, Sink, Source, Wire, run_agents
 
 SIZES: dict[str, tuple[int, tuple[int, ...]]] = {
     "slots": (16, (12, 20, 28)),
@@ -73,7 +73,7 @@ class Run:
                     one.words += words
             return len(self.sink.words) == len(self.expected)
 
-        agents = [source, self.source, self.sink, clear]
+        agents: list[Agent] = [source, self.source, self.sink, clear]
         run_agents(partial(RTL.simulate, self.name), agents, until=until)
         self.found = []
         for (content, _), word in zip(self.expected, self.sink.words, strict=True):

@@ -11,7 +11,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from tilewright.hw.stream.multiplex import bypass_unless, demultiplex, multiplex
-from tilewright.verif.kit.native_parts import NativeParts
+from tilewright.verif.native.parts import NativeParts
 
 BITS = 12
 TRANSFERS = 60

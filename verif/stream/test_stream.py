@@ -14,8 +14,8 @@ from tilewright.hw.stream.output_register import OutputRegister
 from tilewright.hw.stream.queue import Queue
 from tilewright.hw.stream.round_robin import RoundRobin
 from tilewright.hw.stream.skid_buffer import SkidBuffer
-from tilewright.verif.kit.native_parts import NativeParts
 from tilewright.verif.kit.sampling import slow_but
+from tilewright.verif.native.parts import NativeParts
 from tilewright.verif.stream.rigid_pipeline import RigidPipeline
 
 BITS = 16

@@ -16,7 +16,7 @@ from pathlib import Path
 from .cache import cache_directory, used
 from .programs import Completed, run_program
 
-__all__ = ["run_wasm_tool", "tool_cache"]
+__all__ = ["run_wasm_tool", "tool_cache", "tool_environment"]
 
 
 def tool_cache() -> Path:
@@ -42,13 +42,17 @@ def run_wasm_tool(
     said: what it reads from its standard input
     scratch: directory for its temporary files
     """
+    with _first_alone(tool_cache(), package):
+        return run_program(
+            command, cwd=cwd, said=said, environment=tool_environment(), scratch=scratch
+        )
+
+
+def tool_environment() -> dict[str, str]:
+    """Variables of this process, and those that lead the tools to what they have compiled."""
     kept = tool_cache()
     # The first is where YoWASP's tools look, the second where wasmtime's own cache is.
-    places = {"YOWASP_CACHE_DIR": str(kept / "YoWASP"), "XDG_CACHE_HOME": str(kept)}
-    with _first_alone(kept, package):
-        return run_program(
-            command, cwd=cwd, said=said, environment={**os.environ, **places}, scratch=scratch
-        )
+    return {**os.environ, "YOWASP_CACHE_DIR": str(kept / "YoWASP"), "XDG_CACHE_HOME": str(kept)}
 
 
 @contextmanager

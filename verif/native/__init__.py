@@ -1,0 +1,1 @@
+"""The emitted Verilog of any components, driven port by port at native speed."""
