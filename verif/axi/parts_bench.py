@@ -5,7 +5,7 @@ at random moments, ``rounds`` times, each time usable again), "error" (bad respo
 ``requests`` of each reader and writer and the ``longest``, or ``lists`` of requests by side
 as (beats behind the region's start, beats); ``readers``, ``writers`` that take part. ``gap``,
 ``pause``: shares of the cycles in which what is sent and what is taken pauses. Of our own memory
-``latency``, ``stall`` and ``mixed``, as in ``Behaviour``.
+``latency``, ``stall`` and ``mixed``, as in ``Behaviour``, and ``modes``, as in ``Scene``.
 """
 
 from __future__ import annotations

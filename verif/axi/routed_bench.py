@@ -4,7 +4,7 @@ A scenario is a dictionary. ``kind``: "traffic" (all requests are carried out), 
 at random moments, ``rounds`` times, each time usable again), "error" (one bad response).
 ``seed``. ``requests``: how many for each reader; or ``lists``, for readers by number, of (channel,
 beat, beats). ``gap``, ``pause``: shares of the cycles in which requests and data pause;
-``latency``, ``stall``, ``mixed``: of the memories, as in ``Behaviour``.
+``latency``, ``stall``, ``mixed``, ``modes``: of the memories, as in ``Scene``.
 """
 
 from __future__ import annotations

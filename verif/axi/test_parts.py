@@ -31,7 +31,9 @@ SIZES = {
     "tiny": Sizes(data_bits=64, burst_beats=1, buffer_beats=2, outstanding=1),
     "odd": Sizes(members=3, data_bits=128, burst_beats=8, buffer_beats=19, outstanding=3),
 }  # fmt: skip
-ROUGH = {"latency": [1, 200], "stall": 0.3, "mixed": True, "gap": 0.2, "pause": 0.3}
+ROUGH = {
+    "latency": [1, 200], "stall": 0.3, "mixed": True, "modes": True, "gap": 0.2, "pause": 0.3,
+}  # fmt: skip
 SEEDS = by_size(2, 2, 6)
 PATTERNS = {
     "aligned": [[0, 400]],
@@ -67,7 +69,9 @@ def scenarios(sizes: Sizes) -> dict[str, list[dict[str, Any]]]:
     traffic += [{**long, "latency": [3, 9], "mixed": True}, {**long, "latency": [3, 9]}, short]
     # Those who take, and those who give, far slower than the bus.
     traffic += [{**long, "pause": 0.9}, {**long, "stall": 0.8}, {**long, "gap": 0.8}]
-    pauses: tuple[dict[str, Any], ...] = ({**ROUGH, "latency": [1, 50]}, {})
+    # READY as other signals allow, and never low without a reason.
+    traffic += [{**long, "modes": True, "seed": seed} for seed in range(SEEDS)]
+    pauses: tuple[dict[str, Any], ...] = ({**ROUGH, "latency": [1, 50]}, {"modes": True})
     stops = [{**p, **long, "seed": n, "rounds": 6} for n in range(SEEDS) for p in pauses]
     few = {"requests": 60, "longest": 2}
     errors = [{**p, "seed": n, "errors": 1 + n % 4} for n in range(SEEDS) for p in (*pauses, few)]

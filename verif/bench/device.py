@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 from tilewright.hw.emit.unit import Emitted
 from tilewright.sim.rtl.build import BuildError
 from tilewright.sim.rtl.waves import wave_format
+from tilewright.verif.bench.axi_modes import any_modes
 from tilewright.verif.bench.cocotb_build import CocotbBuild, keep_waves
 from tilewright.verif.bench.simulated_device import SimulatedDevice
 
@@ -186,10 +187,12 @@ class AxiDevice(SimulatedDevice[Config]):
         mixed: bool = False,
         bad_reads: Mapping[int, int] | None = None,
         bad_writes: Mapping[int, int] | None = None,
+        modes: bool = False,
     ) -> None:
         """How the memory answers from now on; see ``axi_memory.Behaviour``.
 
-        ``bad_reads``, ``bad_writes``: responses by the address of a beat, of a burst.
+        ``bad_reads``, ``bad_writes``: responses by the address of a beat, of a burst. With
+        ``modes`` the seed also draws which READY waits for which VALID, see ``axi_modes``.
         """
         settings = _behaviour(
             seed=seed,
@@ -197,6 +200,7 @@ class AxiDevice(SimulatedDevice[Config]):
             stall=stall,
             mixed=mixed,
             bad_beats={"read": dict(bad_reads or {}), "write": dict(bad_writes or {})},
+            **(any_modes(seed) if modes else {}),
         )
         self._ask("behave", settings)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.verif.bench.axi_memory import DECERR, OKAY, AxiMemory, Behaviour, Storage
+from tilewright.verif.bench.axi_modes import MODES
 from tilewright.verif.bench.axi_vip import axi_ram
 from tilewright.verif.bench.axi_watch import BusWatch
 
@@ -93,6 +94,7 @@ class Memories:
             latency=tuple(settings["latency"]),
             stall=settings["stall"],
             mixed=settings["mixed"],
+            **{name: settings[name] for name in MODES if name in settings},
             read_error=answer("read"),
             write_error=answer("write"),
         )

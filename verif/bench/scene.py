@@ -11,6 +11,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import Combine, RisingEdge, with_timeout
 from tilewright.verif.bench.axi_memory import AxiMemory, Behaviour, Storage
+from tilewright.verif.bench.axi_modes import any_modes
 from tilewright.verif.bench.settings_job import settings_directory
 from tilewright.verif.bench.streams import PERIOD_NS
 
@@ -29,7 +30,8 @@ class Scene:
     dut: the top
     settings: its sizes, and the run's ``seed``
     scenario: what happens; ``seed``, and of the memories ``latency``, ``stall`` and ``mixed``, as
-        in ``Behaviour``
+        in ``Behaviour``, and ``modes``: whether READY waits for VALID, and such, in one of the ways
+        of ``axi_modes``, at random
 
     Members
     -------
@@ -71,6 +73,7 @@ class Scene:
             latency=tuple(self.scenario.get("latency", (1, 1))),
             stall=self.scenario.get("stall", 0.0),
             mixed=self.scenario.get("mixed", False),
+            **(any_modes(f"{self.seed} {prefix}") if self.scenario.get("modes") else {}),
             read_error=read_error,
             write_error=write_error,
         )

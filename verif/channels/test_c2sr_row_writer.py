@@ -29,7 +29,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 SAMPLE = ("shared", "narrow")
 """Those of the default test."""
 SEEDS = by_size(2, 2, 8)
-ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "gap": 0.2}
+ROUGH = {"latency": [1, 60], "stall": 0.3, "mixed": True, "modes": True, "gap": 0.2}
 
 
 @cache

@@ -89,7 +89,7 @@ def run(
         while operations < count and not complaints:
             if number % 2:
                 stall, most = float(rng.choice([0.0, 0.2, 0.5])), int(rng.choice([5, 50, 200]))
-                device.behave(seed=number, latency=(1, most), stall=stall, mixed=True)
+                device.behave(seed=number, latency=(1, most), stall=stall, mixed=True, modes=True)
             else:
                 device.behave()
             job = random_job(rng, config, _MEMORY_BYTES)

@@ -42,11 +42,12 @@ def test_random_jobs(device: EngineAxiDevice) -> None:
 
 @every_engine
 def test_any_memory(device: EngineAxiDevice) -> None:
-    """Latencies of 1 to 200 cycles, responses out of order, stalls on all channels."""
+    """Latencies of 1 to 200 cycles, responses out of order, stalls on all channels, READY that
+    waits for VALID."""
     bench = Bench(device, 2)
     for number in range(cases(10)):
         most, stall = int(bench.rng.choice([1, 10, 200])), float(bench.rng.choice([0, 0.3, 0.8]))
-        device.behave(seed=number, latency=(1, most), stall=stall, mixed=True)
+        device.behave(seed=number, latency=(1, most), stall=stall, mixed=True, modes=True)
         assert bench.jobs(2) > 0
 
 
@@ -66,7 +67,9 @@ def test_bus_errors(device: EngineAxiDevice) -> None:
         bad = beats if operand == "d" else [int(bench.rng.choice(beats))]
         responses = {address: int(bench.rng.integers(2, 4)) for address in bad}
         latency, stall = (1, int(bench.rng.choice([1, 50]))), float(bench.rng.choice([0, 0.3]))
-        device.behave(seed=number, latency=latency, stall=stall, mixed=True, **{kind: responses})
+        device.behave(
+            seed=number, latency=latency, stall=stall, mixed=True, modes=True, **{kind: responses}
+        )
         error = "bus_write" if operand == "d" else "bus_read"
         detail = check_failure(device, bench.model, job, error)
         assert detail in responses
@@ -90,7 +93,7 @@ def test_soft_reset_at_any_time(device: EngineAxiDevice) -> None:
     stopped = 0
     for number in range(cases(40)):
         latency, stall = (1, int(bench.rng.choice([1, 20, 200]))), float(bench.rng.choice([0, 0.5]))
-        device.behave(seed=number, latency=latency, stall=stall, mixed=True)
+        device.behave(seed=number, latency=latency, stall=stall, mixed=True, modes=True)
         job = random_job(bench.rng, device.config, MEMORY_BYTES)
         stopped += check_reset(device, bench.model, job, int(bench.rng.integers(1, 300)))
         bench.jobs(1)

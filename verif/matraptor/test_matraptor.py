@@ -52,7 +52,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 SEMIRING_VALUES = {"maxplus": "int32", "minmul": "fp16", "maxmul": "bf16", "minmax": "fp32",
                    "maxmin": "fp16", "orand": "fp32", "addnorm": "bf16"}  # fmt: skip
 """The semirings that no configuration has, each with a format."""
-ROUGH: dict[str, Any] = {"latency": (1, 80), "stall": 0.3, "mixed": True}
+ROUGH: dict[str, Any] = {"latency": (1, 80), "stall": 0.3, "mixed": True, "modes": True}
 BEHAVIOURS: tuple[dict[str, Any], ...] = ({}, ROUGH)
 
 
@@ -110,6 +110,7 @@ def test_any_memory(device: Device) -> None:
         {"latency": (40, 40)},
         {"latency": (1, 200), "mixed": True},
         {"stall": 0.6},
+        {"modes": True},
         ROUGH,
     ]
     for seed, behaviour in enumerate(behaviours):
@@ -235,7 +236,7 @@ def test_soft_reset_at_any_time(device: Device) -> None:
     rng = rng_of(9)
     stopped = 0
     for number in range(24):
-        device.behave(seed=number, **(ROUGH if number % 2 else {"latency": (1, 30)}))
+        device.behave(seed=number, **(ROUGH if number % 2 else {"latency": (1, 30), "modes": True}))
         cycles = int(rng.integers(0, 400))
         stopped += check_reset(rng, device, heavy_case(rng, device.config), cycles)
         check_case(rng, device, heavy_case(rng, device.config))

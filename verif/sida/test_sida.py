@@ -21,7 +21,7 @@ from tilewright.verif.sida.jobs import Placed, check_job, random_job
 from tilewright.verif.sida.wrong_jobs import check_bus_error, check_reset
 
 MEMORY_BYTES = 1 << 16
-ROUGH: dict[str, Any] = {"latency": (1, 80), "stall": 0.3, "mixed": True}
+ROUGH: dict[str, Any] = {"latency": (1, 80), "stall": 0.3, "mixed": True, "modes": True}
 Device = AxiDevice[SidaConfig]
 
 
@@ -62,7 +62,9 @@ def test_jobs_on_any_memory(device: Device) -> None:
     """Every pair of semirings, one product and two; of a buffer that is small panels are lost."""
     rng = rng_of(1)
     built = device.config.operators
-    behaviours: list[dict[str, Any]] = [{}, {"latency": (40, 40)}, {"stall": 0.6}, ROUGH]
+    behaviours: list[dict[str, Any]] = [
+        {}, {"latency": (40, 40), "modes": True}, {"stall": 0.6}, {"modes": True}, ROUGH,
+    ]  # fmt: skip
     lost = 0
     for seed, behaviour in enumerate(behaviours):
         device.behave(seed=seed, **behaviour)
@@ -101,7 +103,7 @@ def test_soft_reset_at_any_time(device: Device) -> None:
     rng = rng_of(4)
     stopped = 0
     for number in range(by_size(6, 10, 40)):
-        device.behave(seed=number, **(ROUGH if number % 2 else {"latency": (1, 30)}))
+        device.behave(seed=number, **(ROUGH if number % 2 else {"latency": (1, 30), "modes": True}))
         placed = some_job(rng, device)
         stopped += check_reset(device, placed, int(rng.integers(0, 800)))
         assert check_job(device, placed).error == "none"

@@ -28,7 +28,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "wide": {**LITTLE, "data_bits": 256, "channels": 4, "order": 4, "marker": "zero"},
     "odd": {**LITTLE, "channels": 3, "value": "bf16", "semiring": "minplus", "addr_bits": 64},
 }
-ROUGH: dict[str, Any] = {"latency": (1, 80), "stall": 0.3, "mixed": True}
+ROUGH: dict[str, Any] = {"latency": (1, 80), "stall": 0.3, "mixed": True, "modes": True}
 Device = AxiDevice[TensaurusConfig]
 
 
@@ -65,7 +65,9 @@ def test_registers_are_those_of_the_table(device: Device) -> None:
 def test_every_kernel_on_any_memory(device: Device) -> None:
     rng = rng_of(1)
     stores = []
-    behaviours: list[dict[str, Any]] = [{}, {"latency": (40, 40)}, {"stall": 0.6}, ROUGH]
+    behaviours: list[dict[str, Any]] = [
+        {}, {"latency": (40, 40), "modes": True}, {"stall": 0.6}, {"modes": True}, ROUGH,
+    ]  # fmt: skip
     for seed, behaviour in enumerate(behaviours):
         device.behave(seed=seed, **behaviour)
         for kernel in fitting(device.config)[seed % 2 :: 2]:
@@ -98,7 +100,7 @@ def test_soft_reset_at_any_time(device: Device) -> None:
     rng = rng_of(4)
     stopped = 0
     for number in range(12):
-        device.behave(seed=number, **(ROUGH if number % 2 else {"latency": (1, 30)}))
+        device.behave(seed=number, **(ROUGH if number % 2 else {"latency": (1, 30), "modes": True}))
         placed = some_job(rng, device)
         stopped += check_reset(device, placed, int(rng.integers(0, 500)))
         check_placed(device, placed)

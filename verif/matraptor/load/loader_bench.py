@@ -4,8 +4,8 @@ A scenario is a dictionary. ``kind``: "run" (all tokens come), "stop" (broken of
 moments, ``rounds`` times, then a run), "error" (a bad response, then a run), "index" (an entry of
 A names a row that B does not have, then a stop and a run of ``after``). ``task``: number of a task
 of the settings, from ``LoaderJob.describe``. ``loaders``: "a", "b" or both. ``seed``; ``gap``,
-``pause``: shares of the cycles in which tokens pause; ``latency``, ``stall``, ``mixed``: of the
-memories, as in ``Behaviour``.
+``pause``: shares of the cycles in which tokens pause; ``latency``, ``stall``, ``mixed``,
+``modes``: of the memories, as in ``Scene``.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from tilewright.verif.matraptor.load.loader_jobs import LoaderJob, ends_mask, ra
 from tilewright.verif.matraptor.load.loader_top import Loaders
 
 BENCH = "tilewright.verif.matraptor.load.loader_bench"
-ROUGH = {"latency": [1, 200], "stall": 0.3, "mixed": True, "gap": 0.2, "pause": 0.3}
+ROUGH = {"latency": [1, 200], "stall": 0.3, "mixed": True, "modes": True, "gap": 0.2, "pause": 0.3}
 EVEN = {"latency": [1, 30], "mixed": True}
 SEEDS = by_size(2, 2, 4)
 
