@@ -1,0 +1,42 @@
+"""A component all of whose streams are arrays, so that one bench fits several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+__all__ = ["Arrays"]
+
+
+class Arrays(wiring.Component):
+    """A component with the members of another; single streams are arrays of one."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._single = [
+            name
+            for name, member in inner.signature.members.items()
+            if member.is_signature and not member.dimensions
+        ]
+        super().__init__(
+            {
+                name: member.array(1) if name in self._single else member
+                for name, member in inner.signature.members.items()
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.inner = inner = self._inner
+        for name, member in inner.signature.members.items():
+            inside, outside = getattr(inner, name), getattr(self, name)
+            if member.is_port:
+                m.d.comb += outside.eq(inside) if member.flow == Out else inside.eq(outside)
+                continue
+            ends = [inside] if name in self._single else inside
+            for one, other in zip(ends, outside, strict=True):
+                wiring.connect(m, one, wiring.flipped(other))
+        return m
