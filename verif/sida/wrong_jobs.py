@@ -12,7 +12,7 @@ from tilewright.sim.device.job_registers import JobRegisters, JobStatus
 from tilewright.sim.sida.stored_matrix import MatrixFault, first_fault
 from tilewright.sim.sida.words import WordFault, part_of_words
 from tilewright.verif.kit.job_checks import Mismatch, QuietAtEnd, soft_reset_after
-from tilewright.verif.sida.jobs import Placed, SidaRtl
+from tilewright.verif.sida.jobs import Placed, SidaRtl, check_job
 
 __all__ = [
     "beyond_the_model",
@@ -20,6 +20,7 @@ __all__ = [
     "check_changed",
     "check_reset",
     "check_restarts",
+    "check_wrong_columns",
     "check_wrong_rows",
 ]
 
@@ -36,6 +37,19 @@ def check_bus_error(
     if found.error != error or not there:
         raise Mismatch(f"{found.error}, detail {found.detail:#x}, expected {error}")
     _check_outside(device, placed)
+    return found
+
+
+def check_wrong_columns(device: SidaRtl, placed: Placed) -> JobStatus:
+    """As :func:`check_job`, of a matrix with something wrong by columns: where the columns alone
+    are a matrix, but another one than by rows, a job may end with ``disagree`` and a panel that
+    differs. Returns how it ended. Raises Mismatch."""
+    found = check_job(device, placed, disagree=True)
+    if found.error == "disagree":
+        panel, place = divmod(found.detail, placed.config.subtensor)
+        if place or not _differs(placed, panel):
+            raise Mismatch(f"disagree, row {found.detail}, whose panel is the same by rows")
+        _check_outside(device, placed)
     return found
 
 
