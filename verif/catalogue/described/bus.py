@@ -79,7 +79,7 @@ class _Side:
 
 def check_bus(sidecar: Mapping[str, Any], waves: Path) -> dict[str, tuple[int, int]]:
     """Raise AssertionError if a burst is not as the sidecar says: kind, alignment, length, ID, how
-    many are under way; or data lead their address.
+    many are under way; or data lead the AWVALID of their burst.
 
     Returns
     -------
@@ -95,6 +95,7 @@ def check_bus(sidecar: Mapping[str, Any], waves: Path) -> dict[str, tuple[int, i
         for port in managers
     }
     unsent: dict[str, deque[int]] = {prefix: deque() for prefix in sides}
+    offered = dict.fromkeys(sides, False)
     for now in _edges(waves, sidecar["clock"], tuple(f"{prefix}_" for prefix in sides)):
         for prefix, (reads, writes) in sides.items():
 
@@ -106,8 +107,12 @@ def check_bus(sidecar: Mapping[str, Any], waves: Path) -> dict[str, tuple[int, i
                 reads.response(now[f"{prefix}_rid"])
             if taken("b"):
                 writes.response(now[f"{prefix}_bid"])
+            if now.get(f"{prefix}_awvalid", 0):
+                if not offered[prefix]:
+                    unsent[prefix].append(now[f"{prefix}_awlen"] + 1)
+                offered[prefix] = not taken("aw")
             if taken("w"):
-                assert unsent[prefix], "data lead their address"
+                assert unsent[prefix], "data lead the AWVALID of their burst"
                 unsent[prefix][0] -= 1
                 assert now[f"{prefix}_wlast"] == (unsent[prefix][0] == 0)
                 if not unsent[prefix][0]:
@@ -115,5 +120,5 @@ def check_bus(sidecar: Mapping[str, Any], waves: Path) -> dict[str, tuple[int, i
             if taken("ar"):
                 reads.request(now)
             if taken("aw"):
-                unsent[prefix].append(writes.request(now))
+                writes.request(now)
     return {prefix: (reads.bursts, writes.bursts) for prefix, (reads, writes) in sides.items()}

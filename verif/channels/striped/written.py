@@ -53,6 +53,8 @@ class WrittenChannel:
         # Of each burst: where it goes on, beats left, where it began.
         self._bursts: deque[list[int]] = deque()
         self._answers: deque[tuple[int, int]] = deque()
+        # Whether the burst at AW is among them already; addresses accepted and not yet answered.
+        self._offered, self._accepted = False, 0
         self.bytes: dict[int, int] = {}
         self.beats = 0
 
@@ -68,16 +70,21 @@ class WrittenChannel:
         for port in (self._aw, self._w):
             sim.set(port.ready, int(self._random.random() >= self._stall))
         due = bool(self._answers) and self._answers[0][0] + self._latency <= cycle
+        due = due and self._accepted > 0
         sim.set(self._b.valid, int(due))
         bad = due and self._answers[0][1] == self._bad
         sim.set(self._b.payload.response, 2 if bad else 0)
         if due:
             self._answers.popleft()
+            self._accepted -= 1
 
     def observe(self, sim: Any, cycle: int) -> None:
-        if sim.get(self._aw.valid) and sim.get(self._aw.ready):
-            burst = self._aw.payload
-            self._address(sim.get(burst.address), sim.get(burst.length))
+        if sim.get(self._aw.valid):
+            burst, taken = self._aw.payload, sim.get(self._aw.ready)
+            if not self._offered:
+                self._address(sim.get(burst.address), sim.get(burst.length))
+            self._offered = not taken
+            self._accepted += taken
         if sim.get(self._w.valid) and sim.get(self._w.ready):
             beat = self._w.payload
             self._beat(sim.get(beat.data), sim.get(beat.strobe), sim.get(beat.last), cycle)
@@ -91,7 +98,7 @@ class WrittenChannel:
         self._bursts.append([address, length + 1, address])
 
     def _beat(self, word: int, strobe: int, last: int, cycle: int) -> None:
-        assert self._bursts, "data lead their address"
+        assert self._bursts, "data lead the AWVALID of their burst"
         burst, size = self._bursts[0], self._geometry.beat_bytes
         for lane in range(size):
             if strobe >> lane & 1:

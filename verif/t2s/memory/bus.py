@@ -141,6 +141,10 @@ class WriteMemory(_Memory):
         self._bursts: deque[tuple[int, int]] = deque()
         self._place = 0
         self._wrong = False
+        # Whether the burst at AW is known already; addresses that were accepted and bursts whose
+        # data are all here, neither of them answered.
+        self._known, self._accepted = False, 0
+        self._whole: deque[tuple[int, int]] = deque()
         self.written = 0
 
     def drive(self, sim: Any, cycle: int) -> None:
@@ -158,13 +162,20 @@ class WriteMemory(_Memory):
         if self._offers and sim.get(self._manager.b.ready):
             self._due.popleft()
             self._offers = False
-        if self._aw and sim.get(self._manager.aw.valid):
+        if sim.get(self._manager.aw.valid):
             payload = self._manager.aw.payload
-            self._bursts.append((sim.get(payload.address), sim.get(payload.id)))
+            if not self._known:
+                self._bursts.append((sim.get(payload.address), sim.get(payload.id)))
+            self._known = not self._aw
+            self._accepted += self._aw
         if self._w and sim.get(self._manager.w.valid):
-            self._write(sim, cycle)
+            self._write(sim)
+        while self._accepted and self._whole:
+            self._accepted -= 1
+            self._due.append((self._later(cycle), *self._whole.popleft(), True))
 
-    def _write(self, sim: Any, cycle: int) -> None:
+    def _write(self, sim: Any) -> None:
+        assert self._bursts, "data lead the AWVALID of their burst"
         payload = self._manager.w.payload
         first, burst = self._bursts[0]
         address = first + self._place
@@ -177,6 +188,6 @@ class WriteMemory(_Memory):
         self.written += strobe.bit_count()
         self._place += self._beat
         if sim.get(payload.last):
-            self._due.append((self._later(cycle), 2 if self._wrong else 0, burst, True))
+            self._whole.append((2 if self._wrong else 0, burst))
             self._bursts.popleft()
             self._place, self._wrong = 0, False

@@ -68,6 +68,8 @@ class WritingChannel:
         self._bursts: deque[tuple[int, int]] = deque()
         self._beats: list[tuple[int, int]] = []
         self._answers: deque[tuple[int, int, list[tuple[int, int]]]] = deque()
+        # Whether the burst at AW is among them already; addresses accepted and not yet answered.
+        self._offered, self._accepted = False, 0
         self.written = 0
 
     @property
@@ -78,9 +80,10 @@ class WritingChannel:
     def drive(self, sim: Any, cycle: int) -> None:
         for port in (self._aw, self._w):
             sim.set(port.ready, int(self._random.random() >= self.manner.stall))
-        due = bool(self._answers) and self._answers[0][0] <= cycle
+        due = bool(self._answers) and self._answers[0][0] <= cycle and self._accepted > 0
         sim.set(self._b.valid, int(due))
         if due:
+            self._accepted -= 1
             _, address, beats = self._answers.popleft()
             sim.set(self._b.payload.response, 2 if address in self.bad else 0)
             self._commit(address, beats)
@@ -94,16 +97,19 @@ class WritingChannel:
                     self.written += 1
 
     def observe(self, sim: Any, cycle: int) -> None:
-        if sim.get(self._aw.valid) and sim.get(self._aw.ready):
-            burst = self._aw.payload
-            address = sim.get(burst.address)
-            block = address // self.geometry.interleave
-            assert block % self.geometry.channels == self.channel
-            self._bursts.append((address, sim.get(burst.length) + 1))
+        if sim.get(self._aw.valid):
+            burst, taken = self._aw.payload, sim.get(self._aw.ready)
+            if not self._offered:
+                address = sim.get(burst.address)
+                block = address // self.geometry.interleave
+                assert block % self.geometry.channels == self.channel
+                self._bursts.append((address, sim.get(burst.length) + 1))
+            self._offered = not taken
+            self._accepted += taken
         if sim.get(self._w.valid) and sim.get(self._w.ready):
             beat = self._w.payload
             self._beats.append((sim.get(beat.data), sim.get(beat.strobe)))
-            assert self._bursts, "data lead their address"
+            assert self._bursts, "data lead the AWVALID of their burst"
             address, beats = self._bursts[0]
             assert sim.get(beat.last) == (len(self._beats) == beats)
             if len(self._beats) == beats:
