@@ -47,7 +47,7 @@ class Entry:
         configuration, the name of an operation there, its sizes by name and its ``in`` operands by
         name to its ``out`` operands by name. A matrix is a uint64 array of container words, a
         sparse one ``{(row, column): word}``; tensors have further indices behind the column. Empty
-        if the sidecar has no operations
+        if jobs run programs
     exercise: of an accelerator, the function that has a few small jobs of every kind run on any
         device, through the unit's driver, and checks what they leave: from the device and a NumPy
         generator to the number of jobs

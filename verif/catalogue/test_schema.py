@@ -20,7 +20,7 @@ from tilewright.verif.kit.sampling import slow_but
 # jschon calls what its own dependency will remove one day.
 pytestmark = pytest.mark.filterwarnings("ignore:Please use rfc3986:DeprecationWarning")
 
-DESCRIBED = slow_but(["m3xu", "matraptor"], entries())
+DESCRIBED = slow_but(["m3xu", "matraptor", "sida", "t2s", "gta"], entries())
 
 
 def test_the_schema_obeys_its_own() -> None:

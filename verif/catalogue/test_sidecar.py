@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.hw.emit.unit import Emitted
+from tilewright.hw.emit.unit import Emitted, describe
 from tilewright.registry import entries
 from tilewright.sim.rtl.accelerator import AxiBehaviour, NativeAccelerator
 from tilewright.sim.rtl.behaviour import ManagerTraffic
@@ -283,9 +283,11 @@ def test_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     engine = emitted("engine_simd2")
     (tmp_path / "engine.json").write_text(json.dumps(engine.sidecar))
+    sida = entries()["sida"]
+    (tmp_path / "sida.json").write_text(json.dumps(describe(sida.unit, sida.small_config)))
     names: dict[str, Any] = {"transfer": transfer}
     found = examples(page("sidecar.md"), "python")
-    assert len(found) == 2
+    assert len(found) == 3
     with NativeAccelerator(engine, None) as names["device"]:
         for example in found:
             exec(compile(example, "sidecar.md", "exec"), names)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..elementwise.instructions import SCALARS, VECTORS
-from ..registers.job_spec import Check, Condition, Error, JobSpec, Rule, checks_of
+from ..registers.job_spec import Check, Error, JobSpec, Rule, checks_of
 from ..registers.register_map import Register
 from ..registers.register_rows import constants, number
 from ..sida import VALUES, SidaConfig
+from .sida_operations import ROWS_ARE_READ, TWICE, operations
 
 __all__ = [
     "BASES",
@@ -108,16 +109,14 @@ def _checks(config: SidaConfig) -> tuple[Check, ...]:
     bases = [name.upper() for name in (*BASES, *VECTOR_BASES)]
     if config.windowed:
         bases += [name.upper() for name in WINDOW_BASES]
-    twice = Condition(register="SECOND_PRODUCT")
-    by_rows = Condition(register="SECOND_PRODUCT", also=Condition(register="TRANSPOSED", value=0))
-    when = {name.upper(): by_rows for name in BY_ROWS} | {"W_SPILL": twice}
+    when = {name.upper(): ROWS_ARE_READ for name in BY_ROWS} | {"W_SPILL": TWICE}
     return (
         *checks_of("zero_size", ("ROWS", "PASSES", "WORDS"), Rule.NON_ZERO),
         *checks_of("size_limit", ("ROWS",), Rule.AT_MOST, config.most_rows),
         *checks_of("size_limit", ("WORDS",), Rule.AT_MOST, config.program_words),
         *checks_of("size_limit", ("ENTRY",), Rule.AT_MOST, config.program_words - 1),
         Check(register="FIRST", rule=Rule.ONE_OF, choices=built, error="semiring"),
-        Check(register="SECOND", rule=Rule.ONE_OF, choices=built, error="semiring", when=twice),
+        Check(register="SECOND", rule=Rule.ONE_OF, choices=built, error="semiring", when=TWICE),
         *checks_of("misaligned_base", bases, Rule.MULTIPLE_OF, config.line_bytes, when=when),
         *checks_of("address_range", bases, Rule.BELOW, 1 << config.addr_bits, when=when),
     )
@@ -215,5 +214,6 @@ def job_spec(config: SidaConfig) -> JobSpec:
         errors=ERRORS,
         job=tuple(_job(config)),
         checks=_checks(config),
+        operations=operations(config),
         traffic=config.traffic,
     )

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from ..sidecar.condition import Condition
 from ..sidecar.operation import OperationEntry
 from ..sidecar.traffic import Traffic
 from .register_map import Field, Register, RegisterMap
@@ -54,28 +55,6 @@ class Rule(Enum):
 
 
 _POWERS = (Rule.BELOW, Rule.MULTIPLE_OF)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Condition:
-    """That a field of a job register has a value.
-
-    Parameters
-    ----------
-    register, field: which
-    value: what it has to be
-    also: another condition that must hold, too
-    """
-
-    register: str
-    field: str = "value"
-    value: int = 1
-    also: Condition | None = None
-
-    @property
-    def parts(self) -> tuple[Condition, ...]:
-        """It and those that must hold, too."""
-        return (self, *(self.also.parts if self.also else ()))
 
 
 @dataclass(frozen=True, kw_only=True)

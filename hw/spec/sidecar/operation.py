@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..formats import AnyFormat
+from .condition import Condition
 from .placement import Part, Placement, Setting
+from .program import Parameter, ProgramLayout
 
 __all__ = [
     "Compute",
@@ -40,7 +42,8 @@ class Compute:
 class Size:
     """A number of rows, columns or further indices: a constant ``value``; or ``scale`` times the
     number in ``register``; or the number in a ``part`` of the operation's list; or, where the
-    hardware need not know it, anything up to ``most``."""
+    hardware need not know it, anything up to ``most``. ``whole``: operands must have all of it, and
+    must not be filled up with padding along it."""
 
     name: str
     doc: str
@@ -49,6 +52,7 @@ class Size:
     scale: int | None = None
     part: str | None = None
     most: int | None = None
+    whole: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +60,11 @@ class Operand:
     """A matrix that goes in or comes out: ``rows`` x ``columns`` name sizes. Of a tensor ``more``
     names those of its further modes.
 
-    ``region``: what it takes of a memory inside; ``padding``: the container word that fills the
-    operand up, or starts the sum, without changing a result; ``used_when``: the setting with which
-    the operand is looked at, if there is one.
+    ``direction``: in; out; inout; program, in or out as the program says; work, memory that the
+    job needs and leaves in any state. ``region``: what it takes of a memory inside; ``padding``:
+    the container word that fills the operand up, or starts the sum, without changing a result;
+    ``used_when``: the setting, or the condition, with which the operand is looked at, if there is
+    one.
     """
 
     name: str
@@ -68,7 +74,7 @@ class Operand:
     more: tuple[str, ...] | None = None
     format: AnyFormat
     padding: int | None = None
-    used_when: Setting | None = None
+    used_when: Setting | Condition | None = None
     placement: Placement
     region: Region | None = None
 
@@ -127,7 +133,9 @@ class JobList:
 
 @dataclass(frozen=True, kw_only=True)
 class OperationEntry:
-    """An operation: the settings that select it, what it computes, and on what."""
+    """An operation: the settings that select it, what it computes, and on what. ``parameters``:
+    further numbers that a job chooses; ``program``: where and how it is said what is computed, if
+    that is a program."""
 
     name: str
     select: tuple[Setting, ...]
@@ -136,6 +144,8 @@ class OperationEntry:
     operands: tuple[Operand, ...]
     limits: tuple[Limit, ...] = ()
     list: JobList | None = None
+    parameters: tuple[Parameter, ...] | None = None
+    program: ProgramLayout | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,11 @@ __all__ = [
     "C2srPlacement",
     "CissPlacement",
     "ColumnsByLanes",
+    "CompressedPlacement",
     "CsrPlacement",
     "ImageLoop",
     "ImagePlacement",
+    "Late",
     "MatrixPlacement",
     "Part",
     "Placement",
@@ -24,6 +26,9 @@ __all__ = [
     "StreamPlacement",
     "Structure",
     "Tile",
+    "TokenLevel",
+    "TokenPlacement",
+    "TokenRows",
     "Transfers",
 ]
 
@@ -244,6 +249,74 @@ class ImagePlacement:
     loops: tuple[ImageLoop, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Late:
+    """Of a matrix by rows only elements (r, c) with c < (r // step + behind) * step are used;
+    others may be left out."""
+
+    step: int
+    behind: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompressedPlacement:
+    """Sparse, row after row or column after column (``major``: rows, columns), in three arrays."""
+
+    kind: ClassVar[str] = "compressed"
+    major: str
+    align: int
+    read_bytes: int
+    pointers: Records
+    numbers: Records
+    values: Records
+    late: Late | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenLevel:
+    """A loop around a tile: as many iterations as register ``trips`` holds, or, without one, as the
+    index's bound needs, each of ``step`` of the index ``size``."""
+
+    name: str
+    size: str
+    step: int
+    trips: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenRows:
+    """Row r of a tile of ``size``: its element is r // ``element_step`` % ``elements``, its slot
+    r // ``slot_step`` % ``slots``."""
+
+    size: str
+    elements: int
+    element_step: int
+    slots: int
+    slot_step: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenPlacement:
+    """Sparse, as vectors of tokens, one for each of ``rows.elements`` elements.
+
+    ``count``: the register with the number of vectors; ``parts``: of a token; ``coordinates``: by
+    index, the part with the place within a tile; ``order``: parts by which an element's entries of
+    a tile ascend, the slowest first.
+    """
+
+    kind: ClassVar[str] = "tokens"
+    base: str
+    count: str
+    align: int
+    read_bytes: int
+    token_bytes: int
+    parts: Mapping[str, Part]
+    levels: tuple[TokenLevel, ...]
+    rows: TokenRows
+    coordinates: Mapping[str, str]
+    order: tuple[str, ...]
+
+
 Placement = (
     StreamPlacement
     | RegisterPlacement
@@ -252,4 +325,6 @@ Placement = (
     | CsrPlacement
     | CissPlacement
     | ImagePlacement
+    | CompressedPlacement
+    | TokenPlacement
 )
