@@ -33,8 +33,8 @@ PASSES times, or until a reduction stops it: y[j] = (+) over i of x[i] (x) L[i, 
 FIRST, z[j] is what part e1 of the program makes of y[j]; with SECOND_PRODUCT w[j] = (+) over i of \
 z[i] (x) L[i, j] by the semiring SECOND, with TRANSPOSED w[i] = (+) over j of z[j] (x) L[i, j]; \
 and x of the next pass is what part e2 makes of w; without it x of the next pass is z. Elements \
-that L does not have take no part. Each product and each sum is rounded once; the order of sums is on the \
-page of the dataflow"""
+that L does not have take no part. Each product and each sum is rounded once; the order of sums is \
+on the page of the dataflow"""
 
 _KINDS = {
     "d": OperandKind(
