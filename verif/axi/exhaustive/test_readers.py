@@ -41,8 +41,9 @@ def test_any_repeated_pattern_of_addresses_and_beats() -> None:
 
 
 def test_any_repeated_pattern_of_data_that_is_taken() -> None:
+    """Or none is, for so long that more comes than the buffer holds."""
     table = cases(
-        ar=FEW, r=all_patterns(4, repeats=True), o=all_patterns(5, repeats=True),
+        ar=FEW, r=all_patterns(4, repeats=True), o=[*all_patterns(5, repeats=True), (0, 31, 0)],
         latency=(1, 3), patience=25 * LONG,
     )  # fmt: skip
     judged("data taken", table)

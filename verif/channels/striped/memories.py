@@ -8,6 +8,7 @@ from typing import Any
 
 from amaranth.hdl import Value
 from tilewright.hw.spec.channels import ChannelGeometry
+from tilewright.verif.bench.axi_modes import any_modes
 
 __all__ = ["ChannelMemory", "Manner"]
 
@@ -15,12 +16,14 @@ __all__ = ["ChannelMemory", "Manner"]
 @dataclass(frozen=True)
 class Manner:
     """How a memory behaves: ``latency`` in cycles, at random between the two; ``stall``: share of
-    the cycles without a beat, and of those without an address; ``mixed``: beats of different IDs
-    come in any order."""
+    the cycles without a beat, and of those without an address, and with any ARREADY may rise only
+    after ARVALID has been high for a cycle, in some channels; ``mixed``: beats of different IDs
+    come in any order; ``one_read``: ARREADY is high only while no read is under way."""
 
     latency: tuple[int, int] = (1, 1)
     stall: float = 0.0
     mixed: bool = False
+    one_read: bool = False
 
 
 @dataclass
@@ -65,6 +68,9 @@ class ChannelMemory:
     def __post_init__(self) -> None:
         self._random = random.Random(f"{self.seed} {self.channel}")
         self._takes: bool | None = None
+        self._asked = False
+        modes = any_modes(f"{self.seed} {self.channel}")
+        self._waits = self.manner.stall > 0 and modes["ready_after_valid"]
         self._chosen: _Burst | None = None
         self._shown: tuple[int, int] | None = None
         self._payload = Value.cast(self.r.payload)
@@ -77,6 +83,8 @@ class ChannelMemory:
 
     def drive(self, sim: Any, cycle: int) -> None:
         takes = self._random.random() >= self.manner.stall
+        takes &= self._asked or not self._waits
+        takes &= not (self.manner.one_read and self.bursts)
         if takes != self._takes:
             sim.set(self.ar.ready, int(takes))
             self._takes = takes
@@ -125,7 +133,9 @@ class ChannelMemory:
             self.last = cycle
             if burst.sent == burst.beats:
                 self.bursts.remove(burst)
-        if self._takes and sim.get(self.ar.valid):
+        asks = bool(sim.get(self.ar.valid))
+        self._asked = asks and not self._takes
+        if self._takes and asks:
             self._accept(sim, cycle)
 
     def _accept(self, sim: Any, cycle: int) -> None:

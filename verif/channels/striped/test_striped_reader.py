@@ -36,6 +36,7 @@ MANNERS = {
     "rough": Manner(latency=(1, 60), stall=0.3, mixed=True),
     "mixed": Manner(latency=(1, 30), mixed=True),
     "slow": Manner(latency=(40, 40), stall=0.7),
+    "one by one": Manner(latency=(1, 5), one_read=True),
 }
 PERFECT = Manner(latency=(8, 8))
 MEMORY = 1 << 14
@@ -152,7 +153,7 @@ def draw(name: str, seed: int, requests: int = 10) -> list[tuple[int, int]]:
     return wanted
 
 
-every_manner = pytest.mark.parametrize("manner", slow_but(["rough"], MANNERS, []))
+every_manner = pytest.mark.parametrize("manner", slow_but(["rough"], MANNERS, ["one by one"]))
 every_reader = pytest.mark.parametrize("name", slow_but(["four"], READERS, ["three", "eight"]))
 
 

@@ -8,21 +8,24 @@ from random import Random
 from typing import Any
 
 from tilewright.hw.spec.channels import ChannelGeometry
+from tilewright.verif.bench.axi_modes import FLAGS, any_modes
 
 __all__ = ["WrittenChannel", "written", "written_channels"]
 
 
 class WrittenChannel:
-    """A channel's memory. Raises AssertionError if a burst leaves its block or the channel, if data
-    lead their address, or if a byte is written twice, unless it may be (``again``).
+    """A channel's memory. Raises AssertionError if a burst leaves its block or the channel, if the
+    data of a burst are offered before its address has been, or if a byte is written twice, unless
+    it may be (``again``).
 
     Parameters
     ----------
     geometry: of the memory's channels
     number: of this one
     ports: with arrays ``aw``, ``w``, ``b``
-    stall: share of the cycles in which an address, or a beat, is not taken
-    latency: cycles from a burst's last beat to its answer
+    stall: share of the cycles in which an address, or a beat, is not taken; with any, READY may
+        also wait for VALID, in one of the ways of ``axi_modes``, at random
+    latency: cycles from a burst's last beat, or its address if that is later, to its answer
     bad: address of the burst that is answered with an error
     again: whether bytes may be written more than once; the last time counts
 
@@ -50,44 +53,76 @@ class WrittenChannel:
         self._aw, self._w, self._b = (getattr(ports, name)[number] for name in ("aw", "w", "b"))
         self._random, self._stall = Random(f"{seed} {number}"), stall
         self._latency, self._bad, self._again = latency, bad, again
+        modes = any_modes(f"{seed} {number}") if stall else dict.fromkeys(FLAGS, False)
+        self._aw_after_w, self._w_after_aw = modes["aw_after_w"], modes["w_after_aw"]
+        self._ready_after_valid = modes["ready_after_valid"]
+        # Whether VALID was high, and READY not; of AW and of W.
+        self._held = [False, False]
+        # Bursts whose AWVALID has been high, and those of which a beat was offered.
+        self._shown = self._begun = 0
+        self._sending = False
+        # Beats that came before their address.
+        self._early: deque[tuple[int, int, int]] = deque()
         # Of each burst: where it goes on, beats left, where it began.
         self._bursts: deque[list[int]] = deque()
         self._answers: deque[tuple[int, int]] = deque()
-        # Whether the burst at AW is among them already; addresses accepted and not yet answered.
-        self._offered, self._accepted = False, 0
         self.bytes: dict[int, int] = {}
         self.beats = 0
 
     @property
     def owed(self) -> bool:
-        return bool(self._bursts or self._answers)
+        return bool(self._bursts or self._answers or self._early)
 
     @property
     def unanswered(self) -> set[int]:
         return {burst[2] for burst in self._bursts} | {at for _, at in self._answers}
 
     def drive(self, sim: Any, cycle: int) -> None:
-        for port in (self._aw, self._w):
-            sim.set(port.ready, int(self._random.random() >= self._stall))
+        for port, ready in zip((self._aw, self._w), self._ready(sim), strict=True):
+            sim.set(port.ready, int(ready))
         due = bool(self._answers) and self._answers[0][0] + self._latency <= cycle
-        due = due and self._accepted > 0
         sim.set(self._b.valid, int(due))
         bad = due and self._answers[0][1] == self._bad
         sim.set(self._b.payload.response, 2 if bad else 0)
         if due:
             self._answers.popleft()
-            self._accepted -= 1
+
+    def _ready(self, sim: Any) -> tuple[bool, bool]:
+        """READY of AW and of W in this cycle."""
+        aw, w = (self._random.random() >= self._stall for _ in range(2))
+        if self._ready_after_valid:
+            aw, w = aw and self._held[0], w and self._held[1]
+        address, beat = bool(sim.get(self._aw.valid)), bool(sim.get(self._w.valid))
+        if self._aw_after_w:
+            aw = aw and beat
+        if not self._bursts:
+            if self._w_after_aw:
+                w = w and address
+            # Once its last beat is gone, no WVALID would come for the address to follow.
+            if self._aw_after_w and beat and sim.get(self._w.payload.last):
+                w = w and address and aw
+        return aw, w
 
     def observe(self, sim: Any, cycle: int) -> None:
-        if sim.get(self._aw.valid):
-            burst, taken = self._aw.payload, sim.get(self._aw.ready)
-            if not self._offered:
-                self._address(sim.get(burst.address), sim.get(burst.length))
-            self._offered = not taken
-            self._accepted += taken
-        if sim.get(self._w.valid) and sim.get(self._w.ready):
+        offered = [bool(sim.get(port.valid)) for port in (self._aw, self._w)]
+        moves = [
+            valid and bool(sim.get(port.ready))
+            for port, valid in zip((self._aw, self._w), offered, strict=True)
+        ]
+        self._shown += offered[0] and not self._held[0]
+        self._begun += offered[1] and not self._held[1] and not self._sending
+        assert self._begun <= self._shown, "data are offered before their address"
+        self._held = [valid and not moved for valid, moved in zip(offered, moves, strict=True)]
+        if moves[0]:
+            burst = self._aw.payload
+            self._address(sim.get(burst.address), sim.get(burst.length))
+        if moves[1]:
             beat = self._w.payload
-            self._beat(sim.get(beat.data), sim.get(beat.strobe), sim.get(beat.last), cycle)
+            last = sim.get(beat.last)
+            self._early.append((sim.get(beat.data), sim.get(beat.strobe), last))
+            self._sending = not last
+        while self._early and self._bursts:
+            self._beat(*self._early.popleft(), cycle)
 
     def _address(self, address: int, length: int) -> None:
         geometry = self._geometry
@@ -98,7 +133,6 @@ class WrittenChannel:
         self._bursts.append([address, length + 1, address])
 
     def _beat(self, word: int, strobe: int, last: int, cycle: int) -> None:
-        assert self._bursts, "data lead the AWVALID of their burst"
         burst, size = self._bursts[0], self._geometry.beat_bytes
         for lane in range(size):
             if strobe >> lane & 1:
