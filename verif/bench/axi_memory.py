@@ -199,22 +199,33 @@ class AxiMemory:
         follows = self._behaviour.aw_after_w or self._behaviour.w_after_aw
         while True:
             await edge
-            self._now += 1
-            for channel, queues in (("ar", self._reads), ("aw", self._writes)):
-                burst = self._take(channel)
-                if burst is not None:
-                    self._accept(channel, queues, *burst)
-            self._take_beat()
-            self._place()
-            self._send_beat()
-            self._send_answer()
-            ready = self._willing()
-            self._set_ready("ar", ready["ar"])
+            ready = self.sample()
             if follows:
                 await settled
-                self._follow(ready)
-            self._set_ready("aw", ready["aw"])
-            self._set_ready("w", ready["w"])
+            self.answer(ready)
+
+    def sample(self) -> dict[str, bool]:
+        """The end of a cycle: what moved in it, and responses for the next one. Returns the READYs
+        of the next one as far as they are known."""
+        self._now += 1
+        for channel, queues in (("ar", self._reads), ("aw", self._writes)):
+            burst = self._take(channel)
+            if burst is not None:
+                self._accept(channel, queues, *burst)
+        self._take_beat()
+        self._place()
+        self._send_beat()
+        self._send_answer()
+        return self._willing()
+
+    def answer(self, ready: dict[str, bool]) -> None:
+        """Set the READYs of a cycle whose VALIDs are there, where they matter."""
+        if self._behaviour.aw_after_w or self._behaviour.w_after_aw:
+            self._follow(ready)
+        for channel, value in ready.items():
+            if value != self._accepting[channel]:
+                self._accepting[channel] = value
+                self._ready[channel].value = int(value)
 
     def _willing(self) -> dict[str, bool]:
         """Which channels may have their READY in the next cycle, by what has happened so far."""
@@ -239,11 +250,6 @@ class AxiMemory:
         # Once its last beat is gone, no WVALID would come for the address to follow.
         if how.aw_after_w and beat and self._payload["w"][2].value == 1:
             ready["w"] = ready["w"] and address and ready["aw"]
-
-    def _set_ready(self, channel: str, ready: bool) -> None:
-        if ready != self._accepting[channel]:
-            self._accepting[channel] = ready
-            self._ready[channel].value = int(ready)
 
     def _take(self, channel: str) -> tuple[int, ...] | None:
         """The payload that moved over a channel, checking its rules."""
