@@ -117,8 +117,8 @@ struct Memory : Bus {
         awready.set(!stalls());
         wready.set(!stalls());
     }
-    void ready() { // a memory that accepts an address only together with data
-        if (aw_after_w && !wvalid.get()) awready.set(0);
+    void ready() { // a memory that accepts an address only when data of it is there, or offered
+        if (aw_after_w && beats.empty() && !wvalid.get()) awready.set(0);
     }
     void after() { // what the edge transfers
         if (rvalid.get() && rready.get()) {

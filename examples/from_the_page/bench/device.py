@@ -49,7 +49,7 @@ class Device:
     stall: percentage of cycles in which a ready or a response of the memory is held back
     latency: of the memory in cycles, least and most
     reorder: whether responses of different IDs overtake each other and interleave
-    aw_after_w: whether the memory accepts an address of a write only together with data
+    aw_after_w: whether the memory accepts an address of a write only when its data is offered
 
     Members
     -------
