@@ -180,6 +180,8 @@ def describe_operations(operations: Iterable[OperationEntry]) -> dict[str, Any]:
     """``operations``, and ``formats``: those of their operands, by name."""
     entries = list(operations)
     found = {operand.format.name: operand.format for x in entries for operand in x.operands}
+    listed = (one.format for x in entries if x.commands for one in x.commands.formats)
+    found |= {fmt.name: fmt for fmt in listed}
     parts = {f.part.name: f.part for f in found.values() if isinstance(f, ComplexFormat)}
     formats = {name: _format(fmt) for name, fmt in sorted((found | parts).items())}
     return {"formats": formats, "operations": _entry(entries)}

@@ -8,6 +8,7 @@ from ..registers.register_map import Field, Register
 from ..registers.register_rows import constants, number
 from ..sidecar.traffic import BusSide, IdPart, Traffic
 from .gta_commands import COMMAND_BYTES, longest_row
+from .gta_operations import operations
 
 __all__ = [
     "COMMANDS_BITS",
@@ -143,6 +144,12 @@ def mask_registers(config: GtaConfig) -> tuple[Register, ...]:
     )
 
 
+def _masks(config: GtaConfig) -> dict[str, tuple[str, int]]:
+    """By field of the masks its register, and its lane."""
+    fields = [(one, row.name) for row in mask_registers(config) for one in row.fields]
+    return {field.name: (register, lane) for lane, (field, register) in enumerate(fields)}
+
+
 def _constants(config: GtaConfig) -> tuple[Register, ...]:
     formats = sum(1 << FORMATS_OF_GTA.index(name) for name in (*config.integers, *config.floats))
     return (
@@ -232,5 +239,6 @@ def job_spec(config: GtaConfig) -> JobSpec:
         errors=ERRORS,
         job=_job(config),
         checks=_checks(config),
+        operations=operations(config, _masks(config)),
         traffic=_traffic(config),
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..formats import AnyFormat
+from .commands import CommandList
 from .condition import Condition
 from .placement import Part, Placement, Setting
 from .program import Parameter, ProgramLayout
@@ -134,8 +135,8 @@ class JobList:
 @dataclass(frozen=True, kw_only=True)
 class OperationEntry:
     """An operation: the settings that select it, what it computes, and on what. ``parameters``:
-    further numbers that a job chooses; ``program``: where and how it is said what is computed, if
-    that is a program."""
+    further numbers that a job chooses; ``program``, ``commands``: where and how it is said what is
+    computed, if that is a program, or a list of commands that name their operands themselves."""
 
     name: str
     select: tuple[Setting, ...]
@@ -146,6 +147,7 @@ class OperationEntry:
     list: JobList | None = None
     parameters: tuple[Parameter, ...] | None = None
     program: ProgramLayout | None = None
+    commands: CommandList | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
