@@ -127,7 +127,7 @@ def main(**memory: Any) -> int:
     draw = np.random.default_rng(1)
     with Device(
         HERE / "unit.v", HERE / "unit.json", memory_bytes=1 << 15, build_dir=HERE / "build",
-        stall=20, reorder=True, **memory,
+        **{"stall": 20, "reorder": True, "aw_after_w": True, **memory},
     ) as device:  # fmt: skip
         unit = Converter(device)
         good = [worked_example(unit), random_matrices(unit, draw), too_small(unit)]
