@@ -1,0 +1,243 @@
+"""A memory for claims, which does anything that AXI4 allows; and what is claimed of its bus.
+
+With ``patience`` it answers in time, but no sooner than a memory may that waits for all that it may
+wait for: AWREADY for the data and for all responses before, WREADY for the address, ARREADY until
+no read is under way. A wait counts while nothing is left to wait for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
+from tilewright.verif.proofs.claim import Claim
+
+__all__ = ["WatchedReads", "WatchedWrites"]
+
+
+def _of_bus(payload: Any, name: str) -> Value:
+    """A field of a payload; 0 if it has none."""
+    return payload[name] if name in payload.shape().members else Const(0, 1)
+
+
+class _Places:
+    """A queue of values of a claim, whose entries are looked at in order."""
+
+    def __init__(self, claim: Claim, name: str, width: int, depth: int) -> None:
+        self._m, self._depth = claim.m, depth
+        self.entries = Array(Signal(width, name=f"{name}_{n}") for n in range(depth))
+        self._in = Signal(range(max(2, depth)), name=f"{name}_in")
+        self.out = Signal(range(max(2, depth)), name=f"{name}_out")
+
+    def _following(self, place: Signal) -> Value:
+        return Mux(place == self._depth - 1, 0, place + 1)
+
+    def put(self, when: Value, value: Value) -> None:
+        with self._m.If(when):
+            self._m.d.sync += [
+                self.entries[self._in].eq(value),
+                self._in.eq(self._following(self._in)),
+            ]
+
+    def take(self, when: Value) -> None:
+        with self._m.If(when):
+            self._m.d.sync += self.out.eq(self._following(self.out))
+
+    @property
+    def first(self) -> Value:
+        return self.entries[self.out]
+
+
+class WatchedWrites:
+    """AW, W and B of a manager.
+
+    It is claimed that valid and payload stay until ready; that data comes with an address before it
+    or beside it, and never later than ``lag`` cycles after it, ready or not; that it has as many
+    beats as the address says; and that no more than ``most`` bursts are under way.
+
+    Parameters
+    ----------
+    claim: that they belong to
+    bus: with ``aw``, ``w``, ``b``
+    most: bursts of which the address was offered and the response has not come, at most
+    lag: cycles within which data follows the address
+    ids: number of IDs, all of which are the first ones
+    patience: cycles after which the memory answers, once nothing is left to wait for
+    name: before the names of claims
+    data: claim that data stays, too
+
+    Members
+    -------
+    begins: an address is offered, in the first cycle of that
+    unsent: bursts whose address was offered and whose data was not sent to the end
+    owed: bursts whose address was accepted and whose response has not come
+    flying: bursts whose address was offered and whose response has not come
+    moves: something was accepted, or answered
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        bus: Any,
+        *,
+        most: int,
+        lag: int,
+        ids: int = 1,
+        patience: int | None = None,
+        name: str = "",
+        data: bool = True,
+    ) -> None:
+        m = self._m = claim.m
+        self._claim, self._name, self._most = claim, name, most
+        aw, w, b = bus.aw, bus.w, bus.b
+        accepted = claim.sink(f"{name}aw", aw)
+        sent = claim.sink(f"{name}w", w, only=None if data else ("strobe", "last"))
+        ends = sent & w.payload.last
+        identity = _of_bus(aw.payload, "id")
+        self.begins = Signal(name=f"{name}aw_begins")
+        waiting = claim.before(aw.valid & ~aw.ready, f"{name}aw_waiting")
+        answered = Signal(name=f"{name}answered")
+        m.d.comb += [self.begins.eq(aw.valid & ~waiting), answered.eq(b.valid & b.ready)]
+        self.unsent = claim.counter(f"{name}unsent", self.begins, ends, most)
+        self.owed = claim.counter(f"{name}owed", accepted, answered, most)
+        self.flying = claim.counter(f"{name}flying", self.begins, answered, most)
+        # The bursts whose data is not sent: beats, ID.
+        self._lengths = _Places(claim, f"{name}length", 8, most)
+        self._lengths.put(self.begins, aw.payload.length)
+        self._lengths.take(ends)
+        fresh = (self.unsent == 0) & self.begins
+        sender: Value = Const(0, 1)
+        if ids > 1:
+            order = _Places(claim, f"{name}order", len(identity), most)
+            order.put(self.begins, identity)
+            order.take(ends)
+            sender = Mux(fresh, identity, order.first)
+            claim.broken(f"{name}id", aw.valid & (identity >= ids))
+        may = [
+            self._may_answer(f"{name}id_{n}_", accepted & (identity == n), ends & (sender == n),
+                             answered & (_of_bus(b.payload, "id") == n))
+            for n in range(ids)
+        ]  # fmt: skip
+        self._respond(b, may)
+        self.moves = accepted | sent | answered
+        has_address = (self.unsent != 0) | self.begins
+        claim.broken(f"{name}w_before_aw", w.valid & ~has_address)
+        claim.within(f"{name}w_follows_aw", has_address & ~w.valid, lag)
+        self._beats(w, sent, Mux(fresh, aw.payload.length, self._lengths.first))
+        claim.reached(f"{name}w_first", ends & (self.unsent == 1) & aw.valid & ~aw.ready)
+        claim.reached(f"{name}aw_first", accepted & ~w.valid)
+        claim.reached(f"{name}answered", answered)
+        claim.reached(f"{name}full", self.owed == most)
+        if patience is not None:
+            self._be_patient(aw, w, b, Cat(may).any(), patience)
+
+    def _may_answer(self, name: str, accepted: Value, ends: Value, answered: Value) -> Value:
+        """Whether B may come for an ID: the address and the last beat were accepted before."""
+        claim = self._claim
+        owed = claim.counter(f"{name}owed", accepted, answered, self._most)
+        sent = Signal(range(-self._most, self._most + 1), name=f"{name}sent")
+        claim.m.d.sync += sent.eq(sent + ends - answered)
+        return (owed != 0) & (sent > 0)
+
+    def _respond(self, b: Any, may: list[Value]) -> None:
+        claim, m, name = self._claim, self._m, self._name
+        b_waiting = claim.before(b.valid & ~b.ready, f"{name}b_waiting")
+        payload = Value.cast(b.payload)
+        kept = claim.before(payload, f"{name}b_payload")
+        m.d.comb += payload.eq(Mux(b_waiting, kept, claim.free(f"{name}b_payload", len(payload))))
+        own = Array(may)[_of_bus(b.payload, "id")] if len(may) > 1 else may[0]
+        m.d.comb += b.valid.eq(b_waiting | (claim.free(f"{name}b_offer") & own))
+        if len(may) > 1:
+            claim.allow(~b.valid | (b.payload.id < len(may)))
+
+    def _beats(self, w: Any, sent: Value, length: Value) -> None:
+        claim, m, name = self._claim, self._m, self._name
+        beat = Signal(8, name=f"{name}beat")
+        with m.If(sent):
+            m.d.sync += beat.eq(Mux(w.payload.last, 0, beat + 1))
+        claim.broken(f"{name}w_last", w.valid & (w.payload.last != (beat == length)))
+        wrapped = Signal(name=f"{name}wrapped")
+        with m.If(sent & w.payload.last & (self._lengths.out == self._most - 1)):
+            m.d.sync += wrapped.eq(1)
+        claim.reached(f"{name}wrap", wrapped & sent & w.payload.last)
+
+    def _be_patient(self, aw: Any, w: Any, b: Any, may_answer: Value, most: int) -> None:
+        claim, name = self._claim, self._name
+        # Data of the burst at AW was accepted already.
+        led = aw.valid & ((self.unsent == 0) & ~self.begins)
+        ready_to_take = aw.valid & (w.valid | led) & (self.owed == 0)
+        claim.promptly(f"{name}aw", ready_to_take & ~aw.ready, most)
+        claim.promptly(f"{name}w", w.valid & ~w.ready & (aw.valid | (self.owed != 0)), most)
+        claim.promptly(f"{name}b", may_answer & ~b.valid, most)
+
+
+class WatchedReads:
+    """AR and R of a manager: addresses stay until they are accepted, and no more than ``most`` are
+    under way of an ID.
+
+    The memory sends what was asked for: of different IDs in any order and interleaved.
+
+    Parameters
+    ----------
+    claim: that they belong to
+    bus: with ``ar``, ``r``
+    most: bursts of an ID that were accepted and not answered to the end, at most
+    ids: number of IDs, all of which are the first ones
+    patience: cycles after which the memory answers, once nothing is left to wait for
+    name: before the names of claims
+
+    Members
+    -------
+    owing: a burst was accepted and not answered to the end
+    moves: an address was accepted, or a beat
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        bus: Any,
+        *,
+        most: int,
+        ids: int = 1,
+        patience: int | None = None,
+        name: str = "",
+    ) -> None:
+        m = claim.m
+        ar, r = bus.ar, bus.r
+        accepted = claim.sink(f"{name}ar", ar)
+        identity = _of_bus(ar.payload, "id")
+        comes = r.valid & r.ready
+        if ids > 1 or len(identity) > 1:
+            claim.broken(f"{name}id", ar.valid & (identity >= ids))
+        owed, lasts = [], []
+        for n in range(ids):
+            mine = comes & (_of_bus(r.payload, "id") == n)
+            asks = accepted & (identity == n)
+            ends = mine & r.payload.last
+            count = claim.counter(f"{name}id_{n}_owed", asks, ends, most)
+            lengths = _Places(claim, f"{name}id_{n}_length", 8, most)
+            lengths.put(asks, ar.payload.length)
+            lengths.take(ends)
+            beat = Signal(8, name=f"{name}id_{n}_beat")
+            with m.If(mine):
+                m.d.sync += beat.eq(Mux(r.payload.last, 0, beat + 1))
+            owed.append(count != 0)
+            lasts.append(beat == lengths.first)
+            claim.reached(f"{name}id_{n}_full", count == most)
+        waiting = claim.before(r.valid & ~r.ready, f"{name}r_waiting")
+        payload = Value.cast(r.payload)
+        kept = claim.before(payload, f"{name}r_payload")
+        m.d.comb += payload.eq(Mux(waiting, kept, claim.free(f"{name}r_payload", len(payload))))
+        number = _of_bus(r.payload, "id")
+        own = Array(owed)[number] if ids > 1 else owed[0]
+        last = Array(lasts)[number] if ids > 1 else lasts[0]
+        m.d.comb += r.valid.eq(waiting | (claim.free(f"{name}r_offer") & own))
+        claim.allow(~r.valid | (r.payload.last == last))
+        if ids > 1 or len(number) > 1:
+            claim.allow(~r.valid | (number < ids))
+        self.owing = Cat(owed).any()
+        self.moves = accepted | comes
+        claim.reached(f"{name}last", comes & r.payload.last)
+        if patience is not None:
+            claim.promptly(f"{name}ar", ar.valid & ~ar.ready & ~self.owing, patience)
+            claim.promptly(f"{name}r", self.owing & ~r.valid, patience)

@@ -1,0 +1,11 @@
+"""All proofs."""
+
+from __future__ import annotations
+
+from tilewright.verif.proofs.proof import Proof
+from tilewright.verif.proofs.stream_proofs import STREAM_PROOFS
+from tilewright.verif.proofs.writers import WRITER_PROOFS
+
+__all__ = ["PROOFS"]
+
+PROOFS: tuple[Proof, ...] = (*STREAM_PROOFS, *WRITER_PROOFS)
