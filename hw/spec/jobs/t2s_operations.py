@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from ..semirings import SEMIRINGS
 from ..sidecar.operation import Compute, Operand, OperationEntry, Size
-from ..sidecar.placement import ImageLoop, ImagePlacement
+from ..sidecar.placement import (
+    ImageLoop,
+    ImagePlacement,
+    Part,
+    TokenLevel,
+    TokenPlacement,
+    TokenRows,
+)
 from ..t2s.config import T2sConfig
 from ..t2s.functions import pad_pattern
 from ..t2s.loops import Loop
 from ..t2s.parts import MemoryPart
 from ..t2s.program import TensorDeclaration
-from .t2s_registers import base_register, memory_parts, stride_register, trips_register
+from ..t2s.sparse_parts import EntriesPart
+from ..t2s.tokens import STEPS_BITS
+from .t2s_registers import (
+    base_register,
+    entries_parts,
+    image_parts,
+    memory_parts,
+    steps_register,
+    stride_register,
+    trips_register,
+)
 
 __all__ = ["operations"]
 
@@ -19,17 +36,15 @@ _SINGLE = "single"
 
 
 def operations(config: T2sConfig) -> tuple[OperationEntry, ...]:
-    """The computation of a design; nothing of designs with sparse operands.
+    """The computation of a design.
 
     An operand has a mode for each index that chooses its words, so that it is the tensor itself
     unless a dimension is a sum of indices, as of a convolution.
     """
     design = config.plan
-    if design.sparse is not None:
-        return ()
-    parts = memory_parts(config)
+    parts = image_parts(config)
     modes = {part.tensor: _modes(config, part) for part in parts}
-    sizes = _sizes(config, parts)
+    sizes = _sizes(config)
     if any(len(one) < 2 for one in modes.values()):
         sizes = (*sizes, Size(name=_SINGLE, doc="columns of a vector", value=1))
     return (
@@ -43,7 +58,7 @@ def operations(config: T2sConfig) -> tuple[OperationEntry, ...]:
     )
 
 
-def _modes(config: T2sConfig, part: MemoryPart) -> tuple[str, ...]:
+def _modes(config: T2sConfig, part: EntriesPart | MemoryPart) -> tuple[str, ...]:
     """Indices that choose a word of a tensor, in the order in which they stand."""
     dimensions = config.plan.program.tensor(part.tensor).dimensions
     return tuple(dict.fromkeys(name for one in dimensions for name in one.variables))
@@ -54,45 +69,101 @@ def _loops(config: T2sConfig, part: MemoryPart) -> tuple[Loop, ...]:
     return (*moved, *inside)
 
 
-def _sizes(config: T2sConfig, parts: tuple[MemoryPart, ...]) -> tuple[Size, ...]:
+def _sizes(config: T2sConfig) -> tuple[Size, ...]:
     """Of each index what tiles fill up."""
-    found = {}
     design = config.plan
+    outermost: dict[str, tuple[int, int | None]] = {}
     # An index' first loop in an image is its outermost one.
-    for part in parts:
+    for part in memory_parts(config):
         for loop in _loops(config, part):
-            if loop.index in found:
-                continue
-            doc = f"index {loop.index}, filled up to whole tiles"
-            if loop.index in design.indices:
-                register = trips_register(loop.index)
-                size = Size(name=loop.index, doc=doc, register=register, scale=loop.step)
-            else:
-                value = loop.step * (loop.extent or 1)
-                size = Size(name=loop.index, doc=doc, value=value)
-            found[loop.index] = size
-    return tuple(found[index] for index in design.program.indices if index in found)
+            outermost.setdefault(loop.index, (loop.step, loop.extent))
+    for entries in entries_parts(config):
+        for name, step in _level_steps(config, entries).items():
+            outermost.setdefault(name, (step, None))
+    found = []
+    for name in design.program.indices:
+        if name not in outermost:
+            continue
+        step, extent = outermost[name]
+        doc = f"index {name}, filled up to whole tiles"
+        if name in design.indices:
+            found.append(Size(name=name, doc=doc, register=trips_register(name), scale=step))
+        elif extent is not None:
+            found.append(Size(name=name, doc=doc, value=step * extent))
+        else:
+            # Only entries have it: the ends of their tiles say how far it goes.
+            found.append(Size(name=name, doc=doc, most=step << STEPS_BITS))
+    return tuple(found)
 
 
-def _operand(config: T2sConfig, part: MemoryPart, modes: tuple[str, ...]) -> Operand:
+def _level_steps(config: T2sConfig, part: EntriesPart) -> dict[str, int]:
+    """By how much an iteration of each level around a tile moves its index."""
+    plan = config.plan.sparse
+    assert plan is not None
+    extents = {one.index: one.extent for one in part.layout.coordinates}
+    return {name: extents.get(name, plan.rows.tile) for name in part.layout.levels}
+
+
+def _operand(config: T2sConfig, part: EntriesPart | MemoryPart, modes: tuple[str, ...]) -> Operand:
     design = config.plan
     declared, fmt = design.program.tensor(part.tensor), design.word_format(part.tensor)
     comes_out = part.tensor == design.program.result
-    pad = None
-    if not comes_out:
-        pad = pad_pattern(declared.functions, declared.pad, fmt) << fmt.container_bits - fmt.bits
     rows, columns, *more = (*modes, _SINGLE) if len(modes) < 2 else modes
-    place = ImagePlacement(
-        base=base_register(part),
-        align=config.beat_bytes,
-        element_bytes=fmt.container_bits // 8,
-        read_bytes=None if comes_out else config.beat_bytes,
-        loops=tuple(_image_loop(part, loop) for loop in _loops(config, part)),
-    )
+    pad = None
+    place: ImagePlacement | TokenPlacement
+    if isinstance(part, EntriesPart):
+        place = _tokens(config, part)
+    else:
+        if not comes_out:
+            pad = pad_pattern(declared.functions, declared.pad, fmt)
+            pad <<= fmt.container_bits - fmt.bits
+        place = ImagePlacement(
+            base=base_register(part),
+            align=config.beat_bytes,
+            element_bytes=fmt.container_bits // 8,
+            read_bytes=None if comes_out else config.beat_bytes,
+            loops=tuple(_image_loop(part, loop) for loop in _loops(config, part)),
+        )
     return Operand(
         name=part.tensor, direction="out" if comes_out else "in", rows=rows,
         columns=columns, more=tuple(more) or None, format=fmt, padding=pad, placement=place,
     )  # fmt: skip
+
+
+def _tokens(config: T2sConfig, part: EntriesPart) -> TokenPlacement:
+    plan, layout = config.plan.sparse, part.layout
+    assert plan is not None
+    rows = plan.rows
+    names = {at.loop: f"at_{at.index}" for at in layout.coordinates}
+    order = [names.get(loop, "slot") for loop in plan.order]
+    if part.style == "ciss" and len(plan.entries) == 1:
+        order = ["slot", *(name for name in order if name != "slot")]
+    return TokenPlacement(
+        base=base_register(part),
+        count=steps_register(part),
+        align=config.beat_bytes,
+        read_bytes=config.beat_bytes,
+        token_bytes=layout.bytes,
+        parts={field.name: Part(low=field.low, bits=field.bits) for field in layout.fields},
+        levels=tuple(
+            TokenLevel(
+                name=name,
+                size=name,
+                step=step,
+                trips=trips_register(name) if name in config.plan.indices else None,
+            )
+            for name, step in _level_steps(config, part).items()
+        ),
+        rows=TokenRows(
+            size=rows.index,
+            elements=rows.element_extent,
+            element_step=rows.element_step,
+            slots=rows.slot_extent,
+            slot_step=rows.slot_step,
+        ),
+        coordinates={at.index: f"at_{at.index}" for at in layout.coordinates},
+        order=tuple(order),
+    )
 
 
 def _image_loop(part: MemoryPart, loop: Loop) -> ImageLoop:
@@ -105,7 +176,7 @@ def _compute(config: T2sConfig) -> Compute:
     products are added."""
     program = config.plan.program
     operators = SEMIRINGS[program.semiring]
-    declared = [program.tensor(part.tensor) for part in memory_parts(config)]
+    declared = [program.tensor(part.tensor) for part in image_parts(config)]
     plain = not program.start and not any(one.functions for one in declared)
     single = plain and len(program.products) == 1
     kept = {name for one in program.tensor(program.result).dimensions for name in one.variables}
@@ -122,9 +193,24 @@ def _compute(config: T2sConfig) -> Compute:
     for one in windows:
         names = ",".join(dict.fromkeys(x for d in one.dimensions for x in d.variables))
         doc += f"; operand {one.name}({names}) is {_said(one)}"
+    if program.sparse:
+        who = "all sparse operands have" if len(program.products) == 1 else "any of them has"
+        doc += f"; only places count of which {who} an entry"
     if not single:
         return Compute(kind="other", doc=doc)
-    return Compute(kind="contraction", plus=operators.plus, times=operators.times, doc=doc)
+    identity = None
+    if program.sparse:
+        fmt = config.plan.word_format(program.result)
+        pattern = operators.identity_in(fmt)
+        assert pattern is not None
+        identity = pattern << fmt.container_bits - fmt.bits
+    return Compute(
+        kind="contraction",
+        plus=operators.plus,
+        times=operators.times,
+        identity=identity,
+        doc=doc,
+    )
 
 
 def _said(tensor: TensorDeclaration, *, result: bool = False) -> str:

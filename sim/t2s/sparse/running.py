@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....hw.spec.t2s.config import T2sConfig
+from ....hw.spec.t2s.design import Design
 from ....hw.spec.t2s.sparse_parts import EntriesPart, SparsePlan
 from ..job import Job, JobFailure
 from .decoding import Decoded, decoded
@@ -16,7 +17,13 @@ from .image import tile_steps
 from .merging import merged
 from .operands import missing_word
 
-__all__ = ["entries_bytes", "fetched_entries", "sparse_operations", "times_again"]
+__all__ = [
+    "entries_bytes",
+    "entries_of_images",
+    "fetched_entries",
+    "sparse_operations",
+    "times_again",
+]
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -45,27 +52,53 @@ def fetched_entries(config: T2sConfig, plan: SparsePlan, job: Job, memory: Bytes
     memory's end, and ValueError for images that no tensors have, or that are of other bounds than
     the job's.
     """
-    images = []
+    images = {}
     for part in plan.entries:
         base, size = job.base[part.tensor], entries_bytes(config, job, part)
         if base + size > len(memory):
             behind = len(memory) // config.beat_bytes * config.beat_bytes
             raise JobFailure("bus_read", max(base, behind))
-        whole = memory[base : base + job.steps[part.tensor] * part.vector_bytes]
-        images.append(decoded(part, whole))
-        _check_trips(plan, job, part.tensor, images[-1].trips)
+        images[part.tensor] = memory[base : base + size].tobytes()
+    return entries_of_images(config.plan, images, job.steps, job.trips)
+
+
+def entries_of_images(
+    design: Design,
+    images: Mapping[str, bytes],
+    steps: Mapping[str, int],
+    trips: Mapping[str, int] | None = None,
+) -> Decoded:
+    """The entries of all images, as elements have them: patterns, merged.
+
+    Parameters
+    ----------
+    images: by tensor
+    steps: vectors of each
+    trips: trip counts of indices, which images must have, where they are given
+
+    Raises ValueError as :func:`fetched_entries`.
+    """
+    plan = design.sparse
+    assert plan is not None
+    found = []
+    for part in plan.entries:
+        content = np.frombuffer(images[part.tensor], np.uint8)
+        found.append(decoded(part, content[: steps[part.tensor] * part.vector_bytes]))
+        _check_trips(plan, trips or {}, part.tensor, found[-1].trips)
     fmt = plan.element.element.arithmetic.element
     shift = fmt.container_bits - fmt.bits
-    pad = missing_word(config.plan, plan.entries[0].tensor) << shift
-    found = merged(plan, tuple(images), pad)
-    found.words[:] >>= np.uint64(shift)
-    return found
+    pad = missing_word(design, plan.entries[0].tensor) << shift
+    entries = merged(plan, tuple(found), pad)
+    entries.words[:] >>= np.uint64(shift)
+    return entries
 
 
-def _check_trips(plan: SparsePlan, job: Job, tensor: str, found: Mapping[str, int]) -> None:
+def _check_trips(
+    plan: SparsePlan, trips: Mapping[str, int], tensor: str, found: Mapping[str, int]
+) -> None:
     for name in tile_steps(plan):
-        if job.trips.get(name, found[name]) != found[name]:
+        if trips.get(name, found[name]) != found[name]:
             raise ValueError(
-                f"image of {tensor} must have {job.trips[name]} tiles along {name}, as the "
+                f"image of {tensor} must have {trips[name]} tiles along {name}, as the "
                 f"register says, not {found[name]}"
             )

@@ -94,6 +94,12 @@ def arrays(
         }
         first, count = distances[0]
         return Arrays(place["align"], {place["base"]: _up(first * count, block)}, strides)
+    if place["kind"] == "tokens":
+        # However unevenly they are dealt out: a vector for each element, and for each tile.
+        sizes = dict(zip(place["modes"], shape, strict=True))
+        tiles = prod(_up(sizes[x["size"]], x["step"]) // x["step"] for x in place["levels"])
+        size = (room + tiles) * place["rows"]["elements"] * place["token_bytes"]
+        return Arrays(place["align"], {place["base"]: _up(size, block)}, room=room)
     if place["kind"] == "ciss":
         # However unevenly they are dealt out: an element, or a header, an entry, and the last one.
         size = (room + 1) * place["rows"] * place["slot_bytes"]
@@ -260,6 +266,49 @@ def _write_ciss(
     registers[place["count"]] = entries
 
 
+def _write_tokens(
+    memory: Memory,
+    place: Mapping[str, Any],
+    registers: dict[str, int],
+    shape: Sequence[int],
+    matrix: Mapping[Place, int],
+) -> None:
+    """Tiles in the order of levels, of each the entries, then its end; the number of vectors where
+    it goes."""
+    rows, levels, modes = place["rows"], place["levels"], place["modes"]
+    sizes = dict(zip(modes, shape, strict=True))
+    trips = [sizes[level["size"]] // level["step"] for level in levels]
+    vectors: list[list[dict[str, int]]] = []
+    entries: dict[Place, list[list[dict[str, int]]]] = {}
+    for at, word in matrix.items():
+        index = dict(zip(modes, at, strict=True))
+        tile = tuple(index[level["size"]] // level["step"] for level in levels)
+        inside = {level["size"]: index[level["size"]] % level["step"] for level in levels}
+        row = inside[rows["size"]]
+        token = {name: inside[size] for size, name in place["coordinates"].items()}
+        token |= {"value": word, "slot": row // rows["slot_step"] % rows["slots"], "present": 1}
+        streams = entries.setdefault(tile, [[] for _ in range(rows["elements"])])
+        streams[row // rows["element_step"] % rows["elements"]].append(token)
+    for tile in np.ndindex(*trips):
+        streams = entries.get(tile, [[] for _ in range(rows["elements"])])
+        for stream in streams:
+            stream.sort(key=lambda token: [token[name] for name in place["order"]])
+        for number in range(max(map(len, streams))):
+            vectors.append([x[number] if number < len(x) else {} for x in streams])
+        last = [n == count - 1 for n, count in zip(tile, trips, strict=True)]
+        ends = sum(all(last[level + 1 :]) << level for level in range(len(levels)))
+        vectors.append([{"ends": ends}] * rows["elements"])
+    words = (
+        sum(value << place["parts"][name]["low"] for name, value in token.items())
+        for vector in vectors
+        for token in vector
+    )
+    content = b"".join(word.to_bytes(place["token_bytes"], "little") for word in words)
+    first = registers[place["base"]]
+    memory[first : first + len(content)] = np.frombuffer(content, np.uint8)
+    registers[place["count"]] = len(vectors)
+
+
 def write_list(memory: Memory, place: Mapping[str, Any], registers: Mapping[str, int]) -> None:
     """Put the record of an operation where its register says; parts are among the registers."""
     word = sum(
@@ -289,6 +338,9 @@ def write_matrix(
         return
     if place["kind"] == "ciss":
         _write_ciss(memory, place, registers, matrix)
+        return
+    if place["kind"] == "tokens":
+        _write_tokens(memory, place, registers, shape, matrix)
         return
     sparse, rows = _Sparse(place, registers), _stored_rows(place, shape)
     content: list[Places] = [{} for _ in range(rows)]

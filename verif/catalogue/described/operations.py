@@ -32,7 +32,7 @@ one, ``{(row, column): word}``."""
 Shape = tuple[int, ...]
 """Rows, columns and, of tensors, further sizes."""
 
-_SPARSE = ("c2sr", "csr", "ciss")
+_SPARSE = ("c2sr", "csr", "ciss", "tokens")
 
 
 def operands_of(operation: Mapping[str, Any], direction: str) -> list[dict[str, Any]]:
