@@ -57,7 +57,7 @@ class _Settings(ctypes.Structure):
         ("managers", ctypes.POINTER(_Manager)),
         ("manager_count", ctypes.c_uint64),
         ("memory", ctypes.c_void_p),
-        *((name, ctypes.c_uint64) for name in ("base", "size", "aligned")),
+        *((name, ctypes.c_uint64) for name in ("base", "size")),
     ]
 
 
@@ -86,8 +86,6 @@ class NativeAccelerator(Generic[Config]):
     behaviour: how it answers, see :class:`AxiBehaviour`
     time_out: cycles that `wait` waits at most
     register_time_out: cycles that a register access takes at most
-    aligned: whether bursts must begin at whole beats; else only strobes below an address that
-        is not are refused
     waves: VCD or, by its suffix, FST file to write (a slower build of its own); read it after
         `close`
     wave_depth: levels of modules in it, 1 for the top module alone
@@ -112,7 +110,6 @@ class NativeAccelerator(Generic[Config]):
         behaviour: AxiBehaviour = _IDEAL,
         time_out: int = 10_000_000,
         register_time_out: int = 10_000,
-        aligned: bool = True,
         waves: Path | None = None,
         wave_depth: int = 2,
     ) -> None:
@@ -129,7 +126,7 @@ class NativeAccelerator(Generic[Config]):
         self._library = _load(path)
         self._memory: NDArray[np.uint8] = np.zeros(memory_bytes, np.uint8)
         self._known_faults = 0
-        self._handle = ctypes.c_void_p(self._create(aligned))
+        self._handle = ctypes.c_void_p(self._create())
         self._finish = weakref.finalize(self, self._library.native_destroy, self._handle)
         self._waves = waves
         if waves is not None and self._library.native_trace(self._handle, os.fsencode(waves)):
@@ -137,7 +134,7 @@ class NativeAccelerator(Generic[Config]):
         self.behave(behaviour)
         self.reset()
 
-    def _create(self, aligned: bool) -> int:
+    def _create(self) -> int:
         managers = (_Manager * len(self._managers))(
             *(
                 _Manager(port["prefix"].encode(), port["data_bits"] // 8, port["id_bits"])
@@ -152,7 +149,6 @@ class NativeAccelerator(Generic[Config]):
             self._memory.ctypes.data,
             self._base,
             len(self._memory),
-            aligned,
         )
         return int(self._library.native_create(ctypes.byref(settings)))
 

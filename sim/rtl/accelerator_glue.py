@@ -1,10 +1,15 @@
-"""The harness of accelerators: AXI4 managers, an AXI4-Lite subordinate and an interrupt."""
+"""The harness of accelerators: AXI4 managers, an AXI4-Lite subordinate and an interrupt.
+
+Checkers hold every port to the rules of AXI, and tell the harness which are broken.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .axi.checkers import axi_checkers, rules_of
 from .glue import Harness, glue_head, harness_files, member
 
 __all__ = ["ACCELERATOR", "INTERRUPT", "managers_of", "registers_of"]
@@ -75,8 +80,47 @@ def _glue(sidecar: Mapping[str, Any]) -> str:
     """The accessors of accelerator.cpp for one unit."""
     visits = "".join(f'    visit("{name}", {member(name)});\n' for name in _ports(sidecar))
     head = "template <typename Visit> void visit_ports(Model& m, Visit visit) {\n"
-    return glue_head(sidecar) + head + visits + "}\n"
+    return glue_head(sidecar) + head + visits + "}\n" + _rules(sidecar)
 
 
-ACCELERATOR = Harness(*harness_files("accelerator.cpp"), _glue)
+_PEERS = {"manager": "the memory", "subordinate": "the program"}
+"""What the harness has at a port of the unit."""
+
+_ADDRESS = re.compile("A[RW]ADDR")
+
+
+def _rules(sidecar: Mapping[str, Any]) -> str:
+    """The texts of the rules of all ports, as formats with an address."""
+    rows = []
+    for port in sidecar["axi"]:
+        prefix, role = port["prefix"], port["role"]
+        texts = []
+        for rule in rules_of(port["protocol"]):
+            own = rule.manager == (role == "manager")
+            text = _ADDRESS.sub('0x%" PRIx64 "', rule.text)
+            who = f"`{prefix}`" if own else f"{_PEERS[role]} at `{prefix}`"
+            of_write = str("AWADDR" in rule.text).lower()
+            texts.append(f'        {{"{who}: {text}", {of_write}}},\n')
+        rows.append("    {\n" + "".join(texts) + "    },\n")
+    most = max(len(rules_of(port["protocol"])) for port in sidecar["axi"])
+    return (
+        "#include <cinttypes>\n"
+        "struct AxiRuleText { const char* format; bool of_write; };\n"
+        f"constexpr AxiRuleText kAxiRules[][{most}] = {{\n{''.join(rows)}}};\n"
+    )
+
+
+_CALL = """import "DPI-C" function void axi_rules_broken(
+  input int port, input longint unsigned rules, input longint unsigned ar, input longint unsigned aw
+);
+`define AXI_RULES_BROKEN(port, rules, ar, aw) axi_rules_broken(port, 64'(rules), 64'(ar), 64'(aw));
+"""
+"""Tells the harness which rules of a port are broken."""
+
+
+def _checkers(sidecar: Mapping[str, Any]) -> str:
+    return axi_checkers(sidecar, _CALL)
+
+
+ACCELERATOR = Harness(*harness_files("accelerator.cpp"), _glue, _checkers)
 """A memory behind the managers and a program at the registers."""

@@ -206,6 +206,7 @@ def build_library(
     Raises `ToolMissing` without Verilator or a compiler, `BuildError` if one of them fails.
     """
     glue, optimise = harness.glue(sidecar), "-O0" if waves else _optimisation()
+    verilog += harness.checkers(sidecar)
     key = _digest(
         verilog, glue, *harness.texts(), find_verilator().version, find_compiler().version,
         platform.machine(), _own_headers(waves),

@@ -22,11 +22,13 @@ class Harness:
     source: the file to compile
     headers: what it includes, in the same directory
     glue: native_glue.h, the accessors of a unit, from the unit's sidecar
+    checkers: SystemVerilog that is compiled besides the unit's, from the sidecar
     """
 
     source: Path
     headers: tuple[Path, ...]
     glue: Callable[[Mapping[str, Any]], str]
+    checkers: Callable[[Mapping[str, Any]], str] = lambda sidecar: ""
 
     def texts(self) -> list[str]:
         """The content of all its files."""

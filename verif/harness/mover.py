@@ -29,14 +29,13 @@ class Rule(IntEnum):
     NARROW_BEATS = 9
     LAST_EARLY = 10
     LAST_MISSING = 11
-    STROBES_BELOW = 12
-    VALID_IN_RESET = 13
-    REGISTER_DROPPED = 14
-    REGISTER_CHANGED = 15
-    REPLY_TO_NOTHING = 16
-    NO_REPLY = 17
-    W_WAITS_FOR_AWREADY = 18
-    AW_WAITS_FOR_WREADY = 19
+    VALID_IN_RESET = 12
+    REGISTER_DROPPED = 13
+    REGISTER_CHANGED = 14
+    REPLY_TO_NOTHING = 15
+    NO_REPLY = 16
+    W_WAITS_FOR_AWREADY = 17
+    AW_WAITS_FOR_WREADY = 18
 
 
 def _value(name: str, offset: int, width: int, access: str = "rw", bits: int = 32) -> Register:
@@ -61,7 +60,7 @@ REGISTERS = RegisterMap(
 )  # fmt: skip
 
 
-_ADDRESS = ("valid", "ready", "addr", "len", "id", "size", "burst")
+_ADDRESS = ("valid", "ready", "addr", "len", "id", "size", "burst", "cache")
 
 
 class AxiMover(wiring.Component):
@@ -157,6 +156,7 @@ class AxiMover(wiring.Component):
             port["id"].eq(number),
             port["size"].eq(Mux(rule == Rule.NARROW_BEATS, size - 1, size)),
             port["burst"].eq(rule != Rule.FIXED_BURST),
+            port["cache"].eq(self._axi.describe()["cache"]),
         ]
         with m.If(port["valid"] & port["ready"]):
             m.d.sync += [
@@ -170,23 +170,23 @@ class AxiMover(wiring.Component):
     def _write(
         self, m: Module, registers: AxiLiteRegisters, rule: Value, addresses_left: Value
     ) -> None:
-        """W, whether AW was taken or not."""
+        """W, from its burst's AWVALID on, whether that was taken or not."""
         waits = self._waits(m, "w")
         number = Signal(32)
         left = self._data_left
         held = (rule == Rule.W_WAITS_FOR_AWREADY) & (addresses_left >= left)
         beat = Signal(9)
         last = Signal()
-        lowest = registers.address[: (self._axi.data_bits // 8).bit_length() - 1]
+        # The addresses to come are one more than those whose AWVALID is to come.
+        led = left + self.m0_axi_awvalid > addresses_left
+        may_send = left.any() & (led | (rule == Rule.AW_WAITS_FOR_WREADY))
         whole = (1 << self._axi.data_bits // 8) - 1
-        strobe = Mux(beat == 0, (whole << lowest)[: self._axi.data_bits // 8], whole)
-        below = (rule == Rule.STROBES_BELOW) | (rule == Rule.STROBE_CHANGED) & waits
         early = (rule == Rule.LAST_EARLY) & (beat == registers.beats - 2)
         m.d.comb += [
             last.eq(beat == registers.beats - 1),
-            self.m0_axi_wvalid.eq(left.any() & ~((rule == Rule.W_DROPPED) & waits) & ~held),
+            self.m0_axi_wvalid.eq(may_send & ~((rule == Rule.W_DROPPED) & waits) & ~held),
             self.m0_axi_wdata.eq(number + ((rule == Rule.W_CHANGED) & waits)),
-            self.m0_axi_wstrb.eq(Mux(below, strobe ^ 1, strobe)),
+            self.m0_axi_wstrb.eq(whole ^ ((rule == Rule.STROBE_CHANGED) & waits)),
             self.m0_axi_wlast.eq((last | early) & (rule != Rule.LAST_MISSING)),
         ]
         with m.If(self.m0_axi_wvalid & self.m0_axi_wready):

@@ -95,20 +95,12 @@ def test_bandwidth(device: NativeAccelerator[None], cost: float) -> None:
     assert move(device, READ | WRITE, bursts=16, beats=32) < beats + 10
 
 
-@pytest.mark.parametrize(
-    ("memory", "rule"),
-    [
-        (AxiBehaviour(aw_after_w=True), Rule.W_WAITS_FOR_AWREADY),
-        (AxiBehaviour(w_after_aw=True), Rule.AW_WAITS_FOR_WREADY),
-    ],
-)
-def test_a_valid_that_waits_for_ready_hangs(
-    device: NativeAccelerator[None], memory: AxiBehaviour, rule: Rule
-) -> None:
-    """A unit whose W waits for AWREADY works until a memory waits for WVALID, which it may; and
-    likewise the other way round."""
+def test_a_valid_that_waits_for_ready_hangs(device: NativeAccelerator[None]) -> None:
+    """A unit whose W waits for AWREADY works until a memory waits for WVALID, which it may. The
+    other way round W leads AW, of which the harness hears."""
+    rule = Rule.W_WAITS_FOR_AWREADY
     assert move(device, WRITE, rule=rule) > 0
-    device.behave(memory)
+    device.behave(AxiBehaviour(aw_after_w=True))
     assert move(device, WRITE) > 0
     start(device, WRITE, rule=rule)
     with pytest.raises(AcceleratorTimeout):

@@ -1,15 +1,25 @@
 // Holds the pins of an AXI4 manager, and of the memory behind it, to the rules of AXI4.
 //
-// A bit of `broken` for each rule says that the rule is broken in this cycle. The table below has
-// the rules: numbers below FIRST_OF_SUBORDINATE are of the manager, the others of the subordinate.
+// `broken` has a bit for each rule. The table below has the rules: numbers below
+// FIRST_OF_SUBORDINATE are of the manager, the others of the subordinate. The first broken rule stays
+// in `sticky`, `rule` and `cycle` (since the last reset), over resets.
+//
 // Rules that are stricter than the standard: bursts are INCR, as wide as the bus, aligned and of
 // ordinary memory (AxLOCK, AxPROT, AxQOS zero, AxCACHE as CACHE says); WVALID of a burst never
 // rises before its AWVALID. A W that rises together with AW, or that waits for no AWREADY, is legal.
 // EXOKAY is accepted from a memory, as our managers take it for OKAY.
 //
-// In a proof (yosys `read_verilog -sv -formal`, or slang with FORMAL defined), PROVE = 1 asserts
-// the manager's rules and assumes the subordinate's, 2 the reverse, and 0 leaves `broken` to the
-// proof. Small PER_ID parameters keep the state small. The rules on unknown values are left out.
+// In a simulation everything happens at the clock's edge: `broken` is of the cycle that it ends, and
+// where the macro AXI_RULES_BROKEN is defined, AXI_RULES_BROKEN(port, rules, araddr, awaddr) is
+// called there with the rules that are broken and were not in the cycle before.
+//
+// The rules on unknown values are there where AXI_FOUR_STATES is defined: for a simulator that has
+// them.
+//
+// In a proof (yosys `read_verilog -sv -formal`, or another tool with YOSYS and FORMAL defined)
+// `broken` is of the cycle itself. PROVE = 1 asserts the manager's rules and assumes the
+// subordinate's, 2 the reverse, and 0 leaves `broken` to the proof. Small limits keep the state
+// small.
 //
 // Parameters: widths; READS, WRITES: most bursts in flight of all IDs, READS_PER_ID and
 // WRITES_PER_ID: of one ID, 0: there must be none; READ_LONGEST, WRITE_LONGEST: beats of the longest
@@ -30,6 +40,7 @@ module axi4_checker #(
   parameter [(1<<ID_BITS)-1:0] WRITE_IDS = ~0,
   parameter PROVE = 0
 ) (
+  input  wire [7:0] port,
   input  wire clk,
   input  wire rst,
   input  wire awvalid,
@@ -69,7 +80,7 @@ module axi4_checker #(
   input  wire [DATA_BITS-1:0] rdata,
   input  wire [1:0] rresp,
   input  wire rlast,
-  output wire [49:0] broken
+  output reg  [49:0] broken
 );
   // Number and text of each rule. ARADDR and AWADDR in a text stand for the address in that cycle.
   localparam AR_DROPPED = 0;  // ar took back its valid
@@ -127,122 +138,37 @@ module axi4_checker #(
   localparam IDS = 1 << ID_BITS;
   localparam SIZE = $clog2(DATA_BITS / 8);
   localparam PAGE_BITS = ADDR_BITS < 12 ? ADDR_BITS : 12;
+  localparam READ_BITS = READS_PER_ID > 1 ? $clog2(READS_PER_ID) : 1;
+  localparam WRITE_BITS = WRITES_PER_ID > 1 ? $clog2(WRITES_PER_ID) : 1;
+  localparam UNSENT_BITS = $clog2(WRITES + 2);
 
-  // Handshakes
-
-  wire ar_moves, aw_first, aw_moves, w_moves, r_moves, b_moves;
-
-  axi_channel_checker #(.BITS(ID_BITS + ADDR_BITS + 25)) ar_channel (
-    .clk(clk), .rst(rst), .valid(arvalid), .ready(arready),
-    .payload({arid, araddr, arlen, arsize, arburst, arlock, arcache, arprot, arqos}),
-    .first(), .moves(ar_moves), .dropped(broken[AR_DROPPED]),
-    .changed(broken[AR_CHANGED]), .in_reset(broken[AR_IN_RESET])
-  );
-  axi_channel_checker #(.BITS(ID_BITS + ADDR_BITS + 25)) aw_channel (
-    .clk(clk), .rst(rst), .valid(awvalid), .ready(awready),
-    .payload({awid, awaddr, awlen, awsize, awburst, awlock, awcache, awprot, awqos}),
-    .first(aw_first), .moves(aw_moves), .dropped(broken[AW_DROPPED]),
-    .changed(broken[AW_CHANGED]), .in_reset(broken[AW_IN_RESET])
-  );
-  axi_channel_checker #(.BITS(DATA_BITS + DATA_BITS / 8 + 1)) w_channel (
-    .clk(clk), .rst(rst), .valid(wvalid), .ready(wready), .payload({wdata, wstrb, wlast}),
-    .first(), .moves(w_moves), .dropped(broken[W_DROPPED]),
-    .changed(broken[W_CHANGED]), .in_reset(broken[W_IN_RESET])
-  );
-  axi_channel_checker #(.BITS(ID_BITS + DATA_BITS + 3)) r_channel (
-    .clk(clk), .rst(rst), .valid(rvalid), .ready(rready), .payload({rid, rdata, rresp, rlast}),
-    .first(), .moves(r_moves), .dropped(broken[R_DROPPED]),
-    .changed(broken[R_CHANGED]), .in_reset(broken[R_IN_RESET])
-  );
-  axi_channel_checker #(.BITS(ID_BITS + 2)) b_channel (
-    .clk(clk), .rst(rst), .valid(bvalid), .ready(bready), .payload({bid, bresp}),
-    .first(), .moves(b_moves), .dropped(broken[B_DROPPED]),
-    .changed(broken[B_CHANGED]), .in_reset(broken[B_IN_RESET])
-  );
-
-  // Bursts, each by itself
-
-  // The bytes of a beat in its page that lie before it, and those of all beats.
-  wire [31:0] ar_before = {20'd0, araddr[PAGE_BITS-1:0]} >> SIZE << SIZE;
-  wire [31:0] aw_before = {20'd0, awaddr[PAGE_BITS-1:0]} >> SIZE << SIZE;
-  wire [31:0] ar_beats = {24'd0, arlen} + 32'd1;
-  wire [31:0] aw_beats = {24'd0, awlen} + 32'd1;
-  wire ar_on = arvalid & ~rst;
-  wire aw_on = awvalid & ~rst;
-
-  assign broken[AR_BURST] = ar_on & (arburst != 2'd1);
-  assign broken[AR_SIZE] = ar_on & (arsize != SIZE[2:0]);
-  assign broken[AR_ALIGNED] = ar_on & (araddr >> SIZE << SIZE != araddr);
-  assign broken[AR_PAGE] = ar_on & (ar_before + (ar_beats << SIZE) > 32'd4096);
-  assign broken[AR_ATTRIBUTES] = ar_on & (arlock | (arcache != CACHE) | (arprot != 0) | (arqos != 0));
-  assign broken[AR_LONGEST] = ar_on & (ar_beats > READ_LONGEST);
-  assign broken[AR_ID] = ar_on & ~READ_IDS[arid];
-  assign broken[AW_BURST] = aw_on & (awburst != 2'd1);
-  assign broken[AW_SIZE] = aw_on & (awsize != SIZE[2:0]);
-  assign broken[AW_ALIGNED] = aw_on & (awaddr >> SIZE << SIZE != awaddr);
-  assign broken[AW_PAGE] = aw_on & (aw_before + (aw_beats << SIZE) > 32'd4096);
-  assign broken[AW_ATTRIBUTES] = aw_on & (awlock | (awcache != CACHE) | (awprot != 0) | (awqos != 0));
-  assign broken[AW_LONGEST] = aw_on & (aw_beats > WRITE_LONGEST);
-  assign broken[AW_ID] = aw_on & ~WRITE_IDS[awid];
+  // Transfers that wait for READY, and their payloads.
+  reg was_reset = 1'b1;
+  reg ar_held = 1'b0;
+  reg aw_held = 1'b0;
+  reg w_held = 1'b0;
+  reg r_held = 1'b0;
+  reg b_held = 1'b0;
+  reg [ADDR_BITS-1:0] ar_address;
+  reg [ADDR_BITS-1:0] aw_address;
+  reg [ID_BITS+24:0] ar_kept;
+  reg [ID_BITS+24:0] aw_kept;
+  reg [DATA_BITS-1:0] w_data;
+  reg [DATA_BITS/8:0] w_kept;
+  reg [DATA_BITS-1:0] r_data;
+  reg [ID_BITS+2:0] r_kept;
+  reg [ID_BITS+1:0] b_kept;
 
   // Reads in flight. What memories hold of an ID counts while its bit of `read_live` is set.
-
-  localparam READ_SLOT_BITS = READS_PER_ID > 1 ? $clog2(READS_PER_ID) : 1;
-
   reg [31:0] reads = 32'd0;
   reg [IDS-1:0] read_live = {IDS{1'b0}};
-  reg [READ_SLOT_BITS:0] read_count [0:IDS-1];
-  reg [READ_SLOT_BITS-1:0] read_head [0:IDS-1];
+  reg [READ_BITS:0] read_count [0:IDS-1];
+  reg [READ_BITS-1:0] read_head [0:IDS-1];
   reg [7:0] read_beat [0:IDS-1];
-  reg [7:0] read_length [0:(IDS<<READ_SLOT_BITS)-1];
-
-  wire [READ_SLOT_BITS:0] ar_count = read_live[arid] ? read_count[arid] : 0;
-  wire [READ_SLOT_BITS-1:0] ar_tail = read_live[arid]
-    ? read_head[arid] + ar_count[READ_SLOT_BITS-1:0] : 0;
-  wire r_expected = rvalid & read_live[rid] & ~rst;
-  wire r_last = read_beat[rid] == read_length[{rid, read_head[rid]}];
-  wire r_moves_expected = r_moves & read_live[rid];
-  wire r_ends = r_moves_expected & r_last;
-  wire r_ends_ar = r_ends & (rid == arid);
-  wire ar_full = ar_count == READS_PER_ID && !r_ends_ar;
-  wire ar_adds = ar_moves & ~ar_full;
-
-  assign broken[AR_MOST] = ar_moves & (reads >= READS) & ~r_ends;
-  assign broken[AR_MOST_PER_ID] = ar_moves & ar_full;
-  assign broken[R_UNREQUESTED] = rvalid & ~read_live[rid] & ~rst;
-  assign broken[R_LAST_EARLY] = r_expected & rlast & ~r_last;
-  assign broken[R_LAST_MISSING] = r_expected & ~rlast & r_last;
-
-  always @(posedge clk)
-    if (rst) begin
-      reads <= 32'd0;
-      read_live <= {IDS{1'b0}};
-    end else begin
-      reads <= reads + {31'd0, ar_adds} - {31'd0, r_ends};
-      if (r_moves_expected) begin
-        read_beat[rid] <= r_last ? 8'd0 : read_beat[rid] + 8'd1;
-        if (r_last) read_head[rid] <= read_head[rid] + 1'b1;
-        if (r_last && !(ar_adds && rid == arid)) begin
-          read_count[rid] <= read_count[rid] - 1'b1;
-          if (read_count[rid] == 1) read_live[rid] <= 1'b0;
-        end
-      end
-      if (ar_adds) begin
-        read_length[{arid, ar_tail}] <= arlen;
-        read_live[arid] <= 1'b1;
-        if (!r_ends_ar) read_count[arid] <= ar_count + 1'b1;
-        if (!read_live[arid]) begin
-          read_head[arid] <= 0;
-          read_beat[arid] <= 8'd0;
-        end
-      end
-    end
+  reg [7:0] read_length [0:(IDS<<READ_BITS)-1];
 
   // Writes whose data is not complete, or whose address is not accepted, in order; each from the
   // first cycle of its AWVALID on. Only the newest may wait for AWREADY.
-
-  localparam UNSENT_BITS = $clog2(WRITES + 2);
-
   reg [UNSENT_BITS:0] unsent = 0;
   reg [UNSENT_BITS-1:0] unsent_head = 0;
   reg [ID_BITS-1:0] unsent_id [0:(1<<UNSENT_BITS)-1];
@@ -250,125 +176,273 @@ module axi4_checker #(
   reg [7:0] w_beat = 8'd0;
   reg w_done = 1'b0;
 
-  wire aw_adds = aw_first & ~unsent[UNSENT_BITS];
-  wire w_none = unsent == 0;
-  wire [UNSENT_BITS:0] announced = unsent + aw_adds;
-  wire [ID_BITS-1:0] w_id = w_none ? awid : unsent_id[unsent_head];
-  wire [7:0] w_length = w_none ? awlen : unsent_length[unsent_head];
-  wire w_expected = (~w_none | aw_adds) & ~w_done;
-  wire w_last = w_beat == w_length;
-  wire w_ends = w_moves & w_expected & w_last;
-  wire w_unaccepted = announced == 1 && awvalid && !awready;
-  wire write_complete = (w_ends | w_done) & ~w_unaccepted;
-  wire [UNSENT_BITS-1:0] unsent_tail = unsent_head + unsent[UNSENT_BITS-1:0];
-
-  assign broken[W_LEADS] = wvalid & ~w_expected & ~rst;
-  assign broken[W_LAST_EARLY] = wvalid & w_expected & wlast & ~w_last & ~rst;
-  assign broken[W_LAST_MISSING] = wvalid & w_expected & ~wlast & w_last & ~rst;
-
-  always @(posedge clk)
-    if (rst) begin
-      unsent <= 0;
-      unsent_head <= 0;
-      w_beat <= 8'd0;
-      w_done <= 1'b0;
-    end else begin
-      unsent <= announced - write_complete;
-      w_done <= (w_ends | w_done) & ~write_complete;
-      if (write_complete) unsent_head <= unsent_head + 1'b1;
-      if (w_moves & w_expected) w_beat <= w_last ? 8'd0 : w_beat + 8'd1;
-      if (aw_adds) begin
-        unsent_id[unsent_tail] <= awid;
-        unsent_length[unsent_tail] <= awlen;
-      end
-    end
-
-  // Writes in flight, and those that are complete and wait for their response.
-
-  localparam WRITE_BITS = WRITES_PER_ID > 1 ? $clog2(WRITES_PER_ID) : 1;
-
+  // Writes in flight, and those of them that are complete and wait for their response.
   reg [31:0] writes = 32'd0;
   reg [IDS-1:0] write_live = {IDS{1'b0}};
   reg [IDS-1:0] complete_live = {IDS{1'b0}};
   reg [WRITE_BITS:0] write_count [0:IDS-1];
   reg [WRITE_BITS:0] complete_count [0:IDS-1];
 
-  wire [WRITE_BITS:0] aw_count = write_live[awid] ? write_count[awid] : 0;
-  wire [WRITE_BITS:0] w_complete = complete_live[w_id] ? complete_count[w_id] : 0;
-  wire b_ends = b_moves & complete_live[bid];
-  wire b_ends_aw = b_ends & (bid == awid);
-  wire b_ends_w = b_ends & (bid == w_id);
-  wire aw_full = aw_count == WRITES_PER_ID && !b_ends_aw;
-  wire aw_counts = aw_moves & ~aw_full;
+`ifdef AXI_FOUR_STATES
+  reg began = 1'b0;
+  reg w_written;
+`endif
+`ifndef YOSYS
+  // What was broken.
+  reg sticky = 1'b0;
+  reg [31:0] rule = 32'd0;
+  reg [63:0] cycle = 64'd0;
+  reg [63:0] now = 64'd0;
+  reg [49:0] last_broken = 50'd0;
+  integer i;
+`endif
 
-  assign broken[AW_MOST] = aw_moves & (writes >= WRITES) & ~b_ends;
-  assign broken[AW_MOST_PER_ID] = aw_moves & aw_full;
-  assign broken[B_UNREQUESTED] = bvalid & ~complete_live[bid] & ~rst;
+  // What this cycle does.
+  reg [ID_BITS+24:0] ar_rest;
+  reg [ID_BITS+24:0] aw_rest;
+  reg [31:0] beats;
+  reg [31:0] bytes_before;
+  reg [READ_BITS:0] ar_count;
+  reg [READ_BITS-1:0] ar_tail;
+  reg r_last, r_moves, r_ends, r_ends_ar, ar_full, ar_adds;
+  reg [UNSENT_BITS:0] announced;
+  reg [UNSENT_BITS-1:0] unsent_tail;
+  reg [ID_BITS-1:0] w_id;
+  reg [7:0] w_length;
+  reg aw_adds, w_expected, w_last, w_moves, w_ends, write_complete;
+  reg [WRITE_BITS:0] aw_count;
+  reg [WRITE_BITS:0] w_count;
+  reg b_ends, b_ends_aw, b_ends_w, aw_full, aw_counts;
 
-  always @(posedge clk)
-    if (rst) begin
-      writes <= 32'd0;
-      write_live <= {IDS{1'b0}};
-      complete_live <= {IDS{1'b0}};
-    end else begin
-      writes <= writes + {31'd0, aw_counts} - {31'd0, b_ends};
-      if (b_ends && !(aw_counts && bid == awid)) begin
-        write_count[bid] <= write_count[bid] - 1'b1;
-        if (write_count[bid] == 1) write_live[bid] <= 1'b0;
+  // In a simulation all is done at the clock's edge, and `broken` is of the cycle that it ends. In a
+  // proof `broken` is of the cycle itself. Nothing but this block reads the state, so that it is
+  // assigned at once.
+`ifdef YOSYS
+  always @* begin
+`else
+  always @(posedge clk) begin
+`endif
+    broken = 50'd0;
+    beats = 32'd0;
+    bytes_before = 32'd0;
+
+    // Reads
+    r_last = read_beat[rid] == read_length[{rid, read_head[rid]}];
+    r_moves = rvalid & rready & read_live[rid];
+    r_ends = r_moves & r_last;
+    r_ends_ar = r_ends && rid == arid;
+    ar_count = read_live[arid] ? read_count[arid] : 0;
+    ar_tail = read_live[arid] ? read_head[arid] + ar_count[READ_BITS-1:0] : 0;
+    ar_full = ar_count == READS_PER_ID && !r_ends_ar;
+    ar_adds = arvalid & arready & ~ar_full;
+
+    // Writes, the oldest that is not complete
+    aw_adds = awvalid & ~aw_held & ~unsent[UNSENT_BITS];
+    announced = unsent + {{UNSENT_BITS{1'b0}}, aw_adds};
+    unsent_tail = unsent_head + unsent[UNSENT_BITS-1:0];
+    w_id = unsent == 0 ? awid : unsent_id[unsent_head];
+    w_length = unsent == 0 ? awlen : unsent_length[unsent_head];
+    w_expected = announced != 0 && !w_done;
+    w_last = w_beat == w_length;
+    w_moves = wvalid & wready & w_expected;
+    w_ends = w_moves & w_last;
+    write_complete = (w_ends | w_done) && !(announced == 1 && awvalid && !awready);
+
+    // Writes, responses
+    b_ends = bvalid & bready & complete_live[bid];
+    b_ends_aw = b_ends && bid == awid;
+    b_ends_w = b_ends && bid == w_id;
+    aw_count = write_live[awid] ? write_count[awid] : 0;
+    w_count = complete_live[w_id] ? complete_count[w_id] : 0;
+    aw_full = aw_count == WRITES_PER_ID && !b_ends_aw;
+    aw_counts = awvalid & awready & ~aw_full;
+
+    ar_rest = {arid, arlen, arsize, arburst, arlock, arcache, arprot, arqos};
+    aw_rest = {awid, awlen, awsize, awburst, awlock, awcache, awprot, awqos};
+
+    if (was_reset) begin
+      broken[AR_IN_RESET] = arvalid;
+      broken[AW_IN_RESET] = awvalid;
+      broken[W_IN_RESET] = wvalid;
+      broken[R_IN_RESET] = rvalid;
+      broken[B_IN_RESET] = bvalid;
+    end
+    if (!rst) begin
+      broken[AR_DROPPED] = ar_held & ~arvalid;
+      broken[AW_DROPPED] = aw_held & ~awvalid;
+      broken[W_DROPPED] = w_held & ~wvalid;
+      broken[R_DROPPED] = r_held & ~rvalid;
+      broken[B_DROPPED] = b_held & ~bvalid;
+      if (arvalid) begin
+        beats = {24'd0, arlen} + 32'd1;
+        bytes_before = {20'd0, araddr[PAGE_BITS-1:0]} >> SIZE << SIZE;
+        broken[AR_CHANGED] = ar_held && (araddr != ar_address || ar_rest != ar_kept);
+        broken[AR_BURST] = arburst != 2'd1;
+        broken[AR_SIZE] = arsize != SIZE[2:0];
+        broken[AR_ALIGNED] = araddr >> SIZE << SIZE != araddr;
+        broken[AR_PAGE] = bytes_before + (beats << SIZE) > 32'd4096;
+        broken[AR_ATTRIBUTES] = {arlock, arcache, arprot, arqos} != {1'b0, CACHE[3:0], 7'd0};
+        broken[AR_LONGEST] = beats > READ_LONGEST;
+        broken[AR_ID] = ~READ_IDS[arid];
+        broken[AR_MOST] = arready && reads >= READS && !r_ends;
+        broken[AR_MOST_PER_ID] = arready & ar_full;
       end
-      if (b_ends && !(write_complete && bid == w_id)) begin
-        complete_count[bid] <= complete_count[bid] - 1'b1;
-        if (complete_count[bid] == 1) complete_live[bid] <= 1'b0;
+      if (awvalid) begin
+        beats = {24'd0, awlen} + 32'd1;
+        bytes_before = {20'd0, awaddr[PAGE_BITS-1:0]} >> SIZE << SIZE;
+        broken[AW_CHANGED] = aw_held && (awaddr != aw_address || aw_rest != aw_kept);
+        broken[AW_BURST] = awburst != 2'd1;
+        broken[AW_SIZE] = awsize != SIZE[2:0];
+        broken[AW_ALIGNED] = awaddr >> SIZE << SIZE != awaddr;
+        broken[AW_PAGE] = bytes_before + (beats << SIZE) > 32'd4096;
+        broken[AW_ATTRIBUTES] = {awlock, awcache, awprot, awqos} != {1'b0, CACHE[3:0], 7'd0};
+        broken[AW_LONGEST] = beats > WRITE_LONGEST;
+        broken[AW_ID] = ~WRITE_IDS[awid];
+        broken[AW_MOST] = awready && writes >= WRITES && !b_ends;
+        broken[AW_MOST_PER_ID] = awready & aw_full;
+      end
+      if (wvalid) begin
+        broken[W_CHANGED] = w_held && (wdata != w_data || {wstrb, wlast} != w_kept);
+        broken[W_LEADS] = ~w_expected;
+        broken[W_LAST_EARLY] = w_expected & wlast & ~w_last;
+        broken[W_LAST_MISSING] = w_expected & ~wlast & w_last;
+      end
+      if (rvalid) begin
+        broken[R_CHANGED] = r_held && (rdata != r_data || {rid, rresp, rlast} != r_kept);
+        broken[R_UNREQUESTED] = ~read_live[rid];
+        broken[R_LAST_EARLY] = read_live[rid] & rlast & ~r_last;
+        broken[R_LAST_MISSING] = read_live[rid] & ~rlast & r_last;
+      end
+      if (bvalid) begin
+        broken[B_CHANGED] = b_held && {bid, bresp} != b_kept;
+        broken[B_UNREQUESTED] = ~complete_live[bid];
+      end
+    end
+`ifdef AXI_FOUR_STATES
+    // Unknown values, from the first reset on. Data of beats without strobes, and of reads, may be
+    // unknown.
+    if (began & ~rst) begin
+      w_written = 1'b0;
+      for (i = 0; i < DATA_BITS / 8; i = i + 1) if (wstrb[i]) w_written = w_written ^ ^wdata[8*i+:8];
+      broken[AR_UNKNOWN] = arvalid === 1'bx | (arvalid & ^{araddr, ar_rest} === 1'bx);
+      broken[AW_UNKNOWN] = awvalid === 1'bx | (awvalid & ^{awaddr, aw_rest} === 1'bx);
+      broken[W_UNKNOWN] = wvalid === 1'bx | (wvalid & ^{w_written, wstrb, wlast} === 1'bx);
+      broken[R_UNKNOWN] = rvalid === 1'bx | (rvalid & ^{rid, rresp, rlast} === 1'bx);
+      broken[B_UNKNOWN] = bvalid === 1'bx | (bvalid & ^{bid, bresp} === 1'bx);
+      broken[AR_READY_UNKNOWN] = arready === 1'bx;
+      broken[AW_READY_UNKNOWN] = awready === 1'bx;
+      broken[W_READY_UNKNOWN] = wready === 1'bx;
+      broken[R_READY_UNKNOWN] = rready === 1'bx;
+      broken[B_READY_UNKNOWN] = bready === 1'bx;
+    end
+    began = began | rst;
+`endif
+
+`ifndef YOSYS
+    // The first rule that was broken, the lowest if there were several, and the rules that are
+    // broken and were not in the cycle before.
+    if ((|broken) === 1'b1) begin
+      if (!sticky) begin
+        sticky = 1'b1;
+        cycle = now;
+        for (i = 49; i >= 0; i = i - 1) if (broken[i] === 1'b1) rule = i;
+      end
+`ifdef AXI_RULES_BROKEN
+      if (|(broken & ~last_broken)) begin
+        `AXI_RULES_BROKEN(port, broken & ~last_broken, araddr, awaddr)
+      end
+`endif
+    end
+    last_broken = broken;
+    now = rst ? 64'd0 : now + 64'd1;
+`else
+  end
+  always @(posedge clk) begin
+`endif
+    was_reset = rst;
+    ar_held = arvalid & ~arready & ~rst;
+    aw_held = awvalid & ~awready & ~rst;
+    w_held = wvalid & ~wready & ~rst;
+    r_held = rvalid & ~rready & ~rst;
+    b_held = bvalid & ~bready & ~rst;
+    if (ar_held) begin
+      ar_address = araddr;
+      ar_kept = ar_rest;
+    end
+    if (aw_held) begin
+      aw_address = awaddr;
+      aw_kept = aw_rest;
+    end
+    if (w_held) begin
+      w_data = wdata;
+      w_kept = {wstrb, wlast};
+    end
+    if (r_held) begin
+      r_data = rdata;
+      r_kept = {rid, rresp, rlast};
+    end
+    if (b_held) b_kept = {bid, bresp};
+    if (rst) begin
+      reads = 32'd0;
+      read_live = {IDS{1'b0}};
+      unsent = 0;
+      unsent_head = 0;
+      w_beat = 8'd0;
+      w_done = 1'b0;
+      writes = 32'd0;
+      write_live = {IDS{1'b0}};
+      complete_live = {IDS{1'b0}};
+    end else begin
+      // Reads
+      reads = reads + {31'd0, ar_adds} - {31'd0, r_ends};
+      if (r_moves) begin
+        read_beat[rid] = r_last ? 8'd0 : read_beat[rid] + 8'd1;
+        if (r_last) read_head[rid] = read_head[rid] + 1'b1;
+        if (r_last && !(ar_adds && r_ends_ar)) begin
+          if (read_count[rid] == 1) read_live[rid] = 1'b0;
+          read_count[rid] = read_count[rid] - 1'b1;
+        end
+      end
+      if (ar_adds) begin
+        read_length[{arid, ar_tail}] = arlen;
+        if (!r_ends_ar) read_count[arid] = ar_count + 1'b1;
+        if (!read_live[arid]) begin
+          read_head[arid] = 0;
+          read_beat[arid] = 8'd0;
+        end
+        read_live[arid] = 1'b1;
+      end
+
+      // Writes, until they are complete
+      unsent = announced - {{UNSENT_BITS{1'b0}}, write_complete};
+      w_done = (w_ends | w_done) & ~write_complete;
+      if (write_complete) unsent_head = unsent_head + 1'b1;
+      if (w_moves) w_beat = w_last ? 8'd0 : w_beat + 8'd1;
+      if (aw_adds) begin
+        unsent_id[unsent_tail] = awid;
+        unsent_length[unsent_tail] = awlen;
+      end
+
+      // Writes, until their response
+      writes = writes + {31'd0, aw_counts} - {31'd0, b_ends};
+      if (b_ends && !(aw_counts && b_ends_aw)) begin
+        if (write_count[bid] == 1) write_live[bid] = 1'b0;
+        write_count[bid] = write_count[bid] - 1'b1;
+      end
+      if (b_ends && !(write_complete && b_ends_w)) begin
+        if (complete_count[bid] == 1) complete_live[bid] = 1'b0;
+        complete_count[bid] = complete_count[bid] - 1'b1;
       end
       if (aw_counts && !b_ends_aw) begin
-        write_count[awid] <= aw_count + 1'b1;
-        write_live[awid] <= 1'b1;
+        write_count[awid] = aw_count + 1'b1;
+        write_live[awid] = 1'b1;
       end
       if (write_complete && !b_ends_w) begin
-        complete_count[w_id] <= w_complete + 1'b1;
-        complete_live[w_id] <= 1'b1;
+        complete_count[w_id] = w_count + 1'b1;
+        complete_live[w_id] = 1'b1;
       end
     end
-
-  // Unknown values, from the first reset on. Data of beats without strobes, and of reads, may be
-  // unknown.
-
-`ifdef YOSYS
-  assign broken[AR_UNKNOWN] = 1'b0;
-  assign broken[AW_UNKNOWN] = 1'b0;
-  assign broken[W_UNKNOWN] = 1'b0;
-  assign broken[R_UNKNOWN] = 1'b0;
-  assign broken[B_UNKNOWN] = 1'b0;
-  assign broken[AR_READY_UNKNOWN] = 1'b0;
-  assign broken[AW_READY_UNKNOWN] = 1'b0;
-  assign broken[W_READY_UNKNOWN] = 1'b0;
-  assign broken[R_READY_UNKNOWN] = 1'b0;
-  assign broken[B_READY_UNKNOWN] = 1'b0;
-`else
-  reg began = 1'b0;
-  always @(posedge clk) if (rst === 1'b1) began <= 1'b1;
-  wire known = began & ~rst;
-  wire [DATA_BITS-1:0] w_written;
-  genvar i;
-  generate
-    for (i = 0; i < DATA_BITS / 8; i = i + 1) begin : written
-      assign w_written[8*i+:8] = wstrb[i] ? wdata[8*i+:8] : 8'd0;
-    end
-  endgenerate
-  assign broken[AR_UNKNOWN] = known & (^arvalid === 1'bx | (arvalid & ^{arid, araddr, arlen,
-    arsize, arburst, arlock, arcache, arprot, arqos} === 1'bx));
-  assign broken[AW_UNKNOWN] = known & (^awvalid === 1'bx | (awvalid & ^{awid, awaddr, awlen,
-    awsize, awburst, awlock, awcache, awprot, awqos} === 1'bx));
-  assign broken[W_UNKNOWN] = known & (^wvalid === 1'bx
-    | (wvalid & ^{w_written, wstrb, wlast} === 1'bx));
-  assign broken[R_UNKNOWN] = known & (^rvalid === 1'bx | (rvalid & ^{rid, rresp, rlast} === 1'bx));
-  assign broken[B_UNKNOWN] = known & (^bvalid === 1'bx | (bvalid & ^{bid, bresp} === 1'bx));
-  assign broken[AR_READY_UNKNOWN] = known & (^arready === 1'bx);
-  assign broken[AW_READY_UNKNOWN] = known & (^awready === 1'bx);
-  assign broken[W_READY_UNKNOWN] = known & (^wready === 1'bx);
-  assign broken[R_READY_UNKNOWN] = known & (^rready === 1'bx);
-  assign broken[B_READY_UNKNOWN] = known & (^bready === 1'bx);
-`endif
+  end
 
 `ifdef FORMAL
   generate

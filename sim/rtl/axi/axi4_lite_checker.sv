@@ -1,14 +1,8 @@
 // Holds the pins of an AXI4-Lite subordinate, and of the program that drives it, to the rules of
 // AXI4-Lite.
 //
-// A bit of `broken` for each rule says that the rule is broken in this cycle. The table below has
-// the rules: numbers below FIRST_OF_SUBORDINATE are of the manager, the others of the subordinate.
-// AW and W may come in any order. A response follows its requests by a cycle at least. EXOKAY does
-// not exist.
-//
-// In a proof (yosys `read_verilog -sv -formal`, or slang with FORMAL defined), PROVE = 1 asserts
-// the manager's rules and assumes the subordinate's, 2 the reverse, and 0 leaves `broken` to the
-// proof. The rules on unknown values are left out.
+// `broken`, `sticky`, `rule`, `cycle`, `port` and PROVE are as in axi4_checker. AW and W may come in
+// any order. A response follows its requests by a cycle at least. EXOKAY does not exist.
 //
 // Parameters: widths; MOST: accesses of either kind that the subordinate may have accepted and not
 // answered, at most 15.
@@ -18,6 +12,7 @@ module axi4_lite_checker #(
   parameter MOST = 1,
   parameter PROVE = 0
 ) (
+  input  wire [7:0] port,
   input  wire clk,
   input  wire rst,
   input  wire awvalid,
@@ -39,7 +34,7 @@ module axi4_lite_checker #(
   input  wire rready,
   input  wire [DATA_BITS-1:0] rdata,
   input  wire [1:0] rresp,
-  output wire [31:0] broken
+  output reg  [31:0] broken
 );
   // Number and text of each rule.
   localparam AR_DROPPED = 0;  // ar took back its valid
@@ -76,101 +71,136 @@ module axi4_lite_checker #(
   localparam AW_READY_UNKNOWN = 30;  // awready is unknown
   localparam W_READY_UNKNOWN = 31;  // wready is unknown
 
-  wire ar_moves, aw_moves, w_moves, r_moves, b_moves;
-
-  axi_channel_checker #(.BITS(ADDR_BITS + 3)) ar_channel (
-    .clk(clk), .rst(rst), .valid(arvalid), .ready(arready), .payload({araddr, arprot}),
-    .first(), .moves(ar_moves), .dropped(broken[AR_DROPPED]),
-    .changed(broken[AR_CHANGED]), .in_reset(broken[AR_IN_RESET])
-  );
-  axi_channel_checker #(.BITS(ADDR_BITS + 3)) aw_channel (
-    .clk(clk), .rst(rst), .valid(awvalid), .ready(awready), .payload({awaddr, awprot}),
-    .first(), .moves(aw_moves), .dropped(broken[AW_DROPPED]),
-    .changed(broken[AW_CHANGED]), .in_reset(broken[AW_IN_RESET])
-  );
-  axi_channel_checker #(.BITS(DATA_BITS + DATA_BITS / 8)) w_channel (
-    .clk(clk), .rst(rst), .valid(wvalid), .ready(wready), .payload({wdata, wstrb}),
-    .first(), .moves(w_moves), .dropped(broken[W_DROPPED]),
-    .changed(broken[W_CHANGED]), .in_reset(broken[W_IN_RESET])
-  );
-  axi_channel_checker #(.BITS(DATA_BITS + 2)) r_channel (
-    .clk(clk), .rst(rst), .valid(rvalid), .ready(rready), .payload({rdata, rresp}),
-    .first(), .moves(r_moves), .dropped(broken[R_DROPPED]),
-    .changed(broken[R_CHANGED]), .in_reset(broken[R_IN_RESET])
-  );
-  axi_channel_checker #(.BITS(2)) b_channel (
-    .clk(clk), .rst(rst), .valid(bvalid), .ready(bready), .payload(bresp),
-    .first(), .moves(b_moves), .dropped(broken[B_DROPPED]),
-    .changed(broken[B_CHANGED]), .in_reset(broken[B_IN_RESET])
-  );
+  reg was_reset = 1'b1;
+  reg ar_held = 1'b0;
+  reg aw_held = 1'b0;
+  reg w_held = 1'b0;
+  reg r_held = 1'b0;
+  reg b_held = 1'b0;
+  reg [ADDR_BITS+2:0] ar_kept;
+  reg [ADDR_BITS+2:0] aw_kept;
+  reg [DATA_BITS+DATA_BITS/8-1:0] w_kept;
+  reg [DATA_BITS+1:0] r_kept;
+  reg [1:0] b_kept;
 
   // Requests that were accepted and not answered.
   reg [3:0] reads = 4'd0;
   reg [3:0] addresses = 4'd0;
   reg [3:0] words = 4'd0;
-  wire r_ends = r_moves & (reads != 4'd0);
-  wire b_ends = b_moves & (addresses != 4'd0) & (words != 4'd0);
-  wire ar_full = reads >= MOST && !r_ends;
-  wire aw_full = addresses >= MOST && !b_ends;
-  wire w_full = words >= MOST && !b_ends;
 
-  assign broken[AR_MOST] = ar_moves & ar_full;
-  assign broken[AW_MOST] = aw_moves & aw_full;
-  assign broken[W_MOST] = w_moves & w_full;
-  assign broken[R_UNREQUESTED] = rvalid & (reads == 4'd0) & ~rst;
-  assign broken[B_UNREQUESTED] = bvalid & (addresses == 4'd0 || words == 4'd0) & ~rst;
-  assign broken[R_EXCLUSIVE] = rvalid & (rresp == 2'd1) & ~rst;
-  assign broken[B_EXCLUSIVE] = bvalid & (bresp == 2'd1) & ~rst;
+`ifdef AXI_FOUR_STATES
+  reg began = 1'b0;
+  reg w_written;
+`endif
+`ifndef YOSYS
+  // What was broken.
+  reg sticky = 1'b0;
+  reg [31:0] rule = 32'd0;
+  reg [63:0] cycle = 64'd0;
+  reg [63:0] now = 64'd0;
+  reg [31:0] last_broken = 32'd0;
+  integer i;
+`endif
 
-  always @(posedge clk)
-    if (rst) begin
-      reads <= 4'd0;
-      addresses <= 4'd0;
-      words <= 4'd0;
-    end else begin
-      reads <= reads + {3'd0, ar_moves & ~ar_full} - {3'd0, r_ends};
-      addresses <= addresses + {3'd0, aw_moves & ~aw_full} - {3'd0, b_ends};
-      words <= words + {3'd0, w_moves & ~w_full} - {3'd0, b_ends};
-    end
-
-  // Unknown values, from the first reset on. Bytes without strobes may be unknown.
+  // What this cycle does.
+  reg r_ends, b_ends, ar_full, aw_full, w_full;
 
 `ifdef YOSYS
-  assign broken[AR_UNKNOWN] = 1'b0;
-  assign broken[AW_UNKNOWN] = 1'b0;
-  assign broken[W_UNKNOWN] = 1'b0;
-  assign broken[R_UNKNOWN] = 1'b0;
-  assign broken[B_UNKNOWN] = 1'b0;
-  assign broken[AR_READY_UNKNOWN] = 1'b0;
-  assign broken[AW_READY_UNKNOWN] = 1'b0;
-  assign broken[W_READY_UNKNOWN] = 1'b0;
-  assign broken[R_READY_UNKNOWN] = 1'b0;
-  assign broken[B_READY_UNKNOWN] = 1'b0;
+  always @* begin
 `else
-  reg began = 1'b0;
-  always @(posedge clk) if (rst === 1'b1) began <= 1'b1;
-  wire known = began & ~rst;
-  wire [DATA_BITS-1:0] w_written;
-  genvar i;
-  generate
-    for (i = 0; i < DATA_BITS / 8; i = i + 1) begin : written
-      assign w_written[8*i+:8] = wstrb[i] ? wdata[8*i+:8] : 8'd0;
-    end
-  endgenerate
-  assign broken[AR_UNKNOWN] = known
-    & (^arvalid === 1'bx | (arvalid & ^{araddr, arprot} === 1'bx));
-  assign broken[AW_UNKNOWN] = known
-    & (^awvalid === 1'bx | (awvalid & ^{awaddr, awprot} === 1'bx));
-  assign broken[W_UNKNOWN] = known
-    & (^wvalid === 1'bx | (wvalid & ^{w_written, wstrb} === 1'bx));
-  assign broken[R_UNKNOWN] = known & (^rvalid === 1'bx | (rvalid & ^{rdata, rresp} === 1'bx));
-  assign broken[B_UNKNOWN] = known & (^bvalid === 1'bx | (bvalid & ^bresp === 1'bx));
-  assign broken[AR_READY_UNKNOWN] = known & (^arready === 1'bx);
-  assign broken[AW_READY_UNKNOWN] = known & (^awready === 1'bx);
-  assign broken[W_READY_UNKNOWN] = known & (^wready === 1'bx);
-  assign broken[R_READY_UNKNOWN] = known & (^rready === 1'bx);
-  assign broken[B_READY_UNKNOWN] = known & (^bready === 1'bx);
+  always @(posedge clk) begin
 `endif
+    broken = 32'd0;
+    r_ends = rvalid & rready & (reads != 4'd0);
+    b_ends = bvalid & bready & (addresses != 4'd0) & (words != 4'd0);
+    ar_full = reads >= MOST && !r_ends;
+    aw_full = addresses >= MOST && !b_ends;
+    w_full = words >= MOST && !b_ends;
+    if (was_reset) begin
+      broken[AR_IN_RESET] = arvalid;
+      broken[AW_IN_RESET] = awvalid;
+      broken[W_IN_RESET] = wvalid;
+      broken[R_IN_RESET] = rvalid;
+      broken[B_IN_RESET] = bvalid;
+    end
+    if (!rst) begin
+      broken[AR_DROPPED] = ar_held & ~arvalid;
+      broken[AW_DROPPED] = aw_held & ~awvalid;
+      broken[W_DROPPED] = w_held & ~wvalid;
+      broken[R_DROPPED] = r_held & ~rvalid;
+      broken[B_DROPPED] = b_held & ~bvalid;
+      broken[AR_CHANGED] = arvalid && ar_held && {araddr, arprot} != ar_kept;
+      broken[AW_CHANGED] = awvalid && aw_held && {awaddr, awprot} != aw_kept;
+      broken[W_CHANGED] = wvalid && w_held && {wdata, wstrb} != w_kept;
+      broken[R_CHANGED] = rvalid && r_held && {rdata, rresp} != r_kept;
+      broken[B_CHANGED] = bvalid && b_held && bresp != b_kept;
+      broken[AR_MOST] = arvalid & arready & ar_full;
+      broken[AW_MOST] = awvalid & awready & aw_full;
+      broken[W_MOST] = wvalid & wready & w_full;
+      broken[R_UNREQUESTED] = rvalid && reads == 4'd0;
+      broken[B_UNREQUESTED] = bvalid && (addresses == 4'd0 || words == 4'd0);
+      broken[R_EXCLUSIVE] = rvalid && rresp == 2'd1;
+      broken[B_EXCLUSIVE] = bvalid && bresp == 2'd1;
+    end
+`ifdef AXI_FOUR_STATES
+    // Unknown values, from the first reset on. Bytes without strobes may be unknown.
+    if (began & ~rst) begin
+      w_written = 1'b0;
+      for (i = 0; i < DATA_BITS / 8; i = i + 1) if (wstrb[i]) w_written = w_written ^ ^wdata[8*i+:8];
+      broken[AR_UNKNOWN] = arvalid === 1'bx | (arvalid & ^{araddr, arprot} === 1'bx);
+      broken[AW_UNKNOWN] = awvalid === 1'bx | (awvalid & ^{awaddr, awprot} === 1'bx);
+      broken[W_UNKNOWN] = wvalid === 1'bx | (wvalid & ^{w_written, wstrb} === 1'bx);
+      broken[R_UNKNOWN] = rvalid === 1'bx | (rvalid & ^{rdata, rresp} === 1'bx);
+      broken[B_UNKNOWN] = bvalid === 1'bx | (bvalid & ^bresp === 1'bx);
+      broken[AR_READY_UNKNOWN] = arready === 1'bx;
+      broken[AW_READY_UNKNOWN] = awready === 1'bx;
+      broken[W_READY_UNKNOWN] = wready === 1'bx;
+      broken[R_READY_UNKNOWN] = rready === 1'bx;
+      broken[B_READY_UNKNOWN] = bready === 1'bx;
+    end
+    began = began | rst;
+`endif
+
+`ifndef YOSYS
+    if ((|broken) === 1'b1) begin
+      if (!sticky) begin
+        sticky = 1'b1;
+        cycle = now;
+        for (i = 31; i >= 0; i = i - 1) if (broken[i] === 1'b1) rule = i;
+      end
+`ifdef AXI_RULES_BROKEN
+      if (|(broken & ~last_broken)) begin
+        `AXI_RULES_BROKEN(port, broken & ~last_broken, araddr, awaddr)
+      end
+`endif
+    end
+    last_broken = broken;
+    now = rst ? 64'd0 : now + 64'd1;
+`else
+  end
+  always @(posedge clk) begin
+`endif
+    was_reset = rst;
+    ar_held = arvalid & ~arready & ~rst;
+    aw_held = awvalid & ~awready & ~rst;
+    w_held = wvalid & ~wready & ~rst;
+    r_held = rvalid & ~rready & ~rst;
+    b_held = bvalid & ~bready & ~rst;
+    if (arvalid & ~ar_held) ar_kept = {araddr, arprot};
+    if (awvalid & ~aw_held) aw_kept = {awaddr, awprot};
+    if (wvalid & ~w_held) w_kept = {wdata, wstrb};
+    if (rvalid & ~r_held) r_kept = {rdata, rresp};
+    if (bvalid & ~b_held) b_kept = bresp;
+    if (rst) begin
+      reads = 4'd0;
+      addresses = 4'd0;
+      words = 4'd0;
+    end else begin
+      reads = reads + {3'd0, arvalid & arready & ~ar_full} - {3'd0, r_ends};
+      addresses = addresses + {3'd0, awvalid & awready & ~aw_full} - {3'd0, b_ends};
+      words = words + {3'd0, wvalid & wready & ~w_full} - {3'd0, b_ends};
+    end
+  end
 
 `ifdef FORMAL
   generate

@@ -1,12 +1,14 @@
 // Runs one Verilated accelerator: a memory behind its AXI4 managers, a program at its registers.
 //
 // Besides what model.h needs, the generated native_glue.h defines visit_ports, which names
-// the ports used here.
+// the ports used here, and kAxiRules, the
+// texts of the checkers' rules.
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "axi_faults.h"
 #include "axi_lite.h"
 #include "axi_manager.h"
 #include "model.h"
@@ -29,20 +31,18 @@ struct Settings {
     uint64_t manager_count;
     uint8_t* memory;
     uint64_t base, size;
-    uint64_t aligned;       // whether bursts must begin at whole beats
 };
 
 class Accelerator {
 public:
     explicit Accelerator(const Settings& settings)
         : pins_(*model_), memory_(settings.memory, settings.base, settings.size), faults_(cycle_),
-          lite_(settings.registers, pins_, faults_), interrupt_(pins_[settings.interrupt]) {
+          lite_(settings.registers, pins_), interrupt_(pins_[settings.interrupt]) {
         for (uint64_t i = 0; i < settings.manager_count; ++i) {
             const ManagerSettings& manager = settings.managers[i];
             managers_.emplace_back(new Manager(
                 manager.prefix, pins_, static_cast<uint32_t>(manager.width),
-                static_cast<unsigned>(manager.id_bits), settings.aligned != 0, i, memory_,
-                faults_));
+                static_cast<unsigned>(manager.id_bits), i, memory_));
         }
     }
 
@@ -61,14 +61,16 @@ public:
         cycle_ = 0;
         lite_.reset();
         for (auto& manager : managers_) manager->reset();
+        faults_.listen();
         set_reset(*model_, true);
         for (int i = 0; i < kResetCycles; ++i) {
             model_.settle();
             model_.edge();
         }
-        lite_.check_reset();
-        for (auto& manager : managers_) manager->check_reset();
         set_reset(*model_, false);
+        // Nothing may be valid before the first edge without reset.
+        model_.settle();
+        model_.edge();
         return faults_.lines().size() > known ? kFault : kDone;
     }
 
@@ -101,6 +103,7 @@ private:
     // Cycles until something holds; to be out of cycles is fine if `any`. Ends at a fault, and
     // where the waves can no longer be written.
     template <typename Done> int step_until(uint64_t cycles, Done done, bool any) {
+        faults_.listen();
         const std::size_t known = faults_.lines().size();
         for (; !done(); --cycles) {
             if (cycles == 0) return any ? kDone : kTimeOut;

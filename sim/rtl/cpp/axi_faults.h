@@ -1,51 +1,43 @@
-// Rules of AXI that the unit broke, in words.
+// Rules of AXI that were broken, in words.
+//
+// The checkers in SystemVerilog around the unit find them, and call axi_rules_broken.
 #pragma once
 
 #include <cinttypes>
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "native_glue.h"
+
 class Faults {
 public:
     explicit Faults(const uint64_t& cycle) : cycle_(cycle) {}
 
-    // Notes a fault of a port; `format` as in printf.
-    __attribute__((format(printf, 3, 4)))
-    void add(const std::string& port, const char* format, ...) {
-        char text[256];
-        va_list values;
-        va_start(values, format);
-        std::vsnprintf(text, sizeof text, format, values);
-        va_end(values);
-        lines_.push_back("`" + port + "`: " + text + ", cycle " + std::to_string(cycle_));
+    // From now on, in this thread, the checkers' findings come here.
+    void listen() { listener = this; }
+
+    // Notes the rules of a port that were broken in this cycle, and the addresses on AR and AW.
+    void add(unsigned port, uint64_t rules, uint64_t ar, uint64_t aw) {
+        for (unsigned rule = 0; rules; ++rule, rules >>= 1) {
+            if (!(rules & 1)) continue;
+            const AxiRuleText& broken = kAxiRules[port][rule];
+            char text[256];
+            std::snprintf(text, sizeof text, broken.format, broken.of_write ? aw : ar);
+            lines_.push_back(std::string(text) + ", cycle " + std::to_string(cycle_));
+        }
     }
     const std::vector<std::string>& lines() const { return lines_; }
+
+    inline static thread_local Faults* listener = nullptr;
 
 private:
     const uint64_t& cycle_;
     std::vector<std::string> lines_;
 };
 
-// What a sender has on a channel, held to the rule that it stays until it is taken.
-template <typename Payload> class Held {
-public:
-    // Notes a cycle; true if the payload moves.
-    bool sample(bool valid, bool ready, const Payload& payload, Faults& faults,
-                const std::string& port, const char* channel) {
-        if (held_ && !valid) faults.add(port, "%s took back its valid", channel);
-        if (held_ && valid && !(payload == payload_))
-            faults.add(port, "%s changed before ready", channel);
-        held_ = valid && !ready;
-        if (held_) payload_ = payload;
-        return valid && ready;
-    }
-    bool waits() const { return held_; }
-    void clear() { held_ = false; }
-
-private:
-    bool held_ = false;
-    Payload payload_{};
-};
+extern "C" void axi_rules_broken(int port, unsigned long long rules, unsigned long long ar,
+                                 unsigned long long aw) {
+    Faults::listener->add(static_cast<unsigned>(port), rules, ar, aw);
+}

@@ -1,0 +1,1 @@
+"""Checkers of AXI in SystemVerilog, and how they are bound to a unit."""
