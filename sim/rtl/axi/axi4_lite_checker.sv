@@ -186,11 +186,11 @@ module axi4_lite_checker #(
     w_held = wvalid & ~wready & ~rst;
     r_held = rvalid & ~rready & ~rst;
     b_held = bvalid & ~bready & ~rst;
-    if (arvalid & ~ar_held) ar_kept = {araddr, arprot};
-    if (awvalid & ~aw_held) aw_kept = {awaddr, awprot};
-    if (wvalid & ~w_held) w_kept = {wdata, wstrb};
-    if (rvalid & ~r_held) r_kept = {rdata, rresp};
-    if (bvalid & ~b_held) b_kept = bresp;
+    if (ar_held) ar_kept = {araddr, arprot};
+    if (aw_held) aw_kept = {awaddr, awprot};
+    if (w_held) w_kept = {wdata, wstrb};
+    if (r_held) r_kept = {rdata, rresp};
+    if (b_held) b_kept = bresp;
     if (rst) begin
       reads = 4'd0;
       addresses = 4'd0;
