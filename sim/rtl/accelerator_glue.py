@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .axi.checkers import axi_checkers, rules_of
+from .axi.checkers import axi_checkers, rule_texts, rules_of
 from .glue import Harness, glue_head, harness_files, member
 
 __all__ = ["ACCELERATOR", "INTERRUPT", "managers_of", "registers_of"]
@@ -83,24 +83,17 @@ def _glue(sidecar: Mapping[str, Any]) -> str:
     return glue_head(sidecar) + head + visits + "}\n" + _rules(sidecar)
 
 
-_PEERS = {"manager": "the memory", "subordinate": "the program"}
-"""What the harness has at a port of the unit."""
-
-_ADDRESS = re.compile("A[RW]ADDR")
+_ADDRESS, _HEX = re.compile("A[RW]ADDR"), '0x%" PRIx64 "'
 
 
 def _rules(sidecar: Mapping[str, Any]) -> str:
     """The texts of the rules of all ports, as formats with an address."""
     rows = []
     for port in sidecar["axi"]:
-        prefix, role = port["prefix"], port["role"]
-        texts = []
-        for rule in rules_of(port["protocol"]):
-            own = rule.manager == (role == "manager")
-            text = _ADDRESS.sub('0x%" PRIx64 "', rule.text)
-            who = f"`{prefix}`" if own else f"{_PEERS[role]} at `{prefix}`"
-            of_write = str("AWADDR" in rule.text).lower()
-            texts.append(f'        {{"{who}: {text}", {of_write}}},\n')
+        texts = [
+            f'        {{"{_ADDRESS.sub(_HEX, text)}", {str("AWADDR" in text).lower()}}},\n'
+            for text in rule_texts(port)
+        ]
         rows.append("    {\n" + "".join(texts) + "    },\n")
     most = max(len(rules_of(port["protocol"])) for port in sidecar["axi"])
     return (
@@ -113,7 +106,8 @@ def _rules(sidecar: Mapping[str, Any]) -> str:
 _CALL = """import "DPI-C" function void axi_rules_broken(
   input int port, input longint unsigned rules, input longint unsigned ar, input longint unsigned aw
 );
-`define AXI_RULES_BROKEN(port, rules, ar, aw) axi_rules_broken(port, 64'(rules), 64'(ar), 64'(aw));
+`define AXI_RULES_BROKEN(port, rules, ar, aw, cycle) \\
+  axi_rules_broken(port, 64'(rules), 64'(ar), 64'(aw));
 """
 """Tells the harness which rules of a port are broken."""
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ from tilewright.hw.spec.host.activity import activity
 from tilewright.hw.spec.host.cache import cache_directory, full, scratch_directory, used
 from tilewright.hw.spec.host.outputs import write_whole
 from tilewright.hw.spec.host.programs import run_program
+from tilewright.sim.rtl.accelerator import AxiRuleError
+from tilewright.sim.rtl.axi.checkers import BOUND, axi_checkers, rule_texts
 from tilewright.sim.rtl.build import COMPILING, BuildError, build_program, cache_errors
 from tilewright.sim.rtl.toolchain import find_icarus, find_verilator, require_tools
 from tilewright.sim.rtl.waves import WaveFormat, complete_waves
@@ -37,8 +40,16 @@ _OPTIONS = {
     ),
     "icarus": ("-g2012",),
 }
-_VERSION = 6
+_VERSION = 7
 """Of what a build directory holds; part of the cache's key."""
+_MOST_FAULTS = 5
+
+
+_SAY = """`define AXI_RULES_BROKEN(port, rules, ar, aw, cycle) \\
+  $display("axi rules broken: %h %h %h %h %0d", port, rules, ar, aw, cycle);
+"""
+"""How the checkers of AXI tell what is broken; `launch` looks for it."""
+_SAID = re.compile(r"^axi rules broken: (\w+) (\w+) (\w+) (\w+) (\w+)$", re.MULTILINE)
 
 
 class _IcarusVcd(Icarus):
@@ -83,13 +94,17 @@ class CocotbBuild:
         else:
             self._program = find_icarus()
         key = hashlib.sha256()
-        for part in (emitted.verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION)):
+        checkers = axi_checkers(emitted.sidecar, _SAY, bind=simulator == "verilator")
+        if checkers and simulator == "icarus":
+            checkers = f"`define AXI_FOUR_STATES\n{checkers}"
+        verilog = emitted.verilog + checkers
+        for part in (verilog, simulator, str(waves), str(_OPTIONS), str(_VERSION)):
             key.update(part.encode() + b"\0")
         key.update(f"{self._program} {sys.executable}".encode())
         self._directory = cache_directory() / f"cocotb-{simulator}-{key.hexdigest()[:24]}"
         if not (self._directory / "built").exists():
             with activity(COMPILING, compiles=True):
-                self._build(emitted.verilog)
+                self._build(verilog)
         used(self._directory)
 
     @property
@@ -134,13 +149,14 @@ class CocotbBuild:
         build_program(work, _PREFIX, main, work / top, waves=self._waves, link=libraries)
 
     def _compile_icarus(self, work: Path) -> None:
+        tops = ("-s", f"{BOUND}_top") if self._sidecar.get("axi") else ()
         with _quiet_runner():
             try:
                 get_runner("icarus").build(
                     sources=[work / "unit.v"],
                     hdl_toplevel=self._sidecar["module"],
                     build_dir=work,
-                    build_args=list(_OPTIONS["icarus"]),
+                    build_args=[*_OPTIONS["icarus"], *tops],
                     timescale=("1ns", "1ps"),
                     waves=self._waves is not None,
                     log_file=work / "build.log",
@@ -169,7 +185,8 @@ class CocotbBuild:
         waves: record such; the build must be able to
 
         What the run found is the module's own business: see `said` where it left nothing. Raises
-        BuildError if the simulator ended with an error.
+        AxiRuleError if the unit, or the bench, broke a rule of AXI at a port, BuildError if the
+        simulator ended with an error.
         """
         if waves and waves != self._waves:
             raise ValueError(f"this build records no waves as {waves.name}")
@@ -195,7 +212,21 @@ class CocotbBuild:
                     log_file=work / "run.log",
                 )
         except RuntimeError:
+            self._check_axi(work)
             raise self.said(work, "ended with an error") from None
+        self._check_axi(work)
+
+    def _check_axi(self, work: Path) -> None:
+        """Raise AxiRuleError if a checker has flagged something."""
+        log, found = work / "run.log", []
+        for numbers in _SAID.findall(log.read_text() if log.exists() else ""):
+            port, rules, ar, aw = (int(x.replace("x", "0"), 16) for x in numbers[:4])
+            for number, text in enumerate(rule_texts(self._sidecar["axi"][port])):
+                if rules >> number & 1:
+                    text = text.replace("ARADDR", f"{ar:#x}").replace("AWADDR", f"{aw:#x}")
+                    found.append(f"{text}, cycle {numbers[4]}")
+        if found:
+            raise AxiRuleError("; ".join(found[:_MOST_FAULTS]))
 
     def result(self, work: Path) -> Any:
         """What a run has left in ``result.json``, None if it left none.

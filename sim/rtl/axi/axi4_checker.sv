@@ -10,8 +10,8 @@
 // EXOKAY is accepted from a memory, as our managers take it for OKAY.
 //
 // In a simulation everything happens at the clock's edge: `broken` is of the cycle that it ends, and
-// where the macro AXI_RULES_BROKEN is defined, AXI_RULES_BROKEN(port, rules, araddr, awaddr) is
-// called there with the rules that are broken and were not in the cycle before.
+// where the macro AXI_RULES_BROKEN is defined, AXI_RULES_BROKEN(port, rules, araddr, awaddr, cycle)
+// is called there with the rules that are broken and were not in the cycle before.
 //
 // The rules on unknown values are there where AXI_FOUR_STATES is defined: for a simulator that has
 // them.
@@ -189,9 +189,11 @@ module axi4_checker #(
 `endif
 `ifndef YOSYS
   // What was broken.
+  /* verilator tracing_on */
   reg sticky = 1'b0;
   reg [31:0] rule = 32'd0;
   reg [63:0] cycle = 64'd0;
+  /* verilator tracing_off */
   reg [63:0] now = 64'd0;
   reg [49:0] last_broken = 50'd0;
   integer i;
@@ -349,7 +351,7 @@ module axi4_checker #(
       end
 `ifdef AXI_RULES_BROKEN
       if (|(broken & ~last_broken)) begin
-        `AXI_RULES_BROKEN(port, broken & ~last_broken, araddr, awaddr)
+        `AXI_RULES_BROKEN(port, broken & ~last_broken, araddr, awaddr, now)
       end
 `endif
     end

@@ -94,9 +94,11 @@ module axi4_lite_checker #(
 `endif
 `ifndef YOSYS
   // What was broken.
+  /* verilator tracing_on */
   reg sticky = 1'b0;
   reg [31:0] rule = 32'd0;
   reg [63:0] cycle = 64'd0;
+  /* verilator tracing_off */
   reg [63:0] now = 64'd0;
   reg [31:0] last_broken = 32'd0;
   integer i;
@@ -170,7 +172,7 @@ module axi4_lite_checker #(
       end
 `ifdef AXI_RULES_BROKEN
       if (|(broken & ~last_broken)) begin
-        `AXI_RULES_BROKEN(port, broken & ~last_broken, araddr, awaddr)
+        `AXI_RULES_BROKEN(port, broken & ~last_broken, araddr, awaddr, now)
       end
 `endif
     end

@@ -13,7 +13,7 @@ from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
-__all__ = ["BOUND", "AxiRule", "axi_checkers", "rules_of"]
+__all__ = ["BOUND", "AxiRule", "axi_checkers", "checker_verilog", "rule_texts", "rules_of"]
 
 BOUND = "axi_checkers"
 """The module with all checkers of a unit, and its instance in the top."""
@@ -43,15 +43,33 @@ class AxiRule:
     manager: bool
 
 
+def checker_verilog(protocol: str) -> str:
+    """The text of the checker for "axi4" or "axi4-lite"."""
+    return (_FOLDER / f"{_CHECKERS[protocol]}.sv").read_text()
+
+
 @cache
 def rules_of(protocol: str) -> tuple[AxiRule, ...]:
     """The rules for "axi4" or "axi4-lite", by number."""
-    found = _RULE.findall((_FOLDER / f"{_CHECKERS[protocol]}.sv").read_text())
+    found = _RULE.findall(checker_verilog(protocol))
     numbers = {name: int(number) for name, number, _ in found}
     first = numbers.pop(_FIRST_OF_SUBORDINATE)
     rules = [(name, int(number), text) for name, number, text in found if name in numbers and text]
     assert [number for _, number, _ in rules] == [*range(len(rules))]
     return tuple(AxiRule(name, text, number < first) for name, number, text in rules)
+
+
+_PEERS = {"manager": "the memory", "subordinate": "the program"}
+"""What is at the other end of a unit's port."""
+
+
+def rule_texts(port: Mapping[str, Any]) -> list[str]:
+    """For each rule of a port's checker who broke it, and what is wrong; see ``AxiRule.text``."""
+    role, own = port["role"], f"`{port['prefix']}`"
+    return [
+        f"{own if rule.manager == (role == 'manager') else f'{_PEERS[role]} at {own}'}: {rule.text}"
+        for rule in rules_of(port["protocol"])
+    ]
 
 
 def _ids(side: Mapping[str, Any], id_bits: int) -> int:
@@ -121,8 +139,9 @@ def axi_checkers(sidecar: Mapping[str, Any], reaction: str, *, bind: bool = True
     signals = {signal["name"]: signal["width"] for port in ports for signal in port["signals"]}
     names = {clock: 1, reset["name"]: 1} | signals
     active = reset["name"] if reset["active"] == "high" else f"~{reset['name']}"
-    files = sorted({f"{_CHECKERS[port['protocol']]}.sv" for port in ports})
-    parts = [reaction, *((_FOLDER / name).read_text() for name in files)]
+    protocols = sorted({port["protocol"] for port in ports})
+    # Waves show the first broken rule alone; all pins are in the top.
+    parts = ["/* verilator tracing_off */\n", reaction, *map(checker_verilog, protocols)]
     inputs = ",\n".join(f"  input wire [{width - 1}:0] {name}" for name, width in names.items())
     parts.append(f"module {BOUND} (\n{inputs}\n);\n")
     parts += [_checker(port, number, active, clock) for number, port in enumerate(ports)]
@@ -133,4 +152,5 @@ def axi_checkers(sidecar: Mapping[str, Any], reaction: str, *, bind: bool = True
     parts.append(
         f"bind {top} {instance}" if bind else f"module {BOUND}_top;\n  {instance}endmodule\n"
     )
+    parts.append("/* verilator tracing_on */\n")
     return "".join(parts)
