@@ -56,7 +56,7 @@ def test_a_job_from_the_sidecar_alone(label: str) -> None:
                 for first, count in job.work:
                     memory[first : first + count] = 0
                 left.append(memory)
-            assert np.array_equal(*left)
+            assert np.array_equal(left[0], left[1])
             changed = left[0] != job.memory
             for first, count in job.work:
                 changed[first : first + count] = False

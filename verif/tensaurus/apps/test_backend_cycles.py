@@ -31,7 +31,7 @@ def test_every_product_counts_what_rtl_does(run: Run) -> None:
     path, other = save_tensor(run, tensor), save_tensor(run, four, "four.tns")
     matrix = run.save("a.npy", np.where(draw(1, 20, 15) > 1, draw(2, 20, 15), 0.0))
     for command in (
-        ("spmttkrp", path, "--rank", 7, "--mode", 1),
+        ("spmttkrp", path, "--rank", 7, "--mode", 2),
         ("spmttkrp", path, "--rank", 7, "--tile", "store=memory"),
         ("spttmc", other, "--rank", "2,3,7"),
         ("spmttkrp", other, "--dense", "--rank", 5),

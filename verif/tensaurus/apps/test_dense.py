@@ -21,7 +21,7 @@ def test_dense_and_sparse_products_agree(run: Run, app: str) -> None:
     results = []
     for options in ((), ("--dense",)):
         out = run.directory / "y.npy"
-        found = report(run, app, path, "--rank", 5, "--mode", 1, *options, "--set", "value=int32",
+        found = report(run, app, path, "--rank", 5, "--mode", 2, *options, "--set", "value=int32",
                        "-o", out)  # fmt: skip
         assert found["reference"]["wrong"] == 0
         results.append(np.load(out))

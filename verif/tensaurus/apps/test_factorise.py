@@ -95,7 +95,7 @@ def test_cpd_on_the_unit(run: Run, shape: tuple[int, ...]) -> None:
         assert found["fit"] > 0.7
         assert found["counters"]["products"] > 0
     parts = np.load(out)
-    factors = [parts[f"mode_{mode}"] for mode in range(len(shape))]
+    factors = [parts[f"mode_{mode + 1}"] for mode in range(len(shape))]
     letters = "abcd"[: len(shape)]
     terms = ",".join(f"{letter}z" for letter in letters)
     made = np.einsum(f"z,{terms}->{letters}", parts["weights"], *factors)
@@ -109,7 +109,9 @@ def test_tucker_on_the_unit(run: Run) -> None:
     found = report(run, "tucker", path, "--ranks", "3,2,3", "--set", "value=fp64", "-o", out)
     assert found["reference"]["relative_difference"] <= 1e-12
     parts = np.load(out)
-    made = np.einsum("xyz,ax,by,cz->abc", parts["core"], *(parts[f"mode_{m}"] for m in range(3)))
+    made = np.einsum(
+        "xyz,ax,by,cz->abc", parts["core"], *(parts[f"mode_{m + 1}"] for m in range(3))
+    )
     fit = 1 - np.linalg.norm(made - dense) / np.linalg.norm(dense)
     assert fit == pytest.approx(found["fit"], abs=1e-9)
     again = report(run, "tucker", path, "--ranks", "3,2,3", "--set", "value=fp64", "--dense")
@@ -141,7 +143,7 @@ REFUSED = [
     (("cpd", "-o", "x.npy"), "x.npy: must end in .npz, not '.npy'"),
     (("tucker", "--ranks", "2,2"), "--ranks must be 3 numbers, as {path} has modes, not 2"),
     (("tucker", "--ranks", "2,2,x"), "--ranks must be an integer in 1..4096, not 'x'"),
-    (("tucker", "--ranks", "2,9,2"), "--ranks of mode 1 must be at most 4, as it has 7 indices and "
+    (("tucker", "--ranks", "2,9,2"), "--ranks of mode 2 must be at most 4, as it has 7 indices and "
      "the other modes 4 columns, not 9"),
 ]  # fmt: skip
 
@@ -176,7 +178,9 @@ def test_missing_values_do_not_count(run: Run) -> None:
                    "--tolerance", 0, "-o", out)  # fmt: skip
     assert (found["tensor"]["values"], found["tensor"]["missing"]) == (14, 4)
     parts = np.load(out)
-    made = np.einsum("z,iz,jz,kz->ijk", parts["weights"], *(parts[f"mode_{m}"] for m in range(3)))
+    made = np.einsum(
+        "z,iz,jz,kz->ijk", parts["weights"], *(parts[f"mode_{m + 1}"] for m in range(3))
+    )
     assert made == pytest.approx(np.einsum("i,j,k->ijk", [1, 2, 3], [1, 2, 3], [1, 2]), rel=1e-6)
 
 

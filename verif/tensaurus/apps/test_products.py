@@ -45,9 +45,11 @@ def test_products_are_einsums(run: Run, app: str, along: tuple[int, int]) -> Non
     widths = [5] * 3 if app == "spmttkrp" else [2, 5, 3]
     factors = [rng.standard_normal((shape[m], f)) for m, f in zip(others, widths, strict=False)]
     given = [word for m, factor in zip(others, factors, strict=True)
-             for word in ("--factor", f"{m}={run.save(f'{m}.npy', factor)}")]  # fmt: skip
+             for word in ("--factor", f"{m + 1}={run.save(f'{m}.npy', factor)}")]  # fmt: skip
     out = run.directory / "y.npy"
-    found = report(run, app, path, "--mode", mode, *given, *SMALL, "--set", "value=fp64", "-o", out)
+    found = report(
+        run, app, path, "--mode", mode + 1, *given, *SMALL, "--set", "value=fp64", "-o", out
+    )
     wanted = np.einsum(equation(order, mode, kronecker=app == "spttmc"), dense, *factors)
     result = np.load(out)
     assert result.shape == wanted.shape
@@ -140,7 +142,7 @@ def test_losses_are_said(run: Run) -> None:
     path = run.directory / "t.tns"
     path.write_text("1 1 1 70000\n2 1 1 300\n3 1 1 1e-9\n")
     ones = run.save("ones.npy", np.full((1, 2), 300.0))
-    given = ("--factor", f"1={ones}", "--factor", f"2={ones}")
+    given = ("--factor", f"2={ones}", "--factor", f"3={ones}")
     found = report(run, "spmttkrp", path, *given, "--set", "value=fp16")
     assert "t.tns: 1 of 3 values exceed the largest fp16 value 65504 and become infinite" in run.err
     assert "t.tns: 1 of 3 values are too small for fp16 and become zero" in run.err

@@ -10,16 +10,16 @@ from tilewright.verif.kit.sampling import slow_but
 from tilewright.verif.tensaurus.apps.files import random_tensor, save_tensor
 
 TNS = {
-    "0 1 1 5\n1 1 1 5\n": "line 1: index '0' of mode 0 must be an integer in 1..4294967295, or "
+    "0 1 1 5\n1 1 1 5\n": "line 1: index '0' of mode 1 must be an integer in 1..4294967295, or "
     "from 0 on with --zero-based",
-    "0 0 0 5\n1 1 1 5\n": "line 1: index 0 of mode 0: every mode's indices begin with 0, so the "
+    "0 0 0 5\n1 1 1 5\n": "line 1: index 0 of mode 1: every mode's indices begin with 0, so the "
     "file is zero-based: give --zero-based",
     "1 1 1 5\n1 1 5\n": "line 2: 3 fields, but line 1 has 4: an index for each of 3 modes and a "
     "value",
     "1 1 1 5\n1 1 1 1 5\n": "line 2: 5 fields, but line 1 has 4: an index for each of 3 modes "
     "and a value",
-    "1 1 1 5\n1 x 1 5\n": "line 2: index 'x' of mode 1 must be an integer in 1..4294967295",
-    "1 1 4294967296 5\n": "line 1: index '4294967296' of mode 2 must be an integer in "
+    "1 1 1 5\n1 x 1 5\n": "line 2: index 'x' of mode 2 must be an integer in 1..4294967295",
+    "1 1 4294967296 5\n": "line 1: index '4294967296' of mode 3 must be an integer in "
     "1..4294967295",
     "1 1 1 five\n": "line 1: value 'five' must be a number",
     "1 1 5\n": "must have 3 or 4 modes, not 2",
@@ -37,14 +37,15 @@ def test_tensors(run: Run, app: str, text: str) -> None:
 
 
 OPTIONS = [
-    (("--mode", "3"), "--mode must be in 0..2, as {tensor} has 3 modes, not 3"),
-    (("--mode", "-1"), "--mode must be an integer of at least 0, not '-1'"),
+    (("--mode", "4"), "--mode must be in 1..3, as {tensor} has 3 modes, not 4"),
+    (("--mode", "0"), "--mode must be an integer of at least 1, not '0'"),
     (("--rank", "0"), "--rank must be an integer in 1..4096, not '0'"),
     (("--factor", "5"), "--factor must be N=FILE, N a mode, not '5'"),
-    (("--factor", "0={good}"), "--factor must be of mode 1 or 2, not 0"),
-    (("--factor", "1={good}", "--factor", "1={good}"), "--factor must name mode 1 once"),
-    (("--factor", "2={good}"), "{good}: must have 6 rows, as mode 2 has 6 indices, not 5"),
-    (("--factor", "1={good}", "--rank", "4"), "{good}: must have 4 columns, as --rank says, not 3"),
+    (("--factor", "1={good}"), "--factor must be of mode 2 or 3, not 1"),
+    (("--factor", "0={good}"), "--factor must be of mode 2 or 3, not 0"),
+    (("--factor", "2={good}", "--factor", "2={good}"), "--factor must name mode 2 once"),
+    (("--factor", "3={good}"), "{good}: must have 6 rows, as mode 3 has 6 indices, not 5"),
+    (("--factor", "2={good}", "--rank", "4"), "{good}: must have 4 columns, as --rank says, not 3"),
     (("--set", "semiring=minplus", "--set", "marker=zero"), "tensaurus: `marker` must be bit with "
      "semiring minplus, of which 0 is a value, not 'zero'"),
     (("--set", "semiring=minplus"), "`semiring` must be mma for tensors of 3 modes, not 'minplus'"),
@@ -52,7 +53,7 @@ OPTIONS = [
     (("--set", "value=int8"), "{tensor}: {n} of {n} values are not integers, which int8 needs"),
     (("--shape", "4,5"), "--shape must be of 3 or 4 modes, not 2"),
     (("--shape", "4,0,5"), "--shape must be sizes in 1..4294967295, not '4,0,5'"),
-    (("--shape", "4,5,5"), "{tensor}: line 1: index '6' of mode 2 must be an integer in 1..5"),
+    (("--shape", "4,5,5"), "{tensor}: line 1: index '6' of mode 3 must be an integer in 1..5"),
     (("--backend", "gpu"), "backend must be one of "),
     (("--memory", "ddr"), "memory must be one of hbm, hbm32, flat, not 'ddr'"),
     (("--backend", "rtl", "--memory", "hbm"),
@@ -92,7 +93,7 @@ def test_matrices_of_different_widths(run: Run) -> None:
     tensor, _ = random_tensor(1, (4, 5, 6), 9)
     path = save_tensor(run, tensor)
     b, c = run.save("b.npy", np.ones((5, 3))), run.save("c.npy", np.ones((6, 2)))
-    given = ("--factor", f"1={b}", "--factor", f"2={c}")
+    given = ("--factor", f"2={b}", "--factor", f"3={c}")
     assert run.refused("spmttkrp", path, *given) == f"{c}: must have 3 columns, as {b} has, not 2"
     assert run.refused("spttmc", path, "--rank", "2,3,4") == "--rank must be 1 or 2 numbers, not 3"
 
@@ -130,4 +131,4 @@ def test_a_refusal_is_one_line_and_status_2(run: Run, capsys: pytest.CaptureFixt
     assert main(["run", "spmttkrp", str(path), "--rank", "2"]) == 2
     said = capsys.readouterr().err.strip()
     assert said.count("\n") == 0
-    assert f"{path}: line 2: index '0' of mode 0 must be" in said
+    assert f"{path}: line 2: index '0' of mode 1 must be" in said

@@ -162,12 +162,12 @@ class _Tns:
                 continue
             if from_zero and index == 0:
                 return (
-                    f"index 0 of mode {mode}: every mode's indices begin with 0, so the file is "
-                    "zero-based: give --zero-based"
+                    f"index 0 of mode {mode + 1}: every mode's indices begin with 0, so the file "
+                    "is zero-based: give --zero-based"
                 )
             hint = ", or from 0 on with --zero-based" if index == 0 else ""
             return (
-                f"index {_short(word)} of mode {mode} must be an integer in "
+                f"index {_short(word)} of mode {mode + 1} must be an integer in "
                 f"{self.base}..{last}{hint}"
             )
         if not _VALUE.fullmatch(line.words[-1]):

@@ -41,7 +41,7 @@ def decompose(
         *fits,
     ]
     if output:
-        arrays = {f"mode_{mode}": factor for mode, factor in enumerate(found.factors)}
+        arrays = {f"mode_{mode}": factor for mode, factor in enumerate(found.factors, 1)}
         write_archive(output, {"weights": found.weights, **arrays})
         rows.append(("written", str(output)))
     details = {

@@ -81,7 +81,7 @@ def read_factors(
         if other not in given:
             continue
         path = given[other]
-        why = f"as mode {other} has {tensor.shape[other]} indices"
+        why = f"as mode {other + 1} has {tensor.shape[other]} indices"
         read[other] = read_factor(path, tensor.shape[other], why, fmt)
         columns = read[other].values.shape[1]
         if rank is not None and columns != rank:

@@ -80,8 +80,8 @@ class Multiplied:
         numbers = np.asarray(numbers_of(found, config.sum_format), np.float64)
         if not np.isfinite(numbers).all():
             raise UserError(
-                f"a product along mode {mode} is beyond {config.value}, or of no number; a wider "
-                "`value` may do"
+                f"a product along mode {mode + 1} is beyond {config.value}, or of no number; a "
+                "wider `value` may do"
             )
         return numbers
 

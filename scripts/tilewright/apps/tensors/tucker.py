@@ -40,7 +40,7 @@ def decompose(
         *fits,
     ]
     if output:
-        arrays = {f"mode_{mode}": factor for mode, factor in enumerate(found.factors)}
+        arrays = {f"mode_{mode}": factor for mode, factor in enumerate(found.factors, 1)}
         write_archive(output, {"core": found.core, **arrays})
         rows.append(("written", str(output)))
     details = {

@@ -21,7 +21,9 @@ GraphArgument = Annotated[
 ]
 SourceOption = Annotated[
     int,
-    typer.Option(parser=whole("--source", 1), metavar="V", help="Vertex, counted from 1."),
+    typer.Option(
+        parser=whole("--source", 1), metavar="V", help="Vertex to begin at, counted from 1."
+    ),
 ]
 
 _RANK_ITERATIONS = 1000

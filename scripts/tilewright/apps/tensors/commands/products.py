@@ -22,13 +22,15 @@ __all__ = ["spmttkrp", "spttmc"]
 _ModeOption = Annotated[
     int,
     typer.Option(
-        parser=whole("--mode", 0), metavar="N", help="The mode of the result's rows, from 0 on."
+        parser=whole("--mode", 1), metavar="N", help="Mode of the result's rows, counted from 1."
     ),
 ]
 _FactorOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--factor", metavar="N=FILE", help=f"The matrix of mode N, {ARRAY_NAMES}; else random."
+        "--factor",
+        metavar="N=FILE",
+        help=f"The matrix of mode N, counted from 1, {ARRAY_NAMES}; else random.",
     ),
 ]
 _SeedOption = Annotated[
@@ -38,7 +40,7 @@ _SeedOption = Annotated[
 
 def spmttkrp(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The tensor, .tns.")],
-    mode: _ModeOption = 0,
+    mode: _ModeOption = 1,
     rank: Annotated[
         int | None,
         typer.Option(parser=whole("--rank", 1, 4096), metavar="F",
@@ -60,7 +62,7 @@ def spmttkrp(
     if output:
         check_output(output)
     tensor, choice = _start(file, mode, options)
-    others = _others(tensor, mode)
+    others = _others(tensor, mode - 1)
     given = _given(factor, others)
     from ..factors import read_factors
 
@@ -75,12 +77,12 @@ def spmttkrp(
         )
     from ..products import multiply_tensor
 
-    multiply_tensor("mttkrp", file, tensor, mode, factors, choice, output)
+    multiply_tensor("mttkrp", file, tensor, mode - 1, factors, choice, output)
 
 
 def spttmc(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The tensor, .tns.")],
-    mode: _ModeOption = 0,
+    mode: _ModeOption = 1,
     rank: Annotated[
         str | None,
         typer.Option(metavar="F[,F...]",
@@ -103,14 +105,14 @@ def spttmc(
     if output:
         check_output(output, (".npy", ".npz"))
     tensor, choice = _start(file, mode, options)
-    others = _others(tensor, mode)
+    others = _others(tensor, mode - 1)
     given, ranks = _given(factor, others), _ranks(rank, len(others))
     from ..factors import read_factors
 
     factors = read_factors(given, tensor, others, ranks, seed, choice.config.format)
     from ..products import multiply_tensor
 
-    multiply_tensor("ttmc", file, tensor, mode, factors, choice, output)
+    multiply_tensor("ttmc", file, tensor, mode - 1, factors, choice, output)
 
 
 def _start(file: Path, mode: int, options: TensorOptions) -> tuple[Tensor, TensorChoice]:
@@ -120,8 +122,8 @@ def _start(file: Path, mode: int, options: TensorOptions) -> tuple[Tensor, Tenso
     from ..files import read_some_tensor
 
     tensor = read_some_tensor(file, options, (3, 4))
-    if mode >= tensor.order:
-        raise UserError(f"--mode must be in 0..{tensor.order - 1}, as {file} has {tensor.order} "
+    if mode > tensor.order:
+        raise UserError(f"--mode must be in 1..{tensor.order}, as {file} has {tensor.order} "
                         f"modes, not {mode}")  # fmt: skip
     choice = choose_tensor_unit(options, order=tensor.order)
     config = choice.config
@@ -141,18 +143,18 @@ def _others(tensor: Tensor, mode: int) -> tuple[int, ...]:
 
 
 def _given(texts: list[str] | None, others: tuple[int, ...]) -> dict[int, Path]:
-    """Files of factor matrices, by mode."""
+    """Files of factor matrices, by mode, which users count from 1."""
     found: dict[int, Path] = {}
     for text in texts or ():
         name, equals, path = text.partition("=")
         if not equals or not path or not re.fullmatch(r"[0-9]{1,3}", name.strip()):
             raise UserError(f"--factor must be N=FILE, N a mode, not {text!r}")
-        if (number := int(name)) not in others:
-            wanted = " or ".join(map(str, others))
+        if (number := int(name)) - 1 not in others:
+            wanted = " or ".join(str(other + 1) for other in others)
             raise UserError(f"--factor must be of mode {wanted}, not {number}")
-        if number in found:
+        if number - 1 in found:
             raise UserError(f"--factor must name mode {number} once")
-        found[number] = Path(path)
+        found[number - 1] = Path(path)
     return found
 
 

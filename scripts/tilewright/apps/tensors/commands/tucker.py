@@ -54,7 +54,7 @@ def _check_ranks(file: Path, sizes: list[int], shape: tuple[int, ...]) -> None:
     if len(sizes) != len(shape):
         raise UserError(f"--ranks must be {len(shape)} numbers, as {file} has modes, "
                         f"not {len(sizes)}")  # fmt: skip
-    for mode, (rank, size) in enumerate(zip(sizes, shape, strict=True)):
+    for mode, (rank, size) in enumerate(zip(sizes, shape, strict=True), 1):
         columns = prod(sizes) // rank
         if rank > min(size, columns):
             raise UserError(
