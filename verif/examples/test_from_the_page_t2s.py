@@ -8,21 +8,28 @@ import numpy as np
 import pytest
 from tilewright.hw.spec.t2s.config import T2sConfig
 from tilewright.sim.t2s.images import laid_out
+from tilewright.sim.t2s.sparse.entries import Entries
+from tilewright.sim.t2s.sparse.operands import laid_out_operands
 from tilewright.verif.examples.strangers import Stranger, memory_lines, page_of_memory
 
 PAGE = page_of_memory("t2s.md")
+SPARSE_PAGE = page_of_memory("t2s-sparse.md")
 
 
 @pytest.mark.slow
 def test_on_the_rtl(tmp_path: Path) -> None:
     example = Stranger("t2s", tmp_path)
-    gemm, conv2d, run = example.commands
-    assert gemm in PAGE
-    example.prints(gemm)
-    example.prints(conv2d)
+    *generate, run = example.commands
+    assert len(generate) == 3
+    assert generate[0] in PAGE
+    assert generate[2] in SPARSE_PAGE
+    for command in generate:
+        example.prints(command)
     printed = example.prints(run)
     assert printed.splitlines()[-1] == "PASS"
-    assert memory_lines(printed) == memory_lines(PAGE)
+    dense, _, sparse = printed.partition("tokens of A")
+    assert memory_lines(dense) == memory_lines(PAGE)
+    assert memory_lines(sparse) == memory_lines(SPARSE_PAGE)
     # Loops are walked in another order.
     example.change("run.py", "in reversed(place", "in list(place")
     done = example.run(run)
@@ -37,3 +44,14 @@ def test_the_page_has_what_the_host_lays_out() -> None:
     for name, base, words in (("A", 0, a), ("B", 0x100, b), ("C", 0x200, a @ b)):
         found = b"".join(memory[base + offset] for offset in range(0, 64, 16))
         assert found == laid_out(config.plan, name, bounds, words, config.beat_bytes)
+
+
+def test_the_page_has_the_tokens_that_the_host_lays_out() -> None:
+    config = T2sConfig(design="sparse/spmm", largest=2, format="int32")
+    places = np.array([[0, 1], [1, 0], [2, 0]])
+    entries = Entries(shape=(3, 2), places=places, words=np.array([5, 6, 7], np.uint64))
+    bounds = {"i": 3, "j": 4, "k": 2}
+    found = laid_out_operands(config.plan, bounds, {"A": entries}, config.beat_bytes)
+    assert found.steps == {"A": 3}
+    content = b"".join(memory_lines(SPARSE_PAGE).values())
+    assert found.images["A"].content[:30] == content

@@ -1,4 +1,4 @@
-"""A matrix product and a convolution on mapped arrays, from their page and sidecars alone."""
+"""Matrix products and a convolution on mapped arrays, from their page and sidecars alone."""
 
 from __future__ import annotations
 
@@ -52,6 +52,44 @@ class Image:
         self.bytes = distance
 
 
+def tokens(place: dict[str, Any], sizes: Sizes, matrix: Numbers) -> tuple[bytes, int]:
+    """Return the image of a sparse matrix, and its vectors: each has a token for each element.
+
+    Parameters
+    ----------
+    place: its placement, of kind `tokens`, with the rows of the matrix as the outer level
+    sizes: of the indices, filled up to whole tiles
+    matrix: what is 0 has no entry
+    """
+    rows, (outer, inner) = place["rows"], place["levels"]
+    assert outer["size"] == rows["size"]
+
+    def token(**fields: int) -> bytes:
+        word = sum(value << place["parts"][name]["low"] for name, value in fields.items())
+        return word.to_bytes(place["token_bytes"], "little")
+
+    vectors: list[list[bytes]] = []
+    across = sizes[inner["size"]] // inner["step"]
+    for top in range(0, sizes[outer["size"]], outer["step"]):
+        for number in range(across):
+            left = number * inner["step"]
+            tile = matrix[top : top + outer["step"], left : left + inner["step"]]
+            streams: list[list[bytes]] = [[] for _ in range(rows["elements"])]
+            for row, column in np.argwhere(tile).tolist():  # row by row
+                fields = {
+                    "present": 1, "value": int(tile[row, column]),
+                    "slot": row // rows["slot_step"] % rows["slots"],
+                    place["coordinates"][inner["size"]]: column,
+                }  # fmt: skip
+                streams[row // rows["element_step"] % rows["elements"]].append(token(**fields))
+            for n in range(max(map(len, streams))):
+                vectors.append([x[n] if n < len(x) else token() for x in streams])
+            # The inner level ends with each tile, the outer one with the last tile of a row.
+            ends = 2 | (number == across - 1)
+            vectors.append([token(ends=ends)] * rows["elements"])
+    return b"".join(b"".join(vector) for vector in vectors), len(vectors)
+
+
 class Array:
     """Jobs of a design for int32.
 
@@ -94,9 +132,14 @@ class Array:
         end = 0
         for operand in self.operation["operands"]:
             name, place = operand["name"], operand["placement"]
+            self.bases[name] = registers[place["base"]] = end
+            if place["kind"] == "tokens":
+                content, registers[place["count"]] = tokens(place, sizes, operands[name])
+                self.device.memory[end : end + len(content)] = np.frombuffer(content, np.uint8)
+                end += -(-len(content) // 0x100) * 0x100
+                continue
             image = Image(operand, sizes)
-            registers |= {place["base"]: end, **image.strides}
-            self.bases[name] = end
+            registers |= image.strides
             where = (end + image.offsets) // 4
             if operand["direction"] == "in":
                 words = np.full(image.shape, int(operand["padding"], 16))
@@ -167,6 +210,24 @@ def convolution(array: Array, draw: np.random.Generator) -> bool:
     return agree("convolution", found, wanted, cycles)
 
 
+def sparse_example(array: Array) -> bool:
+    """Run the job of the page on sparse operands, and show its tokens."""
+    a = np.array([[0, 5], [6, 0], [7, 0]])
+    b = np.array([[1, 2, 3, 4], [10, 20, 30, 40]])
+    found, cycles = array.run({"i": 3, "j": 4, "k": 2}, {"A": a, "B": b})
+    base = array.bases["A"]
+    show(array.device.memory[base:], 0, 30, 5, "tokens of A: a vector has two")
+    return agree("sparse product of the page", found, a @ b, cycles)
+
+
+def sparse_product(array: Array, draw: np.random.Generator) -> bool:
+    """Multiply a sparse matrix of several tiles and a dense one."""
+    a = (draw.random((10, 7)) < 0.3) * draw.integers(1, 99, (10, 7))
+    b = draw.integers(-99, 99, (7, 5))
+    found, cycles = array.run({"i": 10, "j": 5, "k": 7}, {"A": a, "B": b})
+    return agree("sparse product", found, a @ b, cycles)
+
+
 def device(name: str) -> Device:
     """Return a design that was generated."""
     return Device(
@@ -183,6 +244,9 @@ def main() -> int:
         good = [worked_example(array), larger_product(array, draw), no_trips(array)]
     with device("conv2d") as unit:
         good.append(convolution(Array(unit), draw))
+    with device("spmm") as unit:
+        array = Array(unit)
+        good += [sparse_example(array), sparse_product(array, draw)]
     print("PASS" if all(good) else "FAIL")
     return 0 if all(good) else 1
 
