@@ -139,6 +139,9 @@ class ReadManager(_Manager):
 class WriteManager(_Manager):
     """Writers that share one AXI4 manager: :class:`BurstWriter` and :class:`WriteInterconnect`.
 
+    The data of a burst is offered after its address, and whether AWREADY has come or not; within a
+    burst WVALID stays high. BREADY is high throughout.
+
     Parameters
     ----------
     writers: number of writers, at least 1

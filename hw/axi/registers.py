@@ -44,10 +44,12 @@ def field_members(register_map: RegisterMap) -> Iterator[tuple[str, wiring.Membe
 class AxiLiteRegisters(wiring.Component):
     """The registers of a map, for software to read and write one word at a time.
 
-    Of each direction one transaction is under way at a time; AW and W may come in any order. An
-    address without a register, and a write to a word without a writable field, answer SLVERR.
-    Byte strobes hold for fields of every kind. A write takes effect two cycles after the later one
-    of AW and W; a read answers after one cycle.
+    Address and data of a write may come in either order or together: each is taken as soon as that
+    of the write before has taken effect, whether the other one has come or not. Reads and writes do
+    not wait for each other. An address without a register, and a write to a word without a writable
+    field, answer SLVERR. Byte strobes hold for fields of every kind. A write takes effect two
+    cycles after the later one of AW and W, but not while the response before waits for BREADY; a
+    read answers after one cycle.
 
     Parameters
     ----------

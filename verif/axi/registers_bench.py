@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import cocotb
@@ -87,19 +88,27 @@ class Model:
 
 
 class Watch:
-    """Looks at the port in every cycle: order of AW and W, stable responses, pulses."""
+    """Looks at the port in every cycle: order of AW and W, stable responses, pulses.
+
+    Members
+    -------
+    leads: what came first in some write, "aw" or "w", or "both" together
+    waited: most cycles that a response to a write waited for BREADY
+    beside: cycles in which a read's address was taken while a write was under way
+    """
 
     def __init__(self, dut: Any, model: Model) -> None:
         self._dut = dut
         self.faults: list[str] = []
         self.leads: set[str] = set()
+        self.waited = self.beside = 0
         self.pulses: dict[str, list[int]] = {name: [] for name in model.pulses}
 
     async def run(self) -> None:
         dut, edge = self._dut, RisingEdge(self._dut.clk)
         channels = {"b": ("bresp",), "r": ("rdata", "rresp")}
         held: dict[str, Any] = dict.fromkeys(channels)
-        ahead = 0
+        ahead = answered = written = waits = 0
         while True:
             await edge
             for name, seen in self.pulses.items():
@@ -107,8 +116,15 @@ class Watch:
                 if value:
                     seen.append(value)
             moved = {c: self._moves(c) for c in ("aw", "w")}
+            if ahead == 0 and moved["aw"] and moved["w"]:
+                self.leads.add("both")
             ahead += moved["aw"] - moved["w"]
             self.leads |= {"aw"} if ahead > 0 else {"w"} if ahead < 0 else set()
+            written += moved["aw"]
+            self.beside += written > answered and self._moves("ar")
+            answered += self._moves("b")
+            waits = waits + 1 if dut.s_axil_bvalid.value == 1 and not self._moves("b") else 0
+            self.waited = max(self.waited, waits)
             for channel, payload in channels.items():
                 now = None
                 if getattr(dut, f"s_axil_{channel}valid").value == 1:
@@ -234,6 +250,13 @@ async def _setting_wins(dut: Any, master: Any, model: Model, faults: list[str]) 
     model.values |= {"status_done": 0, "status_flags": 0b00101}
 
 
+def _long_pauses(generator: random.Random) -> Iterator[bool]:
+    """Cycles in which BREADY is low: few at a time, or many."""
+    while True:
+        yield from [False] * generator.randint(1, 12)
+        yield from [True] * generator.choice([1, 2, 40])
+
+
 @cocotb.test()
 async def run_accesses(dut: Any) -> None:
     """Random accesses, pauses on all channels; writes what went wrong and what was covered."""
@@ -244,6 +267,8 @@ async def run_accesses(dut: Any) -> None:
     for name in ("status_busy", *kinds, "span_count", "cycles"):
         getattr(dut, name).value = 0
     master = lite_master(dut, reset=dut.rst, seed=str(settings["seed"]), stall=settings["stall"])
+    pauses = _long_pauses(random.Random(settings["seed"]))
+    master.write_if.b_channel.set_pause_generator(pauses)
     dut.rst.value = 1
     for _ in range(3):
         await RisingEdge(dut.clk)
@@ -266,6 +291,8 @@ async def run_accesses(dut: Any) -> None:
     result = {
         "faults": faults[:20],
         "leads": sorted(watch.leads),
+        "waited": watch.waited,
+        "beside": watch.beside,
         "responses": sorted(check.responses),
         "pulses": {name: len(seen) for name, seen in watch.pulses.items()},
     }

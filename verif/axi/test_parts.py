@@ -178,7 +178,9 @@ def test_registers(size: str) -> None:
     settings = {"accesses": by_size(150, 300, 600), "stall": 0.5}
     result = build(SIZES[size]).run("tilewright.verif.axi.registers_bench", settings, seed=2)
     assert result["faults"] == []
-    assert result["leads"] == ["aw", "w"]
+    assert result["leads"] == ["aw", "both", "w"]
+    assert result["waited"] > 30
+    assert result["beside"] > 0
     assert result["responses"] == [0, 2]
     assert min(result["pulses"].values()) > 0
 
