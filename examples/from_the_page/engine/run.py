@@ -176,7 +176,8 @@ def main(**memory: Any) -> int:
         print(f"{verilog.name}:")
         with Device(
             verilog, verilog.with_suffix(".json"), memory_bytes=1 << 15,
-            build_dir=HERE / "build" / verilog.stem, **{"stall": 20, "reorder": True, "aw_after_w": True, **memory},
+            build_dir=HERE / "build" / verilog.stem,
+            **{"stall": 20, "reorder": True, "aw_after_w": True, **memory},
         ) as device:  # fmt: skip
             unit = Engine(device)
             draw = np.random.default_rng(1)
